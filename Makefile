@@ -1,0 +1,44 @@
+# make gate   all set-up, then the main job
+# make test   all set-up, then every check (format, lint, types, arrows, tests)
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+# BLAS threads only fight each other on the small matrices used here.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: setup gate test test-all check lock clean
+
+setup: $(STAMP)
+
+$(STAMP): requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpadmm needs Python 3.11 or later, got " + sys.version.split()[0] + "; say which with: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+gate: setup
+	$(BIN)/dpadmm --version
+
+check: setup
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	$(BIN)/pytest -m "not slow and not peers" -n 2
+
+test-all: check
+	$(BIN)/pytest -m "not peers" -n 2
+
+lock:
+	$(PYTHON) -m venv out/lock && out/lock/bin/pip install --quiet uv
+	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --custom-compile-command 'make lock' pyproject.toml \
+	  --extra sklearn --extra proofs --extra plots --extra cluster --group dev -o requirements/dev.lock
+
+clean:
+	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Evidence for privacy claims about private ADMM: the public names."""

@@ -1,0 +1,61 @@
+"""What the subcommands share: exit codes, errors to codes, JSON out, files written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import click
+
+EXIT_STANDS = 0
+EXIT_REFUTED = 1
+EXIT_USAGE = 2
+EXIT_INCONCLUSIVE = 3
+EXIT_ADAPTER = 4
+EXIT_FAULT = 70
+
+format_option = click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Text for people, JSON (versioned, reals as decimal strings) for machines.",
+)
+
+
+def exit_code_of(error: Exception) -> int:
+    """Return the documented exit code of an exception.
+
+    An exception class says its own code in an attribute ``exit_code``; unreadable files are the user's input;
+    everything else is a fault of this program.
+    """
+    code = getattr(error, "exit_code", None)
+    if isinstance(code, int):
+        return code
+    return EXIT_USAGE if isinstance(error, OSError) else EXIT_FAULT
+
+
+def emit_json(document: dict[str, object]) -> None:
+    """Print one JSON document to standard output."""
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+@contextlib.contextmanager
+def atomic_write(path: Path) -> Iterator[BinaryIO]:
+    """Write a file that is either complete under its name or not there at all, Ctrl-C included."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield cast(BinaryIO, file)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
