@@ -1,0 +1,1 @@
+"""What private ADMM costs: certified enclosures of epsilon, at any precision."""
