@@ -1,0 +1,1 @@
+"""What the paper computes: ssADMM and mpADMM, deliberately simple, fully typed, numpy only."""

@@ -1,0 +1,20 @@
+"""Arrays of number objects: a scalar function applied to every element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+Number = TypeVar("Number")
+
+
+def elementwise(function: Callable[..., Number], *operands: object) -> NDArray[np.float64]:
+    """Apply a scalar function to broadcast operands; the result is an array of number objects."""
+    arrays = np.broadcast_arrays(*(np.asarray(operand, dtype=object) for operand in operands))
+    result = np.empty(arrays[0].shape, dtype=object)
+    for index in np.ndindex(result.shape):
+        result[index] = function(*(array[index] for array in arrays))
+    return cast(NDArray[np.float64], result)

@@ -1,0 +1,114 @@
+r"""z3 terms: the shipped functions become formulas, and lemmas are proved about them.
+
+``exp`` and ``sqrt`` have no theory in the solver. Each becomes a fresh variable together with facts that hold for
+the real function, collected in :data:`FACTS`; a lemma adds those facts to its hypotheses. Fewer facts can only make
+a lemma harder to prove, never easier.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+import numpy as np
+import z3
+from numpy.typing import NDArray
+
+from reference.arithmetic.elementwise import elementwise
+from reference.errors import NotExpressible
+
+Array = NDArray[np.float64]
+
+FACTS: ContextVar[list[z3.BoolRef] | None] = ContextVar("FACTS", default=None)
+
+
+def _record(*facts: z3.BoolRef) -> None:
+    collected = FACTS.get()
+    if collected is None:
+        raise NotExpressible("exp and sqrt on symbols need a list of facts to write to: set symbols.FACTS")
+    collected.extend(facts)
+
+
+def _exp(argument: z3.ArithRef) -> z3.ArithRef:
+    value = z3.FreshReal("exp")
+    _record(
+        value > 0,
+        z3.Implies(argument <= 0, value <= 1),
+        z3.Implies(argument == 0, value == 1),
+        z3.Implies(argument >= 0, value >= 1 + argument),
+    )
+    return value
+
+
+def _sqrt(argument: z3.ArithRef) -> z3.ArithRef:
+    value = z3.FreshReal("sqrt")
+    _record(value >= 0, value * value == argument)
+    return value
+
+
+class Symbols:
+    """The number system of z3 terms over the reals."""
+
+    name = "symbols"
+
+    def scalar(self, value: float) -> float:
+        """A parameter: a term as it is, a Python float as the rational it is."""
+        if isinstance(value, (int, float)):
+            numerator, denominator = float(value).as_integer_ratio()
+            rational: float = z3.RealVal(f"{numerator}/{denominator}")
+            return rational
+        return value
+
+    def array(self, values: Array) -> Array:
+        """float64 values as the rationals they are."""
+        return elementwise(lambda v: self.scalar(float(v)), values)
+
+    def greater(self, a: Array, b: Array | float) -> NDArray[np.bool_]:
+        """The formula ``a > b``."""
+        return np.asarray(elementwise(lambda s, t: s > t, a, b), dtype=object)
+
+    def where(self, mask: NDArray[np.bool_], a: Array | float, b: Array | float) -> Array:
+        """If-then-else."""
+        return elementwise(lambda c, s, t: z3.If(c, self.scalar(s), self.scalar(t)), mask, a, b)
+
+    def maximum(self, a: Array, b: Array | float) -> Array:
+        """The larger of two terms."""
+        return elementwise(lambda s, t: z3.If(s > t, s, self.scalar(t)), a, b)
+
+    def minimum(self, a: Array, b: Array | float) -> Array:
+        """The smaller of two terms."""
+        return elementwise(lambda s, t: z3.If(s < t, s, self.scalar(t)), a, b)
+
+    def absolute(self, a: Array) -> Array:
+        """The absolute value."""
+        return elementwise(lambda s: z3.If(s >= 0, s, -s), a)
+
+    def sqrt(self, a: Array) -> Array:
+        """A fresh variable whose square is the argument."""
+        return elementwise(_sqrt, a)
+
+    def exp(self, a: Array) -> Array:
+        """A fresh variable with facts that hold for the exponential."""
+        return elementwise(_exp, a)
+
+    def log1p(self, a: Array) -> Array:  # noqa: ARG002 - refused whatever the argument
+        """No solver theory: refused."""
+        raise NotExpressible("log1p has no facts that a lemma here needs")
+
+    def matmul(self, a: Array, b: Array) -> Array:
+        """The product of a matrix with a vector, or of a vector with a matrix."""
+        return a @ b
+
+    def sum(self, a: Array) -> Array:
+        """The sum over the last axis."""
+        return np.asarray(np.sum(a, axis=-1), dtype=object)
+
+    def norm(self, a: Array) -> Array:
+        """The Euclidean norm over the last axis."""
+        return self.sqrt(self.sum(a * a))
+
+    def all_finite(self, a: Array) -> bool:  # noqa: ARG002 - a term over the reals always is
+        """Reals are finite."""
+        return True
+
+
+SYMBOLS = Symbols()

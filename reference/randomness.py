@@ -1,0 +1,133 @@
+r"""Who draws batches and noise: seeded for reproduction, or the system's entropy for release.
+
+The algorithms take batches and noise as inputs. These shells supply them, a block of iterations at a time:
+
+* :class:`Seeded` is counter-based. Run r of a seed draws the same numbers whether it runs alone, in another process,
+  or as one of ten thousand in :mod:`reference.many`.
+* :class:`Entropy` is for releases: no seed exists that could leak. Its batches are exactly uniform.
+
+Batches are without replacement and fresh in every iteration: what the accountant assumes (claim E18).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reference.arithmetic.system import Indices, Vector
+from reference.errors import require_count, require_not_negative
+from reference.mpadmm import ModelNoise, Release
+from reference.words import (
+    PhiloxWords,
+    SystemWords,
+    Words,
+    WordSource,
+    normals,
+    padded,
+    subsets,
+    unbiased,
+    words_per_normals,
+)
+
+Entry = TypeVar("Entry", bound=np.generic)
+
+BATCHES, NOISE = 0, 1  # the purposes that a seed is split by
+BLOCK = 64  # iterations drawn at once: enough that numpy's call overhead disappears, little enough to fit the cache
+
+
+class Randomness(Protocol):
+    """Supplies the random inputs of the algorithms."""
+
+    def batches(self, records: int, size: int, iterations: int) -> Iterator[Indices]:
+        """Fresh uniform batches without replacement."""
+
+    def noise(self, dimension: int, sigma: float, iterations: int) -> Iterator[Vector]:
+        """Independent vectors of N(0, sigma^2) entries."""
+
+
+def model_noise(
+    randomness: Randomness, dimension: int, sigma: float, epochs: int, release: Release
+) -> Iterator[ModelNoise]:
+    """The noise of mpADMM: three vectors an epoch for ``Release.ALL``, one for ``Release.PRIMAL``."""
+    if release is Release.PRIMAL:
+        return (ModelNoise(gamma) for gamma in randomness.noise(dimension, sigma, epochs))
+    stacked = randomness.noise(3 * dimension, sigma, epochs)
+    return (ModelNoise(*np.split(gamma, 3)) for gamma in stacked)
+
+
+@dataclass(frozen=True, slots=True)
+class Seeded:
+    """The draws of run ``run`` of a seed."""
+
+    seed: int
+    run: int = 0
+
+    def batches(self, records: int, size: int, iterations: int) -> Iterator[Indices]:
+        """Reproducible batches."""
+        require_batch(records, size, iterations)
+        source = PhiloxWords.at(self.seed, BATCHES, self.run * padded(iterations * size))
+        return _rows(subsets(block, records) for block in _blocks(source, iterations, size))
+
+    def noise(self, dimension: int, sigma: float, iterations: int) -> Iterator[Vector]:
+        """Reproducible noise."""
+        require_noise(dimension, sigma, iterations)
+        width = words_per_normals(dimension)
+        source = PhiloxWords.at(self.seed, NOISE, self.run * padded(iterations * width))
+        return _rows(sigma * normals(block, dimension) for block in _blocks(source, iterations, width))
+
+
+@dataclass(frozen=True, slots=True)
+class Entropy:
+    """Draws that nobody can repeat."""
+
+    source: WordSource = field(default_factory=SystemWords)
+
+    def batches(self, records: int, size: int, iterations: int) -> Iterator[Indices]:
+        """Exactly uniform batches: words with modulo bias are drawn again."""
+        require_batch(records, size, iterations)
+        return _rows(subsets(self._unbiased(block, records), records) for block in self._blocks(iterations, size))
+
+    def noise(self, dimension: int, sigma: float, iterations: int) -> Iterator[Vector]:
+        """Unpredictable noise."""
+        require_noise(dimension, sigma, iterations)
+        blocks = self._blocks(iterations, words_per_normals(dimension))
+        return _rows(sigma * normals(block, dimension) for block in blocks)
+
+    def _blocks(self, iterations: int, width: int) -> Iterator[Words]:
+        return _blocks(self.source, iterations, width)
+
+    def _unbiased(self, words: Words, records: int) -> Words:
+        good = unbiased(words, records)
+        while not good.all():
+            words = np.where(good, words, self.source.words(words.size).reshape(words.shape))
+            good = unbiased(words, records)
+        return words
+
+
+def _blocks(source: WordSource, iterations: int, width: int) -> Iterator[Words]:
+    for start in range(0, iterations, BLOCK):
+        count = min(BLOCK, iterations - start)
+        yield source.words(count * width).reshape(count, width)
+
+
+def _rows(blocks: Iterator[NDArray[Entry]]) -> Iterator[NDArray[Entry]]:
+    return itertools.chain.from_iterable(blocks)
+
+
+def require_batch(records: int, size: int, iterations: int) -> None:
+    """Refuse impossible batches."""
+    require_count("records", records)
+    require_count("batch", size, at_most=records)
+    require_count("iterations", iterations)
+
+
+def require_noise(dimension: int, sigma: float, iterations: int) -> None:
+    """Refuse impossible noise."""
+    require_count("dimension", dimension)
+    require_not_negative("sigma", sigma)
+    require_count("iterations", iterations)
