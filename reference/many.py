@@ -7,7 +7,8 @@ agree with R single runs to rounding: only the order of summation in the gradien
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import enum
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,14 @@ from reference.words import PhiloxWords, Words, normals, padded, subsets, words_
 
 # Gathering m rows moves about this many times more memory per record than multiplying by all n rows computes.
 DENSE_RATIO = 16
+BLOCK_RUNS = 1024  # so that the temporaries of a small audit problem stay inside the cache
+
+
+class Show(enum.Enum):
+    """Which iterates of a run are kept."""
+
+    EVERY_ITERATE = "every-iterate"
+    LAST = "last"
 
 
 def ssadmm_many(
@@ -36,18 +45,23 @@ def ssadmm_many(
     iterations: int,
     seed: int,
     runs: range,
-) -> Iterator[State]:
-    """Yield the states of the runs after each iteration, each of x, z, y with a run a row. [CL20] Algorithm 1."""
-    batches = seeded_batches(seed, runs, problem.records, batch, iterations)
-    noise = seeded_noise(seed, runs, problem.dimension, sigma, iterations)
-    x, z, y = _repeated(initial, problem, len(runs))
-    rho = problem.rho
-    for k, eta in enumerate(steps(schedule, iterations)):
-        g = batch_gradients(problem, x, batches[:, k]) + noise[:, k]
-        x = update_x(g, x, z, y, rho=rho, eta=eta)
-        z = update_z(x, y, rho=rho, regularizer=problem.regularizer)
-        y = update_y(y, x, z, rho=rho)
-        yield State(x, z, y)
+    show: Show = Show.EVERY_ITERATE,
+) -> State:
+    """The states of many runs, each of x, z, y of shape runs x iterates x dimension. [CL20] Algorithm 1."""
+
+    def block(part: range) -> Iterator[State]:
+        batches = seeded_batches(seed, part, problem.records, batch, iterations)
+        noise = seeded_noise(seed, part, problem.dimension, sigma, iterations)
+        x, z, y = _repeated(initial, problem, len(part))
+        rho = problem.rho
+        for k, eta in enumerate(steps(schedule, iterations)):
+            g = batch_gradients(problem, x, batches[:, k]) + noise[:, k]
+            x = update_x(g, x, z, y, rho=rho, eta=eta)
+            z = update_z(x, y, rho=rho, regularizer=problem.regularizer)
+            y = update_y(y, x, z, rho=rho)
+            yield State(x, z, y)
+
+    return _in_blocks(block, runs, iterations, problem.dimension, show)
 
 
 def mpadmm_many(
@@ -60,43 +74,74 @@ def mpadmm_many(
     release: Release,
     seed: int,
     runs: range,
-) -> Iterator[State]:
-    """Yield the released states of the runs after each epoch. [CL20] Algorithm 2."""
-    p, rho = problem.dimension, problem.rho
-    every = release is Release.ALL
-    noise = seeded_noise(seed, runs, 3 * p if every else p, sigma, epochs)
-    x, z, y = _repeated(initial, problem, len(runs))
-    for k, eta in enumerate(steps(schedule, epochs)):
-        gamma = noise[:, k]
-        x = update_x(full_gradients(problem, x), x, z, y, rho=rho, eta=eta)
-        if not every:
-            x = x + gamma
-        z = update_z(x, y, rho=rho, regularizer=problem.regularizer)
-        y = update_y(y, x, z, rho=rho)
-        if every:
-            x, z, y = x + gamma[:, :p], z + gamma[:, p : 2 * p], y + gamma[:, 2 * p :]
-        yield State(x, z, y)
+    show: Show = Show.EVERY_ITERATE,
+) -> State:
+    """The released states of many runs, each of x, z, y of shape runs x iterates x dimension. [CL20] Algorithm 2."""
+    p, rho, every = problem.dimension, problem.rho, release is Release.ALL
+
+    def block(part: range) -> Iterator[State]:
+        noise = seeded_noise(seed, part, 3 * p if every else p, sigma, epochs)
+        x, z, y = _repeated(initial, problem, len(part))
+        for k, eta in enumerate(steps(schedule, epochs)):
+            gamma = noise[:, k]
+            x = update_x(full_gradients(problem, x), x, z, y, rho=rho, eta=eta)
+            if not every:
+                x = x + gamma
+            z = update_z(x, y, rho=rho, regularizer=problem.regularizer)
+            y = update_y(y, x, z, rho=rho)
+            if every:
+                x, z, y = x + gamma[:, :p], z + gamma[:, p : 2 * p], y + gamma[:, 2 * p :]
+            yield State(x, z, y)
+
+    return _in_blocks(block, runs, epochs, p, show)
+
+
+def _in_blocks(
+    block: Callable[[range], Iterator[State]], runs: range, iterations: int, dimension: int, show: Show
+) -> State:
+    """Run as many runs at a time as fit the cache, and collect what is shown."""
+    if runs.step != 1 or runs.start < 0 or not len(runs):
+        raise InvalidParameter(f"runs must be consecutive, from 0 on, at least one, got runs={runs}")
+    every = show is Show.EVERY_ITERATE
+    shape = (len(runs), iterations if every else 1, dimension)
+    shown = State(np.empty(shape), np.empty(shape), np.empty(shape))
+    for start in range(0, len(runs), BLOCK_RUNS):
+        rows = slice(start, start + BLOCK_RUNS)
+        for k, state in enumerate(block(runs[rows])):
+            if every or k == iterations - 1:
+                column = k if every else 0
+                shown.x[rows, column], shown.z[rows, column], shown.y[rows, column] = state.x, state.z, state.y
+    return shown
 
 
 def batch_gradients(problem: Problem, x: Matrix, batches: NDArray[np.intp]) -> Matrix:
     """The mean gradient of each run over its own batch."""
+    few_of_many = problem.records > DENSE_RATIO * batches.shape[1]
+    return _finite((_gathered if few_of_many else _scattered)(problem, x, batches))
+
+
+def _gathered(problem: Problem, x: Matrix, batches: NDArray[np.intp]) -> Matrix:
+    """Few records of many: gather each run's batch."""
+    records = problem.signed[batches]
+    slopes = _slopes(problem, np.matmul(records, x[:, :, None])[:, :, 0], batches)
+    gradients: Matrix = np.matmul(slopes[:, None, :], records)[:, 0, :] / batches.shape[1]
+    return gradients
+
+
+def _scattered(problem: Problem, x: Matrix, batches: NDArray[np.intp]) -> Matrix:
+    """Many records of few: two dense products over all records, zero weight outside the batch."""
     runs, size = batches.shape
-    if problem.records > DENSE_RATIO * size:
-        rows = problem.features[batches]
-        labels = problem.labels[batches]
-        slopes = _slopes(problem, labels * np.einsum("rmp,rp->rm", rows, x), problem.norms[batches])
-        return _finite(np.einsum("rm,rmp->rp", slopes * labels, rows) / size)
-    labels = problem.labels[batches]
-    margins = labels * np.take_along_axis(x @ problem.features.T, batches, axis=1)
+    flat = batches + problem.records * np.arange(runs)[:, None]
+    margins = (x @ problem.signed.T).take(flat)
     weights = np.zeros((runs, problem.records))
-    np.put_along_axis(weights, batches, _slopes(problem, margins, problem.norms[batches]) * labels, axis=1)
-    return _finite(weights @ problem.features / size)
+    weights.put(flat, _slopes(problem, margins, batches))
+    gradients: Matrix = weights @ problem.signed / size
+    return gradients
 
 
 def full_gradients(problem: Problem, x: Matrix) -> Matrix:
     """The mean gradient of each run over all records."""
-    slopes = _slopes(problem, problem.labels * (x @ problem.features.T), problem.norms)
-    return _finite((slopes * problem.labels) @ problem.features / problem.records)
+    return _finite(_slopes(problem, x @ problem.signed.T, None) @ problem.signed / problem.records)
 
 
 def seeded_batches(seed: int, runs: range, records: int, size: int, iterations: int) -> NDArray[np.intp]:
@@ -112,8 +157,6 @@ def seeded_noise(seed: int, runs: range, dimension: int, sigma: float, iteration
 
 
 def _run_words(seed: int, purpose: int, runs: range, iterations: int, width: int) -> Words:
-    if runs.step != 1 or runs.start < 0 or not len(runs):
-        raise InvalidParameter(f"runs must be consecutive, from 0 on, at least one, got runs={runs}")
     per_run = padded(iterations * width)
     words = PhiloxWords.at(seed, purpose, runs.start * per_run).words(len(runs) * per_run)
     return words.reshape(len(runs), per_run)[:, : iterations * width].reshape(len(runs), iterations, width)
@@ -125,9 +168,11 @@ def _repeated(initial: State, problem: Problem, runs: int) -> tuple[Matrix, Matr
     return np.broadcast_to(initial.x, shape), np.broadcast_to(initial.z, shape), np.broadcast_to(initial.y, shape)
 
 
-def _slopes(problem: Problem, margins: Matrix, norms: Matrix) -> Matrix:
+def _slopes(problem: Problem, margins: Matrix, batches: NDArray[np.intp] | None) -> Matrix:
     slopes = problem.loss.slope(margins)
-    return slopes if problem.clip is None else clipped_slopes(slopes, norms, problem.clip)
+    if problem.clip is None:
+        return slopes
+    return clipped_slopes(slopes, problem.norms if batches is None else problem.norms[batches], problem.clip)
 
 
 def _finite(g: Matrix) -> Matrix:

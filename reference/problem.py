@@ -24,8 +24,7 @@ class Problem:
     every record's gradient is clipped.
     """
 
-    features: Matrix
-    labels: Vector
+    signed: Matrix  # rows label * features: multiplying by -1 or +1 is exact, and margins and gradients need no more
     loss: Loss
     regularizer: Regularizer
     rho: Scalar
@@ -41,17 +40,18 @@ class Problem:
         if clip is not None:
             require_positive("clip", clip)
         regularizer.lipschitz(rho)
-        return cls(data.features, data.labels, loss, regularizer, rho, clip, row_norms(data.features))
+        signed = np.ascontiguousarray(data.labels[:, None] * data.features)
+        return cls(signed, loss, regularizer, rho, clip, row_norms(data.features))
 
     @property
     def records(self) -> int:
         """n."""
-        return len(self.features)
+        return len(self.signed)
 
     @property
     def dimension(self) -> int:
         """p."""
-        return int(self.features.shape[1])
+        return int(self.signed.shape[1])
 
     @property
     def gradient_bound(self) -> float:
@@ -61,15 +61,14 @@ class Problem:
 
     def in_system(self, system: NumberSystem) -> Problem:
         """The same problem with its data and parameters in another number system, exactly."""
-        features = system.array(self.features)
+        signed = system.array(self.signed)
         return Problem(
-            features,
-            system.array(self.labels),
+            signed,
             self.loss,
             self.regularizer,
             system.scalar(self.rho),
             None if self.clip is None else system.scalar(self.clip),
-            self.norms if self.clip is None else system.norm(features),
+            self.norms if self.clip is None else system.norm(signed),
         )
 
     def gradient(self, x: Vector, batch: Indices | None = None) -> Vector:
@@ -77,14 +76,12 @@ class Problem:
 
         Refuses a value that is not finite: NaN must never reach a release.
         """
-        features, labels, norms = self.features, self.labels, self.norms
-        if batch is not None:
-            features, labels = features.take(batch, axis=0), labels.take(batch)
         system = number_system(x)
-        slopes = self.loss.slope(labels * system.matmul(features, x))
+        records = self.signed if batch is None else self.signed.take(batch, axis=0)
+        slopes = self.loss.slope(system.matmul(records, x))
         if self.clip is not None:
-            slopes = clipped_slopes(slopes, norms if batch is None else norms.take(batch), self.clip)
-        g = system.matmul(slopes * labels, features) / len(labels)
+            slopes = clipped_slopes(slopes, self.norms if batch is None else self.norms.take(batch), self.clip)
+        g = system.matmul(slopes, records) / len(records)
         if not system.all_finite(g):
             raise NotFinite("the gradient is not finite: features or the initial point are too large for binary64")
         return g
@@ -92,7 +89,7 @@ class Problem:
     def objective(self, x: Vector) -> Scalar:
         """F(x): mean loss plus regularizer."""
         system = number_system(x)
-        losses = self.loss.value(self.labels * system.matmul(self.features, x))
+        losses = self.loss.value(system.matmul(self.signed, x))
         value = np.asarray(system.sum(losses) / self.records + self.regularizer.value(x))
         return cast(Scalar, value[()])
 

@@ -73,9 +73,12 @@ def normals(words: Words, count: int) -> Vector:
     """
     uniform = (words >> np.uint64(11)) * 2.0**-53
     half = words.shape[-1] // 2
-    radius = np.sqrt(-2.0 * np.log1p(-uniform[..., :half]))
+    radius = np.sqrt(-2.0 * np.log(1.0 - uniform[..., :half]))  # 1 - u is exact for 53 bits, and never 0
     angle = (2.0 * math.pi) * uniform[..., half:]
-    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)[..., :count]
+    draws = np.empty(words.shape)
+    np.multiply(radius, np.cos(angle), out=draws[..., :half])
+    np.multiply(radius, np.sin(angle), out=draws[..., half:])
+    return draws[..., :count]
 
 
 def subsets(words: Words, records: int) -> Indices:
@@ -86,22 +89,29 @@ def subsets(words: Words, records: int) -> Indices:
     """
     size = words.shape[-1]
     top = np.arange(records - size, records, dtype=np.uint64)
-    draws = (words % (top + np.uint64(1))).astype(np.intp)
-    ordered = np.sort(draws, axis=-1)
-    # With no value drawn twice, Floyd's rule never fires and the draws are the subset.
-    collided = (ordered[..., 1:] == ordered[..., :-1]).any(axis=-1)
-    if collided.any():
-        draws[collided] = _resolve(draws[collided], top.astype(np.intp))
+    draws = (words % (top + np.uint64(1))).astype(np.intp).reshape(-1, size)
+    resolve = _resolve_together if len(draws) > size else _resolve_one_by_one
+    return resolve(draws, records).reshape(words.shape)
+
+
+def _resolve_together(draws: Indices, records: int) -> Indices:
+    """Floyd's rule, one member at a time, for many subsets at once."""
+    columns = np.ascontiguousarray(draws.T)
+    chosen = columns.copy()
+    for i in range(1, len(chosen)):
+        np.putmask(chosen[i], (chosen[:i] == columns[i]).any(axis=0), records - len(chosen) + i)
+    return np.ascontiguousarray(chosen.T)
+
+
+def _resolve_one_by_one(draws: Indices, records: int) -> Indices:
+    """Floyd's rule for a few large subsets; where no value was drawn twice, the draws are the subset."""
+    ordered = np.sort(draws, axis=1)
+    for row in np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1)):
+        chosen: dict[int, None] = {}
+        for top, drawn in enumerate(draws[row].tolist(), start=records - draws.shape[1]):
+            chosen[top if drawn in chosen else drawn] = None
+        draws[row] = list(chosen)
     return draws
-
-
-def _resolve(draws: Indices, top: Indices) -> Indices:
-    """Apply Floyd's rule to rows of draws, all rows at once."""
-    chosen = draws.copy()
-    for i in range(1, len(top)):
-        taken = (chosen[:, :i] == draws[:, i : i + 1]).any(axis=1)
-        chosen[taken, i] = top[i]
-    return chosen
 
 
 def unbiased(words: Words, records: int) -> NDArray[np.bool_]:
