@@ -144,6 +144,8 @@ class StartResult(WireModel):
                 raise ValueError(f"released[{algorithm}] must name x and repeat nothing, got {names}")
         if not {Capability.REPLAY, Capability.TRIALS} & set(self.capabilities):
             raise ValueError("capabilities must hold replay, trials or both")
+        if not {Capability.CLIP, Capability.NORMALISE} & set(self.capabilities):
+            raise ValueError("capabilities must hold clip, normalise or both: else no gradient is bounded")
         return self
 
 
@@ -177,10 +179,13 @@ class Skipped(WireModel):
     reason: Text
 
 
+RefusalKind = Literal["invalid-data", "invalid-parameters", "internal"]
+
+
 class Refusal(WireModel):
     """The request was understood and refused, or went wrong inside."""
 
-    kind: Literal["invalid-data", "invalid-parameters", "internal"]
+    kind: RefusalKind
     message: Text
 
 

@@ -112,7 +112,7 @@ class Parameters(WireModel):
     )
     clip: Positive | None = Field(default=None, description="C: each record's gradient is scaled down to norm C")
     normalise: Positive | None = Field(default=None, description="C: each record's features are scaled down to norm C")
-    intercept: bool = Field(default=False, description="append a column of ones, before normalising")
+    intercept: bool = Field(default=False, description="put a column of ones in front, before normalising")
     release: WireRelease | None = Field(default=None, description="for mpadmm; absent for ssadmm")
     initial: Initial | None = Field(default=None, description="absent: x, z and y start at 0")
 

@@ -82,6 +82,12 @@ class Session:
         self._shapes[name] = (records.count, records.columns)
         return name
 
+    def unsent(self, columns: int) -> str:
+        """Return a name under which nothing was sent, as if records of so many columns had been."""
+        name = f"D{secrets.token_hex(6)}"
+        self._shapes[name] = (1, columns)
+        return name
+
     def replay(
         self,
         data: str,

@@ -1,0 +1,128 @@
+"""Is the adapter itself sound? Asked before anything is concluded from what it says.
+
+Each step asks one kind of question and checks only that the answer is one: nothing here judges the mathematics.
+The first thing that is wrong is raised as an `AdapterFault` with its protocol step and a hint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from verification.adapter.arrays import Floats
+from verification.adapter.faults import AdapterRefusal, AdapterSkipped, Fault, Step
+from verification.adapter.menu import parameters_for
+from verification.adapter.messages import Capability, Show, noised_names
+from verification.adapter.parameters import Algorithm, Parameters
+from verification.adapter.process import Limits
+from verification.adapter.records import Records, Run
+from verification.adapter.session import Session
+
+_RECORDS, _COLUMNS, _ITERATIONS, _BATCH = 5, 4, 3, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """One step that went well, in words."""
+
+    step: Step
+    detail: str
+
+
+def smoke(command: Sequence[str], limits: Limits | None = None) -> Iterator[Passed]:
+    """Start the adapter, put it through every step it declares, stop it; raise at the first fault."""
+    with Session(command, limits) as session:
+        who = session.description
+        algorithms = ", ".join(who.algorithms)
+        yield Passed(Step.START, f"{who.name} {who.version} ({who.language}); {algorithms}; {_listed(session)}")
+        yield from smoke_session(session)
+    yield Passed(Step.STOP, "answered, exited with status 0, left no process")
+
+
+def smoke_session(session: Session) -> Iterator[Passed]:
+    """Put a started session through data, replay and trials."""
+    rng = np.random.default_rng(2020)
+    first, second = _records(rng), _records(rng)
+    names = (session.send(first), session.send(second, packed=False))
+    yield Passed(Step.DATA, "records understood as base64 and as lists")
+    _unknown_data(session)
+    yield Passed(Step.DATA, "a data set that was never sent is refused, and the adapter lives on")
+    for algorithm in session.description.algorithms:
+        if session.can(Capability.REPLAY):
+            _replay(session, algorithm, names, rng)
+            yield Passed(Step.REPLAY, f"{algorithm}: shapes, repeatable, depends on data and noise")
+        if session.can(Capability.TRIALS):
+            _trials(session, algorithm, names[0])
+            seeds = ", same seed same output" if session.can(Capability.SEED) else ""
+            yield Passed(Step.TRIALS, f"{algorithm}: shapes{seeds}")
+
+
+def _listed(session: Session) -> str:
+    return ", ".join(session.description.capabilities)
+
+
+def _records(rng: np.random.Generator) -> Records:
+    features = rng.standard_normal((_RECORDS, _COLUMNS))
+    return Records(features, np.where(rng.random(_RECORDS) < 0.5, -1, 1).astype(np.int64))
+
+
+def _parameters(session: Session, algorithm: Algorithm) -> Parameters:
+    eta = [1.0 / (k + 1) for k in range(_ITERATIONS)]
+    return parameters_for(session.description, algorithm, _COLUMNS, eta=eta, batch=_BATCH, sigma=0.5)
+
+
+def _replay(session: Session, algorithm: Algorithm, names: tuple[str, str], rng: np.random.Generator) -> None:
+    parameters = _parameters(session, algorithm)
+    batches = None
+    if algorithm is Algorithm.SSADMM:
+        batches = [rng.permutation(_RECORDS)[:_BATCH].tolist() for _ in range(_ITERATIONS)]
+
+    def noise() -> dict[str, Floats]:
+        return {name: rng.standard_normal((_ITERATIONS, _COLUMNS)) for name in noised_names(algorithm, parameters)}
+
+    given = noise()
+    run = session.replay(names[0], algorithm, parameters, given, batches)
+    as_lists = session.replay(names[0], algorithm, parameters, given, batches, packed=False)
+    if not _same(run, as_lists):
+        raise session.fault(Fault.CONTRADICTION, Step.REPLAY, f"{algorithm}: the same request, two answers")
+    if _same(run, session.replay(names[1], algorithm, parameters, given, batches)):
+        raise session.fault(Fault.IGNORES_INPUT, Step.REPLAY, f"{algorithm}: other data, same answer")
+    if _same(run, session.replay(names[0], algorithm, parameters, noise(), batches)):
+        raise session.fault(Fault.IGNORES_INPUT, Step.REPLAY, f"{algorithm}: other noise, same answer")
+
+
+def _trials(session: Session, algorithm: Algorithm, name: str) -> None:
+    parameters = _parameters(session, algorithm)
+    shows = list(Show) if session.can(Capability.EVERY_ITERATE) else [Show.LAST]
+    for show in shows:
+        session.trials(name, algorithm, parameters, 3, show=show)
+        session.trials(name, algorithm, parameters, 1, show=show)
+    if session.can(Capability.SEED):
+        runs = [session.trials(name, algorithm, parameters, 3, show=shows[0], seed=7) for _ in range(2)]
+        if not _same(*runs):
+            raise session.fault(Fault.IGNORES_SEED, Step.TRIALS, f"{algorithm}: seed 7 twice, two answers")
+
+
+def _unknown_data(session: Session) -> None:
+    """Ask about records that were never sent: `error` is the right answer."""
+    algorithm = session.description.algorithms[0]
+    parameters = _parameters(session, algorithm)
+    nothing = session.unsent(_COLUMNS)
+    step = Step.TRIALS if session.can(Capability.TRIALS) else Step.REPLAY
+    try:
+        if step is Step.TRIALS:
+            show = Show.EVERY_ITERATE if session.can(Capability.EVERY_ITERATE) else Show.LAST
+            session.trials(nothing, algorithm, parameters, 1, show=show, may_refuse=True)
+        else:
+            noise = {name: np.zeros((_ITERATIONS, _COLUMNS)) for name in noised_names(algorithm, parameters)}
+            batches = [[0, 1]] * _ITERATIONS if algorithm is Algorithm.SSADMM else None
+            session.replay(nothing, algorithm, parameters, noise, batches, may_refuse=True)
+    except (AdapterRefusal, AdapterSkipped):
+        return
+    raise session.fault(Fault.IGNORES_INPUT, step, "it answered a question about records that were never sent")
+
+
+def _same(first: Run, second: Run) -> bool:
+    return all(np.array_equal(array, second.values[name]) for name, array in first.values.items())
