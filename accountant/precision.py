@@ -1,7 +1,8 @@
 r"""Exact numbers in, certified enclosures out.
 
 1. `exact` turns what a user writes (decimal string, integer, rational, Decimal, mpf) into a `Fraction`:
-   the value that was meant, not the nearest binary float. Binary floats are refused; `exact_binary64` takes one on purpose.
+   the value that was meant, not the nearest binary float. Binary floats are refused; `exact_binary64`
+   takes one on purpose.
 2. `Bound` is a pair of mpf with lower <= value <= upper. Only `upper` may support a privacy claim.
 3. `arb_precision` runs ball arithmetic at a number of bits and leaves flint's global context as it found it.
 4. `decimal_string` and `float_up` / `float_down` leave the exact world with a named rounding direction.
@@ -52,7 +53,7 @@ def arb_precision(bits: int) -> Iterator[None]:
 def exact(name: str, value: object) -> Fraction:
     """Return exactly the number that `value` denotes, or raise an error that names it.
 
-    Accepts integers, decimal strings ("1e-8"), ratios ("1/3"), Fraction, Decimal, mpf; refuses bool and float.
+    Accepts integers, decimal strings ("1e-8"), ratios ("1/3"), Fraction, Decimal, mpf; no bool, no float.
     """
     if is_mpf(value):
         return fraction_of(value)
@@ -86,9 +87,7 @@ def exact_binary64(name: str, value: float) -> Fraction:
 def _refuse_extreme_exponent(name: str, value: Decimal | str) -> None:
     text = str(value).lower()
     exponent = text.partition("e")[2]
-    if len(text) > 2 * MAX_EXPONENT or (
-        exponent.lstrip("+-").isdigit() and abs(int(exponent)) > MAX_EXPONENT
-    ):
+    if len(text) > 2 * MAX_EXPONENT or (exponent.lstrip("+-").isdigit() and abs(int(exponent)) > MAX_EXPONENT):
         raise InvalidQuantityError(
             f"{name} must have a decimal exponent within +-{MAX_EXPONENT}, got {name}={text[:60]}"
         )
@@ -149,13 +148,9 @@ class Bound:
             if not is_mpf(end):
                 raise InvalidQuantityError(f"Bound.{name} must be an mpf, got {end!r} ({type(end).__name__})")
             if CONTEXT.isnan(end):
-                raise CannotCertifyError(
-                    f"Bound.{name} is NaN: the computation broke down and certifies nothing"
-                )
+                raise CannotCertifyError(f"Bound.{name} is NaN: the computation broke down and certifies nothing")
         if self.lower > self.upper:
-            raise CannotCertifyError(
-                f"Bound needs lower <= upper, got lower={self.lower}, upper={self.upper}"
-            )
+            raise CannotCertifyError(f"Bound needs lower <= upper, got lower={self.lower}, upper={self.upper}")
 
     @classmethod
     def from_arb(cls, ball: arb) -> Bound:
@@ -244,7 +239,5 @@ def float_down(value: mpf | Fraction) -> float:
     except OverflowError:
         nearest = math.inf if value > 0 else -math.inf
     return (
-        nearest
-        if math.isinf(nearest) is False and Fraction(nearest) <= value
-        else math.nextafter(nearest, -math.inf)
+        nearest if math.isinf(nearest) is False and Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
     )
