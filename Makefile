@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup gate test test-all check lock clean
+.PHONY: setup setup-peers gate test test-all check bench lock clean
 
 setup: $(STAMP)
 
@@ -34,11 +34,27 @@ test: check
 test-all: check
 	$(BIN)/pytest -m "not peers" -n 2
 
+# The peers live in a virtual environment of their own: their dependencies must not decide ours. torch and opacus are
+# pinned but not hashed, because which build of torch is right (CPU or CUDA) is the machine's business.
+PEERS := .venv-peers
+setup-peers: $(PEERS)/.installed
+$(PEERS)/.installed: requirements/peers.lock requirements/peers-torch.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/peers-torch.txt
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/peers.lock
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
+	@touch $@
+
+bench: setup-peers
+	$(PEERS)/bin/python -m benchmarks
+
 lock:
 	$(PYTHON) -m venv out/lock && out/lock/bin/pip install --quiet uv
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command 'make lock' pyproject.toml \
 	  --extra sklearn --extra proofs --extra plots --extra cluster --group dev -o requirements/dev.lock
+	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --custom-compile-command 'make lock' requirements/peers.in -o requirements/peers.lock
 
 clean:
-	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(PEERS) out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
