@@ -29,7 +29,6 @@ class Fault(enum.StrEnum):
     WRONG_SHAPE = "wrong-shape"
     WRONG_ID = "wrong-id"
     ANSWERED_TWICE = "answered-twice"
-    SPOKE_UNASKED = "spoke-unasked"
     ANSWER_TOO_LARGE = "answer-too-large"
     WRONG_PROTOCOL = "wrong-protocol"
     BAD_ANSWER = "bad-answer"
@@ -52,7 +51,6 @@ HINTS: dict[Fault, str] = {
     Fault.WRONG_SHAPE: "arrays are row-major; docs/protocol.md gives the shape of every array",
     Fault.WRONG_ID: "echo the `id` of the request that is being answered",
     Fault.ANSWERED_TWICE: "write exactly one line for each request",
-    Fault.SPOKE_UNASKED: "nothing may be written to stdout except in answer to a request",
     Fault.ANSWER_TOO_LARGE: "an answer holds `count` outputs of the shape asked for and nothing else; "
     "pack arrays as base64",
     Fault.WRONG_PROTOCOL: "this harness speaks protocol 1; answer `start` with `protocol: 1`",

@@ -58,6 +58,7 @@ class AdapterProcess:
         self._token = secrets.token_hex(16)
         self._stderr = bytearray()
         self._stdout = bytearray()
+        self._last_step = Step.START
         self._process = self._spawn()
         self._stdin_pipe = _pipe(self._process.stdin)
         self._stdout_pipe = _pipe(self._process.stdout)
@@ -99,13 +100,19 @@ class AdapterProcess:
         """Send one line and return the one line that answers it, or raise the fault that happened instead."""
         limit = min(answer_bytes or self.limits.answer_bytes, self.limits.answer_bytes)
         seconds = self.limits.seconds(step)
-        if self._stdout or self._read_available():
-            raise self._fault(Fault.SPOKE_UNASKED, step, f"stdout held {_excerpt(self._stdout)} before the request")
+        self._require_silence(self._last_step)
+        self._last_step = step
         answer = self._exchange(memoryview(line), step, time.monotonic() + seconds, limit)
+        if answer.startswith(b"{"):  # anything else is not an answer, and called so by the caller
+            self._require_silence(step)
+        return answer
+
+    def _require_silence(self, step: Step) -> None:
+        """Nothing may be on stdout beyond the answers; what came too late for one step is found at the next."""
         self._read_available()
         if self._stdout:
-            raise self._fault(Fault.ANSWERED_TWICE, step, f"after the answer came {_excerpt(self._stdout)}")
-        return answer
+            fault = Fault.ANSWERED_TWICE if self._stdout.startswith(b"{") else Fault.NOT_JSON
+            raise self._fault(fault, step, f"beyond the answer came {_excerpt(self._stdout)}")
 
     def _exchange(self, unsent: memoryview, step: Step, deadline: float, limit: int) -> bytes:
         with selectors.DefaultSelector() as selector:
@@ -148,11 +155,9 @@ class AdapterProcess:
         except BrokenPipeError:
             raise self._ended(step) from None
 
-    def _read_available(self) -> bool:
-        """Take what is on stdout now, without waiting; True if anything was."""
-        chunk = _read(self._stdout_pipe)
-        self._stdout += chunk or b""
-        return bool(chunk)
+    def _read_available(self) -> None:
+        """Take what is on stdout now, without waiting."""
+        self._stdout += _read(self._stdout_pipe) or b""
 
     def _read_stderr(self) -> bool:
         chunk = _read(self._stderr_pipe)
@@ -192,10 +197,8 @@ class AdapterProcess:
             self._read_available()
             self._read_stderr()
             time.sleep(0.002)
-        self._read_available()
+        self._require_silence(Step.STOP)
         status = self._process.returncode
-        if self._stdout:
-            raise self._fault(Fault.ANSWERED_TWICE, Step.STOP, f"after the last answer came {_excerpt(self._stdout)}")
         if status != 0:
             raise self._fault(Fault.BAD_EXIT, Step.STOP, f"the process ended with {_status(status)}")
         left = self._descendants()
