@@ -54,15 +54,19 @@ class Dataset:
         """The neighbour in which one record is another: the relation under which privacy is claimed."""
         if not 0 <= row < self.records:
             raise InvalidParameter(f"row must lie in 0..{self.records - 1}, got row={row}")
+        record = np.asarray(features, dtype=np.float64)
+        if record.shape != (self.dimension,):
+            raise InvalidData(f"a record must have {self.dimension} features, got shape {record.shape}")
         s, v = self.features.copy(), self.labels.copy()
-        s[row], v[row] = features, label
+        s[row], v[row] = record, label
         return Dataset.of(s, v)
 
     def scaled(self, lower: ArrayLike, upper: ArrayLike) -> Dataset:
         """Each feature mapped from its *public* bounds to [0, 1]; values outside are cut off at the bounds."""
         low = np.broadcast_to(np.asarray(lower, dtype=np.float64), self.features.shape[1:])
         high = np.broadcast_to(np.asarray(upper, dtype=np.float64), self.features.shape[1:])
-        width = high - low
+        with np.errstate(over="ignore", invalid="ignore"):  # a width that overflows is refused below
+            width = high - low
         for column in np.flatnonzero(~(np.isfinite(width) & (width >= 0)))[:1]:
             raise InvalidParameter(
                 f"bounds must be finite with lower <= upper, column {column} has {low[column]}, {high[column]}"

@@ -21,6 +21,7 @@ import numpy as np
 from reference.arithmetic.system import Indices, Vector
 from reference.errors import InvalidParameter
 from reference.randomness import Entropy, require_noise
+from reference.rounding import require_exact_multiples
 
 RandomBelow = Callable[[int], int]
 
@@ -90,7 +91,9 @@ class ExactEntropy:
         variance = (Fraction(sigma) / Fraction(self.grid)) ** 2
         if not variance:
             return (np.zeros(dimension) for _ in range(iterations))
-        return (
-            self.grid * np.array([discrete_gaussian(variance, self.below) for _ in range(dimension)], dtype=np.float64)
-            for _ in range(iterations)
-        )
+        return (self._vector(dimension, variance) for _ in range(iterations))
+
+    def _vector(self, dimension: int, variance: Fraction) -> Vector:
+        multiples = np.array([discrete_gaussian(variance, self.below) for _ in range(dimension)], dtype=np.float64)
+        require_exact_multiples(multiples, self.grid)
+        return self.grid * multiples

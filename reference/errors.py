@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
+from typing import TypeGuard
+
 
 class RefusedByReference(ValueError):
     """Base of every refusal by the reference; bad input, hence exit code 2 at the command line."""
@@ -23,6 +26,11 @@ class NotExpressible(RefusedByReference):
 
 class NotFinite(RefusedByReference):
     """An iterate overflowed or became NaN: reported at once, never released."""
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a parameter is a Python or numpy number: balls, many digits and symbols are not compared."""
+    return isinstance(value, numbers.Real)
 
 
 def require_positive(name: str, value: float) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from reference.arithmetic import Vector, number_system
-from reference.errors import InvalidParameter
+from reference.errors import InvalidParameter, is_number
 
 
 class Loss(Protocol):
@@ -69,7 +69,7 @@ class HuberizedHinge:
     steepest = 1.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.h, float) and not 0 < self.h <= 1:
+        if is_number(self.h) and not 0 < self.h <= 1:
             raise InvalidParameter(f"h must lie in (0, 1], got h={self.h}")
 
     @property

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from reference.arithmetic import Scalar, Vector, number_system
+from reference.errors import InvalidParameter
 from reference.problem import Problem, State
 from reference.rounding import on_grid
 from reference.updates import update_x, update_y, update_z
@@ -52,14 +53,14 @@ def mpadmm(
     epoch = _epoch_all if release is Release.ALL else _epoch_primal
     for eta, gamma in zip(step_sizes, noise, strict=False):
         state = epoch(problem, state, scalar(eta), gamma, grid)
-        yield state
+        yield state.require_finite()
 
 
 def _epoch_all(problem: Problem, old: State, eta: Scalar, gamma: ModelNoise, grid: float | None) -> State:
     """One epoch as printed: compute x, z, y, then perturb all three."""
     rho = problem.rho
     if gamma.z is None or gamma.y is None:
-        raise ValueError("release='all' perturbs x, z and y: noise for z or y is missing")
+        raise InvalidParameter("release='all' perturbs x, z and y: noise for z or y is missing")
     g = problem.gradient(old.x)  # line 4
     x = update_x(g, old.x, old.z, old.y, rho=rho, eta=eta)  # line 5
     z = update_z(x, old.y, rho=rho, regularizer=problem.regularizer)  # line 6

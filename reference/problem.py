@@ -8,7 +8,6 @@ from typing import cast
 import numpy as np
 
 from reference.arithmetic import Indices, Matrix, NumberSystem, Scalar, Vector, number_system
-from reference.arithmetic.float64 import FLOAT64
 from reference.clipping import clipped_slopes
 from reference.dataset import Dataset, row_norms
 from reference.errors import InvalidParameter, NotFinite, require_positive
@@ -40,6 +39,7 @@ class Problem:
         if clip is not None:
             require_positive("clip", clip)
         regularizer.lipschitz(rho)
+        regularizer.prox(np.zeros(data.dimension), rho)  # refuses groups or a matrix of another dimension
         signed = np.ascontiguousarray(data.labels[:, None] * data.features)
         return cls(signed, loss, regularizer, rho, clip, row_norms(data.features))
 
@@ -111,10 +111,17 @@ class State:
         """The same point in another number system, exactly."""
         return State(system.array(self.x), system.array(self.z), system.array(self.y))
 
+    def require_finite(self) -> State:
+        """Return the state itself; refuse one that overflowed or is NaN, so that it can never be released."""
+        # One sum for three checks: it is finite only if every term is.
+        if not number_system(self.x).all_finite(self.x + self.z + self.y):
+            raise NotFinite("an iterate is not finite: the step size, the noise or the initial point is too large")
+        return self
+
     def require_dimension(self, dimension: int) -> None:
         """Refuse a point of another dimension than the data's, or one that is not finite."""
         for name, value in (("x", self.x), ("z", self.z), ("y", self.y)):
             if value.shape[-1:] != (dimension,):
                 raise InvalidParameter(f"initial {name} must have {dimension} entries, got shape {value.shape}")
-            if value.dtype == np.float64 and not FLOAT64.all_finite(value):
+            if not number_system(value).all_finite(value):
                 raise InvalidParameter(f"initial {name} must be finite, got {name}={value}")

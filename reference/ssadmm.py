@@ -30,7 +30,8 @@ def ssadmm(
     """Yield (x, z, y) after each iteration. [CL20] Algorithm 1, lines 3 to 10.
 
     ``noise`` holds the vectors that are added to the gradient, already scaled by sigma. With a ``grid``, the
-    gradient is first rounded to multiples of it: what an exact discrete Gaussian is added to.
+    gradient is first rounded to multiples of it: what an exact discrete Gaussian is added to. The run ends with the
+    shortest of the three inputs; an iterate that overflowed is refused, never yielded.
     """
     initial.require_dimension(problem.dimension)
     x, z, y = initial.x, initial.z, initial.y
@@ -41,4 +42,4 @@ def ssadmm(
         x = update_x(g, x, z, y, rho=rho, eta=scalar(eta))  # line 7
         z = update_z(x, y, rho=rho, regularizer=problem.regularizer)  # line 8
         y = update_y(y, x, z, rho=rho)  # line 9
-        yield State(x, z, y)
+        yield State(x, z, y).require_finite()

@@ -14,6 +14,8 @@ Overflow is not modelled: a ball that is not finite is reported by ``all_finite`
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -37,22 +39,22 @@ class Ball:
         self.arb = enclosure
 
     def __add__(self, other: object) -> Ball:
-        return rounded(self.arb + to_arb(other))
+        return _operation(operator.add, self, other)
 
     def __sub__(self, other: object) -> Ball:
-        return rounded(self.arb - to_arb(other))
+        return _operation(operator.sub, self, other)
 
     def __mul__(self, other: object) -> Ball:
-        return rounded(self.arb * to_arb(other))
+        return _operation(operator.mul, self, other)
 
     def __truediv__(self, other: object) -> Ball:
-        return rounded(self.arb / to_arb(other))
+        return _operation(operator.truediv, self, other)
 
     def __rsub__(self, other: object) -> Ball:
-        return rounded(to_arb(other) - self.arb)
+        return _operation(lambda a, b: b - a, self, other)
 
     def __rtruediv__(self, other: object) -> Ball:
-        return rounded(to_arb(other) / self.arb)
+        return _operation(lambda a, b: b / a, self, other)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -69,6 +71,13 @@ class Ball:
     def contains(self, value: arb) -> bool:
         """Whether the enclosure certainly contains every point of ``value``."""
         return bool(self.arb.contains(value))
+
+
+def _operation(exact: Callable[[arb, arb], arb], ball: Ball, other: object) -> Ball:
+    """One operation, rounded; an array is left to numpy, which comes back element by element."""
+    if isinstance(other, np.ndarray):
+        return cast(Ball, NotImplemented)
+    return rounded(exact(ball.arb, to_arb(other)))
 
 
 def to_arb(value: object) -> arb:

@@ -48,7 +48,8 @@ class Float64:
         # A power of two scales without rounding; frexp's mantissa is below 1, so no square exceeds 1.
         exponent = np.frexp(np.max(np.absolute(a), axis=-1, keepdims=True))[1]
         scaled = np.ldexp(a, -exponent)
-        length: NDArray[np.float64] = np.ldexp(np.sqrt(np.sum(scaled * scaled, axis=-1)), exponent[..., 0])
+        with np.errstate(over="ignore"):  # a norm beyond binary64 is inf, which the caller refuses
+            length: NDArray[np.float64] = np.ldexp(np.sqrt(np.sum(scaled * scaled, axis=-1)), exponent[..., 0])
         return length
 
     @staticmethod

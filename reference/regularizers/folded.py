@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reference.arithmetic import Scalar, Vector, number_system
-from reference.errors import InvalidParameter, require_not_negative
+from reference.errors import InvalidParameter, is_number, require_not_negative
 from reference.regularizers.separable import soft_threshold
 
 
@@ -29,9 +29,9 @@ class SCAD:
     convex = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.lam, float):
+        if is_number(self.lam):
             require_not_negative("lambda", self.lam)
-        if isinstance(self.a, float) and not self.a > 2:
+        if is_number(self.a) and not self.a > 2:
             raise InvalidParameter(f"a must be > 2, got a={self.a}")
 
     def value(self, x: Vector) -> Vector:
@@ -60,7 +60,7 @@ class SCAD:
     def lipschitz(self, rho: Scalar) -> Scalar:
         """(a-1)/(a-1-tau)."""
         tau = 1 / rho
-        if isinstance(tau, float) and isinstance(self.a, float) and not self.a > 1 + tau:
+        if is_number(tau) and is_number(self.a) and not self.a > 1 + tau:
             raise InvalidParameter(
                 f"scad needs a > 1 + 1/rho = {1 + tau}, got a={self.a}: there the proximal map jumps "
                 f"and no sensitivity bound exists; take rho > {1 / (self.a - 1)}"
@@ -78,9 +78,9 @@ class MCP:
     convex = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.lam, float):
+        if is_number(self.lam):
             require_not_negative("lambda", self.lam)
-        if isinstance(self.gamma, float) and not self.gamma > 1:
+        if is_number(self.gamma) and not self.gamma > 1:
             raise InvalidParameter(f"gamma must be > 1, got gamma={self.gamma}")
 
     def value(self, x: Vector) -> Vector:
@@ -101,7 +101,7 @@ class MCP:
     def lipschitz(self, rho: Scalar) -> Scalar:
         """gamma/(gamma-tau)."""
         tau = 1 / rho
-        if isinstance(tau, float) and isinstance(self.gamma, float) and not self.gamma > tau:
+        if is_number(tau) and is_number(self.gamma) and not self.gamma > tau:
             raise InvalidParameter(
                 f"mcp needs gamma > 1/rho = {tau}, got gamma={self.gamma}: there the proximal map jumps "
                 f"and no sensitivity bound exists; take rho > {1 / self.gamma}"

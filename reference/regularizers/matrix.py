@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reference.arithmetic import Matrix, NumberSystem, Scalar, Vector, number_system
-from reference.errors import InvalidParameter, NotExpressible, require_not_negative
+from reference.errors import InvalidParameter, NotExpressible, is_number, require_not_negative
 from reference.regularizers.separable import soft_threshold
 
 
@@ -34,7 +34,7 @@ class NuclearNorm:
     convex = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.lam, float):
+        if is_number(self.lam):
             require_not_negative("lambda", self.lam)
         if self.rows < 1 or self.columns < 1:
             raise InvalidParameter(f"rows and columns must be >= 1, got {self.rows} x {self.columns}")

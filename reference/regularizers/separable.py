@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reference.arithmetic import Scalar, Vector, number_system
-from reference.errors import InvalidParameter, require_not_negative
+from reference.errors import InvalidParameter, is_number, require_not_negative
 
 
 def soft_threshold(w: Vector, t: Scalar) -> Vector:
@@ -76,7 +76,7 @@ class ElasticNet:
 
     def __post_init__(self) -> None:
         _require_weight(self.lam)
-        if isinstance(self.l1_ratio, float) and not 0 <= self.l1_ratio <= 1:
+        if is_number(self.l1_ratio) and not 0 <= self.l1_ratio <= 1:
             raise InvalidParameter(f"l1_ratio must lie in [0, 1], got l1_ratio={self.l1_ratio}")
 
     def value(self, x: Vector) -> Vector:
@@ -108,14 +108,16 @@ class GroupL1:
     def __post_init__(self) -> None:
         _require_weight(self.lam)
         members = [index for group in self.groups for index in group]
-        if not members or len(set(members)) != len(members) or min(members) < 0:
-            raise InvalidParameter(f"groups must be disjoint, non-negative indices, got groups={self.groups}")
+        if not all(self.groups) or not members or len(set(members)) != len(members) or min(members) < 0:
+            raise InvalidParameter(
+                f"groups must be non-empty, disjoint sets of non-negative indices, got groups={self.groups}"
+            )
 
     def value(self, x: Vector) -> Vector:
         """lambda sum ||x_g||."""
         system = number_system(x)
         lam = system.scalar(self.lam)
-        norms = [system.norm(x[..., list(group)]) for group in self.groups]
+        norms = [system.norm(x[..., list(group)]) for group in self._groups_within(x)]
         return lam * system.sum(np.stack(norms, axis=-1))
 
     def prox(self, w: Vector, rho: Scalar) -> Vector:
@@ -123,7 +125,7 @@ class GroupL1:
         system = number_system(w)
         t = system.scalar(self.lam) / rho
         z = w.copy()
-        for group in self.groups:
+        for group in self._groups_within(w):
             members = w[..., list(group)]
             norm = system.norm(members)
             outside = system.greater(norm, t)
@@ -136,7 +138,13 @@ class GroupL1:
         """1: approached along the direction of a long w_g."""
         return 1.0
 
+    def _groups_within(self, x: Vector) -> tuple[tuple[int, ...], ...]:
+        largest = max(index for group in self.groups for index in group)
+        if largest >= x.shape[-1]:
+            raise InvalidParameter(f"groups must index a model of {x.shape[-1]} entries, got index {largest}")
+        return self.groups
+
 
 def _require_weight(lam: Scalar) -> None:
-    if isinstance(lam, float):
+    if is_number(lam):
         require_not_negative("lambda", lam)
