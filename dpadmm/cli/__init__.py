@@ -67,9 +67,9 @@ def group() -> None:
 def main() -> None:
     """Run the command line; every exception becomes a documented exit code."""
     try:
-        group(standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
+        # Outside its standalone mode click *returns* the code of an Exit: dropping it would turn failures into 0.
+        code = group(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except click.Abort:
         click.echo("interrupted; nothing was left half written", err=True)
         sys.exit(130)

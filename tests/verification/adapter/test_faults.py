@@ -131,9 +131,16 @@ def test_last_words_and_hint_are_shown() -> None:
 
 
 def test_an_exception_in_the_harness_kills_the_adapter(running: Callable[[], list[str]]) -> None:
-    with pytest.raises(KeyboardInterrupt), Session(command("honest"), LIMITS):
-        assert running(), "the search for processes must be able to find one"
-        raise KeyboardInterrupt
+    seen: list[str] = []
+
+    def interrupted() -> None:
+        with Session(command("honest"), LIMITS):
+            seen.extend(running())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert seen, "the search for processes must be able to find one"
     assert not running()
 
 

@@ -1,0 +1,100 @@
+"""`dpadmm adapter`: write a skeleton adapter, smoke-test one, serve the reference, print the schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dpadmm.cli.common import EXIT_ADAPTER, atomic_write, emit_json, format_option
+from verification.adapter.faults import AdapterError, AdapterFault
+from verification.adapter.process import Limits
+from verification.adapter.schema import schema_text
+from verification.adapter.skeletons import COMMANDS, FILE_NAMES, Language, skeleton
+from verification.adapter.smoke import Passed, smoke
+
+
+@click.group("adapter")
+def command() -> None:
+    """The wire between this program and an implementation in any language (docs/protocol.md)."""
+
+
+@command.command("new")
+@click.option("--language", type=click.Choice([str(language) for language in Language]), required=True)
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=Path(),
+    help="Where to write it; the current directory by default.",
+)
+@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+def new(language: str, directory: Path, force: bool) -> None:
+    """Write a dependency-free adapter with three lines to fill in."""
+    chosen = Language(language)
+    path = directory / FILE_NAMES[chosen]
+    if path.exists() and not force:
+        raise click.UsageError(f"{path} exists; use --force to overwrite it")
+    with atomic_write(path) as file:
+        file.write(skeleton(chosen).encode())
+    click.echo(f"wrote {path}: fill in the three lines marked FILL IN, then")
+    for line in COMMANDS[chosen]:
+        click.echo(f"  {line}")
+
+
+@command.command("smoke")
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds a request.")
+@click.option("--memory", type=click.IntRange(min=64), default=4096, show_default=True, help="Megabytes it may use.")
+@format_option
+@click.argument("adapter", nargs=-1, required=True, metavar="-- COMMAND...")
+def smoke_command(timeout: float, memory: int, output_format: str, adapter: tuple[str, ...]) -> None:
+    """Check an adapter's protocol step by step, and say what is wrong and how to mend it.
+
+    Exit code 0 if every step is sound, 4 with a named fault otherwise.
+    """
+    limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
+    passed: list[Passed] = []
+    try:
+        for step in smoke(adapter, limits):
+            passed.append(step)
+            if output_format == "text":
+                click.echo(f"ok    {step.step:<7} {step.detail}")
+    except AdapterError as error:
+        _report_fault(error, passed, output_format)
+        raise click.exceptions.Exit(EXIT_ADAPTER) from error
+    if output_format == "json":
+        emit_json({"version": 1, "sound": True, "steps": _steps(passed), "fault": None})
+
+
+def _steps(passed: list[Passed]) -> list[dict[str, str]]:
+    return [{"step": str(step.step), "detail": step.detail} for step in passed]
+
+
+def _report_fault(error: AdapterError, passed: list[Passed], output_format: str) -> None:
+    if output_format == "text":
+        click.echo(f"FAULT {error}")
+        return
+    fault: dict[str, str] = {"name": "skipped", "step": "", "detail": str(error), "hint": "", "stderr": ""}
+    if isinstance(error, AdapterFault):
+        fault = {
+            "name": str(error.fault),
+            "step": str(error.step),
+            "detail": error.detail,
+            "hint": error.hint,
+            "stderr": error.last_words,
+        }
+    emit_json({"version": 1, "sound": False, "steps": _steps(passed), "fault": fault})
+
+
+@command.command("schema")
+def schema() -> None:
+    """Print the JSON schema of the protocol."""
+    click.echo(schema_text(), nl=False)
+
+
+@command.command("loopback")
+def loopback() -> None:
+    """Serve the reference itself over the wire, as an adapter to try things with."""
+    from verification.adapter.loopback import Loopback  # noqa: PLC0415 - keeps `adapter new` instant
+    from verification.adapter.serve import serve  # noqa: PLC0415
+
+    serve(Loopback())
