@@ -1,0 +1,5 @@
+"""``python -m dpadmm``: the command line."""
+
+from dpadmm.cli import main
+
+main()
