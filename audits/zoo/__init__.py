@@ -1,0 +1,37 @@
+"""Wrong implementations behind the wire, one real bug each; every one must be caught.
+
+Each member is the served reference with one part replaced (`verification.adapter.stepwise`), kept at one or more
+sights: white-box, black-box, last model only. ``python -m audits.zoo ID [SIGHT]`` serves one on stdin and stdout,
+``python -m audits.zoo list`` shows them all, ``python -m audits.zoo table`` writes docs/zoo.md.
+"""
+
+from __future__ import annotations
+
+from audits.errors import AuditError
+from audits.zoo import (
+    batches,
+    clipping,
+    noise_draws,
+    noise_scale,
+    preprocessing,
+    releases,
+    sensitivities,
+    updates,
+)
+from audits.zoo.setting import Setting
+from audits.zoo.specimen import Harm, Member, Sight, Specimen, registered
+
+__all__ = ["GROUPS", "MEMBERS", "Harm", "Member", "Setting", "Sight", "Specimen", "named"]
+
+# Importing a group registers its members; the order is that of the generated table.
+GROUPS = (noise_scale, noise_draws, sensitivities, batches, clipping, preprocessing, releases, updates)
+MEMBERS: dict[str, Member] = {
+    member.identity: member for group in GROUPS for member in registered() if member.kind.__module__ == group.__name__
+}
+
+
+def named(identity: str) -> Member:
+    """Return a member; refuses an unknown id with what there is."""
+    if identity not in MEMBERS:
+        raise AuditError(f"no zoo member is called {identity!r}; there are {', '.join(MEMBERS)}")
+    return MEMBERS[identity]
