@@ -45,6 +45,12 @@ def require_not_negative(name: str, value: float) -> None:
         raise InvalidParameter(f"{name} must be finite and >= 0, got {name}={value}")
 
 
+def require_index(name: str, value: int) -> None:
+    """Refuse anything but an integer of at least zero."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidParameter(f"{name} must be an integer >= 0, got {name}={value!r}")
+
+
 def require_count(name: str, value: int, *, at_most: int | None = None) -> None:
     """Refuse anything but an integer from 1 to ``at_most``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reference.arithmetic.system import Indices, Vector
-from reference.errors import require_count, require_not_negative
+from reference.errors import require_count, require_index, require_not_negative
 from reference.mpadmm import ModelNoise, Release
 from reference.words import (
     PhiloxWords,
@@ -66,6 +66,10 @@ class Seeded:
 
     seed: int
     run: int = 0
+
+    def __post_init__(self) -> None:
+        require_index("seed", self.seed)
+        require_index("run", self.run)
 
     def batches(self, records: int, size: int, iterations: int) -> Iterator[Indices]:
         """Reproducible batches."""

@@ -51,7 +51,7 @@ def number_system(a: Vector) -> NumberSystem:
 
 def _system_of_object(element: object) -> NumberSystem:
     module = type(element).__module__
-    if module.startswith("z3"):
+    if module.startswith("z3") or module == "reference.arithmetic.symbols":
         from reference.arithmetic.symbols import SYMBOLS  # noqa: PLC0415 - z3 only where it is asked for
 
         return SYMBOLS

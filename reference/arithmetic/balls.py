@@ -90,12 +90,15 @@ def to_arb(value: object) -> arb:
 
 
 def rounded(exact: arb, units: int = 1) -> Ball:
-    """Widen an enclosure of the exact result by ``units`` of relative rounding, and by underflow."""
+    """Widen an enclosure of the exact result by ``units`` of relative rounding, and by underflow; 0 is exact."""
+    if exact.is_zero():
+        return Ball(exact)
     return Ball(exact * arb(1, units * UNIT_ROUNDOFF) + UNDERFLOW)
 
 
 def rounded_sum(terms: list[arb]) -> Ball:
     """A sum of products as any summation order of binary64 may compute it."""
+    terms = [term for term in terms if not term.is_zero()]  # adding 0 does not round
     n = len(terms)
     exact, magnitude = arb(0), arb(0)
     for term in terms:
@@ -103,6 +106,13 @@ def rounded_sum(terms: list[arb]) -> Ball:
         magnitude += abs(term)
     gamma = n * UNIT_ROUNDOFF / (1 - n * UNIT_ROUNDOFF)
     return Ball(exact + arb(0, 1) * (gamma * magnitude) + n * UNDERFLOW)
+
+
+def _square_root(square: arb) -> arb:
+    """An enclosure of the square roots of what is not negative, where the ball itself may reach below 0."""
+    if square > 0:
+        return square.sqrt()
+    return arb(0).union(square.upper().max(arb(0)).sqrt())
 
 
 def _greater(a: object, b: object) -> bool | None:
@@ -153,7 +163,7 @@ class Balls:
 
     def sqrt(self, a: Array) -> Array:
         """The square root, of the non-negative part: what is enclosed here is a sum of squares."""
-        return elementwise(lambda v: rounded(to_arb(v).max(arb(0)).sqrt()), a)
+        return elementwise(lambda v: rounded(_square_root(to_arb(v))), a)
 
     def exp(self, a: Array) -> Array:
         """The exponential to within 4 ulp."""

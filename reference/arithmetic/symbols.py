@@ -7,7 +7,9 @@ a lemma harder to prove, never easier.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
+from typing import cast
 
 import numpy as np
 import z3
@@ -28,6 +30,14 @@ def _record(*facts: z3.BoolRef) -> None:
     collected.extend(facts)
 
 
+def _term(value: object) -> z3.ArithRef:
+    """A term as it is, a Python number as the rational it is."""
+    if isinstance(value, (int, float)):
+        numerator, denominator = float(value).as_integer_ratio()
+        return z3.RealVal(f"{numerator}/{denominator}")
+    return value
+
+
 def _exp(argument: z3.ArithRef) -> z3.ArithRef:
     value = z3.FreshReal("exp")
     _record(
@@ -45,6 +55,31 @@ def _sqrt(argument: z3.ArithRef) -> z3.ArithRef:
     return value
 
 
+class Parameter(z3.ArithRef):  # type: ignore[misc]  # z3 ships no types
+    """A scalar term that may stand left of an array: z3's own would refuse one instead of leaving it to numpy."""
+
+    @classmethod
+    def of(cls, term: z3.ArithRef) -> Parameter:
+        """The same term; what is computed from it stays a parameter."""
+        return cls(term.as_ast(), term.ctx)
+
+
+def _leaving_arrays_to_numpy(name: str) -> Callable[[Parameter, object], Parameter]:
+    inherited = getattr(z3.ArithRef, name)
+
+    def operation(parameter: Parameter, other: object) -> Parameter:
+        if isinstance(other, np.ndarray):
+            return cast(Parameter, NotImplemented)
+        return Parameter.of(inherited(parameter, other))
+
+    return operation
+
+
+for _name in ("add", "sub", "mul", "truediv"):
+    for _side in ("", "r"):
+        setattr(Parameter, f"__{_side}{_name}__", _leaving_arrays_to_numpy(f"__{_side}{_name}__"))
+
+
 class Symbols:
     """The number system of z3 terms over the reals."""
 
@@ -52,15 +87,11 @@ class Symbols:
 
     def scalar(self, value: float) -> float:
         """A parameter: a term as it is, a Python float as the rational it is."""
-        if isinstance(value, (int, float)):
-            numerator, denominator = float(value).as_integer_ratio()
-            rational: float = z3.RealVal(f"{numerator}/{denominator}")
-            return rational
-        return value
+        return cast(float, Parameter.of(_term(value)))
 
     def array(self, values: Array) -> Array:
         """float64 values as the rationals they are."""
-        return elementwise(lambda v: self.scalar(float(v)), values)
+        return elementwise(_term, values)
 
     def greater(self, a: Array, b: Array | float) -> NDArray[np.bool_]:
         """The formula ``a > b``."""
@@ -68,15 +99,15 @@ class Symbols:
 
     def where(self, mask: NDArray[np.bool_], a: Array | float, b: Array | float) -> Array:
         """If-then-else."""
-        return elementwise(lambda c, s, t: z3.If(c, self.scalar(s), self.scalar(t)), mask, a, b)
+        return elementwise(lambda c, s, t: z3.If(c, _term(s), _term(t)), mask, a, b)
 
     def maximum(self, a: Array, b: Array | float) -> Array:
         """The larger of two terms."""
-        return elementwise(lambda s, t: z3.If(s > t, s, self.scalar(t)), a, b)
+        return elementwise(lambda s, t: z3.If(s > t, s, _term(t)), a, b)
 
     def minimum(self, a: Array, b: Array | float) -> Array:
         """The smaller of two terms."""
-        return elementwise(lambda s, t: z3.If(s < t, s, self.scalar(t)), a, b)
+        return elementwise(lambda s, t: z3.If(s < t, s, _term(t)), a, b)
 
     def absolute(self, a: Array) -> Array:
         """The absolute value."""

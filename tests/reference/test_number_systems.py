@@ -1,0 +1,215 @@
+r"""One text in float64, with 60 digits, and in balls: the balls must hold the other two.
+
+The ball run proves a tolerance for every iterate (issue "Must show" 3). It must be an enclosure (60 digits and every
+binary64 evaluation inside), it must be narrow, and it must notice single precision and a wrong formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+import flint
+import mpmath
+import numpy as np
+import pytest
+
+import reference.ssadmm as ssadmm_module
+from reference.arithmetic import FLOAT64, NumberSystem, Scalar, Vector, balls, digits, number_system
+from reference.arithmetic.balls import Ball
+from reference.errors import NotExpressible
+from reference.losses import LOSSES
+from reference.many import Show, mpadmm_many, ssadmm_many
+from reference.mpadmm import ModelNoise, Release, mpadmm
+from reference.problem import Problem, State
+from reference.randomness import Seeded, model_noise
+from reference.schedules import InverseSquareRoot, steps
+from reference.ssadmm import ssadmm
+from tests.reference.small import REGULARIZERS, small_problem
+
+SEED, N, P, M, T, SIGMA = 17, 8, 6, 3, 5, 0.3
+SCHEDULE = InverseSquareRoot(2.0)
+ALGORITHMS = ["ssadmm", "mpadmm-all", "mpadmm-primal"]
+IN_BALLS = [name for name in REGULARIZERS if name != "nuclear"]
+# Enclosures of quantities of size 1 after 5 steps: wide enough for any order of summation, 1e-11 at most.
+NARROW = 1e-11
+
+
+def started() -> State:
+    return State(*np.random.default_rng(2).normal(size=(3, P)))
+
+
+def run_in(system: NumberSystem, problem: Problem, algorithm: str, run: int = 0) -> list[State]:
+    """The same inputs, exactly, in any number system."""
+    inside, begin = problem.in_system(system), started().in_system(system)
+    draws, etas = Seeded(SEED, run), steps(SCHEDULE, T)
+    if algorithm == "ssadmm":
+        noise = (system.array(gamma) for gamma in draws.noise(P, SIGMA, T))
+        return [*ssadmm(inside, begin, step_sizes=etas, batches=draws.batches(N, M, T), noise=noise)]
+    release = Release(algorithm.removeprefix("mpadmm-"))
+    gammas = (_noise_in(system, gamma) for gamma in model_noise(draws, P, SIGMA, T, release))
+    return [*mpadmm(inside, begin, step_sizes=etas, noise=gammas, release=release)]
+
+
+def _noise_in(system: NumberSystem, gamma: ModelNoise) -> ModelNoise:
+    z = None if gamma.z is None else system.array(gamma.z)
+    y = None if gamma.y is None else system.array(gamma.y)
+    return ModelNoise(system.array(gamma.x), z, y)
+
+
+def entries(states: list[State]) -> Iterator[object]:
+    for state in states:
+        for vector in (state.x, state.z, state.y):
+            yield from vector.tolist()
+
+
+def as_arb(value: object) -> flint.arb:
+    """A float or a 60-digit number, exactly."""
+    if isinstance(value, float):
+        return flint.arb(value)
+    sign, mantissa, exponent, _ = cast(mpmath.mpf, value)._mpf_  # a private context has a class of its own
+    return flint.arb(-int(mantissa) if sign else int(mantissa)) * flint.arb(2) ** int(exponent)
+
+
+def outside(enclosures: list[State], values: list[State]) -> int:
+    """How many entries certainly or possibly escape their ball."""
+    with flint.ctx.workprec(400):
+        pairs = [*zip(entries(enclosures), entries(values), strict=True)]
+        assert pairs
+        return sum(not (isinstance(ball, Ball) and ball.contains(as_arb(value))) for ball, value in pairs)
+
+
+def radius(enclosures: list[State]) -> float:
+    return max(float(ball.arb.rad()) for ball in entries(enclosures) if isinstance(ball, Ball))
+
+
+@pytest.mark.parametrize("clip", [None, 0.4], ids=["normalised", "clipped"])
+@pytest.mark.parametrize("regularizer", IN_BALLS)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_balls_hold_sixty_digits_and_float64(algorithm: str, loss: str, regularizer: str, clip: float | None) -> None:
+    # SCAD and MCP need rho > 1/(a - 1) and 1/gamma, both below 0.75.
+    problem = small_problem(LOSSES[loss], REGULARIZERS[regularizer], rho=0.75, clip=clip)
+    enclosures = run_in(balls(), problem, algorithm)
+    assert outside(enclosures, run_in(digits(60), problem, algorithm)) == 0
+    assert outside(enclosures, run_in(FLOAT64, problem, algorithm)) == 0
+    assert radius(enclosures) <= NARROW
+
+
+@pytest.mark.parametrize("regularizer", IN_BALLS)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_many_runs_at_once_stay_inside_the_balls_of_each_run(algorithm: str, loss: str, regularizer: str) -> None:
+    problem = small_problem(LOSSES[loss], REGULARIZERS[regularizer], rho=0.75, clip=0.4)
+    runs = range(3, 5)
+    if algorithm == "ssadmm":
+        many = ssadmm_many(
+            problem, started(), schedule=SCHEDULE, batch=M, sigma=SIGMA, iterations=T, seed=SEED, runs=runs
+        )
+    else:
+        release = Release(algorithm.removeprefix("mpadmm-"))
+        many = mpadmm_many(
+            problem, started(), schedule=SCHEDULE, sigma=SIGMA, epochs=T, release=release, seed=SEED, runs=runs
+        )
+    for row, run in enumerate(runs):
+        states = [State(many.x[row, k], many.z[row, k], many.y[row, k]) for k in range(T)]
+        assert outside(run_in(balls(), problem, algorithm, run), states) == 0
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_nuclear_norm_agrees_between_float64_and_sixty_digits(loss: str, algorithm: str) -> None:
+    problem = small_problem(LOSSES[loss], REGULARIZERS["nuclear"], rho=0.75)
+    in_float, in_digits = (run_in(system, problem, algorithm) for system in (FLOAT64, digits(60)))
+    difference = max(
+        abs(float(str(exact)) - float(str(value)))
+        for exact, value in zip(entries(in_digits), entries(in_float), strict=True)
+    )
+    # The singular value decomposition is backward stable and the proximal map nonexpansive: some p^2 = 36 roundings of
+    # numbers below 4 a step.
+    assert 0 < difference <= 36 * 4 * T * 2.0**-52
+    with pytest.raises(NotExpressible, match="balls have none"):
+        run_in(balls(), problem, algorithm)
+
+
+def test_single_precision_falls_outside() -> None:
+    problem = small_problem(rho=0.75)
+    single = [
+        State(*(vector.astype(np.float32).astype(np.float64) for vector in (s.x, s.z, s.y)))
+        for s in run_in(FLOAT64, problem, "ssadmm")
+    ]
+    # Every entry that single precision cannot hold escapes; those at a soft threshold (z = 0) are the exception.
+    assert outside(run_in(balls(), problem, "ssadmm"), single) > 0.8 * T * 2 * P
+
+
+def printed_x_update(g: Vector, x: Vector, z: Vector, y: Vector, *, rho: Scalar, eta: Scalar) -> Vector:
+    """A wrong formula: the denominator 1/eta + rho replaced by 1 + eta rho, as in the paper's sensitivity (E1)."""
+    return (-g - y + rho * z + x / eta) / (1 + eta * rho)
+
+
+def stale_dual(y: Vector, x: Vector, z: Vector, *, rho: Scalar) -> Vector:
+    """A wrong formula: the dual moves by x - z without rho."""
+    return y + (x - z) + 0 * rho
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("update_x", printed_x_update), ("update_y", stale_dual)])
+def test_a_wrong_formula_falls_outside(monkeypatch: pytest.MonkeyPatch, name: str, wrong: object) -> None:
+    problem = small_problem(rho=0.75)
+    enclosures = run_in(balls(), problem, "ssadmm")
+    monkeypatch.setattr(ssadmm_module, name, wrong)
+    assert outside(enclosures, run_in(FLOAT64, problem, "ssadmm")) > T * P
+
+
+def test_an_error_of_1e_11_falls_outside() -> None:
+    # The balls are honest about binary64, not generous.
+    problem = small_problem(rho=0.75)
+    shifted = [State(s.x * (1 + 1e-11), s.z, s.y) for s in run_in(FLOAT64, problem, "ssadmm")]
+    assert outside(run_in(balls(), problem, "ssadmm"), shifted) > 0
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_objectives_agree_in_all_three(loss: str) -> None:
+    for regularizer in IN_BALLS:
+        problem = small_problem(LOSSES[loss], REGULARIZERS[regularizer], rho=0.75)
+        values = {}
+        for system in (FLOAT64, digits(60), balls()):
+            values[system.name] = problem.in_system(system).objective(started().in_system(system).x)
+        enclosure = values["balls"]
+        assert isinstance(enclosure, Ball)
+        with flint.ctx.workprec(400):
+            assert enclosure.contains(as_arb(values["60 digits"]))
+            assert enclosure.contains(as_arb(float(values["float64"])))
+
+
+def test_values_exactly_at_a_threshold_are_enclosed_on_both_sides() -> None:
+    lam_over_rho = REGULARIZERS["l1"].prox(np.array([1.0]), 1.0)  # 1 - lambda
+    assert lam_over_rho[0] == 0.95
+    system = balls()
+    for name in IN_BALLS:
+        for at in (0.05, -0.05, 0.1, 0.15, 0.185, 0.0, 5e-324):
+            z = REGULARIZERS[name].prox(np.full(P, at), 1.0)
+            ball = REGULARIZERS[name].prox(system.array(np.full(P, at)), system.scalar(1.0))
+            assert number_system(ball).name == "balls"
+            assert all(b.contains(flint.arb(float(v))) for b, v in zip(ball, z, strict=True))
+
+
+def test_many_shows_the_last_iterate_alone_when_asked() -> None:
+    problem = small_problem()
+    whole, last = (
+        ssadmm_many(
+            problem,
+            started(),
+            schedule=SCHEDULE,
+            batch=M,
+            sigma=SIGMA,
+            iterations=T,
+            seed=SEED,
+            runs=range(2000),
+            show=show,
+        )
+        for show in Show
+    )
+    assert whole.x.shape == (2000, T, P)
+    assert last.x.shape == (2000, 1, P)
+    assert np.array_equal(whole.x[:, -1:], last.x)
+    assert np.array_equal(whole.y[:, -1:], last.y)
