@@ -17,16 +17,16 @@ from flint import arb, fmpz
 from accountant.errors import CannotCertifyError
 from accountant.precision import arb_from_fraction, arb_precision
 
-MAX_MOMENT = 4000
-"""Above this the table of differences is slow; orders that would need it are refused."""
+MAX_WORK = 3 * 10**7
+"""Machine words the table of differences may touch (some 50 ms); more is refused."""
 
 
 def central_moments(ratio_squared: Fraction, last: int, bits: int) -> dict[int, arb]:
     """Return balls around B(l), l even and 2 <= l <= last + 1, each with at least `bits` correct bits."""
     top = last + last % 2
-    if top > MAX_MOMENT:
-        raise CannotCertifyError(f"Theorem 27 needs moment {top} here, above the limit {MAX_MOMENT}")
     fixed = _fixed_point_bits(ratio_squared, top, bits)
+    if top * top * (fixed // 64 + 8) > MAX_WORK:
+        raise CannotCertifyError(f"Theorem 27 needs moment {top} to {fixed} bits here: too much work")
     column = _fixed_point_moments(ratio_squared, top, fixed)
     radius = arb(2) ** (-fixed)
     central: dict[int, arb] = {}

@@ -21,8 +21,8 @@ from accountant.chi_moments import central_moments, first_useless_moment
 from accountant.errors import CannotCertifyError
 from accountant.precision import arb_from_fraction
 
-MAX_TERMS = 1 << 17
-"""More terms than this are refused: the order is then useless anyway and the sum would only take long."""
+MAX_TERMS = 1 << 14
+"""More terms than this are refused: the sum would only take long, and smaller orders serve."""
 
 
 def lemma2_moment(rate: Fraction, ratio_squared: Fraction, alpha: int, bits: int) -> arb:
@@ -48,6 +48,28 @@ def wbk27_moment(rate: Fraction, ratio_squared: Fraction, alpha: int, bits: int)
         factor = 2 * (central[j - j % 2] * central[j + j % 2]).sqrt() * (-x * (j * (j - 1) // 2)).exp()
         total += doubled * factor.min(arb(1))
     return total
+
+
+def lemma2_at_least(rate: Fraction, ratio_squared: Fraction, alpha: int) -> arb:
+    r"""Return a closed-form lower bound of `lemma2_moment`, by e^{(j-1) eps(j)} >= 1 in the terms j >= 3.
+
+    Where even this exceeds the unamplified moment the cap is the answer and nothing need be summed.
+    """
+    return _second_term(rate, ratio_squared, alpha) + 2 * _binomial_rest(arb_from_fraction(rate), alpha)
+
+
+def wbk27_at_least(rate: Fraction, ratio_squared: Fraction, alpha: int) -> arb:
+    r"""Return a closed-form lower bound of `wbk27_moment`, by B(l) >= x^{l/2} in the terms j >= 3."""
+    root = arb_from_fraction(ratio_squared).sqrt()
+    if not 4 * root**3 < 2:
+        return _second_term(rate, ratio_squared, alpha)
+    return _second_term(rate, ratio_squared, alpha) + 4 * _binomial_rest(arb_from_fraction(rate) * root, alpha)
+
+
+def _binomial_rest(y: arb, alpha: int) -> arb:
+    """Return a lower bound of (1+y)^alpha - 1 - alpha y - binom(alpha, 2) y^2."""
+    rest = (alpha * y.log1p()).expm1() - alpha * y - (alpha * (alpha - 1) // 2) * y * y
+    return rest.lower().max(arb(0)) if rest.is_finite() else arb(0)
 
 
 def _second_term(rate: Fraction, ratio_squared: Fraction, alpha: int) -> arb:

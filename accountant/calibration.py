@@ -1,0 +1,128 @@
+r"""The least noise, the most releases, the largest batch for a target (epsilon, delta).
+
+Every answer is *safe*: it was itself priced, and its certified upper epsilon is at most the target. It also says how
+far from tight it is: `missed` is the nearest value that was priced and did not meet the target.
+
+Searching needs no proof, so it may guess; only what was priced counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from accountant.calibration_search import first_guess, narrowed, whole_number_search, widened
+from accountant.composed import composed_epsilon_upper
+from accountant.epsilon import method_epsilon, methods_for
+from accountant.errors import CannotCertifyError, InvalidQuantityError
+from accountant.ledger import Ledger
+from accountant.precision import INFINITY, Exact, fraction_of
+from accountant.quantities import failure_probability, positive
+
+BEYOND_REACH = Fraction(10) ** 60
+"""Stands for an epsilon that could not be certified: no target is as large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A value that meets the target, what it was certified to cost, and the nearest value that does not.
+
+    `missed` is less noise, one more iteration or a larger batch, priced by the same method; None where the
+    domain ends at `value`.
+    """
+
+    value: Fraction
+    missed: Fraction | None
+    epsilon_upper: Fraction
+    method: str
+    ledger: Ledger
+
+    @property
+    def slack(self) -> Fraction:
+        """How far from tight at most, relative: |value - missed| / value."""
+        return Fraction(0) if self.missed is None else abs(self.value - self.missed) / self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What must be met, and by which method (the tightest proved one where none is named)."""
+
+    epsilon: Fraction
+    delta: Fraction
+    method: str | None
+    tolerance: Fraction
+
+    def method_for(self, ledger: Ledger) -> str:
+        """Return the method that decides for this ledger."""
+        return self.method or methods_for(ledger)[-1]
+
+    def price(self, ledger: Ledger) -> Fraction:
+        """Return a certified upper epsilon of the *true* steps; BEYOND_REACH where nothing can be certified."""
+        true = Ledger(ledger.corrected) if ledger.corrected else ledger
+        method = self.method_for(true)
+        try:
+            if method == "profile":
+                return composed_epsilon_upper(true.steps, self.delta, self.tolerance)
+            upper = method_epsilon(true, self.delta, method, digits=10).epsilon.upper
+        except CannotCertifyError:
+            return BEYOND_REACH
+        return BEYOND_REACH if upper == INFINITY else fraction_of(upper)
+
+
+def calibrate_noise(
+    ledger_of: Callable[[Fraction], Ledger],
+    *,
+    epsilon: Exact,
+    delta: Exact,
+    method: str | None = None,
+    digits: int = 5,
+) -> Calibration:
+    """Return the least noise, in `digits` significant digits and rounded up, whose ledger meets the target.
+
+    `ledger_of(noise)` must be the same releases with noise of that size: more of it never costs more.
+    """
+    if digits < 1:
+        raise InvalidQuantityError(f"digits must be >= 1, got digits={digits}")
+    target = Target(*_validated(epsilon, delta), method, Fraction(1, 10 ** (digits + 1)))
+    priced: dict[Fraction, Fraction] = {}
+
+    def price(noise: Fraction) -> Fraction:
+        if noise not in priced:
+            priced[noise] = target.price(ledger_of(noise))
+        return priced[noise]
+
+    guess = first_guess(ledger_of(Fraction(1)), target.epsilon, target.delta)
+    low, high = widened(price, guess, target.epsilon, digits)
+    low, high = narrowed(price, low, high, target.epsilon, digits)
+    ledger = ledger_of(high)
+    return Calibration(high, low, price(high), target.method_for(ledger), ledger)
+
+
+def calibrate_count(
+    ledger_of: Callable[[int], Ledger],
+    *,
+    epsilon: Exact,
+    delta: Exact,
+    method: str | None = None,
+    largest: int = 10**9,
+) -> Calibration:
+    """Return the largest whole number (iterations, epochs, batch) in 1..largest whose ledger meets the target.
+
+    `ledger_of(number)` must cost no less for a larger number.
+    """
+    target = Target(*_validated(epsilon, delta), method, Fraction(1, 10**5))
+    number, missed, upper = whole_number_search(
+        lambda candidate: target.price(ledger_of(candidate)), target.epsilon, largest
+    )
+    if number == 0:
+        raise CannotCertifyError(
+            f"not even one meets epsilon={epsilon} at delta={delta}: more noise or a larger epsilon would"
+        )
+    ledger = ledger_of(number)
+    beyond = None if missed is None else Fraction(missed)
+    return Calibration(Fraction(number), beyond, upper, target.method_for(ledger), ledger)
+
+
+def _validated(epsilon: Exact, delta: Exact) -> tuple[Fraction, Fraction]:
+    return positive("epsilon", epsilon), failure_probability(delta)

@@ -1,0 +1,138 @@
+r"""The searches of `accountant.calibration`: brackets that shrink around a target, few prices asked.
+
+A price is expensive and decreasing in the noise; 1/price is nearly linear in it, so secants on 1/price land close.
+All candidates are decimals of the digits asked for, so that what is returned is what was priced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from flint import arb
+
+from accountant.errors import CannotCertifyError
+from accountant.gaussian import delta_ball
+from accountant.ledger import Ledger
+from accountant.precision import arb_from_fraction, arb_precision, decimal_string, fraction_from_arb
+from accountant.steps import GaussianStep, PureStep, Step
+
+Price = Callable[[Fraction], Fraction]
+MAX_ROUNDS = 200
+
+
+def first_guess(ledger: Ledger, epsilon: Fraction, delta: Fraction) -> Fraction:
+    r"""Return a noise to start from: the scale at which the central-limit mu meets the target.
+
+    mu(s)^2 = sum of count q^2 (e^{x/s^2} - 1). A guess only, never quoted: it is no bound.
+    """
+    with arb_precision(64):
+        low, high = -200, 200
+        eps, goal = arb_from_fraction(epsilon), arb_from_fraction(delta)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if _is_too_much(ledger, arb(2) ** middle, eps, goal) else (low, middle)
+        left, right = arb(2) ** low, arb(2) ** high
+        for _ in range(20):
+            centre = ((left + right) / 2).mid()
+            left, right = (centre, right) if _is_too_much(ledger, centre, eps, goal) else (left, centre)
+        return fraction_from_arb(right.mid())
+
+
+def _is_too_much(ledger: Ledger, scale: arb, epsilon: arb, delta: arb) -> bool:
+    exponents = [(step, arb_from_fraction(_ratio_squared(step)) / scale**2) for step in ledger.steps]
+    if any(x > 600 for _, x in exponents):
+        return True
+    mu = sum((step.count * _rate(step) ** 2 * x.expm1() for step, x in exponents), arb(0)).sqrt()
+    return not delta_ball(mu, epsilon) <= delta
+
+
+def _ratio_squared(step: Step) -> Fraction:
+    if isinstance(step, PureStep):
+        return step.epsilon**2
+    return step.ratio_squared if isinstance(step, GaussianStep) else 1 / step.noise_multiplier**2
+
+
+def _rate(step: Step) -> arb:
+    return arb(1) if isinstance(step, GaussianStep | PureStep) else arb_from_fraction(step.sampling_rate)
+
+
+def widened(price: Price, guess: Fraction, target: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    """Return (low, high) with price(low) > target >= price(high), decimals of `digits` digits."""
+    step = Fraction(1, 50)
+    low = high = round_up(guess, digits)
+    for _ in range(MAX_ROUNDS):
+        if price(high) > target:
+            low, high = high, round_up(high * (1 + step), digits)
+        elif price(low) <= target:
+            high, low = low, round_up(low / (1 + step), digits)
+        else:
+            return low, high
+        step = step * 3
+    raise CannotCertifyError(f"no noise between {low} and {high} meets epsilon={target}")
+
+
+def narrowed(price: Price, low: Fraction, high: Fraction, target: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    """Shrink the bracket to one unit of the last digit: secants on 1/price, then steps outwards from them."""
+    stride = 1
+    for _ in range(MAX_ROUNDS):
+        unit = _unit(high, digits)
+        if high - low <= unit:
+            return low, high
+        candidate = round_up(_secant(price, low, high, target), digits)
+        candidate = min(max(candidate, low + unit), high - unit)
+        meets = price(candidate) <= target
+        low, high = (low, candidate) if meets else (candidate, high)
+        # The secant is nearly exact: the other end of the bracket is most likely a step or two away.
+        probe = candidate - stride * unit if meets else candidate + stride * unit
+        if low < probe < high:
+            stride *= 4
+            low, high = (low, probe) if price(probe) <= target else (probe, high)
+    raise CannotCertifyError(f"the search between {low} and {high} did not end")
+
+
+def _secant(price: Price, low: Fraction, high: Fraction, target: Fraction) -> Fraction:
+    at_low, at_high = _inverse(price(low)), _inverse(price(high))
+    share = (1 / target - at_low) / (at_high - at_low)
+    return low + (high - low) * min(max(share, Fraction(1, 50)), Fraction(49, 50))
+
+
+def _inverse(value: Fraction) -> Fraction:
+    return 1 / max(value, Fraction(1, 10**9))
+
+
+def round_up(value: Fraction, digits: int) -> Fraction:
+    """Return the least decimal of `digits` significant digits that is >= value."""
+    return Fraction(decimal_string(value, digits, "up"))
+
+
+def _unit(value: Fraction, digits: int) -> Fraction:
+    """Return one unit of the last of `digits` significant digits of value."""
+    leading = Fraction(decimal_string(value, 1, "down"))
+    exponent = len(str(leading.numerator)) - len(str(leading.denominator))
+    while Fraction(10) ** exponent > leading:
+        exponent -= 1
+    return Fraction(10) ** (exponent - digits + 1)
+
+
+def whole_number_search(
+    price: Callable[[int], Fraction], target: Fraction, largest: int
+) -> tuple[int, int | None, Fraction]:
+    """Return the largest number in 1..largest that meets the target (0 if none), the next one, and the price."""
+    low, high, met = 0, 1, Fraction(0)
+    while high <= largest:
+        cost = price(high)
+        if cost > target:
+            break
+        low, met = high, cost
+        if high == largest:
+            return low, None, met
+        high = min(2 * high, largest)
+    while high - low > 1:
+        middle = (low + high) // 2
+        cost = price(middle)
+        if cost <= target:
+            low, met = middle, cost
+        else:
+            high = middle
+    return low, high, met

@@ -1,0 +1,197 @@
+r"""The price of a ledger by every method that is proved for it.
+
+| method | what it is | proved for |
+|---|---|---|
+| `lemma2-prop1` | [CL20] Lemma 2 and Proposition 1, as printed | batches without replacement, either noise |
+| `lemma2-cks` | Lemma 2, better conversion | the same |
+| `wbk27-cks` | the source's Theorem 27 | real Gaussian noise |
+| `tight-rdp-cks` | tight Renyi divergence, any real alpha | real Gaussian noise |
+| `profile` | the dominating profile composed numerically | real Gaussian noise |
+| `rdp-prop1`, `rdp-cks` | Renyi curve of the plain release | Gaussian, discrete, Poisson and pure steps |
+| `gdp` | exact | real Gaussian noise on everything |
+| `pure` | the sum of the epsilons | pure steps |
+
+For the Renyi methods a `Bound` encloses *the method's value at the order it reports*: only its upper end may support
+a claim. `Report.epsilon.upper` is the smallest proved upper end; `Report.epsilon.lower` comes from a realisable pair
+alone and says what no accountant that knows only these parameters may go below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+
+from accountant.conversion import Conversion, best_epsilon
+from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
+from accountant.gaussian import gaussian_epsilon
+from accountant.ledger import Ledger, gdp_squared
+from accountant.precision import CONTEXT, Bound, Exact
+from accountant.quantities import failure_probability
+from accountant.rdp import Subsampling, ledger_log_moment
+from accountant.steps import PureStep, Step
+
+DEFAULT_DIGITS = 15
+
+RENYI: Mapping[str, tuple[Subsampling, Conversion, str]] = MappingProxyType(
+    {
+        "lemma2-prop1": (Subsampling.LEMMA2, Conversion.PROPOSITION1, "[CL20] Lemma 2, Lemma 3, Proposition 1"),
+        "lemma2-cks": (Subsampling.LEMMA2, Conversion.CKS, "[CL20] Lemma 2, Lemma 3; [CKS20] Proposition 12"),
+        "wbk27-cks": (Subsampling.WBK27, Conversion.CKS, "[WBK19] Theorem 27; [CKS20] Proposition 12"),
+        "tight-rdp-cks": (
+            Subsampling.TIGHT,
+            Conversion.CKS,
+            "[BBG18] Theorem 9, integrated; [CKS20] Proposition 12",
+        ),
+        "rdp-prop1": (Subsampling.LEMMA2, Conversion.PROPOSITION1, "[CL20] Lemma 1, Lemma 3, Proposition 1"),
+        "rdp-cks": (Subsampling.LEMMA2, Conversion.CKS, "[M17] Proposition 1; [CKS20] Proposition 12"),
+    }
+)
+THEOREMS: Mapping[str, str] = MappingProxyType(
+    {name: entry[2] for name, entry in RENYI.items()}
+    | {
+        "profile": "[BBG18] Theorem 9, composed numerically ([ZDW22] Theorem 10)",
+        "gdp": "[BW18] Theorem 8 with [DRS22] Corollary 3.3",
+        "pure": "basic composition",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodResult:
+    """One method's answer: the enclosure of its value, the order it used and the theorem it rests on."""
+
+    epsilon: Bound
+    alpha: Fraction | None
+    theorem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The price of a ledger at delta; `refused` says why a method that was asked for has no answer."""
+
+    ledger: Ledger
+    delta: Fraction
+    digits: int
+    epsilon: Bound
+    methods: Mapping[str, MethodResult]
+    refused: Mapping[str, str]
+
+
+def methods_for(ledger: Ledger) -> tuple[str, ...]:
+    """Return the methods that are proved for the ledger, the paper's own first."""
+    if ledger.is_pure:
+        return ("pure", "rdp-cks")
+    exact = ("gdp",) if gdp_squared(ledger.steps) is not None else ()
+    if not ledger.is_subsampled:
+        return ("rdp-prop1", "rdp-cks", *exact)
+    if not ledger.is_exactly_gaussian:
+        return ("lemma2-prop1", "lemma2-cks")
+    return ("lemma2-prop1", "lemma2-cks", "wbk27-cks", "tight-rdp-cks", "profile", *exact)
+
+
+def epsilon(
+    ledger: Ledger,
+    delta: Exact,
+    *,
+    methods: Sequence[str] | None = None,
+    digits: int = DEFAULT_DIGITS,
+    progress: Callable[[str], None] | None = None,
+) -> Report:
+    """Price the ledger at delta; raise if no method can.
+
+    A method named in `methods` that is not proved for the ledger is an error, never silently left out.
+    """
+    d = failure_probability(delta)
+    if digits < 1:
+        raise InvalidQuantityError(f"digits must be >= 1, got digits={digits}")
+    chosen = tuple(methods) if methods is not None else methods_for(ledger)
+    _refuse_unproved(ledger, chosen)
+    results: dict[str, MethodResult] = {}
+    refused: dict[str, str] = {}
+    for name in chosen:
+        if progress is not None:
+            progress(name)
+        try:
+            results[name] = method_epsilon(ledger, d, name, digits=digits)
+        except CannotCertifyError as reason:
+            refused[name] = str(reason)
+    if not results:
+        raise CannotCertifyError("no method could certify anything: " + "; ".join(refused.values()))
+    enclosure = _enclosure(ledger, d, results, digits)
+    return Report(ledger, d, digits, enclosure, MappingProxyType(results), MappingProxyType(refused))
+
+
+def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int) -> MethodResult:
+    """Return one method's answer at delta."""
+    theorem = THEOREMS[method]
+    if method in RENYI:
+        subsampling, conversion, _ = RENYI[method]
+        found = best_epsilon(
+            lambda alpha, bits: ledger_log_moment(ledger, subsampling, alpha, bits),
+            delta,
+            conversion,
+            digits=digits,
+            integers=ledger.is_subsampled and subsampling is not Subsampling.TIGHT,
+            hints=order_hints(ledger, delta),
+        )
+        return MethodResult(found.epsilon, found.alpha, theorem)
+    if method == "profile":
+        from accountant.composed import composed_epsilon  # noqa: PLC0415 - numpy is loaded only when it is needed
+
+        return MethodResult(composed_epsilon(ledger.steps, delta), None, theorem)
+    if method == "gdp":
+        mu_squared = gdp_squared(ledger.steps)
+        if mu_squared is None:
+            raise UnsupportedSchemeError("gdp needs real Gaussian noise on everything")
+        return MethodResult(gaussian_epsilon(mu_squared, delta, digits=digits), None, theorem)
+    total = sum((step.count * step.epsilon for step in ledger.steps if isinstance(step, PureStep)), Fraction(0))
+    return MethodResult(Bound.from_fractions(total, total), None, theorem)
+
+
+def order_hints(ledger: Ledger, delta: Fraction) -> tuple[int, ...]:
+    r"""Return the k for which 1 + 2^k is near sqrt(2 log(1/delta)/x), the best order of the unamplified ledger."""
+    x = Fraction(0)
+    for step in ledger.steps:
+        ratio = step.epsilon**2 if isinstance(step, PureStep) else 1 / _multiplier_squared(step)
+        x += step.count * ratio
+    log_inverse = max(1, (1 / delta).__ceil__().bit_length())
+    square = 2 * log_inverse / x
+    return ((square.numerator.bit_length() - square.denominator.bit_length()) // 2,)
+
+
+def _multiplier_squared(step: Step) -> Fraction:
+    if isinstance(step, PureStep):
+        raise TypeError("a pure step has no noise multiplier")
+    ratio = getattr(step, "ratio_squared", None)
+    return 1 / ratio if isinstance(ratio, Fraction) else Fraction(1)
+
+
+def _refuse_unproved(ledger: Ledger, chosen: tuple[str, ...]) -> None:
+    proved = methods_for(ledger)
+    for name in chosen:
+        if name not in THEOREMS:
+            raise InvalidQuantityError(f"method must be one of {', '.join(THEOREMS)}, got method={name!r}")
+        if name not in proved:
+            raise UnsupportedSchemeError(
+                f"method {name!r} is not proved for this ledger; proved are {', '.join(proved)}"
+            )
+
+
+def _enclosure(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult], digits: int) -> Bound:
+    """Return the certified enclosure: the smallest proved upper end, a realisable pair's lower end."""
+    if ledger.corrected:
+        truth = Ledger(ledger.corrected, ledger.realisable)
+        return epsilon(truth, delta, digits=digits).epsilon
+    upper = min((result.epsilon.upper for result in results.values()), default=CONTEXT.inf)
+    return Bound(_realisable_lower(ledger, delta, results, digits).lower, upper)
+
+
+def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult], digits: int) -> Bound:
+    mu_squared = gdp_squared(ledger.realisable)
+    if mu_squared is not None:
+        return gaussian_epsilon(mu_squared, delta, digits=digits)
+    if ledger.realisable and ledger.realisable == ledger.steps and "profile" in results:
+        return results["profile"].epsilon
+    return Bound.from_fractions(Fraction(0), Fraction(0))
