@@ -2,7 +2,7 @@ r"""R independent runs at once, vectorised over runs: what audits and experiment
 
 Run r sees the very batches and noise that :class:`reference.randomness.Seeded` with ``run=r`` draws. The states
 agree with R single runs to rounding: only the order of summation in the gradient differs, and the balls of
-:mod:`reference.arithmetic.balls` enclose every order (tests/reference/test_many.py proves it run by run).
+:mod:`reference.arithmetic.in_balls` enclose every order (tests/reference/test_number_systems.py proves it run by run).
 """
 
 from __future__ import annotations

@@ -4,12 +4,13 @@ r"""The number systems in which one text runs.
 :class:`NumberSystem`. Arrays carry their number system in their elements, so the same line of code runs on
 
 1. float64 arrays: the reference itself (:mod:`reference.arithmetic.float64`);
-2. mpmath numbers of any precision: the golden vectors (:mod:`reference.arithmetic.digits`);
+2. mpmath numbers of any precision: the golden vectors (:mod:`reference.arithmetic.in_digits`);
 3. balls that enclose the exact value *and* every binary64 evaluation of it
-   (:mod:`reference.arithmetic.balls`): the tolerance of each golden value;
-4. z3 terms: the lemmas are proved about the shipped functions (:mod:`reference.arithmetic.symbols`).
+   (:mod:`reference.arithmetic.in_balls`): the tolerance of each golden value;
+4. z3 terms: the lemmas are proved about the shipped functions (:mod:`reference.arithmetic.in_symbols`).
 
-The last three are imported only when they are asked for: the reference itself needs numpy alone.
+The last three are imported only when they are asked for: the reference itself needs numpy alone. Their files do not
+bear the names of the functions below, which importing a file of that name would overwrite.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from reference.arithmetic.system import Indices, Mask, Matrix, NumberSystem, Sca
 from reference.errors import NotExpressible
 
 if TYPE_CHECKING:
-    from reference.arithmetic.digits import Digits
+    from reference.arithmetic.in_digits import Digits
 
 __all__ = [
     "FLOAT64",
@@ -51,35 +52,35 @@ def number_system(a: Vector) -> NumberSystem:
 
 def _system_of_object(element: object) -> NumberSystem:
     module = type(element).__module__
-    if module.startswith("z3") or module == "reference.arithmetic.symbols":
-        from reference.arithmetic.symbols import SYMBOLS  # noqa: PLC0415 - z3 only where it is asked for
+    if module.startswith("z3") or module == "reference.arithmetic.in_symbols":
+        from reference.arithmetic.in_symbols import SYMBOLS  # noqa: PLC0415 - z3 only where it is asked for
 
         return SYMBOLS
-    if module == "reference.arithmetic.balls":
-        from reference.arithmetic.balls import BALLS  # noqa: PLC0415 - python-flint only where it is asked for
+    if module == "reference.arithmetic.in_balls":
+        from reference.arithmetic.in_balls import BALLS  # noqa: PLC0415 - python-flint only where it is asked for
 
         return BALLS
-    from reference.arithmetic.digits import Digits  # noqa: PLC0415 - mpmath only where it is asked for
+    from reference.arithmetic.in_digits import Digits  # noqa: PLC0415 - mpmath only where it is asked for
 
     return Digits.of(element)
 
 
 def digits(count: int) -> Digits:
     """The number system of ``count`` decimal digits."""
-    from reference.arithmetic.digits import Digits  # noqa: PLC0415 - mpmath only where it is asked for
+    from reference.arithmetic.in_digits import Digits  # noqa: PLC0415 - mpmath only where it is asked for
 
     return Digits.with_digits(count)
 
 
 def balls() -> NumberSystem:
     """The number system of enclosures."""
-    from reference.arithmetic.balls import BALLS  # noqa: PLC0415 - python-flint only where it is asked for
+    from reference.arithmetic.in_balls import BALLS  # noqa: PLC0415 - python-flint only where it is asked for
 
     return BALLS
 
 
 def symbols() -> NumberSystem:
     """The number system of z3 terms."""
-    from reference.arithmetic.symbols import SYMBOLS  # noqa: PLC0415 - z3 only where it is asked for
+    from reference.arithmetic.in_symbols import SYMBOLS  # noqa: PLC0415 - z3 only where it is asked for
 
     return SYMBOLS

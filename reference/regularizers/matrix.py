@@ -16,7 +16,7 @@ def _svd(matrix: Matrix, system: NumberSystem) -> tuple[Matrix, Vector, Matrix]:
     if system.name == "float64":
         u, s, v = np.linalg.svd(matrix, full_matrices=False)
         return u, s, v
-    from reference.arithmetic.digits import Digits  # noqa: PLC0415 - mpmath only where it is asked for
+    from reference.arithmetic.in_digits import Digits  # noqa: PLC0415 - mpmath only where it is asked for
 
     if isinstance(system, Digits):
         return system.svd(matrix)

@@ -12,7 +12,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from reference.arithmetic import FLOAT64, Vector
-from reference.arithmetic.balls import BALLS, Ball, rounded, to_arb
+from reference.arithmetic.in_balls import BALLS, Ball, rounded, to_arb
 from tests.reference.hostile import LEAST, finite, vectors
 
 OPERATIONS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {

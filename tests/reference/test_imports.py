@@ -25,3 +25,13 @@ def test_the_check_would_see_another_number_system() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == (
         "True False\n"
     )
+
+
+def test_asking_for_a_number_system_twice_works_whatever_was_imported_first() -> None:
+    code = (
+        "import reference.arithmetic.in_balls, reference.arithmetic.in_digits, reference.arithmetic.in_symbols\n"
+        "from reference.arithmetic import balls, digits, symbols\n"
+        "print(balls().name, digits(60).name, symbols().name, balls().name)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown == "balls 60 digits symbols balls\n"

@@ -16,7 +16,7 @@ import pytest
 
 import reference.ssadmm as ssadmm_module
 from reference.arithmetic import FLOAT64, NumberSystem, Scalar, Vector, balls, digits, number_system
-from reference.arithmetic.balls import Ball
+from reference.arithmetic.in_balls import Ball
 from reference.errors import NotExpressible
 from reference.losses import LOSSES
 from reference.many import Show, mpadmm_many, ssadmm_many

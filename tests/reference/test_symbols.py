@@ -11,7 +11,7 @@ import pytest
 import z3
 
 from reference.arithmetic import Vector, digits, number_system, symbols
-from reference.arithmetic.symbols import FACTS
+from reference.arithmetic.in_symbols import FACTS
 from reference.errors import NotExpressible
 from reference.losses import HuberizedHinge, Logistic
 from reference.updates import update_x, update_y, update_z
@@ -104,7 +104,7 @@ def test_group_norms_become_formulas_with_their_facts() -> None:
 def test_what_symbols_cannot_express_is_refused() -> None:
     with pytest.raises(NotExpressible, match="nuclear norm needs a singular value decomposition; symbols have none"):
         REGULARIZERS["nuclear"].prox(terms([1.0] * 6), symbols().scalar(1.0))
-    with pytest.raises(NotExpressible, match=r"set symbols\.FACTS"):
+    with pytest.raises(NotExpressible, match=r"set in_symbols\.FACTS"):
         Logistic().slope(terms([1.0]))
     token = FACTS.set([])
     try:

@@ -26,7 +26,7 @@ FACTS: ContextVar[list[z3.BoolRef] | None] = ContextVar("FACTS", default=None)
 def _record(*facts: z3.BoolRef) -> None:
     collected = FACTS.get()
     if collected is None:
-        raise NotExpressible("exp and sqrt on symbols need a list of facts to write to: set symbols.FACTS")
+        raise NotExpressible("exp and sqrt on symbols need a list of facts to write to: set in_symbols.FACTS")
     collected.extend(facts)
 
 
