@@ -1,0 +1,1 @@
+"""Whether an implementation leaks more than it says: games, attacks, lower bounds, the gate."""

@@ -1,0 +1,27 @@
+"""What can go wrong in an audit, each with the exit code the command line gives it."""
+
+from __future__ import annotations
+
+
+class AuditError(ValueError):
+    """Base of all errors of this package: the input is wrong (exit code 2)."""
+
+    exit_code = 2
+
+
+class ClaimFileError(AuditError):
+    """A claim file that cannot mean anything: unknown key, impossible value, expired waiver."""
+
+
+class UnsupportedClaim(AuditError):
+    """An estimator was asked about a claim it was not proved for."""
+
+
+class CheckpointError(AuditError):
+    """A checkpoint that belongs to another audit, or that was damaged."""
+
+
+class AuditFault(RuntimeError):
+    """This package failed on its own account (exit code 70): never to be read as a pass."""
+
+    exit_code = 70

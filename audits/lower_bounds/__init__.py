@@ -1,0 +1,1 @@
+"""From scores to a confident lower bound on epsilon, one estimator a file."""

@@ -1,0 +1,83 @@
+"""What a test would have caught, found by simulating the claimed mechanism with less noise under the same test."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from audits.curves import PrivacyCurve
+from audits.errors import AuditError
+from audits.lower_bounds.clopper_pearson import binomial_at_least
+from audits.lower_bounds.curve_eprocess import CurveTest, refuted_after
+from audits.scores import Simulator
+from audits.verdict import Power
+
+_STEP = 1.05
+_LARGEST_DIVISOR = 16.0
+_SCORES_AT_ONCE = 400_000
+
+
+def caught(
+    test: CurveTest,
+    curve: PrivacyCurve,
+    simulate: Simulator,
+    strength: float,
+    *,
+    alpha: float,
+    trials: int,
+    simulations: int,
+    rng: np.random.Generator,
+) -> int:
+    """Return how many of ``simulations`` simulated audits of a mechanism of ``strength`` refute ``curve``."""
+    refuted, left = 0, simulations
+    at_once = max(1, _SCORES_AT_ONCE // trials)
+    while left > 0:
+        now = min(left, at_once)
+        first, second = simulate(strength, now * trials, rng)
+        wealth = test.log_wealth(curve, first.reshape(now, trials), second.reshape(now, trials))
+        refuted += int(np.isfinite(refuted_after(wealth, alpha)).sum())
+        left -= now
+    return refuted
+
+
+def smallest_caught(
+    test: CurveTest,
+    curve: PrivacyCurve,
+    simulate: Simulator,
+    *,
+    claimed: float = 1.0,
+    alpha: float,
+    trials: int,
+    power: float = 0.9,
+    simulations: int = 200,
+    seed: int = 0,
+) -> Power | None:
+    """Return the smallest noise divisor (to 5 %) caught with probability ``power``, or None if 16 is not.
+
+    The power of the divisor returned is bounded from below at 95 % by simulations of its own, which took no part in
+    choosing it. Strength ``claimed`` is the claim's own; the divisor multiplies it.
+    """
+    if not 0.0 < power < 1.0:
+        raise AuditError(f"power must be in (0, 1), got power={power!r}")
+    if trials < 1:
+        return None
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+
+    def at_least(exponent: int) -> float:
+        strength = claimed * _STEP**exponent
+        number = caught(test, curve, simulate, strength, alpha=alpha, trials=trials, simulations=simulations, rng=rng)
+        return binomial_at_least(number, simulations, 0.05)
+
+    low, high = 0, math.ceil(math.log(_LARGEST_DIVISOR) / math.log(_STEP))
+    if at_least(high) < power:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if at_least(middle) >= power else (middle, high)
+    while high <= math.ceil(math.log(_LARGEST_DIVISOR) / math.log(_STEP)):
+        sure = at_least(high)
+        if sure >= power:
+            return Power(_STEP**high, sure, simulations)
+        high += 1
+    return None
