@@ -1,0 +1,188 @@
+"""The batches themselves: one-hot records show which of them each iteration looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from verification.adapter.arrays import Floats
+from verification.adapter.parameters import Parameters
+from verification.adapter.records import Records
+from verification.conformance import tails
+from verification.conformance.check import EVERY_ITERATE, SSADMM, TRIALS, Check, Family, Finding, NotApplicable
+from verification.conformance.context import Context
+from verification.conformance.observe import memberships
+
+_RECORDS, _BATCH, _ITERATIONS, _TRIALS = 10, 3, 5, 1500
+_SIGMA = 1e-9
+# Noise, over the smallest one-hot gradient and times m: below 1e-7 at nine deviations. A third is far from 0 and 1.
+_WHOLE = 1e-3
+
+
+def one_hot(context: Context) -> Records:
+    """Record i has feature i alone, of its own size and label, so that a sampler that looks at the data shows."""
+    sizes = 0.3 + 0.7 * context.rng.random(_RECORDS)
+    labels = np.where(context.rng.random(_RECORDS) < 0.5, -1, 1).astype(np.int64)
+    return Records(np.diag(sizes), labels)
+
+
+def _parameters(context: Context, iterations: int) -> Parameters:
+    # Small steps keep x near 0, where every record's gradient is large enough to be seen.
+    eta = [2.0**-6] * iterations
+    return context.parameters(_RECORDS, eta=eta, batch=_BATCH, sigma=_SIGMA, rho=1.0, regularizer=context.plain)
+
+
+def observed(context: Context) -> Floats:
+    """How often each record was counted in each batch; [trials, T, n]."""
+    iterations = _ITERATIONS if context.sees_every_iterate else 1
+    records, parameters = one_hot(context), _parameters(context, iterations)
+    return memberships(records, parameters, context.trials(records, parameters, context.count(_TRIALS)))
+
+
+def members(context: Context) -> NDArray[np.bool_]:
+    """Which records each batch held; not applicable where that cannot be read off."""
+    counts = observed(context)
+    if _not_whole(counts) is not None:
+        raise NotApplicable("batches cannot be read off; see batch-size")
+    held: NDArray[np.bool_] = np.rint(counts) >= 1
+    return held
+
+
+def _not_whole(counts: Floats) -> str | None:
+    off = np.abs(counts - np.rint(counts))
+    if float(off.max()) <= _WHOLE:
+        return None
+    trial, k, i = (int(index) for index in np.unravel_index(int(np.argmax(off)), off.shape))
+    return f"record {i} weighs {counts[trial, k, i]:.6g} times 1/m in iteration {k + 1}"
+
+
+def _size(context: Context) -> Finding:
+    counts = observed(context)
+    broken = _not_whole(counts)
+    if broken is not None:
+        return Finding.exact(False, f"{broken}: the gradient is not the mean over a batch of m = {_BATCH}")
+    whole = np.rint(counts).astype(np.int64)
+    if whole.max() > 1 or whole.min() < 0:
+        return Finding.exact(False, f"a record was counted {whole.max()} times in one batch: with replacement")
+    sizes = whole.sum(axis=2)
+    if (sizes != _BATCH).any():
+        return Finding.exact(False, f"batches of {sizes.min()} to {sizes.max()} records, asked for were {_BATCH}")
+    return Finding.exact(True, f"{sizes.size} batches of exactly {_BATCH} distinct records")
+
+
+def _uniform(context: Context) -> Finding:
+    """Each record, and each pair of records, as often as a binomial count allows."""
+    held = members(context).reshape(-1, _RECORDS).astype(np.int64)
+    single = tails.binomial(held.sum(axis=0), len(held), _BATCH / _RECORDS)
+    together = (held.T @ held)[np.triu_indices(_RECORDS, k=1)]
+    both = _BATCH * (_BATCH - 1) / (_RECORDS * (_RECORDS - 1))
+    pairs = tails.binomial(together, len(held), both)
+    p_value, where = tails.smallest(np.concatenate([single, pairs]))
+    if where < single.size:
+        detail = f"record {where} in {held[:, where].mean():.4f} of the batches, expected {_BATCH / _RECORDS:.4f}"
+    else:
+        first, second = (int(index[where - single.size]) for index in np.triu_indices(_RECORDS, k=1))
+        share = together[where - single.size] / len(held)
+        detail = f"records {first} and {second} together in {share:.4f} of the batches, expected {both:.4f}"
+    return Finding(p_value, f"least likely: {detail}")
+
+
+def _overlap(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> tuple[float, float]:
+    """The tail of the overlaps of paired batches, [pairs, n] each, and their mean."""
+    total = int(np.sum(first & second))
+    return tails.overlap(total, len(first), _RECORDS, _BATCH), total / len(first)
+
+
+def _fresh(context: Context) -> Finding:
+    held = members(context)
+    found = {
+        (k, later): _overlap(held[:, k], held[:, later]) for later in range(1, held.shape[1]) for k in range(later)
+    }
+    p_value, where = tails.smallest(np.array([tail for tail, _ in found.values()]))
+    k, later = list(found)[where]
+    return Finding(
+        p_value,
+        f"iterations {k + 1} and {later + 1} share {found[k, later][1]:.3f} records on average, "
+        f"expected {_BATCH**2 / _RECORDS:.3f}",
+    )
+
+
+def _runs(context: Context) -> Finding:
+    held = members(context)
+    even, odd = held[0 : len(held) - 1 : 2], held[1::2]
+    found = [_overlap(even[:, k], odd[:, later]) for k in range(held.shape[1]) for later in range(held.shape[1])]
+    p_value, where = tails.smallest(np.array([tail for tail, _ in found]))
+    distinct = len(np.unique(held.reshape(len(held), -1), axis=0))
+    return Finding(
+        p_value,
+        f"consecutive runs share {found[where][1]:.3f} records on average, expected {_BATCH**2 / _RECORDS:.3f}; "
+        f"{distinct} different sequences in {len(held)} runs",
+    )
+
+
+def _order(context: Context) -> Finding:
+    """Every subset as often as every other: exact binomial counts of all the subsets of size m."""
+    held = members(context).reshape(-1, _RECORDS)
+    codes = held @ (1 << np.arange(_RECORDS))
+    counts = np.bincount(codes, minlength=1 << _RECORDS)
+    possible = np.array([code for code in range(1 << _RECORDS) if code.bit_count() == _BATCH])
+    p_values = tails.binomial(counts[possible], len(held), 1 / len(possible))
+    p_value, where = tails.smallest(p_values)
+    shown = [i for i in range(_RECORDS) if int(possible[where]) >> i & 1]
+    expected = stats.binom.mean(len(held), 1 / len(possible))
+    return Finding(p_value, f"batch {shown} came {counts[possible[where]]} times, expected {expected:.1f}")
+
+
+CHECKS = (
+    Check(
+        "batch-size",
+        Family.BATCHES,
+        "batches of another size than claimed, sampling with replacement or by coin flips, a mean over something else",
+        ("E18", "SENS-GRADIENT"),
+        _size,
+        statistical=False,
+        needs=TRIALS,
+        modes=(SSADMM,),
+    ),
+    Check(
+        "batch-uniform",
+        Family.BATCHES,
+        "records that are drawn more often than others, alone or in pairs; a sampler that looks at the data",
+        ("E18",),
+        _uniform,
+        statistical=True,
+        needs=TRIALS,
+        modes=(SSADMM,),
+    ),
+    Check(
+        "batch-subsets",
+        Family.BATCHES,
+        "a sampler that cannot reach every subset: blocks of neighbours, a fixed list of batches",
+        ("E18",),
+        _order,
+        statistical=True,
+        needs=TRIALS,
+        modes=(SSADMM,),
+    ),
+    Check(
+        "batch-fresh-each-iteration",
+        Family.BATCHES,
+        "an epoch-wise shuffle accounted as subsampling; one batch kept for several iterations",
+        ("E18",),
+        _fresh,
+        statistical=True,
+        needs=EVERY_ITERATE,
+        modes=(SSADMM,),
+    ),
+    Check(
+        "batch-fresh-each-run",
+        Family.BATCHES,
+        "the same sequence of batches in several runs",
+        ("E18",),
+        _runs,
+        statistical=True,
+        needs=TRIALS,
+        modes=(SSADMM,),
+    ),
+)

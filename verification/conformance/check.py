@@ -1,0 +1,119 @@
+"""What a check is, and what it may conclude."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verification.adapter.messages import Capability
+from verification.adapter.parameters import Algorithm, Release
+
+if TYPE_CHECKING:
+    from verification.conformance.context import Context
+
+
+class Family(enum.StrEnum):
+    """What a check looks at."""
+
+    UPDATES = "updates"
+    SENSITIVITY = "sensitivity"
+    CLIPPING = "clipping"
+    BATCHES = "batches"
+    NOISE = "noise"
+    DETERMINISM = "determinism"
+    SCALE = "scale"
+
+
+class Verdict(enum.StrEnum):
+    """What came of a check; `skipped` is never a pass."""
+
+    PASSED = "passed"
+    REFUTED = "refuted"
+    SKIPPED = "skipped"
+    UNFINISHED = "unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One way in which an implementation can be run: an algorithm, and for mpADMM what it perturbs."""
+
+    algorithm: Algorithm
+    release: Release | None = None
+
+    def __str__(self) -> str:
+        return str(self.algorithm) if self.release is None else f"{self.algorithm}/{self.release}"
+
+
+SSADMM = Mode(Algorithm.SSADMM)
+MPADMM_ALL = Mode(Algorithm.MPADMM, Release.ALL)
+MPADMM_PRIMAL = Mode(Algorithm.MPADMM, Release.PRIMAL)
+EVERY_MODE = (SSADMM, MPADMM_ALL, MPADMM_PRIMAL)
+
+
+class NotApplicable(Exception):
+    """Raised inside a check that finds it cannot be run; the message is the reason shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check saw.
+
+    ``p_value`` bounds the probability of seeing this much or more from an honest implementation: 0 or 1 for a
+    deterministic check. The check refutes when it is at most the check's share of the false-alarm probability.
+    """
+
+    p_value: float
+    detail: str
+
+    @classmethod
+    def exact(cls, holds: bool, detail: str) -> Finding:
+        """A deterministic finding: it holds, or it does not."""
+        return cls(1.0 if holds else 0.0, detail)
+
+
+Run = Callable[["Context"], Finding]
+# Any one of these sets of capabilities is enough.
+Needs = tuple[frozenset[Capability], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question to an implementation."""
+
+    name: str
+    family: Family
+    catches: str
+    claims: tuple[str, ...]
+    run: Run
+    statistical: bool
+    needs: Needs = (frozenset({Capability.REPLAY}), frozenset({Capability.TRIALS}))
+    modes: tuple[Mode, ...] = EVERY_MODE
+
+    def missing(self, capabilities: frozenset[Capability]) -> str | None:
+        """Why it cannot be run with these capabilities; None if it can."""
+        if any(need <= capabilities for need in self.needs):
+            return None
+        wanted = " or ".join(" and ".join(sorted(need)) for need in self.needs)
+        return f"needs the capability {wanted}"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One check, run in one mode."""
+
+    check: Check
+    mode: Mode
+    verdict: Verdict
+    detail: str
+    p_value: float | None = None
+    false_alarm: float = 0.0
+    seconds: float = 0.0
+    evidence: dict[str, str] = field(default_factory=dict)
+
+
+TRIALS: Needs = (frozenset({Capability.TRIALS}),)
+EVERY_ITERATE: Needs = (frozenset({Capability.TRIALS, Capability.EVERY_ITERATE}),)
+REPLAY: Needs = (frozenset({Capability.REPLAY}),)
+OBSERVABLE: Needs = (frozenset({Capability.REPLAY}), frozenset({Capability.TRIALS}))

@@ -1,0 +1,188 @@
+"""No record, however extreme, may weigh more than C: clipping, normalising, the intercept, NaN and infinity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from verification.adapter.arrays import Floats
+from verification.adapter.faults import AdapterFault, AdapterRefusal, Fault
+from verification.adapter.messages import Capability
+from verification.adapter.parameters import Parameters
+from verification.adapter.records import Records, Run
+from verification.adapter.translate import problem_of
+from verification.conformance.check import Check, Family, Finding, Needs
+from verification.conformance.context import Context
+from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless
+from verification.conformance.updates import compare
+
+_C = 0.8
+_DIGITS = 1e-9
+
+
+def _needs(*capabilities: Capability) -> Needs:
+    return tuple(frozenset({how, *capabilities}) for how in (Capability.REPLAY, Capability.TRIALS))
+
+
+def _step(context: Context, count: int, columns: int, *, normalise: bool, intercept: bool = False) -> Parameters:
+    """One iteration from 0 over all records, with rho = eta = 1 and no penalty: x is minus half the mean gradient."""
+    return context.parameters(
+        columns + int(intercept),
+        eta=[1.0],
+        batch=count,
+        sigma=1.0,
+        bound=_C,
+        regularizer=context.plain,
+        normalise=normalise,
+        intercept=intercept,
+    )
+
+
+def mean_gradient(parameters: Parameters, run: Run) -> Floats:
+    """The mean gradient of the first iteration from 0."""
+    gradient: Floats = -(parameters.rho + 1 / parameters.eta[0]) * run.x[0]
+    return gradient
+
+
+def _ordinary(context: Context, *, normalise: bool, intercept: bool = False) -> str | None:
+    """Mixtures of short, long and boundary records: the mean gradient must be the reference's."""
+    for lengths in ((0.1, 0.1), (50.0, 0.01), (1e6, 1e6), (2 * _C, 2 * _C), (3.0, 1.9 * _C), (1e6, 0.3)):
+        # Scaling down and scaling to a length are both normalising; they agree on records of at least that length.
+        sizes = [max(length, _C) if normalise else length for length in lengths]
+        directions = context.gaussian(len(sizes), 3)
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        records = Records(directions * np.array(sizes)[:, None], np.array([1, -1], dtype=np.int64))
+        parameters = _step(context, len(sizes), 3, normalise=normalise, intercept=intercept)
+        wrong = compare(context, records, parameters, None, None)
+        if wrong:
+            return f"records of length {sizes}: {wrong}"
+    return None
+
+
+def _extreme(context: Context, *, normalise: bool) -> str | None:
+    """Records at the edge of binary64: refused, or no longer than C."""
+    for size in (1e150, 1e200, 1e300, 1e-200, 5e-324):
+        records = Records(np.array([[size, -size, 0.0]] * 2), np.array([1, 1], dtype=np.int64))
+        parameters = _step(context, 2, 3, normalise=normalise)
+        try:
+            run = noiseless(context, records, parameters, may_refuse=True)
+        except AdapterRefusal:
+            continue
+        except AdapterFault as fault:
+            if fault.fault is not Fault.NOT_FINITE:
+                raise
+            return f"features of {size:g} came out as NaN or infinity"
+        length = float(np.linalg.norm(mean_gradient(parameters, run)))
+        if length > _C * (1 + _DIGITS) + 4 * DEVIATIONS * TINY_SIGMA:
+            return f"features of {size:g} have a gradient of length {length:.9g}, allowed is C = {_C:g}"
+    return None
+
+
+def _bounded(context: Context, *, normalise: bool) -> Finding:
+    wrong = _ordinary(context, normalise=normalise) or _extreme(context, normalise=normalise)
+    how = "normalised" if normalise else "clipped"
+    return Finding.exact(wrong is None, wrong or f"ordinary, huge, tiny and boundary records are {how} one by one")
+
+
+def _clip(context: Context) -> Finding:
+    return _bounded(context, normalise=False)
+
+
+def _normalise(context: Context) -> Finding:
+    return _bounded(context, normalise=True)
+
+
+def _intercept(context: Context) -> Finding:
+    for normalise in (True, False):
+        if not context.can(Capability.NORMALISE if normalise else Capability.CLIP):
+            continue
+        wrong = _ordinary(context, normalise=normalise, intercept=True) or _too_long(context, normalise)
+        if wrong:
+            return Finding.exact(False, wrong)
+    return Finding.exact(True, "the column of ones is in front, and counted before a record is bounded")
+
+
+def _too_long(context: Context, normalise: bool) -> str | None:
+    """Equal records: their mean gradient is each one's, so its length must not exceed C."""
+    records = Records(np.full((2, 3), 40.0), np.ones(2, dtype=np.int64))
+    parameters = _step(context, 2, 3, normalise=normalise, intercept=True)
+    length = float(np.linalg.norm(mean_gradient(parameters, noiseless(context, records, parameters))))
+    slope = float(np.abs(problem_of(records, parameters).loss.slope(np.zeros(1)))[0])
+    allowed = _C * (slope if normalise else 1.0)
+    if length > allowed * (1 + _DIGITS) + 4 * DEVIATIONS * TINY_SIGMA:
+        return f"with the intercept a record's gradient has length {length:.9g}, allowed is {allowed:.9g}"
+    return None
+
+
+def _not_finite_records() -> Iterator[tuple[str, Records]]:
+    for name, value in (("NaN", np.nan), ("infinity", np.inf), ("-infinity", -np.inf)):
+        features = np.full((4, 3), 0.5)
+        features[1, 1] = value
+        yield name, Records(features, np.array([1, -1, 1, -1], dtype=np.int64))
+
+
+def _not_finite(context: Context) -> Finding:
+    """Refused, or as harmless as any other record: the result within one record's reach of the others'."""
+    refused = 0
+    normalise = not context.can(Capability.CLIP)
+    parameters = _step(context, 4, 3, normalise=normalise)
+    for name, records in _not_finite_records():
+        try:
+            run = noiseless(context, records, parameters, may_refuse=True)
+        except AdapterRefusal:
+            refused += 1
+            continue
+        except AdapterFault as fault:
+            if fault.fault is not Fault.NOT_FINITE:
+                raise
+            return Finding.exact(
+                False, f"a record with {name} makes the output NaN or infinite: it is revealed at once"
+            )
+        usual = noiseless(context, records.replace(1, np.full(3, 0.5), -1), parameters)
+        moved = float(np.linalg.norm(mean_gradient(parameters, run) - mean_gradient(parameters, usual)))
+        allowed = 2 * _C / 4
+        if moved > allowed * (1 + _DIGITS) + 8 * DEVIATIONS * TINY_SIGMA:
+            return Finding.exact(
+                False, f"a record with {name} moves the gradient by {moved:.6g}, allowed is {allowed:.6g}"
+            )
+    return Finding.exact(True, f"NaN and infinities: {refused} of 3 refused, the others harmless")
+
+
+CHECKS = (
+    Check(
+        "clips-each-record",
+        Family.CLIPPING,
+        "a clip norm that is ignored, clipping of the batch instead of the record, clipping by coordinate, overflow",
+        ("CLIP", "SENS-GRADIENT"),
+        _clip,
+        statistical=False,
+        needs=_needs(Capability.CLIP),
+    ),
+    Check(
+        "normalises-each-record",
+        Family.CLIPPING,
+        "features that are not normalised, by column instead of by row, or by the data's own maximum",
+        ("SENS-GRADIENT", "E12"),
+        _normalise,
+        statistical=False,
+        needs=_needs(Capability.NORMALISE),
+    ),
+    Check(
+        "intercept-before-bounding",
+        Family.CLIPPING,
+        "an intercept appended after normalising: records of length up to sqrt 2",
+        ("INTERCEPT-ORDER",),
+        _intercept,
+        statistical=False,
+        needs=_needs(Capability.INTERCEPT),
+    ),
+    Check(
+        "refuses-not-finite",
+        Family.CLIPPING,
+        "NaN that passes the clip, because every comparison with it is false",
+        ("CLIP",),
+        _not_finite,
+        statistical=False,
+    ),
+)

@@ -1,0 +1,147 @@
+"""What a check has in hand: a session, randomness of its own, its share of the false alarms, and an effort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from verification.adapter.arrays import Floats
+from verification.adapter.hidden import HiddenPair
+from verification.adapter.menu import parameters_for
+from verification.adapter.messages import Capability, Show, StartResult
+from verification.adapter.parameters import Initial, Loss, Parameters, Regularizer, Release
+from verification.adapter.records import Records, Run
+from verification.adapter.session import Session
+from verification.conformance.check import Mode, NotApplicable
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One check's view of the implementation.
+
+    ``effort`` scales sample sizes: 1 by default, less for repeated self-tests of the statistics.
+    """
+
+    session: Session
+    mode: Mode
+    rng: np.random.Generator
+    another: Callable[[], Session]
+    effort: float = 1.0
+
+    @property
+    def description(self) -> StartResult:
+        """What the implementation says of itself."""
+        return self.session.description
+
+    def can(self, *capabilities: Capability) -> bool:
+        """Whether the implementation declared these."""
+        return self.session.can(*capabilities)
+
+    def count(self, full: int) -> int:
+        """A sample size, scaled by the effort; never so small that a statistic is undefined."""
+        return max(64, round(full * self.effort))
+
+    def iterations(self, wanted: int) -> int:
+        """How many iterations can be looked into: one, if only the last model is shown."""
+        return wanted if self.can(Capability.REPLAY) or self.sees_every_iterate else 1
+
+    @property
+    def sees_every_iterate(self) -> bool:
+        """Whether trials show what happens in between, in full."""
+        return self.can(Capability.TRIALS, Capability.EVERY_ITERATE) and self.released_all
+
+    @property
+    def released_all(self) -> bool:
+        """Whether z and y leave the implementation, or are functions of the x that do."""
+        whole = {"x", "z", "y"} <= set(self.description.released[self.mode.algorithm])
+        return whole or self.mode.release is not Release.ALL
+
+    def parameters(
+        self,
+        dimension: int,
+        *,
+        eta: Sequence[float],
+        batch: int,
+        sigma: float | None = None,
+        noise_multiplier: float | None = None,
+        rho: float = 1.0,
+        bound: float = 1.0,
+        lambda_: float = 0.0,
+        loss: Loss | None = None,
+        regularizer: Regularizer | None = None,
+        initial: Initial | None = None,
+        normalise: bool | None = None,
+        intercept: bool = False,
+    ) -> Parameters:
+        """Complete parameters in this mode, in the implementation's own terms where they are left open."""
+        if initial is not None and not self.can(Capability.INITIAL):
+            raise NotApplicable("needs the capability initial")
+        return parameters_for(
+            self.description,
+            self.mode.algorithm,
+            dimension,
+            eta=eta,
+            batch=batch,
+            sigma=sigma,
+            noise_multiplier=noise_multiplier,
+            bound=bound,
+            rho=rho,
+            lambda_=lambda_,
+            loss=loss,
+            regularizer=regularizer,
+            release=self.mode.release or Release.ALL,
+            initial=initial,
+            normalise=normalise,
+            intercept=intercept,
+        )
+
+    def trials(self, records: Records, parameters: Parameters, count: int, session: Session | None = None) -> Run:
+        """Run with the implementation's own randomness; arrays [count, T, p], seeded where seeds are taken."""
+        session = session or self.session
+        seed = int(self.rng.integers(1 << 53)) if self.can(Capability.SEED) else None
+        return self.trials_of(session, session.send(records), parameters, count, seed)
+
+    def trials_of(
+        self,
+        session: Session,
+        name: str,
+        parameters: Parameters,
+        count: int,
+        seed: int | None,
+        *,
+        may_refuse: bool = False,
+    ) -> Run:
+        """Trials on records that were sent, always with an axis for the iteration."""
+        algorithm, every = self.mode.algorithm, self.can(Capability.EVERY_ITERATE)
+        show = Show.EVERY_ITERATE if every else Show.LAST
+        if not every and parameters.iterations > 1:
+            raise NotApplicable("needs the capability every-iterate")
+        run = session.trials(name, algorithm, parameters, count, show=show, seed=seed, may_refuse=may_refuse)
+        return run if every else Run({key: array[:, None] for key, array in run.values.items()})
+
+    def pair(self, first: Records, second: Records) -> HiddenPair:
+        """Two neighbours, hidden."""
+        return HiddenPair(self.session, first, second, self.rng)
+
+    def pair_trials(self, first: Records, second: Records, parameters: Parameters, count: int) -> tuple[Run, Run]:
+        """Trials of two neighbours under hidden names and in random order; arrays [count, T, p]."""
+        show = Show.EVERY_ITERATE if self.can(Capability.EVERY_ITERATE) else Show.LAST
+        if show is Show.LAST and parameters.iterations > 1:
+            raise NotApplicable("needs the capability every-iterate")
+        runs = self.pair(first, second).trials(self.mode.algorithm, parameters, count, show=show)
+        if show is Show.EVERY_ITERATE:
+            return runs
+        first_run, second_run = (Run({key: array[:, None] for key, array in run.values.items()}) for run in runs)
+        return first_run, second_run
+
+    @property
+    def plain(self) -> Regularizer:
+        """A regularizer that with lambda = 0 leaves z = x + y/rho: every one does, `none` is the simplest."""
+        offered = self.description.regularizers
+        return Regularizer.NONE if Regularizer.NONE in offered else offered[0]
+
+    def gaussian(self, *shape: int) -> Floats:
+        """Standard normal values for the harness's own use."""
+        return self.rng.standard_normal(shape)

@@ -1,0 +1,101 @@
+"""Same seed, same output; other seed, or none, other output; and a replay that only depends on its request."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from verification.adapter.messages import Capability, noised_names
+from verification.adapter.records import Run
+from verification.conformance.check import REPLAY, Check, Family, Finding
+from verification.conformance.context import Context
+from verification.conformance.noise import fresh_finding, noise_parameters, silent_records
+from verification.conformance.observe import noise_of
+from verification.conformance.updates import random_records
+
+_SEEDED = (frozenset({Capability.TRIALS, Capability.SEED}),)
+
+
+def _same(first: Run, second: Run) -> bool:
+    return all(np.array_equal(array, second.values[name]) for name, array in first.values.items())
+
+
+def _seed_repeats(context: Context) -> Finding:
+    """In one process, with another request in between, and in a second process."""
+    records, parameters = random_records(context, 5, 6), noise_parameters(context, batch=2)
+    seed = int(context.rng.integers(1 << 53))
+
+    def ask(which: int) -> Run:
+        return context.trials_of(context.session, name, parameters, 20, which)
+
+    name = context.session.send(records)
+    first = ask(seed)
+    ask(seed + 1)
+    if not _same(first, ask(seed)):
+        return Finding.exact(False, f"seed {seed} gave another output the second time")
+    with context.another() as other:
+        theirs = context.trials_of(other, other.send(records), parameters, 20, seed)
+    if not _same(first, theirs):
+        return Finding.exact(False, f"seed {seed} gave another output in another process")
+    return Finding.exact(True, "the same seed gives the same output, in this process and in another")
+
+
+def _seeds_differ(context: Context) -> Finding:
+    """Neighbouring seeds and none at all: no noise vector twice."""
+    records, parameters = silent_records(), noise_parameters(context, batch=3)
+    name = context.session.send(records)
+    base = int(context.rng.integers(1 << 52))
+    vectors = []
+    for seed in (0, 1, 2, base, base + 1, base + (1 << 32), None):
+        run = context.trials_of(context.session, name, parameters, 100, seed)
+        sigma = parameters.sigma or 1.0
+        vectors += [array.reshape(-1, array.shape[2]) / sigma for array in noise_of(records, parameters, run).values()]
+    return fresh_finding(np.vstack(vectors), "under seven different seeds")
+
+
+def _replay_repeats(context: Context) -> Finding:
+    records, other = random_records(context, 5, 6), random_records(context, 5, 6)
+    parameters = noise_parameters(context, batch=2)
+    names = noised_names(context.mode.algorithm, parameters)
+    shape = (parameters.iterations, 6)
+    noise = {name: context.gaussian(*shape) for name in names}
+    batches = None if parameters.batch is None else [[0, 3]] * parameters.iterations
+    first_name, second_name = context.session.send(records), context.session.send(other)
+
+    def ask(name: str) -> Run:
+        return context.session.replay(name, context.mode.algorithm, parameters, noise, batches)
+
+    first = ask(first_name)
+    ask(second_name)
+    same = _same(first, ask(first_name))
+    return Finding.exact(same, "a replay depends on its request alone" if same else "the same replay, two answers")
+
+
+CHECKS = (
+    Check(
+        "seed-repeats",
+        Family.DETERMINISM,
+        "a seed that does not determine the output, so that no finding could be reproduced",
+        (),
+        _seed_repeats,
+        statistical=False,
+        needs=_SEEDED,
+    ),
+    Check(
+        "seeds-differ",
+        Family.DETERMINISM,
+        "seeds that are ignored, truncated or collide: the same noise under different seeds or under none",
+        ("E18",),
+        _seeds_differ,
+        statistical=True,
+        needs=_SEEDED,
+    ),
+    Check(
+        "replay-repeats",
+        Family.DETERMINISM,
+        "state that leaks from one request into another, noise of its own in a replay",
+        (),
+        _replay_repeats,
+        statistical=False,
+        needs=REPLAY,
+    ),
+)

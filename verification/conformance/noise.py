@@ -1,0 +1,230 @@
+"""The noise itself, seen where the gradient is known: its size, shape, independence and freshness."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from verification.adapter.arrays import Floats
+from verification.adapter.parameters import Parameters
+from verification.adapter.records import Records, Run
+from verification.adapter.session import Session
+from verification.conformance import tails
+from verification.conformance.check import TRIALS, Check, Family, Finding
+from verification.conformance.context import Context
+from verification.conformance.observe import noise_of
+from verification.conformance.updates import random_records
+
+_DIMENSION, _ITERATIONS, _TRIALS = 6, 3, 2000
+_SIGMA = 3.0  # well above C = 1: clipping after the noise, or noise in other units, shows
+_TAILS = (2.0, 3.0, 4.0)
+_CLOSE = 1e-6
+_DISTINCT_BITS = 44  # a value of binary64 noise is hardly likelier than 2^-50; float32 noise has 2^-24
+
+
+def silent_records(count: int = 8, columns: int = _DIMENSION) -> Records:
+    """Records without features: every gradient is 0 and the iterates show the noise alone."""
+    return Records(np.zeros((count, columns)), np.where(np.arange(count) % 2, -1, 1).astype(np.int64))
+
+
+def noise_parameters(context: Context, batch: int, sigma: float = _SIGMA) -> Parameters:
+    """A few iterations at ordinary step sizes."""
+    eta = [1.0 / (k + 1) for k in range(context.iterations(_ITERATIONS) if context.sees_every_iterate else 1)]
+    return context.parameters(_DIMENSION, eta=eta, batch=batch, sigma=sigma, rho=0.5, lambda_=0.1)
+
+
+def standardised(
+    context: Context, *, loud: bool = False, session: Session | None = None, count: int = _TRIALS
+) -> dict[str, Floats]:
+    """Noise over sigma, by what it was added to; each [trials, T, p], standard normal if all is well."""
+    records = random_records(context, 4, _DIMENSION, length=20.0) if loud else silent_records()
+    parameters = noise_parameters(context, batch=4 if loud else 3)
+    run = context.trials(records, parameters, context.count(count), session)
+    return {name: noise / _SIGMA for name, noise in noise_of(records, parameters, run).items()}
+
+
+def columns(noise: dict[str, Floats]) -> tuple[Floats, list[str]]:
+    """All noise as [trials, columns], with the columns' names."""
+    names = [
+        f"{name}[{j}] in iteration {k + 1}"
+        for name, array in noise.items()
+        for k in range(array.shape[1])
+        for j in range(array.shape[2])
+    ]
+    return np.hstack([array.reshape(len(array), -1) for array in noise.values()]), names
+
+
+def _variance(context: Context) -> Finding:
+    return variance_finding(standardised(context))
+
+
+def _ignores_data(context: Context) -> Finding:
+    return variance_finding(standardised(context, loud=True))
+
+
+def variance_finding(noise: dict[str, Floats]) -> Finding:
+    """Exact chi-square tails: each variable as a whole, and each coordinate of each iteration."""
+    table, names = columns(noise)
+    groups = {name: array.reshape(-1, 1) for name, array in noise.items()}
+    p_values = [tails.chi_square(np.sum(table**2, axis=0), len(table))]
+    labels = list(names)
+    for name, values in groups.items():
+        p_values.append(tails.chi_square(np.sum(values**2, axis=0), len(values)))
+        labels.append(f"{name} as a whole")
+    p_value, where = tails.smallest(np.concatenate(p_values))
+    whole = ", ".join(f"{name} {np.sqrt(np.mean(values**2)):.4f}" for name, values in groups.items())
+    return Finding(p_value, f"standard deviation over sigma: {whole}; least likely: {labels[where]}")
+
+
+def _centred(context: Context) -> Finding:
+    table, names = columns(standardised(context))
+    p_value, where = tails.smallest(tails.normal(table.sum(axis=0) / np.sqrt(len(table))))
+    return Finding(
+        p_value, f"mean of {names[where]} is {table[:, where].mean():.4f} sigma, the largest of {len(names)}"
+    )
+
+
+def _gaussian(context: Context) -> Finding:
+    noise = standardised(context)
+    p_values, labels = [], []
+    for name, array in noise.items():
+        values = np.ravel(array)
+        p_values.append(tails.kolmogorov(values))
+        labels.append(f"{name}: distribution function")
+        for threshold in _TAILS:
+            beyond = np.array([np.sum(np.abs(values) > threshold)])
+            p_values.append(float(tails.binomial(beyond, values.size, float(tails.normal(np.array(threshold))))[0]))
+            labels.append(f"{name}: {int(beyond[0])} of {values.size} values beyond {threshold:g} sigma")
+    p_value, where = tails.smallest(np.array(p_values))
+    return Finding(p_value, f"least likely: {labels[where]}")
+
+
+def _independent(context: Context) -> Finding:
+    """All pairs of columns in the same run, and each column of one run with every column of the next."""
+    table, names = columns(standardised(context))
+    same = tails.correlation(table, table)[np.triu_indices(len(names), k=1)]
+    even, odd = table[0 : len(table) - 1 : 2], table[1::2]
+    across = np.ravel(tails.correlation(even, odd))
+    p_value, where = tails.smallest(np.concatenate([same, across]))
+    if where < same.size:
+        first, second = (int(index[where]) for index in np.triu_indices(len(names), k=1))
+        pair = f"{names[first]} and {names[second]}"
+    else:
+        first, second = divmod(where - same.size, len(names))
+        pair = f"{names[first]} of one run and {names[second]} of the next"
+    return Finding(p_value, f"least likely of {same.size + across.size} correlations: {pair}")
+
+
+def repeated(vectors: Floats) -> int:
+    """How many vectors have a neighbour that agrees, up to sign, in every coordinate."""
+    # Sorted by its first coordinate's size, a repeated vector stands beside its twin.
+    ordered = np.abs(vectors)[np.argsort(np.abs(vectors[:, 0]))]
+    return int(np.sum(np.max(np.abs(np.diff(ordered, axis=0)), axis=1) < _CLOSE))
+
+
+def fresh_finding(vectors: Floats, what: str) -> Finding:
+    """Refute if any noise vector was used twice; else pass."""
+    count, dimension = vectors.shape
+    found = repeated(vectors)
+    chance = tails.repeated_vectors(count, dimension, _CLOSE)
+    return Finding(chance if found else 1.0, f"{found} of {count} noise vectors used twice {what}")
+
+
+def _never_repeats(context: Context) -> Finding:
+    """Within a request, over variables and iterations, and over two requests without a seed."""
+    first = standardised(context)
+    unseeded = _unseeded(context, context.session)
+    again = _unseeded(context, context.session)
+    vectors = [array.reshape(-1, _DIMENSION) for part in (first, unseeded, again) for array in part.values()]
+    return fresh_finding(np.vstack(vectors), "over runs, iterations, variables and requests")
+
+
+def _processes(context: Context) -> Finding:
+    with context.another() as other:
+        theirs = _unseeded(context, other)
+    ours = _unseeded(context, context.session)
+    vectors = [array.reshape(-1, _DIMENSION) for part in (ours, theirs) for array in part.values()]
+    return fresh_finding(np.vstack(vectors), "over two processes without a seed")
+
+
+def _unseeded(context: Context, session: Session) -> dict[str, Floats]:
+    records, parameters = silent_records(), noise_parameters(context, batch=3)
+    run: Run = context.trials_of(session, session.send(records), parameters, context.count(500), None)
+    return {name: noise / _SIGMA for name, noise in noise_of(records, parameters, run).items()}
+
+
+def _grid(context: Context) -> Finding:
+    """One iteration from 0 with rho = eta = 1 halves the noise and does nothing else to it: its grid shows."""
+    parameters = context.parameters(_DIMENSION, eta=[1.0], batch=3, sigma=1.0, regularizer=context.plain, lambda_=0.0)
+    values = np.ravel(context.trials(silent_records(), parameters, context.count(_TRIALS)).x)
+    equal = values.size - np.unique(values).size
+    chance = tails.equal_values(values.size, _DISTINCT_BITS)
+    return Finding(chance if equal else 1.0, f"{equal} of {values.size} noise values are equal to another one")
+
+
+CHECKS = (
+    Check(
+        "noise-variance",
+        Family.NOISE,
+        "noise too small or too large: variance for deviation, a forgotten factor, noise clipped with the gradient, "
+        "noise missing in a value, a coordinate or an iteration",
+        ("THEOREM-1", "THEOREM-3"),
+        _variance,
+        statistical=True,
+        needs=TRIALS,
+    ),
+    Check(
+        "noise-ignores-data",
+        Family.NOISE,
+        "noise scaled by the data, or switched on only where the gradient is small",
+        ("THEOREM-1", "THEOREM-3"),
+        _ignores_data,
+        statistical=True,
+        needs=TRIALS,
+    ),
+    Check("noise-centred", Family.NOISE, "noise that is not centred", ("THEOREM-1",), _centred, True, TRIALS),
+    Check(
+        "noise-gaussian",
+        Family.NOISE,
+        "noise of another shape: Laplace, uniform, truncated tails",
+        ("THEOREM-1", "THEOREM-3"),
+        _gaussian,
+        statistical=True,
+        needs=TRIALS,
+    ),
+    Check(
+        "noise-independent",
+        Family.NOISE,
+        "one draw for all coordinates, for all iterations, or for x, z and y; noise carried over between runs",
+        ("THEOREM-1", "THEOREM-3", "E18"),
+        _independent,
+        statistical=True,
+        needs=TRIALS,
+    ),
+    Check(
+        "noise-never-repeats",
+        Family.NOISE,
+        "a generator that is seeded anew: the same draw in two runs, requests, iterations or variables",
+        ("E18",),
+        _never_repeats,
+        statistical=True,
+        needs=TRIALS,
+    ),
+    Check(
+        "noise-differs-between-processes",
+        Family.NOISE,
+        "a fixed default seed",
+        ("E18",),
+        _processes,
+        statistical=True,
+        needs=TRIALS,
+    ),
+    Check(
+        "noise-grid",
+        Family.NOISE,
+        "noise on a coarse grid: single precision, rounded, or drawn from a table",
+        ("THEOREM-1",),
+        _grid,
+        statistical=True,
+        needs=TRIALS,
+    ),
+)

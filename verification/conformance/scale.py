@@ -1,0 +1,122 @@
+"""Noise must change with what it is scaled by, and with nothing else: n, m, C, sigma, eta, rho, one at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from verification.adapter.arrays import Floats
+from verification.adapter.messages import Capability
+from verification.adapter.parameters import Parameters, Regularizer
+from verification.adapter.translate import sigmas
+from verification.conformance import tails
+from verification.conformance.check import TRIALS, Check, Family, Finding
+from verification.conformance.context import Context
+from verification.conformance.noise import silent_records
+from verification.conformance.observe import noise_of
+
+_DIMENSION, _TRIALS = 4, 800
+_MULTIPLIER = (frozenset({Capability.TRIALS, Capability.MULTIPLIER}),)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One point at which the noise is measured."""
+
+    records: int = 6
+    batch: int = 2
+    bound: float = 1.0
+    noise: float = 1.0
+    eta: float = 1.0
+    rho: float = 1.0
+
+
+SETTINGS = (
+    Setting(),
+    Setting(noise=0.2),
+    Setting(noise=5.0),
+    Setting(bound=0.25),
+    Setting(bound=4.0),
+    Setting(records=24),
+    Setting(records=24, batch=12),
+    Setting(batch=5),
+    Setting(eta=0.25),
+    Setting(eta=4.0),
+    Setting(rho=0.25),
+    Setting(rho=3.0),
+)
+
+
+def _measure(context: Context, multiplier: bool) -> Finding:
+    p_values: list[float] = []
+    labels: list[str] = []
+    for setting in SETTINGS:
+        for regularizer in _regularizers(context, multiplier):
+            parameters = _parameters(context, setting, regularizer, multiplier)
+            for name, values in _ratios(context, setting, parameters).items():
+                p_values.append(float(tails.chi_square(np.array([np.sum(values**2)]), values.size)[0]))
+                deviation = float(np.sqrt(np.mean(values**2)))
+                labels.append(f"{setting}, {regularizer}: noise of {name} is {deviation:.4f} of what it should be")
+    p_value, where = tails.smallest(np.array(p_values))
+    return Finding(p_value, f"least likely of {len(labels)}: {labels[where]}")
+
+
+def _regularizers(context: Context, multiplier: bool) -> list[Regularizer]:
+    """Where the implementation computes the sensitivity, non-convex regularizers need more noise."""
+    folded = [r for r in context.description.regularizers if r in (Regularizer.SCAD, Regularizer.MCP)]
+    return [context.plain, *(folded if multiplier else [])]
+
+
+def _parameters(context: Context, setting: Setting, regularizer: Regularizer, multiplier: bool) -> Parameters:
+    # Two step sizes: the noise of an iteration belongs to its own eta^k, not to the first or the next one.
+    iterations = 2 if context.sees_every_iterate else 1
+    return context.parameters(
+        _DIMENSION,
+        eta=[setting.eta, setting.eta / 2][:iterations],
+        batch=setting.batch,
+        sigma=None if multiplier else setting.noise,
+        noise_multiplier=setting.noise if multiplier else None,
+        rho=setting.rho,
+        bound=setting.bound,
+        regularizer=regularizer,
+    )
+
+
+def _ratios(context: Context, setting: Setting, parameters: Parameters) -> dict[str, Floats]:
+    """Noise over what its standard deviation should be, [trials, T, p]."""
+    records = silent_records(setting.records, _DIMENSION)
+    run = context.trials(records, parameters, context.count(_TRIALS))
+    right = sigmas(context.mode.algorithm, parameters, setting.records)
+    return {name: noise / right[:, None] for name, noise in noise_of(records, parameters, run).items()}
+
+
+def _sigma(context: Context) -> Finding:
+    return _measure(context, multiplier=False)
+
+
+def _multiplier(context: Context) -> Finding:
+    return _measure(context, multiplier=True)
+
+
+CHECKS = (
+    Check(
+        "noise-scale",
+        Family.SCALE,
+        "noise multiplied by C, C^2, 1/m or eta beside sigma; noise for a sum added to a mean, and the reverse",
+        ("THEOREM-1", "THEOREM-3"),
+        _sigma,
+        statistical=True,
+        needs=TRIALS,
+    ),
+    Check(
+        "noise-follows-sensitivity",
+        Family.SCALE,
+        "a wrong sensitivity where the implementation scales the noise itself: C for 2C, eta forgotten or of the wrong "
+        "iteration, the batch size forgotten, a non-convex regularizer taken for a convex one",
+        ("SENS-GRADIENT", "SENS-X", "JOINT", "E1", "E2", "E11"),
+        _multiplier,
+        statistical=True,
+        needs=_MULTIPLIER,
+    ),
+)

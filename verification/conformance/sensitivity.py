@@ -1,0 +1,291 @@
+"""Observed against claimed sensitivity, for every value that leaves the implementation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from reference.problem import State
+from verification.adapter.arrays import Floats
+from verification.adapter.menu import initial_point
+from verification.adapter.messages import Capability, noised_names
+from verification.adapter.parameters import Parameters, Regularizer
+from verification.adapter.records import Records, Run
+from verification.adapter.translate import joint_factor, problem_of, regularizer_of, sensitivities
+from verification.conformance import tails
+from verification.conformance.check import (
+    EVERY_ITERATE,
+    MPADMM_PRIMAL,
+    OBSERVABLE,
+    REPLAY,
+    SSADMM,
+    TRIALS,
+    Check,
+    Family,
+    Finding,
+    NotApplicable,
+)
+from verification.conformance.context import Context
+from verification.conformance.neighbours import DIMENSION, SMALL_STEP, HardPair, hard_pair
+from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, after_x, noiseless
+from verification.conformance.slack import rounding_slack
+from verification.conformance.updates import random_records
+
+_ATTACKS = 24
+_PLAIN_DIGITS = 1e-7  # a combination of outputs this much quieter than the loudest is taken for a constant
+
+
+# -- one step, no noise: no value moves further than claimed ---------------------------------------------------
+
+
+def _one_step(context: Context) -> Finding:
+    reached = 0.0
+    for attack in range(_ATTACKS):
+        regularizer = context.description.regularizers[attack % len(context.description.regularizers)]
+        records, neighbour, parameters = _attack(context, attack, regularizer)
+        runs = [noiseless(context, side, parameters) for side in (records, neighbour)]
+        allowed = _allowed(parameters, context, records.count)
+        moved = {name: float(np.linalg.norm(runs[0].values[name][0] - runs[1].values[name][0])) for name in allowed[0]}
+        moved["(x, z, y) jointly"] = math.hypot(*moved.values())
+        slack = _observation_slack(context, records, parameters, runs[0])
+        for name, distance in moved.items():
+            bound = allowed[0].get(name, allowed[1])
+            if distance > bound * (1 + 1e-9) + slack:
+                return Finding.exact(
+                    False,
+                    f"{name} moved by {distance:.9g} between neighbours, claimed is at most {bound:.9g} "
+                    f"(regularizer {regularizer}, eta {parameters.eta[0]:g}, rho {parameters.rho:g})",
+                )
+        reached = max(reached, moved["x"] / allowed[0]["x"])
+    return Finding.exact(True, f"{_ATTACKS} attacks; the hardest moved x by {reached:.6f} of what is claimed")
+
+
+def _attack(context: Context, attack: int, regularizer: Regularizer) -> tuple[Records, Records, Parameters]:
+    """Even attacks are the hardest pair; odd ones random records far from anything usual, at random points."""
+    rho, eta = ((0.5, 0.5), (0.5, 4.0), (2.0, 4.0))[attack % 3]
+    count = 5
+    if attack % 2 == 0:
+        pair = hard_pair(context, count)
+        first, second, initial, normalise = pair.first, pair.second, pair.initial, pair.normalise
+        loss, dimension = pair.loss, DIMENSION
+    else:
+        dimension = 4
+        first = random_records(context, count, dimension, length=3.0)
+        second = first.replace(0, -first.features[0], int(first.labels[0]))
+        initial = None
+        if context.can(Capability.INITIAL):
+            initial = initial_point(*(30.0 * context.gaussian(3, dimension)))
+        normalise, loss = not context.can(Capability.CLIP), context.description.losses[0]
+    lambda_ = float(context.rng.choice([0.01, 0.2, 2.0]))
+    parameters = context.parameters(
+        dimension,
+        eta=[eta],
+        batch=3 if context.can(Capability.REPLAY) else count,
+        sigma=1.0,
+        rho=rho,
+        lambda_=lambda_,
+        loss=loss,
+        regularizer=regularizer,
+        initial=initial,
+        normalise=normalise,
+    )
+    return first, second, parameters
+
+
+def _allowed(parameters: Parameters, context: Context, count: int) -> tuple[dict[str, float], float]:
+    """What each of x, z, y may move by, and the three jointly; only those that the implementation releases."""
+    eta, rho = parameters.eta[0], parameters.rho
+    size = parameters.batch or count
+    x = 2 * parameters.bound * eta / (size * (1 + eta * rho))
+    L = max(1.0, float(regularizer_of(parameters).lipschitz(rho)))
+    every = {"x": x, "z": L * x, "y": rho * max(1.0, L - 1) * x}
+    shown = (
+        {"x", "z", "y"} if context.can(Capability.REPLAY) else set(context.description.released[context.mode.algorithm])
+    )
+    return {name: value for name, value in every.items() if name in shown}, joint_factor(parameters) * x
+
+
+def _observation_slack(context: Context, records: Records, parameters: Parameters, run: Run) -> float:
+    problem = problem_of(records, parameters)
+    state = after_x(parameters, problem, run.x[None])
+    added = 0.0 if context.can(Capability.REPLAY) else DEVIATIONS * TINY_SIGMA
+
+    return rounding_slack(parameters, problem, State(run.x, state[0][0], state[1][0]), added)
+
+
+# -- replay: what is not noised must be a function of what is ----------------------------------------------------
+
+
+def _coupled(context: Context) -> Finding:
+    """Choose the neighbour's noise so that all noised values coincide; then everything released must coincide."""
+    count, iterations = 4, 3
+    pair = hard_pair(context, count)
+    parameters = _pair_parameters(context, pair, count, [0.5] * iterations, sigma=1.0)
+    shape = (iterations, DIMENSION)
+    names = noised_names(context.mode.algorithm, parameters)
+    noise = {name: context.gaussian(*shape) for name in names}
+    batches = None if parameters.batch is None else [list(range(count))] * iterations
+    algorithm = context.mode.algorithm
+    hidden = context.session.send(pair.first), context.session.send(pair.second)
+    run = context.session.replay(hidden[0], algorithm, parameters, noise, batches)
+    other = {name: array.copy() for name, array in noise.items()}
+    for k in range(iterations):
+        twin = context.session.replay(hidden[1], algorithm, parameters, other, batches)
+        for name in names:
+            other[name][k] += _correction(parameters, name, run, twin, k)
+    twin = context.session.replay(hidden[1], algorithm, parameters, other, batches)
+    return _all_coincide(run, twin, names, pair.start)
+
+
+def _correction(parameters: Parameters, name: str, run: Run, twin: Run, k: int) -> Floats:
+    """The change of the twin's noise that makes its k-th value the run's."""
+    if name == "gradient":
+        correction: Floats = (twin.x[k] - run.x[k]) * (parameters.rho + 1 / parameters.eta[k])
+    else:
+        correction = run.values[name][k] - twin.values[name][k]
+    return correction
+
+
+def _all_coincide(run: Run, twin: Run, noised: tuple[str, ...], start: float) -> Finding:
+    scale = 1.0 + start + max(float(np.abs(array).max()) for array in run.values.values())
+    close = 1e-10 * scale  # a million roundings of what is added and subtracted here
+    for name in ("x", *(name for name in noised if name != "gradient"), *run.values):
+        apart = float(np.abs(run.values[name] - twin.values[name]).max())
+        if apart > close:
+            return Finding.exact(
+                False,
+                f"with noise under which all noised values are equal for two neighbours, {name} still differs "
+                f"by {apart:.3g}: it reveals the record through no noise at all",
+            )
+    return Finding.exact(True, f"{', '.join(run.values)} are functions of the noised values alone")
+
+
+# -- trials: what is released beside x ---------------------------------------------------------------------------
+
+
+def _post_processing(context: Context) -> Finding:
+    released = set(context.description.released[context.mode.algorithm]) & {"z", "y"}
+    if not released:
+        raise NotApplicable("neither z nor y leaves the implementation")
+    records = random_records(context, 5, 3)
+    for regularizer in context.description.regularizers:
+        if regularizer is Regularizer.NUCLEAR:
+            continue
+        eta, batch = [0.5, 4.0, 1.0], 2
+        parameters = context.parameters(
+            3, eta=eta, batch=batch, sigma=1.0, rho=0.5, lambda_=0.2, regularizer=regularizer
+        )
+        run = context.trials(records, parameters, 50)
+        z, y = after_x(parameters, problem_of(records, parameters), run.x)
+        right = {"z": z, "y": y}
+        close = 1e-10 * (1 + float(np.abs(run.x).max()) + float(np.abs(y).max()))
+        for name in sorted(released):
+            apart = float(np.abs(run.values[name] - right[name]).max())
+            if apart > close:
+                return Finding.exact(
+                    False,
+                    f"{name} is off by {apart:.3g} from what follows from the released x (regularizer {regularizer}): "
+                    "it carries something that never got noise",
+                )
+    return Finding.exact(True, f"{' and '.join(sorted(released))} follow from the released x alone")
+
+
+def _distinguishable(context: Context) -> Finding:
+    """Compare the distance of two neighbours' outputs, in units of their own noise, with the claimed one."""
+    count, iterations = 4, context.iterations(2) if context.sees_every_iterate else 1
+    pair = hard_pair(context, count)
+    eta = [SMALL_STEP] * iterations if context.mode.release is None else [0.5] * iterations
+    if pair.initial is None and context.mode.release is not None:
+        eta = [SMALL_STEP] * iterations
+    multiplier = 1.0
+    unit = _pair_parameters(context, pair, count, eta, sigma=1.0)
+    sigma = multiplier * float(sensitivities(context.mode.algorithm, unit, count)[0])
+    parameters = unit.model_copy(update={"sigma": sigma})
+    claimed = math.sqrt(iterations) / multiplier
+    runs = context.pair_trials(pair.first, pair.second, parameters, context.count(1500))
+    first, second = (_stacked(run) for run in runs)
+    return _mahalanobis(first, second, claimed)
+
+
+def _pair_parameters(context: Context, pair: HardPair, count: int, eta: list[float], sigma: float) -> Parameters:
+    return context.parameters(
+        DIMENSION,
+        eta=eta,
+        batch=count,
+        sigma=sigma,
+        rho=0.5,
+        loss=pair.loss,
+        regularizer=context.plain,
+        initial=pair.initial,
+        normalise=pair.normalise,
+    )
+
+
+def _stacked(run: Run) -> Floats:
+    """Everything that left each trial, one row a trial."""
+    return np.hstack([array.reshape(len(array), -1) for array in run.values.values()])
+
+
+def _mahalanobis(first: Floats, second: Floats, claimed: float) -> Finding:
+    origin = first.mean(axis=0)
+    size = np.maximum(np.abs(first - origin).max(axis=0), np.abs(second - origin).max(axis=0))
+    loudest = float(size.max())
+    if loudest == 0.0:
+        return Finding.exact(False, "nothing that leaves the implementation varies from run to run: there is no noise")
+    both = np.vstack([first - first.mean(axis=0), second - second.mean(axis=0)])
+    _, singular, axes = np.linalg.svd(both / loudest, full_matrices=False)
+    loud = singular > _PLAIN_DIGITS * singular[0]
+    shift = (first.mean(axis=0) - second.mean(axis=0)) / loudest
+    quiet = float(np.abs(axes[~loud] @ shift).max()) if (~loud).any() else 0.0
+    if quiet > 100 * _PLAIN_DIGITS:
+        return Finding.exact(
+            False,
+            f"a combination of released values is constant from run to run and differs by {quiet * loudest:.3g} "
+            "between neighbours: it reveals the record with certainty",
+        )
+    projected = [(side - origin) / loudest @ axes[loud].T for side in (first, second)]
+    p_value = tails.shifted_means(projected[0], projected[1], claimed)
+    pooled = np.linalg.norm((axes[loud] @ shift) / (singular[loud] / math.sqrt(len(both))))
+    return Finding(p_value, f"neighbours are {pooled:.3f} standard deviations apart, claimed at most {claimed:.3f}")
+
+
+CHECKS = (
+    Check(
+        "one-step-sensitivity",
+        Family.SENSITIVITY,
+        "a record that moves x, z, y or the three together further than the noise was scaled for",
+        ("SENS-GRADIENT", "SENS-X", "SENS-Z", "SENS-Y", "JOINT", "E1", "E11"),
+        _one_step,
+        statistical=False,
+        needs=OBSERVABLE,
+    ),
+    Check(
+        "coupled-releases",
+        Family.SENSITIVITY,
+        "an un-noised value beside a noised one: a dual, an average, a loss, a count",
+        ("P",),
+        _coupled,
+        statistical=False,
+        needs=REPLAY,
+    ),
+    Check(
+        "post-processing",
+        Family.SENSITIVITY,
+        "z or y computed from the x before noise was added",
+        ("P",),
+        _post_processing,
+        statistical=False,
+        needs=EVERY_ITERATE,
+        modes=(SSADMM, MPADMM_PRIMAL),
+    ),
+    Check(
+        "distinguishable",
+        Family.SENSITIVITY,
+        "everything released, taken together, tells the hardest neighbours apart better than claimed",
+        ("SENS-GRADIENT", "JOINT", "G"),
+        _distinguishable,
+        statistical=True,
+        needs=TRIALS,
+    ),
+)

@@ -1,0 +1,42 @@
+r"""How far two honest binary64 evaluations of one iteration may lie apart.
+
+Let S bound every intermediate quantity and u = 2^-53. One iteration makes at most (n + p + 40) roundings of
+quantities of size at most S, and an error made early in it is stretched by at most L (below, in the maximum norm)
+before it ends. So the error is at most (n + p + 40) u S (1 + L), and two evaluations differ by twice that. A factor of
+16 is left for implementations that round more often than that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reference.problem import Problem, State
+from verification.adapter.parameters import Parameters
+
+_UNIT = 2.0**-53
+_ROUNDINGS = 40
+_ROOM = 16
+
+
+def stretch(parameters: Parameters, problem: Problem) -> float:
+    """How much one iteration can stretch an error in the maximum norm, over all its step sizes."""
+    p, rho = problem.dimension, parameters.rho
+    curvature = problem.loss.curvature * float(problem.norms.max()) ** 2 * np.sqrt(p)
+    prox = max(1.0, float(problem.regularizer.lipschitz(rho))) * np.sqrt(p)
+    largest = 1.0
+    for eta in parameters.eta:
+        x = (curvature + 1 / eta + rho + 1) / (rho + 1 / eta)
+        z = prox * (x + 1 / rho)
+        y = 1 + rho * (x + z)
+        largest = max(largest, x, z, y)
+    return float(largest)
+
+
+def rounding_slack(parameters: Parameters, problem: Problem, states: State, added: float = 0.0) -> float:
+    """The largest honest difference between two evaluations; ``added`` bounds the noise of a run, if any."""
+    magnitudes = [float(np.abs(array).max()) for array in (states.x, states.z, states.y)]
+    steps = np.array(parameters.eta)
+    weight = 1 + parameters.rho + 1 / parameters.rho + float((1 / steps).max())
+    scale = weight * (1 + max(magnitudes) + parameters.bound)
+    roundings = (problem.records + problem.dimension + _ROUNDINGS) * _UNIT * scale
+    return 2 * (_ROOM * roundings + added) * (1 + stretch(parameters, problem))

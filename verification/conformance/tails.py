@@ -1,0 +1,111 @@
+r"""Exact or conservative tail probabilities: what keeps a statistical check from crying wolf.
+
+Every function returns a number that is at most 1 and at least the probability, under the stated hypothesis, of an
+observation as extreme as the one given (up to the rounding of scipy's special functions, about 1e-13 relative).
+Two-sided probabilities are twice the smaller tail. `smallest` turns many of them into one (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from verification.adapter.arrays import Floats
+
+# Bounds the absolute rounding error of a convolution power by FFT of up to 1e6 terms of total mass 1.
+_FFT_ERROR = 1e-12
+
+
+def smallest(p_values: Floats) -> tuple[float, int]:
+    """Bonferroni: the probability that the least of many is this small, and which one it was."""
+    flat = np.ravel(p_values)
+    if not flat.size:
+        return 1.0, 0
+    where = int(np.argmin(flat))
+    return min(1.0, float(flat[where]) * flat.size), where
+
+
+def normal(z: Floats) -> Floats:
+    """Two-sided tails of standard normal values."""
+    tails: Floats = np.minimum(1.0, 2.0 * special.ndtr(-np.abs(z)))
+    return tails
+
+
+def chi_square(sums: Floats, degrees: int) -> Floats:
+    """Two-sided tails of sums of `degrees` squared standard normal values: exact."""
+    lower, upper = special.chdtr(degrees, sums), special.chdtrc(degrees, sums)
+    tails: Floats = np.minimum(1.0, 2.0 * np.minimum(lower, upper))
+    return tails
+
+
+def binomial(successes: NDArray[np.int64], trials: int, probability: float) -> Floats:
+    """Two-sided tails of binomial counts: exact."""
+    lower = stats.binom.cdf(successes, trials, probability)
+    upper = stats.binom.sf(successes - 1, trials, probability)
+    tails: Floats = np.minimum(1.0, 2.0 * np.minimum(lower, upper))
+    return tails
+
+
+def kolmogorov(values: Floats) -> float:
+    """DKW with Massart's constant: P(sup |F_n - Phi| >= d) <= 2 exp(-2 n d^2) for n standard normal values."""
+    ordered = np.sort(np.ravel(values))
+    n = len(ordered)
+    cdf = special.ndtr(ordered)
+    steps = np.arange(n + 1) / n
+    distance = float(max(np.max(steps[1:] - cdf), np.max(cdf - steps[:-1])))
+    return min(1.0, 2.0 * math.exp(-2.0 * n * distance**2))
+
+
+def correlation(first: Floats, second: Floats) -> Floats:
+    r"""Two-sided tails for independence of standard normal columns; both arrays [samples, columns].
+
+    Given the first column u, <u, v>/||u|| is *exactly* standard normal if v is independent standard normal: no
+    asymptotics, any number of samples. Returns the tails of all pairs of columns, [columns, columns].
+    """
+    dots = first.T @ second / np.linalg.norm(first, axis=0)[:, None]
+    return normal(dots)
+
+
+def overlap(total: int, pairs: int, records: int, size: int) -> float:
+    """Two-sided tail of the summed overlaps of `pairs` independent pairs of batches: hypergeometric, convolved."""
+    one = stats.hypergeom.pmf(np.arange(size + 1), records, size, size)
+    length = pairs * size + 1
+    mass = np.fft.irfft(np.fft.rfft(one, 2 * length) ** pairs, 2 * length)[:length]
+    lower, upper = float(mass[: total + 1].sum()), float(mass[total:].sum())
+    return min(1.0, 2.0 * min(lower, upper) + _FFT_ERROR)
+
+
+def shifted_means(first: Floats, second: Floats, distance: float) -> float:
+    r"""Upper tail of Hotelling's statistic if two Gaussian samples have means `distance` apart, or less.
+
+    ``first`` and ``second`` are [samples, dimension] with one unknown covariance of full rank. The squared
+    Mahalanobis distance of the sample means, scaled, has a non-central F distribution: exact, and stochastically
+    increasing in the true distance, so a true distance below `distance` only lowers the tail.
+    """
+    n1, n2, d = len(first), len(second), first.shape[1]
+    freedom = n1 + n2 - d - 1
+    if freedom < 1:
+        raise ValueError(f"Hotelling's statistic needs more than {d + 1} samples, got {n1 + n2}")
+    shift = first.mean(axis=0) - second.mean(axis=0)
+    centred = np.vstack([first - first.mean(axis=0), second - second.mean(axis=0)])
+    _, singular, axes = np.linalg.svd(centred, full_matrices=False)
+    weight = n1 * n2 / (n1 + n2)
+    observed = weight * float(np.sum((axes @ shift / singular) ** 2)) * freedom / d
+    return float(stats.ncf.sf(observed, d, freedom, weight * distance**2))
+
+
+def repeated_vectors(count: int, dimension: int, closeness: float) -> float:
+    r"""P(some two of `count` standard normal vectors agree up to sign within `closeness` in every coordinate).
+
+    The difference of two coordinates has density at most 1/(2 sqrt pi), likewise their sum; union over pairs.
+    """
+    one = min(1.0, 4 * closeness / (2 * math.sqrt(math.pi)))
+    return min(1.0, count * (count - 1) / 2 * one**dimension)
+
+
+def equal_values(count: int, distinct_bits: int) -> float:
+    """P(some two of `count` values are equal) if no value has a probability above 2^-distinct_bits: union bound."""
+    return min(1.0, count * (count - 1) / 2 * 2.0**-distinct_bits)

@@ -1,0 +1,169 @@
+"""Does every iterate come out as the reference computes it? Replayed, or watched with next to no noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from reference.problem import State
+from verification.adapter.arrays import Floats
+from verification.adapter.menu import initial_point
+from verification.adapter.messages import Capability, noised_names
+from verification.adapter.parameters import Initial, Loss, Parameters, Regularizer
+from verification.adapter.records import Records, Run
+from verification.adapter.translate import problem_of
+from verification.conformance.check import OBSERVABLE, Check, Family, Finding
+from verification.conformance.context import Context
+from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, expected_steps, noiseless
+from verification.conformance.slack import rounding_slack
+
+_RECORDS, _COLUMNS, _BATCH = 7, 6, 3
+
+
+def random_records(context: Context, count: int, columns: int, length: float = 2.0) -> Records:
+    """Records whose norms are at least `length`, so that scaling down and scaling to a length agree."""
+    features = context.gaussian(count, columns)
+    norms = np.linalg.norm(features, axis=1, keepdims=True)
+    features *= np.maximum(length / norms, 1.0) * (1 + context.rng.random((count, 1)))
+    return Records(features, np.where(context.rng.random(count) < 0.5, -1, 1).astype(np.int64))
+
+
+def compare(
+    context: Context,
+    records: Records,
+    parameters: Parameters,
+    batches: list[list[int]] | None,
+    noise: dict[str, Floats] | None,
+) -> str | None:
+    """Return what differs between the implementation and the reference; None if nothing does."""
+    if noise is None:
+        run = noiseless(context, records, parameters, batches)
+    else:
+        name = context.session.send(records)
+        run = context.session.replay(name, context.mode.algorithm, parameters, noise, batches)
+    expected = expected_steps(records, parameters, run, noise, batches)
+    added = 0.0 if context.can(Capability.REPLAY) else DEVIATIONS * TINY_SIGMA
+    return difference(run, expected, rounding_slack(parameters, problem_of(records, parameters), expected, added))
+
+
+def difference(run: Run, expected: State, slack: float) -> str | None:
+    """Return the first difference beyond the slack, in words."""
+    for k in range(len(expected.x)):
+        for name in ("x", "z", "y"):
+            if name not in run.values:
+                continue
+            got, right = run.values[name][k], getattr(expected, name)[k]
+            worst = int(np.argmax(np.abs(got - right)))
+            if abs(got[worst] - right[worst]) > slack:
+                return (
+                    f"{name}[{worst}] after iteration {k + 1} is {got[worst]:.12g}, the reference has "
+                    f"{right[worst]:.12g}; rounding explains at most {slack:.1e}"
+                )
+    return None
+
+
+def _cases(context: Context) -> Iterator[tuple[Loss, Regularizer, bool, bool]]:
+    """Every declared loss with every declared regularizer; bounding by clipping and by normalising in turn."""
+    bounds = [flag for flag, need in ((False, Capability.CLIP), (True, Capability.NORMALISE)) if context.can(need)]
+    case = 0
+    for loss in context.description.losses:
+        for regularizer in context.description.regularizers:
+            intercept = context.can(Capability.INTERCEPT) and case % 3 == 1 and regularizer is not Regularizer.NUCLEAR
+            yield loss, regularizer, bounds[case % len(bounds)], intercept
+            case += 1
+
+
+def _updates(context: Context) -> Finding:
+    iterations = context.iterations(4)
+    compared = 0
+    for loss, regularizer, normalise, intercept in _cases(context):
+        for rho, eta in ((0.25, 0.5), (2.0, 4.0)):
+            records = random_records(context, _RECORDS, _COLUMNS)
+            dimension = _COLUMNS + int(intercept)
+            replay = context.can(Capability.REPLAY)
+            batch = _BATCH if replay else _RECORDS
+            parameters = context.parameters(
+                dimension,
+                eta=[eta / (k + 1) for k in range(iterations)],
+                batch=batch,
+                sigma=0.5,
+                rho=rho,
+                lambda_=0.2,
+                bound=1.5,
+                loss=loss,
+                regularizer=regularizer,
+                normalise=normalise,
+                intercept=intercept,
+                initial=_initial(context, dimension),
+            )
+            batches = _batches(context, parameters, replay)
+            noise = _noise(context, parameters, dimension) if replay else None
+            wrong = compare(context, records, parameters, batches, noise)
+            compared += 1
+            if wrong:
+                setting = f"loss {loss}, regularizer {regularizer}, rho {rho}, eta {eta}"
+                return Finding.exact(False, f"{setting}: {wrong}")
+    how = "replayed with given batches and noise" if context.can(Capability.REPLAY) else "watched without noise"
+    return Finding.exact(True, f"{compared} runs of {iterations} iterations agree ({how})")
+
+
+def _initial(context: Context, dimension: int) -> Initial | None:
+    if not context.can(Capability.INITIAL):
+        return None
+    return initial_point(*context.gaussian(3, dimension))
+
+
+def _batches(context: Context, parameters: Parameters, replay: bool) -> list[list[int]] | None:
+    if parameters.batch is None or not replay:
+        return None
+    return [context.rng.permutation(_RECORDS)[: parameters.batch].tolist() for _ in parameters.eta]
+
+
+def _noise(context: Context, parameters: Parameters, dimension: int) -> dict[str, Floats]:
+    names = noised_names(context.mode.algorithm, parameters)
+    return {name: 0.5 * context.gaussian(parameters.iterations, dimension) for name in names}
+
+
+def _scaled(context: Context) -> Finding:
+    """Vary one parameter at a time, far from the usual values."""
+    base = {"rho": 1.0, "eta": 1.0, "bound": 1.0, "lambda_": 0.1}
+    variations = [{}, {"rho": 0.1}, {"rho": 7.0}, {"eta": 0.05}, {"eta": 9.0}, {"bound": 0.3}, {"bound": 5.0}]
+    for records_count, variation in [(5, v) for v in variations] + [(13, {}), (40, {"lambda_": 0.0})]:
+        values = {**base, **variation}
+        records = random_records(context, records_count, 4, length=12.0)
+        parameters = context.parameters(
+            4,
+            eta=[values["eta"]],
+            batch=records_count,
+            sigma=0.5,
+            rho=values["rho"],
+            bound=values["bound"],
+            lambda_=values["lambda_"],
+        )
+        wrong = compare(context, records, parameters, None, None)
+        if wrong:
+            return Finding.exact(False, f"n = m = {records_count}, {values}: {wrong}")
+    return Finding.exact(True, "n, m, C, eta, rho and lambda act as they should, one at a time")
+
+
+CHECKS = (
+    Check(
+        "updates-agree",
+        Family.UPDATES,
+        "a wrong gradient, x, z or y update, noise or batch used in the wrong place, a wrong proximal map or step size",
+        ("UPDATE-X", "LOSS-LOGISTIC", "LOSS-HUBER", "PROX-FIRM"),
+        _updates,
+        statistical=False,
+        needs=OBSERVABLE,
+    ),
+    Check(
+        "updates-scale",
+        Family.SCALE,
+        "a mean taken over n instead of m, a clip norm ignored or applied twice, a step size at the wrong power",
+        ("UPDATE-X", "CLIP"),
+        _scaled,
+        statistical=False,
+        needs=OBSERVABLE,
+    ),
+)
