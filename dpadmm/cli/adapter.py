@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from dpadmm.cli.common import EXIT_ADAPTER, atomic_write, emit_json, format_option
-from verification.adapter.faults import AdapterError, AdapterFault
+from dpadmm.cli.conform import fault_document
+from verification.adapter.faults import AdapterError
 from verification.adapter.process import Limits
 from verification.adapter.schema import schema_text
 from verification.adapter.skeletons import COMMANDS, FILE_NAMES, Language, skeleton
@@ -28,7 +29,7 @@ def command() -> None:
     help="Where to write it; the current directory by default.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")
-def new(language: str, directory: Path, force: bool) -> None:
+def new(*, language: str, directory: Path, force: bool) -> None:
     """Write a dependency-free adapter with three lines to fill in."""
     chosen = Language(language)
     path = directory / FILE_NAMES[chosen]
@@ -46,7 +47,7 @@ def new(language: str, directory: Path, force: bool) -> None:
 @click.option("--memory", type=click.IntRange(min=64), default=4096, show_default=True, help="Megabytes it may use.")
 @format_option
 @click.argument("adapter", nargs=-1, required=True, metavar="-- COMMAND...")
-def smoke_command(timeout: float, memory: int, output_format: str, adapter: tuple[str, ...]) -> None:
+def smoke_command(*, timeout: float, memory: int, output_format: str, adapter: tuple[str, ...]) -> None:
     """Check an adapter's protocol step by step, and say what is wrong and how to mend it.
 
     Exit code 0 if every step is sound, 4 with a named fault otherwise.
@@ -73,16 +74,7 @@ def _report_fault(error: AdapterError, passed: list[Passed], output_format: str)
     if output_format == "text":
         click.echo(f"FAULT {error}")
         return
-    fault: dict[str, str] = {"name": "skipped", "step": "", "detail": str(error), "hint": "", "stderr": ""}
-    if isinstance(error, AdapterFault):
-        fault = {
-            "name": str(error.fault),
-            "step": str(error.step),
-            "detail": error.detail,
-            "hint": error.hint,
-            "stderr": error.last_words,
-        }
-    emit_json({"version": 1, "sound": False, "steps": _steps(passed), "fault": fault})
+    emit_json({"version": 1, "sound": False, "steps": _steps(passed), "fault": fault_document(error)})
 
 
 @command.command("schema")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import enum
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from verification.adapter.faults import AdapterError, AdapterFault, AdapterSkipped
+from verification.adapter.faults import AdapterError, AdapterSkipped
 from verification.adapter.messages import Capability, StartResult
 from verification.adapter.process import Limits
 from verification.adapter.session import Session
@@ -116,16 +117,20 @@ def run_checks(session: Session, plan: Plan, another: Callable[[], Session], beg
     planned = [(check, mode) for check in plan.checks for mode in modes_of(session.description) if mode in check.modes]
     statistical = sum(check.statistical and check.missing(capabilities) is None for check, _ in planned)
     share = plan.false_alarm / max(1, statistical)
-    seeds = np.random.SeedSequence(plan.seed).spawn(len(planned))
-    for (check, mode), seed in zip(planned, seeds, strict=True):
+    for check, mode in planned:
         missing = check.missing(capabilities)
         if missing is not None:
             yield Result(check, mode, Verdict.SKIPPED, missing)
         elif plan.budget is not None and time.monotonic() - began > plan.budget:
             yield Result(check, mode, Verdict.UNFINISHED, f"the budget of {plan.budget:g} seconds was spent")
         else:
-            context = Context(session, mode, np.random.default_rng(seed), another, plan.effort)
+            context = Context(session, mode, _generator(plan.seed, check, mode), another, plan.effort)
             yield run_one(check, context, share if check.statistical else 0.0)
+
+
+def _generator(seed: int, check: Check, mode: Mode) -> np.random.Generator:
+    """A stream of the check's own, the same whichever other checks are run: a finding can be repeated alone."""
+    return np.random.default_rng([seed, zlib.crc32(f"{check.name} {mode}".encode())])
 
 
 def run_one(check: Check, context: Context, share: float) -> Result:
@@ -147,8 +152,3 @@ def run_one(check: Check, context: Context, share: float) -> Result:
         p_value=finding.p_value,
         seconds=time.monotonic() - began,
     )
-
-
-def failed_before_anything(report: Report) -> bool:
-    """Whether the adapter failed before a single check could run."""
-    return isinstance(report.fault, AdapterFault) and not report.results

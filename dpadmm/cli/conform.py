@@ -1,0 +1,210 @@
+"""`dpadmm conform`: whether an implementation does what its privacy proof assumes."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+import sys
+
+import click
+
+from dpadmm.cli.common import (
+    EXIT_ADAPTER,
+    EXIT_INCONCLUSIVE,
+    EXIT_REFUTED,
+    EXIT_STANDS,
+    emit_json,
+    format_option,
+)
+from verification.adapter.faults import AdapterError, AdapterFault
+from verification.adapter.process import Limits
+from verification.conformance.check import Check, Result, Verdict
+from verification.conformance.registry import CHECKS, find
+from verification.conformance.runner import Conclusion, Plan, Report, conform
+
+_EXIT = {
+    Conclusion.CONFORMS: EXIT_STANDS,
+    Conclusion.REFUTED: EXIT_REFUTED,
+    Conclusion.ADAPTER_FAILED: EXIT_ADAPTER,
+    Conclusion.INCONCLUSIVE: EXIT_INCONCLUSIVE,
+}
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, or a number with s, m or h."""
+
+    name = "duration"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", value)
+        if match is None or float(match[1]) == 0:
+            self.fail(f"{value!r} is no positive duration; write 90, 90s, 5m or 1h", param, ctx)
+        return float(match[1]) * _SECONDS[match[2]]
+
+
+@click.command("conform")
+@click.option("--only", multiple=True, metavar="CHECK|FAMILY", help="Run only these; may be repeated.")
+@click.option("--budget", type=Duration(), help="Stop after this long (90s, 5m); what is left is inconclusive.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the harness's own draws.")
+@click.option(
+    "--false-alarm",
+    type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+    default=1e-3,
+    show_default=True,
+    help="Probability that an honest implementation is refuted, over all checks together.",
+)
+@click.option(
+    "--effort",
+    type=click.FloatRange(min=0.01, max=1000),
+    default=1.0,
+    show_default=True,
+    help="Multiplies the number of trials: more finds smaller violations.",
+)
+@click.option("--timeout", type=Duration(), default=60.0, show_default=True, help="Seconds the adapter has a request.")
+@click.option("--memory", type=click.IntRange(min=64), default=4096, show_default=True, help="Megabytes it may use.")
+@click.option("--list", "list_checks", is_flag=True, help="List the checks and what each catches, then exit.")
+@format_option
+@click.argument("adapter", nargs=-1, metavar="-- COMMAND...")
+def command(
+    *,
+    only: tuple[str, ...],
+    budget: float | None,
+    seed: int,
+    false_alarm: float,
+    effort: float,
+    timeout: float,
+    memory: int,
+    list_checks: bool,
+    output_format: str,
+    adapter: tuple[str, ...],
+) -> None:
+    """Check an implementation behind the wire against what its privacy proof assumes.
+
+    Exit codes: 0 nothing refuted, 1 refuted, 3 nothing checked or the budget ran out, 4 the adapter failed.
+    """
+    checks = _chosen(only)
+    if list_checks:
+        _list(checks, output_format)
+        return
+    if not adapter:
+        raise click.UsageError("name the adapter's command after --, for example: dpadmm conform -- ./adapter")
+    plan = Plan(checks, false_alarm, budget, seed, effort)
+    limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
+    quiet = output_format == "json"
+    report = conform(adapter, plan, limits, _progress if quiet and sys.stderr.isatty() else None)
+    if quiet:
+        emit_json(as_document(report, adapter))
+    else:
+        _table(report, adapter)
+    raise click.exceptions.Exit(_EXIT[report.conclusion])
+
+
+def _chosen(only: tuple[str, ...]) -> tuple[Check, ...]:
+    try:
+        return find(only)
+    except KeyError as unknown:
+        name = str(unknown.args[0])
+        known = sorted({check.name for check in CHECKS} | {str(check.family) for check in CHECKS})
+        close = difflib.get_close_matches(name, known, n=1)
+        meant = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(known)}"
+        raise click.UsageError(f"no check or family is called {name!r}{meant}") from None
+
+
+def _list(checks: tuple[Check, ...], output_format: str) -> None:
+    if output_format == "json":
+        emit_json({"version": 1, "checks": [_check_document(check) for check in checks]})
+        return
+    for check in checks:
+        kind = "statistical" if check.statistical else "deterministic"
+        click.echo(f"{check.name} ({check.family}, {kind})\n    catches: {check.catches}")
+
+
+def _check_document(check: Check) -> dict[str, object]:
+    return {
+        "name": check.name,
+        "family": str(check.family),
+        "catches": check.catches,
+        "claims": list(check.claims),
+        "statistical": check.statistical,
+        "needs": [sorted(str(capability) for capability in need) for need in check.needs],
+        "modes": [str(mode) for mode in check.modes],
+    }
+
+
+def _progress(result: Result) -> None:
+    click.echo(f"{result.verdict:<10} {result.check.name} {result.mode}", err=True)
+
+
+def _table(report: Report, adapter: tuple[str, ...]) -> None:
+    if report.description is not None:
+        who = report.description
+        click.echo(f"{who.name} {who.version} ({who.language})")
+    for result in report.results:
+        click.echo(
+            f"{result.verdict:<10} {result.check.name:<32} {result.mode!s:<14} {result.seconds:6.2f} s  {result.detail}"
+        )
+        if result.verdict is Verdict.REFUTED:
+            click.echo(f"{'':<10} catches: {result.check.catches}")
+            click.echo(f"{'':<10} again:   {_again(report, result, adapter)}")
+    if report.fault is not None:
+        click.echo(f"FAULT {report.fault}")
+    counts = {verdict: sum(result.verdict is verdict for result in report.results) for verdict in Verdict}
+    summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "nothing checked"
+    click.echo(
+        f"{report.conclusion}: {summary}; false-alarm probability at most {report.false_alarm:g} over all checks; "
+        f"{report.seconds:.1f} s"
+    )
+
+
+def _again(report: Report, result: Result, adapter: tuple[str, ...]) -> str:
+    return f"dpadmm conform --only {result.check.name} --seed {report.seed} -- {shlex.join(adapter)}"
+
+
+def as_document(report: Report, adapter: tuple[str, ...]) -> dict[str, object]:
+    """The report as JSON, version 1; reals are decimal strings."""
+    who = report.description
+    return {
+        "version": 1,
+        "conclusion": str(report.conclusion),
+        "implementation": None if who is None else who.model_dump(mode="json"),
+        "command": list(adapter),
+        "false_alarm": repr(report.false_alarm),
+        "seed": report.seed,
+        "seconds": f"{report.seconds:.3f}",
+        "results": [_result_document(report, result, adapter) for result in report.results],
+        "fault": None if report.fault is None else fault_document(report.fault),
+    }
+
+
+def _result_document(report: Report, result: Result, adapter: tuple[str, ...]) -> dict[str, object]:
+    return {
+        "check": result.check.name,
+        "family": str(result.check.family),
+        "mode": str(result.mode),
+        "verdict": str(result.verdict),
+        "detail": result.detail,
+        "catches": result.check.catches,
+        "claims": list(result.check.claims),
+        "p_value": None if result.p_value is None else repr(result.p_value),
+        "false_alarm": repr(result.false_alarm),
+        "seconds": f"{result.seconds:.3f}",
+        "again": _again(report, result, adapter) if result.verdict is Verdict.REFUTED else None,
+    }
+
+
+def fault_document(error: AdapterError) -> dict[str, str]:
+    """A fault as JSON."""
+    if isinstance(error, AdapterFault):
+        return {
+            "name": str(error.fault),
+            "step": str(error.step),
+            "detail": error.detail,
+            "hint": error.hint,
+            "stderr": error.last_words,
+        }
+    return {"name": "skipped", "step": "", "detail": str(error), "hint": "", "stderr": ""}
