@@ -225,7 +225,7 @@ def _plain_or_scientific(mantissa: int, exponent: int) -> str:
 
 def float_up(value: mpf | Fraction) -> float:
     """Return the smallest binary64 >= value (infinity where there is no finite one)."""
-    return -float_down(-value)
+    return 0.0 - float_down(-value)
 
 
 def float_down(value: mpf | Fraction) -> float:
