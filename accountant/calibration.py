@@ -76,7 +76,7 @@ def calibrate_noise(
     epsilon: Exact,
     delta: Exact,
     method: str | None = None,
-    digits: int = 5,
+    digits: int = 4,
 ) -> Calibration:
     """Return the least noise, in `digits` significant digits and rounded up, whose ledger meets the target.
 
@@ -84,7 +84,7 @@ def calibrate_noise(
     """
     if digits < 1:
         raise InvalidQuantityError(f"digits must be >= 1, got digits={digits}")
-    target = Target(*_validated(epsilon, delta), method, Fraction(1, 10 ** (digits + 1)))
+    target = Target(*_validated(epsilon, delta), method, Fraction(1, 10**digits))
     priced: dict[Fraction, Fraction] = {}
 
     def price(noise: Fraction) -> Fraction:
@@ -111,7 +111,7 @@ def calibrate_count(
 
     `ledger_of(number)` must cost no less for a larger number.
     """
-    target = Target(*_validated(epsilon, delta), method, Fraction(1, 10**5))
+    target = Target(*_validated(epsilon, delta), method, Fraction(1, 10**4))
     number, missed, upper = whole_number_search(
         lambda candidate: target.price(ledger_of(candidate)), target.epsilon, largest
     )

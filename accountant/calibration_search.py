@@ -59,8 +59,11 @@ def _rate(step: Step) -> arb:
 
 def widened(price: Price, guess: Fraction, target: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     """Return (low, high) with price(low) > target >= price(high), decimals of `digits` digits."""
-    step = Fraction(1, 50)
     low = high = round_up(guess, digits)
+    cost = price(high)
+    # Epsilon falls about like 1/noise, so the ratio of epsilons is a step that just oversteps the target.
+    ratio = cost / target if cost > target else target / max(cost, target / 10**3)
+    step = min(max(ratio - 1, Fraction(1, 200)), Fraction(10))
     for _ in range(MAX_ROUNDS):
         if price(high) > target:
             low, high = high, round_up(high * (1 + step), digits)
@@ -68,7 +71,7 @@ def widened(price: Price, guess: Fraction, target: Fraction, digits: int) -> tup
             high, low = low, round_up(low / (1 + step), digits)
         else:
             return low, high
-        step = step * 3
+        step = step * 2
     raise CannotCertifyError(f"no noise between {low} and {high} meets epsilon={target}")
 
 

@@ -23,7 +23,7 @@ from accountant.precision import Bound, arb_from_fraction, arb_precision, fracti
 LogMoment = Callable[[Fraction, int], arb]
 """(alpha, bits) to a ball around K(alpha) = (alpha-1) eps(alpha)."""
 
-SEARCH_BITS = 64
+SEARCH_BITS = 40
 LOWEST_EXPONENT, HIGHEST_EXPONENT = -20, 60
 """The search looks at orders alpha = 1 + 2^k with k in this range."""
 
@@ -102,7 +102,7 @@ def best_order(
         )
         low, high = 1 + Fraction(2) ** (exponent - 1), 1 + Fraction(2) ** (exponent + 1)
         if not integers:
-            return _golden(objective, low, high, rounds=24)
+            return _golden(objective, low, high, rounds=18)
         best = _best_integer(objective, max(2, low.__ceil__()), high.__floor__())
         if conversion is Conversion.PROPOSITION1:
             return Fraction(best)  # (A + B s)/s is monotone in s: the chord's minimum is at an end

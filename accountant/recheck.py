@@ -1,0 +1,191 @@
+r"""Re-derive a certificate by an independent route: mpmath against flint, exact integers against Fourier transforms.
+
+- Renyi methods: the value at the stated order, from `accountant.second_route`, must lie inside the stated ends.
+- `gdp`: delta at both stated ends, from mpmath, must lie on either side of the stated delta.
+- `profile`: `accountant.exact_composition` must confirm delta(upper) <= delta, and must not exclude `lower`. Its grid
+  is coarser than the fast one, so this is decided to `PROFILE_SLACK` of epsilon; a certificate that claims an epsilon
+  smaller than the truth by more than twice that is refused.
+- `epsilon` must be what the methods support, and the digest must fit.
+
+Whatever does not fit raises `CertificateError`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from accountant.certificate import Certificate, MethodRecord, read_ledger
+from accountant.composed import profile_steps, root
+from accountant.conversion import Conversion, best_epsilon
+from accountant.epsilon import RENYI, THEOREMS, methods_for, order_hints
+from accountant.errors import CannotCertifyError, CertificateError
+from accountant.exact_composition import ExactPair, Grid, exact_delta_upper
+from accountant.ledger import Ledger, gdp_squared
+from accountant.precision import exact, fraction_of
+from accountant.quantities import failure_probability, order
+from accountant.rdp import Subsampling, ledger_log_moment
+from accountant.second_route import epsilon_at_order, gaussian_delta
+from accountant.steps import PureStep, Step
+
+PROFILE_SLACK = Fraction(1, 500)
+MAX_WINDOW = 1 << 16
+SECOND_ROUTE_DIGITS = 8
+"""The second route carries this many digits more than it is compared in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was re-derived, and how it compared."""
+
+    subject: str
+    statement: str
+
+
+def recheck(document: Certificate) -> tuple[Finding, ...]:
+    """Re-derive every number of the certificate, or raise the first that does not fit."""
+    if document.digest != document.expected_digest():
+        raise CertificateError(f"the digest is {document.digest[:16]}..., its content has another: it was altered")
+    ledger, delta = read_ledger(document.ledger), failure_probability(document.delta)
+    if document.sound != ledger.sound:
+        raise CertificateError(f"sound={document.sound} does not fit the ledger")
+    findings = [
+        _recheck_method(ledger, delta, name, record, document.digits) for name, record in document.methods.items()
+    ]
+    return (*findings, _recheck_upper(ledger, delta, document), _recheck_lower(ledger, delta, document))
+
+
+def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRecord, digits: int) -> Finding:
+    if name not in methods_for(ledger):
+        raise CertificateError(f"method {name!r} is not proved for this ledger")
+    if record.theorem != THEOREMS[name] or record.epsilon != record.upper:
+        raise CertificateError(f"{name}: the record contradicts itself")
+    lower, upper = _ends(name, record.lower, record.upper)
+    if name in RENYI:
+        if record.alpha is None:
+            raise CertificateError(f"{name}: an order is missing")
+        theorem, conversion, _ = RENYI[name]
+        alpha = order(record.alpha)
+        value = fraction_of(
+            epsilon_at_order(ledger, theorem, conversion, alpha=alpha, delta=delta, digits=digits + SECOND_ROUTE_DIGITS)
+        )
+        error = abs(value) / 10 ** (digits + SECOND_ROUTE_DIGITS // 2)
+        if not lower - error <= value <= upper + error:
+            raise CertificateError(
+                f"{name}: mpmath finds {_show(value)} at alpha={record.alpha}, not in [{record.lower}, {record.upper}]"
+            )
+        return Finding(name, f"mpmath finds {_show(value)} at alpha={record.alpha}")
+    if name == "gdp":
+        _require_gdp(gdp_squared(ledger.steps), delta, lower, upper, digits=digits, name=name)
+        return Finding(name, "mpmath finds delta on either side of the target at the two ends")
+    if name == "pure":
+        total = sum((s.count * s.epsilon for s in ledger.steps if isinstance(s, PureStep)), Fraction(0))
+        if not lower <= total <= upper:
+            raise CertificateError(f"pure: the epsilons add up to {total}")
+        return Finding(name, f"the epsilons add up to {total}")
+    return _recheck_profile(ledger.steps, delta, lower, upper)
+
+
+def _ends(name: str, lower: str, upper: str) -> tuple[Fraction, Fraction]:
+    ends = exact(f"{name}.lower", lower), exact(f"{name}.upper", upper)
+    if not 0 <= ends[0] <= ends[1]:
+        raise CertificateError(f"{name}: [{lower}, {upper}] is no enclosure of an epsilon")
+    return ends
+
+
+def _require_gdp(
+    mu_squared: Fraction | None, delta: Fraction, lower: Fraction, upper: Fraction, *, digits: int, name: str
+) -> None:
+    if mu_squared is None:
+        raise CertificateError(f"{name}: these steps are not Gaussian releases of everything")
+    slack = delta / 10 ** (digits + SECOND_ROUTE_DIGITS)
+    precise = digits + 2 * SECOND_ROUTE_DIGITS
+    if fraction_of(gaussian_delta(mu_squared, upper, precise)) > delta + slack:
+        raise CertificateError(f"{name}: delta at the upper end exceeds the stated delta")
+    if lower > 0 and fraction_of(gaussian_delta(mu_squared, lower, precise)) < delta - slack:
+        raise CertificateError(f"{name}: delta at the lower end is below the stated delta")
+
+
+def _recheck_profile(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, upper: Fraction) -> Finding:
+    require_profile_upper(steps, delta, upper)
+    if lower > 0:
+        require_profile_lower(steps, delta, lower)
+    return Finding("profile", f"exact integers confirm both ends to {float(2 * PROFILE_SLACK):.1%}")
+
+
+def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> None:
+    """Raise unless exact integers confirm that epsilon = upper (1 + slack) has at most this delta."""
+    below = profile_steps(steps, "down")
+    widened = upper * (1 + PROFILE_SLACK)
+    confirmed = exact_delta_upper(below, ExactPair.DOMINATING, widened, recheck_grid(steps, delta, upper))
+    if confirmed > delta:
+        raise CertificateError(f"profile: exact integers find delta({_show(upper)}) above the stated delta")
+
+
+def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> None:
+    """Raise where exact integers prove that neither order of the realisable pair reaches delta at lower."""
+    above, grid = profile_steps(steps, "up"), recheck_grid(steps, delta, lower)
+    reached = max(
+        exact_delta_upper(above, pair, lower * (1 - PROFILE_SLACK), grid)
+        for pair in (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND)
+    )
+    if reached < delta:
+        raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
+
+
+def recheck_grid(steps: tuple[Step, ...], delta: Fraction, epsilon: Fraction) -> Grid:
+    r"""Return a grid whose chords cost about half the slack: they shift epsilon by about theta T h^2/12.
+
+    theta = alpha - 1 at the best Renyi order, which also bounds the mass beyond the window (Markov).
+    """
+    ledger, T = Ledger(steps), sum(step.count for step in steps)
+
+    def curve(alpha: Fraction, bits: int) -> arb:
+        return ledger_log_moment(ledger, Subsampling.TIGHT, alpha, bits)
+
+    hints = order_hints(ledger, delta)
+    beyond = best_epsilon(curve, delta / 10**5, Conversion.PROPOSITION1, digits=6, integers=False, hints=hints)
+    square = 6 * PROFILE_SLACK * epsilon / ((beyond.alpha - 1) * T)
+    spacing = root(square, "down").limit_denominator(10**9)
+    window = (fraction_of(beyond.epsilon.upper) / spacing).__ceil__() + 1 if spacing else MAX_WINDOW + 1
+    if window > MAX_WINDOW:
+        raise CannotCertifyError(f"re-deriving the profile needs {window} points a side, above {MAX_WINDOW}")
+    bits = (1 / delta).__ceil__().bit_length() + T.bit_length() + window.bit_length() + 16
+    return Grid(spacing, window, bits)
+
+
+def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate) -> Finding:
+    _, upper = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
+    if ledger.corrected:
+        _require_gdp(
+            gdp_squared(ledger.corrected), delta, Fraction(0), upper, digits=document.digits, name="epsilon.upper"
+        )
+        return Finding("epsilon.upper", "holds for the corrected sensitivities")
+    smallest = min(exact("upper", record.upper) for record in document.methods.values())
+    if upper < smallest:
+        raise CertificateError(f"epsilon.upper={document.epsilon.upper} is below what every method supports")
+    return Finding("epsilon.upper", "supported by the best method")
+
+
+def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Finding:
+    lower, _ = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
+    if lower == 0:
+        return Finding("epsilon.lower", "0 is always true")
+    mu_squared = gdp_squared(ledger.realisable)
+    if mu_squared is not None:
+        attained = fraction_of(gaussian_delta(mu_squared, lower, document.digits + 2 * SECOND_ROUTE_DIGITS))
+        if attained < delta * (1 - Fraction(1, 10 ** (document.digits + SECOND_ROUTE_DIGITS))):
+            raise CertificateError(f"epsilon.lower={document.epsilon.lower} is not attained by the realisable pair")
+        return Finding("epsilon.lower", "attained by a Gaussian pair")
+    if not ledger.realisable:
+        raise CertificateError("epsilon.lower > 0 needs a realisable pair, and the ledger names none")
+    checked = document.methods.get("profile") if ledger.realisable == ledger.steps else None
+    if checked is None or exact("lower", checked.lower) < lower:
+        require_profile_lower(ledger.realisable, delta, lower)
+    return Finding("epsilon.lower", "not excluded by exact integers")
+
+
+def _show(value: Fraction) -> str:
+    return f"{float(value):.10g}"
