@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -48,41 +49,64 @@ def pessimistic(tails: ScoreTails, count: int, deviations: float) -> ScoreTails:
 def lower_bound(first: FloatArray, second: FloatArray, *, delta: float, confidence: float = 0.95) -> LowerBound:
     """Return the infimum of the epsilons for which (epsilon, ``delta``)-DP is not refuted."""
     alpha = require_confidence(confidence)
+    split = _split(first, second)
+    epsilon = _least_not_refuted(approximate_family(delta), split, alpha)
+    return LowerBound("e-process on (epsilon, delta)", epsilon, delta, confidence, ASSUMES, first.size)
+
+
+def refutes(first: FloatArray, second: FloatArray, *, epsilon: float, delta: float, alpha: float) -> bool:
+    """Whether (epsilon, delta)-DP itself is refuted, with false-alarm probability at most ``alpha``."""
+    split = _split(first, second)
+    family = approximate_family(delta)
+    try:
+        test = point_test(family, epsilon, split.tails, alpha=alpha, budget=split.first.size)
+    except AuditError:
+        return False  # the design trials show nothing to bet on
+    return test.refutes(family.curve(epsilon), split.first, split.second, alpha)
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """What the design trials showed, and the trials that are left to bet on."""
+
+    tails: ScoreTails
+    first: FloatArray
+    second: FloatArray
+
+
+def _split(first: FloatArray, second: FloatArray) -> _Split:
     checked_scores("first", first)
     checked_scores("second", second)
     cut = max(1, int(_DESIGN_SHARE * first.size))
     if first.size != second.size or cut >= first.size:
         raise AuditError(f"needs at least two trial pairs, got {first.size} and {second.size} scores")
     tails = pessimistic(tails_of_samples(first[:cut], second[:cut], 80), cut, _PESSIMISM)
-    epsilon = _least_not_refuted(approximate_family(delta), tails, first[cut:], second[cut:], alpha)
-    return LowerBound("e-process on (epsilon, delta)", epsilon, delta, confidence, ASSUMES, first.size)
+    return _Split(tails, first[cut:], second[cut:])
 
 
-def _least_not_refuted(
-    family: ClaimFamily, tails: ScoreTails, first: FloatArray, second: FloatArray, alpha: float
-) -> float:
+def _least_not_refuted(family: ClaimFamily, split: _Split, alpha: float) -> float:
     low, high = 0.0, family.least
     while high < family.greatest:
         try:
-            test = point_test(family, high, tails, alpha=alpha, budget=first.size)
+            test = point_test(family, high, split.tails, alpha=alpha, budget=split.first.size)
         except AuditError:
             # the design trials show no excess over this claim, so nothing is bet on it and it stays unrefuted
             return low
 
-        def refutes(strength: float, test: CurveTest = test) -> bool:
-            return test.refutes(family.curve(strength), first, second, alpha)
+        def refuted(strength: float, test: CurveTest = test) -> bool:
+            return test.refutes(family.curve(strength), split.first, split.second, alpha)
 
-        if not refutes(high):
-            return _boundary(refutes, low, high)
+        if not refuted(high):
+            return _boundary(refuted, low, high)
         low, high = high, high * _CELL
     return low
 
 
-def _boundary(refutes: Callable[[float], bool], low: float, high: float) -> float:
+def _boundary(refuted: Callable[[float], bool], low: float, high: float) -> float:
     # one design for the whole cell makes refutation monotone in it
-    if low == 0.0 or not refutes(low):
+    if low == 0.0 or not refuted(low):
         return low
     while high - low > 1e-3 * low:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if refutes(middle) else (low, middle)
+        low, high = (middle, high) if refuted(middle) else (low, middle)
     return low
