@@ -16,14 +16,13 @@ from accountant.baselines import (
     dp_admm,
     dp_sgd,
     dp_svrg,
-    gaussian,
+    gaussian_releases,
     objective_perturbation,
     poisson_sgd,
 )
 from accountant.calibration import Calibration, calibrate_count, calibrate_noise
-from accountant.certificate import Certificate, certificate, read_certificate
+from accountant.certificates import Certificate, certificate, read_certificate
 from accountant.curve import DeltaCurve, delta_curve
-from accountant.epsilon import MethodResult, Report, epsilon, methods_for
 from accountant.errors import (
     AccountantError,
     BinaryFloatError,
@@ -34,13 +33,14 @@ from accountant.errors import (
 )
 from accountant.ledger import Ledger
 from accountant.precision import Bound, Exact, decimal_string, exact, exact_binary64, float_down, float_up
+from accountant.pricing import MethodResult, Report, epsilon, methods_for
 from accountant.quantities import Neighbours, Noise, Sampling
-from accountant.recheck import recheck
+from accountant.rechecking import recheck
 from accountant.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
 
 __all__ = [
-    "Accounting",
     "AccountantError",
+    "Accounting",
     "BinaryFloatError",
     "Bound",
     "Calibration",
@@ -80,7 +80,7 @@ __all__ = [
     "exact_binary64",
     "float_down",
     "float_up",
-    "gaussian",
+    "gaussian_releases",
     "methods_for",
     "mpadmm",
     "objective_perturbation",

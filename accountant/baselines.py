@@ -21,7 +21,7 @@ dp_sgd = ssadmm
 """Proximal DP-SGD releases the same noisy batch gradients as Algorithm 1 and costs the same."""
 
 
-def gaussian(*, noise_multiplier: Exact, releases: int, noise: Noise = Noise.GAUSSIAN) -> Ledger:
+def gaussian_releases(*, noise_multiplier: Exact, releases: int, noise: Noise = Noise.GAUSSIAN) -> Ledger:
     """Return the ledger of plain Gaussian releases with sigma = noise_multiplier times the sensitivity."""
     nu = positive("noise_multiplier", noise_multiplier)
     steps = (GaussianStep(1 / nu**2, count("releases", releases), noise),)

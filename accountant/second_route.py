@@ -1,6 +1,6 @@
 r"""Every Renyi bound and the Gaussian profile a second time: mpmath instead of flint, definitions instead of tricks.
 
-`accountant.recheck` compares these with what a certificate says. The formulas are those of the papers as they stand:
+`accountant.rechecking` compares these with what a certificate says. The formulas are those of the papers as they stand:
 
 - Lemma 2 and Theorem 27 term by term, the differences B(l) as alternating sums at a precision that survives them;
 - the tight divergence as the double-ended integral over the *profile* (with error functions), not over the law of

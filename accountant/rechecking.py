@@ -17,10 +17,10 @@ from fractions import Fraction
 
 from flint import arb
 
-from accountant.certificate import Certificate, MethodRecord, read_ledger
+from accountant.certificates import Certificate, MethodRecord, read_ledger
 from accountant.composed import profile_steps, root
 from accountant.conversion import Conversion, best_epsilon
-from accountant.epsilon import RENYI, THEOREMS, methods_for, order_hints
+from accountant.pricing import RENYI, THEOREMS, methods_for, order_hints
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.exact_composition import ExactPair, Grid, exact_delta_upper
 from accountant.ledger import Ledger, gdp_squared

@@ -1,7 +1,7 @@
 """A certificate: what was priced, by which theorem, at which order, to how many digits, with a digest.
 
 This is also what `dpadmm account --format json` prints: one versioned shape, reals as decimal strings (or ratios,
-where a decimal would not be exact). `accountant.recheck` re-derives it by an independent route.
+where a decimal would not be exact). `accountant.rechecking` re-derives it by an independent route.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from accountant.epsilon import MethodResult, Report
+from accountant.pricing import MethodResult, Report
 from accountant.errors import InvalidQuantityError
 from accountant.ledger import Ledger
 from accountant.precision import decimal_string, exact
