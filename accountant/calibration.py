@@ -14,10 +14,10 @@ from fractions import Fraction
 
 from accountant.calibration_search import first_guess, narrowed, whole_number_search, widened
 from accountant.composed import composed_epsilon_upper
-from accountant.pricing import method_epsilon, methods_for
 from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.ledger import Ledger
 from accountant.precision import INFINITY, Exact, fraction_of
+from accountant.pricing import method_epsilon, methods_for
 from accountant.quantities import failure_probability, positive
 
 BEYOND_REACH = Fraction(10) ** 60

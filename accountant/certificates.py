@@ -13,10 +13,10 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from accountant.pricing import MethodResult, Report
 from accountant.errors import InvalidQuantityError
 from accountant.ledger import Ledger
 from accountant.precision import decimal_string, exact
+from accountant.pricing import MethodResult, Report
 from accountant.quantities import Noise
 from accountant.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
 

@@ -20,11 +20,11 @@ from flint import arb
 from accountant.certificates import Certificate, MethodRecord, read_ledger
 from accountant.composed import profile_steps, root
 from accountant.conversion import Conversion, best_epsilon
-from accountant.pricing import RENYI, THEOREMS, methods_for, order_hints
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.exact_composition import ExactPair, Grid, exact_delta_upper
 from accountant.ledger import Ledger, gdp_squared
 from accountant.precision import exact, fraction_of
+from accountant.pricing import RENYI, THEOREMS, methods_for, order_hints
 from accountant.quantities import failure_probability, order
 from accountant.rdp import Subsampling, ledger_log_moment
 from accountant.second_route import epsilon_at_order, gaussian_delta
