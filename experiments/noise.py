@@ -19,10 +19,10 @@ from typing import Protocol
 from accountant.algorithms import Release, Sensitivity, mpadmm, ssadmm
 from accountant.baselines import dp_admm, dp_svrg, objective_perturbation
 from accountant.calibration import Calibration, calibrate_noise
-from accountant.epsilon import epsilon as price
-from accountant.epsilon import methods_for
 from accountant.ledger import Ledger
 from accountant.precision import decimal_string, float_up, fraction_of
+from accountant.pricing import epsilon as price
+from accountant.pricing import methods_for
 from experiments import folds
 from experiments.config import AccountingName, AlgorithmName, Algorithms
 from reference.losses import LOSSES
