@@ -139,10 +139,10 @@ def _never_repeats(context: Context) -> Finding:
 
 
 def _processes(context: Context) -> Finding:
-    with context.another() as other:
-        theirs = _unseeded(context, other)
-    ours = _unseeded(context, context.session)
-    vectors = [array.reshape(-1, _DIMENSION) for part in (ours, theirs) for array in part.values()]
+    """Two new processes, asked the same first question: a seed fixed at import shows only at the same position."""
+    with context.another() as first, context.another() as second:
+        parts = [_unseeded(context, fresh) for fresh in (first, second)]
+    vectors = [array.reshape(-1, _DIMENSION) for part in parts for array in part.values()]
     return fresh_finding(np.vstack(vectors), "over two processes without a seed")
 
 
