@@ -1,4 +1,4 @@
-"""The hardest neighbours that an implementation's own terms allow (SPEC: "The hardest neighbours").
+"""The hardest neighbours that an implementation allows.
 
 All records are u' but one, which is u or u'. The gradients of u and u' oppose each other at full length C, and stay
 constant while the iterates move, so that one pair attains the claimed sensitivity in every iteration:
@@ -46,10 +46,10 @@ class HardPair:
         return 0.0 if self.initial is None else _FAR
 
 
-def hard_pair(context: Context, count: int, bound: float = 1.0) -> HardPair:
-    """Return the hardest pair of `count` records in the implementation's own terms."""
+def hard_pair(context: Context, count: int, bound: float = 1.0, *, normalise: bool = False) -> HardPair:
+    """Return the hardest pair of `count` records; by clipping unless only normalising is offered, or asked for."""
     losses = context.description.losses
-    if context.can(Capability.CLIP):
+    if context.can(Capability.CLIP) and not (normalise and context.can(Capability.NORMALISE)):
         axis = np.array([8.0 * bound, 0.0])
         return HardPair(*_pair(count, axis, -axis), None, losses[0], normalise=False, attained=1.0)
     if Loss.HUBER in losses:

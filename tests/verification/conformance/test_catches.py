@@ -1,0 +1,73 @@
+"""Every check refutes the wrong implementation it was written for, and says skipped where it cannot look."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.verification.conformance.sessions import results_of, wrong
+from verification.conformance.check import EVERY_MODE, Verdict
+from verification.conformance.registry import CHECKS
+
+EVERY = tuple(str(mode) for mode in EVERY_MODE)
+SS, MP_ALL, MP_PRIMAL = EVERY
+
+# implementation, check, modes in which the check must refute it
+CAUGHT = [
+    ("WrongThreshold", "updates-agree", EVERY),
+    ("MeanOverAll", "updates-agree", (SS,)),
+    ("NoClipping", "updates-scale", EVERY),
+    ("NoClipping", "clips-each-record", EVERY),
+    ("NoClipping", "one-step-sensitivity", EVERY),
+    ("ClipsTheBatch", "clips-each-record", EVERY),
+    ("ClipsTheBatch", "one-step-sensitivity", EVERY),
+    ("NormalisesColumns", "normalises-each-record", EVERY),
+    ("InterceptAfterwards", "intercept-before-bounding", EVERY),
+    ("LetsNaNThrough", "refuses-not-finite", EVERY),
+    ("ForgetsSeed", "seed-repeats", EVERY),
+    ("FixedSeed", "noise-differs-between-processes", EVERY),
+    ("FixedSeed", "noise-never-repeats", EVERY),
+    ("FixedSeed", "seeds-differ", EVERY),
+    ("ShortSeed", "seeds-differ", EVERY),
+    ("RandomReplay", "replay-repeats", EVERY),
+    ("DoubleGradient", "one-step-sensitivity", EVERY),
+    ("DoubleGradient", "distinguishable", EVERY),
+    ("OnlyNormalisesDoubled", "one-step-sensitivity", EVERY),
+    ("OnlyNormalisesDoubled", "distinguishable", EVERY),
+    ("CleanDual", "coupled-releases", (SS, MP_PRIMAL)),
+    ("CleanDual", "post-processing", (SS, MP_PRIMAL)),
+    ("CleanDual", "distinguishable", (SS, MP_PRIMAL)),
+    ("LossBeside", "coupled-releases", EVERY),
+    ("GradientBeside", "coupled-releases", EVERY),
+    ("GradientBeside", "distinguishable", EVERY),
+    ("WithReplacement", "batch-size", (SS,)),
+    ("PrefersEarlyRecords", "batch-uniform", (SS,)),
+    ("Blocks", "batch-subsets", (SS,)),
+    ("EpochShuffle", "batch-fresh-each-iteration", (SS,)),
+    ("SameBatches", "batch-fresh-each-run", (SS,)),
+    ("VarianceAsDeviation", "noise-variance", EVERY),
+    ("TwentyPercentLess", "noise-variance", EVERY),
+    ("TwentyPercentLess", "distinguishable", EVERY),
+    ("QuietWhereLoud", "noise-ignores-data", EVERY),
+    ("Biased", "noise-centred", EVERY),
+    ("Uniform", "noise-gaussian", EVERY),
+    ("OneDrawForAll", "noise-independent", EVERY),
+    ("DrawnOnce", "noise-independent", EVERY),
+    ("SharedByXZY", "noise-independent", (MP_ALL,)),
+    ("CarriedOver", "noise-independent", EVERY),
+    ("EveryTenthRepeats", "noise-never-repeats", EVERY),
+    ("SinglePrecision", "noise-grid", EVERY),
+    ("TimesBoundSquared", "noise-scale", EVERY),
+    ("PaperSensitivity", "noise-follows-sensitivity", EVERY),
+]
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _, _ in CAUGHT}))
+def test_the_checks_catch_what_they_say(name: str) -> None:
+    expected = {check: set(modes) for who, check, modes in CAUGHT if who == name}
+    results = results_of(wrong(name), *expected)
+    refuted = {(result.check.name, str(result.mode)) for result in results if result.verdict is Verdict.REFUTED}
+    assert refuted == {(check, mode) for check, modes in expected.items() for mode in modes}
+
+
+def test_every_check_has_a_witness_that_it_can_fail() -> None:
+    assert {check for _, check, _ in CAUGHT} == {check.name for check in CHECKS}

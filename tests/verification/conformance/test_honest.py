@@ -1,0 +1,156 @@
+"""Honest implementations pass, in three languages and in every box; false alarms are no more frequent than stated."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.verification.conformance.sessions import LOOPBACK, results_of, wrong
+from verification.adapter.session import Session
+from verification.conformance.check import EVERY_MODE, Mode, Result, Verdict
+from verification.conformance.context import Context
+from verification.conformance.registry import CHECKS
+from verification.conformance.runner import Conclusion, Plan, Report, conform
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "adapters"
+STATISTICAL = [check for check in CHECKS if check.statistical]
+
+
+def needs(tool: str) -> str:
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    return tool
+
+
+@pytest.fixture(scope="session")
+def c_adapter(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The example in C, built."""
+    needs("cc")
+    binary = tmp_path_factory.mktemp("c") / "adapter"
+    subprocess.run([needs("make"), "-C", str(EXAMPLES / "c"), f"OUT={binary}"], check=True, capture_output=True)
+    return [str(binary)]
+
+
+def assert_clean(report: Report) -> None:
+    bad = [f"{r.check.name} {r.mode}: {r.detail}" for r in report.results if r.verdict is not Verdict.PASSED]
+    assert report.fault is None
+    assert not bad
+    assert report.conclusion is Conclusion.CONFORMS
+
+
+def test_the_reference_conforms_within_a_minute() -> None:
+    report = conform(LOOPBACK)
+    assert_clean(report)
+    assert len(report.results) == 73
+    assert report.seconds < 60
+
+
+def test_an_independent_implementation_in_c_conforms(c_adapter: list[str]) -> None:
+    assert_clean(conform(c_adapter))
+
+
+def test_an_independent_implementation_in_javascript_conforms() -> None:
+    assert_clean(conform([needs("node"), str(EXAMPLES / "node" / "adapter.mjs")], Plan(effort=0.2)))
+
+
+def skipped(results: list[Result]) -> set[str]:
+    return {result.check.name for result in results if result.verdict is Verdict.SKIPPED}
+
+
+def test_an_honest_value_beside_the_model_is_no_leak() -> None:
+    results = results_of(wrong("AverageBeside"), "sensitivity")
+    assert {result.verdict for result in results} == {Verdict.PASSED}
+
+
+def test_normalised_logistic_records_are_attacked_from_far_away() -> None:
+    results = results_of(wrong("OnlyNormalises"), "sensitivity")
+    assert {result.verdict for result in results} == {Verdict.PASSED}
+    reached = [r.detail for r in results if r.check.name == "one-step-sensitivity"]
+    assert all("moved x by 0.9999" in detail for detail in reached), reached
+
+
+@pytest.mark.parametrize(
+    ("name", "cannot"),
+    [
+        ("BlackBox", {"coupled-releases", "replay-repeats", "seed-repeats", "seeds-differ", "post-processing"}),
+        ("LastModel", {"coupled-releases", "replay-repeats", "seed-repeats", "post-processing"}),
+        ("ReplayOnly", {check.name for check in STATISTICAL}),
+    ],
+)
+def test_a_box_is_checked_as_far_as_it_can_be_seen_and_the_rest_is_skipped(name: str, cannot: set[str]) -> None:
+    results = results_of(wrong(name), effort=0.3)
+    assert {result.verdict for result in results} == {Verdict.PASSED, Verdict.SKIPPED}
+    assert cannot <= skipped(results)
+    assert all(result.detail for result in results)
+    assert "updates-agree" not in skipped(results)
+
+
+def test_nothing_checked_is_inconclusive() -> None:
+    report = conform(wrong("ReplayOnly"), Plan(tuple(STATISTICAL)))
+    assert {result.verdict for result in report.results} == {Verdict.SKIPPED}
+    assert report.conclusion is Conclusion.INCONCLUSIVE
+
+
+def test_a_spent_budget_is_inconclusive() -> None:
+    report = conform(LOOPBACK, Plan(budget=0.01))
+    assert {result.verdict for result in report.results} == {Verdict.UNFINISHED}
+    assert report.conclusion is Conclusion.INCONCLUSIVE
+
+
+def alarms(command: list[str], checks: list[str], seeds: range, alpha: float) -> dict[str, int]:
+    """How often each check's p-value was at most alpha, for an honest implementation, over many seeds."""
+    count = dict.fromkeys(checks, 0)
+    chosen = [check for check in CHECKS if check.name in checks]
+    with Session(command) as session:
+        for seed in seeds:
+            mode = _mode(seed)
+            for check in chosen:
+                rng = np.random.default_rng([seed, 20201116])
+                context = Context(
+                    session, mode if mode in check.modes else check.modes[0], rng, partial(Session, command), 0.04
+                )
+                count[check.name] += check.run(context).p_value <= alpha
+    return count
+
+
+def _mode(seed: int) -> Mode:
+    return EVERY_MODE[seed % len(EVERY_MODE)]
+
+
+def test_the_statistical_checks_alarm_no_more_often_than_stated_reduced() -> None:
+    _assert_calibrated(LOOPBACK, range(90))
+
+
+@pytest.mark.slow
+def test_the_statistical_checks_alarm_no_more_often_than_stated_reference() -> None:
+    _assert_calibrated(LOOPBACK, range(1000))
+
+
+@pytest.mark.slow
+def test_the_statistical_checks_alarm_no_more_often_than_stated_c(c_adapter: list[str]) -> None:
+    _assert_calibrated(c_adapter, range(1000))
+
+
+def _assert_calibrated(command: list[str], seeds: range) -> None:
+    """Each check at 2 %: more alarms than a binomial count exceeds once in a million is a broken promise."""
+    alpha = 0.02
+    names = [check.name for check in STATISTICAL if check.name != "noise-differs-between-processes"]
+    allowed = stats.binom.isf(1e-6, len(seeds), alpha)
+    found = alarms(command, names, seeds, alpha)
+    assert max(found.values()) <= allowed, found
+
+
+@pytest.mark.slow
+def test_twenty_whole_runs_are_clean(c_adapter: list[str]) -> None:
+    began = time.monotonic()
+    for seed in range(1, 21):
+        assert_clean(conform(LOOPBACK, Plan(seed=seed, effort=0.5)))
+        assert_clean(conform(c_adapter, Plan(seed=seed)))
+    assert time.monotonic() - began < 600
