@@ -140,7 +140,8 @@ def _coupled(context: Context) -> Finding:
             other[name][k] += _correction(parameters, name, run, twin, k)
     twin = context.session.replay(hidden[1], algorithm, parameters, other, batches)
     leaving = context.description.released[algorithm]  # a replay also shows what stays inside
-    return _all_coincide(*(Run({name: side.values[name] for name in leaving}) for side in (run, twin)), pair.start)
+    shown, twins = (Run({name: side.values[name] for name in leaving}) for side in (run, twin))
+    return _all_coincide(shown, twins, pair.start)
 
 
 def _correction(parameters: Parameters, name: str, run: Run, twin: Run, k: int) -> Floats:
