@@ -93,7 +93,7 @@ def require_without_replacement(sampling: Sampling) -> None:
         Sampling.POISSON: "Poisson batches have a size that varies and another neighbouring relation: "
         "use the mechanism `poisson`",
         Sampling.SHUFFLE: "passing through a shuffled epoch has no amplification theorem here: draw a fresh batch "
-        "each iteration, or account with batch = records",
+        "each iteration, or account with batch = records and the same noise multiplier",
         Sampling.ALL: "every record is used: account with batch = records",
     }[sampling]
     raise UnsupportedSchemeError(

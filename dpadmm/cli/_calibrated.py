@@ -1,0 +1,64 @@
+"""How a calibration is shown, as text and as JSON."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import click
+
+from accountant.calibration import Calibration
+from accountant.certificates import exact_string, ledger_record
+from accountant.precision import decimal_string
+from accountant.pricing import epsilon
+from accountant.quantities import failure_probability, positive
+from dpadmm.cli.common import emit_json
+
+DIGITS = 12
+
+
+def show(
+    found: Calibration, quantity: str, *, target: str, delta: str, output_format: str, sigma: Fraction | None = None
+) -> None:
+    """Print the answer, its certified price and how far from tight it is."""
+    lower = _lower(found, delta)
+    upper = decimal_string(found.epsilon_upper, DIGITS, "up")
+    slack = decimal_string(found.slack, 3, "up")
+    missed = None if found.missed is None else exact_string(found.missed)
+    # Rounding sigma up keeps it on the private side: more noise than was certified.
+    spread = None if sigma is None else decimal_string(sigma, DIGITS, "up")
+    if output_format == "json":
+        emit_json(
+            {
+                "format": "dpadmm-calibrate",
+                "version": 1,
+                "quantity": quantity,
+                "value": exact_string(found.value),
+                "sigma": spread,
+                "missed": missed,
+                "slack": slack,
+                "method": found.method,
+                "target": {
+                    "epsilon": exact_string(positive("epsilon", target)),
+                    "delta": exact_string(failure_probability(delta)),
+                },
+                "epsilon": {"lower": lower, "upper": upper},
+                "ledger": ledger_record(found.ledger).model_dump(mode="json"),
+            }
+        )
+        return
+    click.echo(f"{quantity} = {exact_string(found.value)}" + (f" (sigma = {spread})" if spread else ""))
+    click.echo(f"epsilon in [{lower}, {upper}] at delta {delta}, by {found.method}")
+    if missed is None:
+        click.echo("nothing larger was allowed")
+    else:
+        click.echo(f"{quantity} = {missed} misses the target: within {slack} (relative) of tight for this method")
+    for note in found.ledger.notes:
+        click.echo(f"note: {note}")
+
+
+def _lower(found: Calibration, delta: str) -> str:
+    """Return what a realisable pair attains at the answer (0 where none is known)."""
+    report = epsilon(found.ledger, delta, methods=[found.method], digits=DIGITS)
+    return min(
+        decimal_string(report.epsilon.lower, DIGITS, "down"), decimal_string(found.epsilon_upper, DIGITS, "up"), key=Fraction
+    )
