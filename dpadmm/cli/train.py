@@ -1,0 +1,70 @@
+"""`dpadmm train`: fit a private model; model, manifest and, if asked for, a trace that is not private."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from accountant import decimal_string
+from dpadmm.cli.common import emit_json, format_option
+from dpadmm.cli.train_options import Choices, choice_options
+from dpadmm.cli.train_run import Trained, train
+from dpadmm.loaders import FORMATS, load
+from dpadmm.saving import require_free
+
+
+@click.command("train")
+@click.argument("data", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="A new directory for the results.")
+@click.option("--data-format", type=click.Choice(FORMATS), help="By default what the file's name says.")
+@click.option("--label-column", help="CSV: name or number (from 1) of the label's column.  [default: the last]")
+@click.option("--features", type=int, help="LIBSVM: how many features there are; else the largest index says it.")
+@choice_options
+@click.option("--trace", is_flag=True, help="Also write the objective of every iteration. This is NOT private.")
+@format_option
+def command(
+    *,
+    data: Path,
+    out: Path,
+    data_format: str | None,
+    label_column: str | None,
+    features: int | None,
+    trace: bool,
+    output_format: str,
+    choices: Choices,
+) -> None:
+    """Fit a model on DATA (LIBSVM, CSV or NPZ) and write it to a new directory.
+
+    Noise is either given (--sigma) or calibrated to a target (--epsilon with --delta); its randomness is the
+    system's, unless a --seed asks for a run that can be repeated and therefore hides nothing.
+
+    The directory gets model.npz and model.json (coefficients, classes, preprocessing) and manifest.json (every
+    parameter, the versions, the guarantee). Nothing is written if anything is wrong.
+    """
+    if features is not None and features < 1:
+        raise click.UsageError(f"--features must be >= 1, got {features}")
+    require_free(out)
+    choices.require_consistent()
+    loaded = load(data, file_format=data_format, label_column=label_column, features=features)
+    trained = train(loaded, choices, data, out, trace=trace)
+    for warning in trained.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if output_format == "json":
+        emit_json(trained.document())
+    else:
+        _show(trained, out)
+
+
+def _show(trained: Trained, out: Path) -> None:
+    click.echo(f"model      {out / 'model.json'} ({trained.nonzero} of {trained.dimension} coefficients are not 0)")
+    click.echo(f"noise      sigma = {trained.sigma!r}, {trained.choices.noise}")
+    if trained.guarantee is None:
+        click.echo("guarantee  none")
+    else:
+        shown = decimal_string(trained.guarantee.epsilon, 6, "up")
+        holds = "" if trained.private else "  (void: the seed reproduces the noise)"
+        click.echo(
+            f"guarantee  epsilon <= {shown}, delta = {float(trained.guarantee.delta):g}, "
+            f"one record replaced, by {trained.guarantee.method}{holds}"
+        )

@@ -1,0 +1,113 @@
+"""One private run, from public choices to a model: what the command line and the estimators share."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from reference.discrete_gaussian import ExactEntropy
+from reference.errors import InvalidParameter, require_count, require_not_negative
+from reference.mpadmm import Release, mpadmm
+from reference.outputs import Finished, finish
+from reference.problem import Problem, State
+from reference.randomness import Entropy, Randomness, Seeded, model_noise
+from reference.regularizers import L1, MCP, SCAD, ElasticNet, GroupL1, NuclearNorm, Regularizer, Unregularized
+from reference.schedules import Constant, InverseSquareRoot, PerEpoch, Schedule, steps
+from reference.ssadmm import ssadmm
+
+
+class Algorithm(enum.Enum):
+    """Which of the paper's two algorithms runs."""
+
+    SSADMM = "ssadmm"
+    MPADMM = "mpadmm"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What regularizers need beyond lambda; each uses its own."""
+
+    l1_ratio: float = 0.5
+    a: float = 3.7
+    gamma: float = 3.0
+    groups: tuple[tuple[int, ...], ...] = ()
+    matrix: tuple[int, int] = (1, 1)
+
+
+REGULARIZERS: dict[str, Callable[[float, Shape], Regularizer]] = {
+    "none": lambda _lam, _shape: Unregularized(),
+    "l1": lambda lam, _shape: L1(lam),
+    "elastic-net": lambda lam, shape: ElasticNet(lam, shape.l1_ratio),
+    "group-l1": lambda lam, shape: GroupL1(lam, shape.groups),
+    "nuclear": lambda lam, shape: NuclearNorm(lam, *shape.matrix),
+    "scad": lambda lam, shape: SCAD(lam, shape.a),
+    "mcp": lambda lam, shape: MCP(lam, shape.gamma),
+}
+SCHEDULES: dict[str, Callable[[float, int, int], Schedule]] = {
+    "constant": lambda eta, _records, _batch: Constant(eta),
+    "per-epoch": PerEpoch,
+    "inverse-sqrt": lambda eta, _records, _batch: InverseSquareRoot(eta),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """The public choices of a run, beside the problem itself.
+
+    ``batch`` is for ssADMM alone and ``release`` for mpADMM alone; ``grid`` asks for exact discrete noise.
+    """
+
+    algorithm: Algorithm
+    schedule: Schedule
+    iterations: int
+    batch: int
+    release: Release = Release.PRIMAL
+    grid: float | None = None
+
+    def __post_init__(self) -> None:
+        require_count("iterations", self.iterations)
+        require_count("batch", self.batch)
+
+    def states(self, problem: Problem, sigma: float, randomness: Randomness) -> Iterator[State]:
+        """The iterates, each private once the run's noise is accounted for."""
+        require_not_negative("sigma", sigma)
+        etas, start = steps(self.schedule, self.iterations), State.zero(problem.dimension)
+        if self.algorithm is Algorithm.SSADMM:
+            batches = randomness.batches(problem.records, self.batch, self.iterations)
+            noise = randomness.noise(problem.dimension, sigma, self.iterations)
+            return ssadmm(problem, start, step_sizes=etas, batches=batches, noise=noise, grid=self.grid)
+        gammas = model_noise(randomness, problem.dimension, sigma, self.iterations, self.release)
+        return mpadmm(problem, start, step_sizes=etas, noise=gammas, release=self.release, grid=self.grid)
+
+
+def randomness_for(seed: int | None, grid: float | None) -> Randomness:
+    """System entropy unless a seed is given; exact discrete noise where there is a grid."""
+    if grid is None:
+        return Entropy() if seed is None else Seeded(seed)
+    if seed is not None:
+        raise InvalidParameter(
+            f"discrete noise is for releases, which a seed would undo: give no seed, got seed={seed}"
+        )
+    return ExactEntropy(grid)
+
+
+def run(
+    training: Training,
+    problem: Problem,
+    sigma: float,
+    randomness: Randomness,
+    watch: Callable[[State], None] = lambda _state: None,
+) -> Finished:
+    """Train to the end; ``watch`` sees every iterate."""
+
+    def watched() -> Iterator[State]:
+        for state in training.states(problem, sigma, randomness):
+            watch(state)
+            yield state
+
+    # What overflows here is refused by the reference, with a message; numpy need not warn beside it.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return finish(State.zero(problem.dimension), watched())
