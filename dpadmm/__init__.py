@@ -1,1 +1,24 @@
-"""Evidence for privacy claims about private ADMM: the public names."""
+"""Evidence for privacy claims about private ADMM: the public names.
+
+``from dpadmm import SsADMMClassifier, MpADMMClassifier`` needs the extra ``dpadmm[sklearn]``; they are imported when
+they are asked for, so that everything else works without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpadmm.estimators import MpADMMClassifier, SsADMMClassifier
+
+__all__ = ["MpADMMClassifier", "SsADMMClassifier"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'dpadmm' has no attribute {name!r}")
+    try:
+        return getattr(importlib.import_module("dpadmm.estimators"), name)
+    except ModuleNotFoundError as missing:
+        raise ImportError(f"dpadmm.{name} needs scikit-learn: pip install 'dpadmm[sklearn]'") from missing
