@@ -16,6 +16,8 @@ from audits.verdict import Power
 _STEP = 1.05
 _LARGEST_DIVISOR = 16.0
 _SCORES_AT_ONCE = 400_000
+# the search may be rough: what it finds is confirmed, or moved up, by simulations of its own
+_SEARCH = 40
 
 
 def caught(
@@ -52,8 +54,9 @@ def smallest_caught(
     power: float = 0.9,
     simulations: int = 200,
     seed: int = 0,
+    wanted: float | None = None,
 ) -> Power | None:
-    """Return the smallest noise divisor (to 5 %) caught with probability ``power``, or None if 16 is not.
+    """Return the smallest noise divisor (5 % apart, ``wanted`` among them) caught with probability ``power``, or None if 16 is not.
 
     The power of the divisor returned is bounded from below at 95 % by simulations of its own, which took no part in
     choosing it. Strength ``claimed`` is the claim's own; the divisor multiplies it.
@@ -63,21 +66,30 @@ def smallest_caught(
     if trials < 1:
         return None
     rng = np.random.default_rng(np.random.SeedSequence(seed))
+    divisors = _divisors(wanted)
 
-    def at_least(exponent: int) -> float:
-        strength = claimed * _STEP**exponent
-        number = caught(test, curve, simulate, strength, alpha=alpha, trials=trials, simulations=simulations, rng=rng)
-        return binomial_at_least(number, simulations, 0.05)
+    def refuted(index: int, number: int) -> int:
+        strength = claimed * divisors[index]
+        return caught(test, curve, simulate, strength, alpha=alpha, trials=trials, simulations=number, rng=rng)
 
-    low, high = 0, math.ceil(math.log(_LARGEST_DIVISOR) / math.log(_STEP))
-    if at_least(high) < power:
+    low, high = -1, len(divisors) - 1
+    if refuted(high, _SEARCH) < power * _SEARCH:
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if at_least(middle) >= power else (middle, high)
-    while high <= math.ceil(math.log(_LARGEST_DIVISOR) / math.log(_STEP)):
-        sure = at_least(high)
+        low, high = (low, middle) if refuted(middle, _SEARCH) >= power * _SEARCH else (middle, high)
+    for index in range(high, len(divisors)):
+        sure = binomial_at_least(refuted(index, simulations), simulations, 0.05)
         if sure >= power:
-            return Power(_STEP**high, sure, simulations)
-        high += 1
+            return Power(divisors[index], sure, simulations)
     return None
+
+
+def _divisors(wanted: float | None) -> list[float]:
+    """Noise divisors 5 % apart between 1 and 16, the one asked for among them."""
+    anchor = wanted if wanted is not None else _STEP
+    if not anchor > 1.0:
+        raise AuditError(f"the noise divisor asked for must be > 1, got {anchor!r}")
+    below = math.floor(math.log(anchor) / math.log(_STEP) - 1e-9)
+    above = max(0, math.floor(math.log(_LARGEST_DIVISOR / anchor) / math.log(_STEP)))
+    return [anchor * _STEP**k for k in range(-below, above + 1)]

@@ -1,0 +1,184 @@
+"""Which games to play against an implementation, given what it says it can do and what is claimed of it."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from accountant import Accounting, Ledger, Sensitivity, exact_binary64, mpadmm, ssadmm
+from accountant import Release as LedgerRelease
+from audits.errors import AuditError
+from audits.games import Game, Threat
+from audits.stepwise_scores import StepwiseScores
+from reference.regularizers import Regularizer as ReferenceRegularizer
+from verification.adapter.menu import parameters_for
+from verification.adapter.messages import Capability
+from verification.adapter.parameters import Algorithm, Parameters, Regularizer, Release
+from verification.adapter.session import Session
+from verification.adapter.translate import regularizer_of, sensitivities, sigmas
+from verification.conformance.check import Mode
+from verification.conformance.context import Context
+from verification.conformance.neighbours import DIMENSION, HardPair, hard_pair
+
+TARGET_MU = 2.0
+BOUND = 0.5
+RHO = 0.5
+# the iterates stay where the gradients of the hardest pair are constant (see neighbours.py)
+SMALL_STEP = 2.0**-7
+# the printed mpADMM sensitivity is violated only beyond 1 (erratum E1)
+LARGE_STEP = 4.0
+
+
+class Wording(enum.Enum):
+    """Whose sensitivities the claim is made with."""
+
+    CORRECTED = "corrected"
+    PRINTED = "printed"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is claimed to be run, as far as it decides which games are played."""
+
+    algorithm: Algorithm
+    release: Release | None = None
+    wording: Wording = Wording.CORRECTED
+
+    def __post_init__(self) -> None:
+        if (self.algorithm is Algorithm.MPADMM) != (self.release is not None):
+            raise AuditError(f"release is for mpadmm, got algorithm={self.algorithm} and release={self.release}")
+
+    @property
+    def mode(self) -> Mode:
+        """The subject in the conformance checks' words."""
+        return Mode(self.algorithm, self.release)
+
+    def ledger(self, records: int, parameters: Parameters) -> Ledger:
+        """Return what a run with these parameters is claimed to release; binary64 parameters are taken exactly."""
+        noise = sigmas(self.algorithm, parameters, records)
+        if bool(np.any(noise != noise[0])):
+            raise AuditError("games use one sigma for all iterations")
+        sigma, bound = exact_binary64("sigma", float(noise[0])), exact_binary64("clip", parameters.bound)
+        if self.algorithm is Algorithm.SSADMM:
+            return ssadmm(
+                records=records,
+                batch=parameters.batch or records,
+                iterations=parameters.iterations,
+                sigma=sigma,
+                clip=bound,
+            )
+        eta = [exact_binary64("eta", step) for step in parameters.eta]
+        printed = self.wording is Wording.PRINTED
+        return mpadmm(
+            records=records,
+            # E2: the printed bound uses eta^{k+1}; the schedule of a game goes on with its last step
+            eta=[*eta, eta[-1]] if printed else eta,
+            rho=exact_binary64("rho", parameters.rho),
+            clip=bound,
+            sigma=sigma,
+            epochs=parameters.iterations,
+            release=LedgerRelease.ALL if self.release is Release.ALL else LedgerRelease.PRIMAL,
+            sensitivity=Sensitivity.PRINTED if printed else Sensitivity.CORRECTED,
+            accounting=Accounting.SEPARATE if printed else Accounting.JOINT,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned:
+    """A game with the simulator of its scores (strength = noise divisor; the claim's own is 1)."""
+
+    game: Game
+    simulate: StepwiseScores
+
+
+def standard_games(session: Session, subject: Subject) -> list[Planned]:
+    """Return the games for a subject, hardest neighbours in each; raises if the implementation offers none.
+
+    ssADMM: every record in every batch, and batches of a quarter. mpADMM: a step far above 1 and several small ones.
+    Where only the last model is shown, single steps.
+    """
+    if subject.algorithm not in session.description.algorithms:
+        offered = ", ".join(session.description.algorithms)
+        raise AuditError(f"the claim is about {subject.algorithm}, the implementation offers {offered}")
+    if not session.can(Capability.TRIALS):
+        raise AuditError("an audit needs the capability trials, which the implementation does not declare")
+    if subject.release is Release.PRIMAL and not session.can(Capability.PRIMAL):
+        raise AuditError("the claim is about release primal, which the implementation does not declare")
+    planner = _Planner(session, subject)
+    steps = 3 if planner.sees_every_iterate else 1
+    if subject.algorithm is Algorithm.SSADMM:
+        return [
+            planner.game("every record in every batch", records=4, batch=4, eta=[SMALL_STEP] * steps),
+            planner.game("batches of a quarter", records=12, batch=3, eta=[SMALL_STEP] * steps),
+        ]
+    games = [planner.game("one step above 1", records=4, batch=None, eta=[LARGE_STEP])]
+    if subject.wording is Wording.CORRECTED:
+        # the printed sensitivity is loose by 1/eta below 1: there it promises next to nothing, and nothing can be bet
+        games.append(planner.game("small steps", records=4, batch=None, eta=[SMALL_STEP] * steps))
+    return games
+
+
+class _Planner:
+    def __init__(self, session: Session, subject: Subject) -> None:
+        self._subject = subject
+        self._context = Context(session, subject.mode, np.random.default_rng(0), _nobody)
+        self.sees_every_iterate = self._context.sees_every_iterate
+
+    def game(self, name: str, *, records: int, batch: int | None, eta: list[float]) -> Planned:
+        steps = eta if self.sees_every_iterate else eta[:1]
+        pair = hard_pair(self._context, records, BOUND)
+        rate = 1.0 if batch is None else batch / records
+        # with batches the record takes part in few steps, and half the mu shows a violation better
+        mu = TARGET_MU if rate == 1.0 else TARGET_MU * math.sqrt(len(steps))
+        parameters = self._parameters(pair, records, batch, steps, sigma=1.0)
+        moved = float(np.linalg.norm(sensitivities(self._subject.algorithm, parameters, records)))
+        parameters = self._parameters(pair, records, batch, steps, sigma=moved / mu)
+        threat = Threat.EVERY_ITERATE if self.sees_every_iterate else Threat.ONE_STEP
+        game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, threat)
+        return Planned(game, StepwiseScores(rate, self._multipliers(game, pair)))
+
+    def _parameters(
+        self, pair: HardPair, records: int, batch: int | None, eta: list[float], sigma: float
+    ) -> Parameters:
+        regularizers = self._context.description.regularizers
+        return parameters_for(
+            self._context.description,
+            self._subject.algorithm,
+            DIMENSION,
+            eta=eta,
+            batch=batch if batch is not None else records,
+            sigma=sigma,
+            bound=BOUND,
+            rho=RHO,
+            # without a penalty z follows x fully, one of the two ends at which the joint sensitivity is attained
+            lambda_=0.0,
+            loss=pair.loss,
+            regularizer=Regularizer.NONE if Regularizer.NONE in regularizers else regularizers[0],
+            release=self._subject.release or Release.ALL,
+            initial=pair.initial,
+            normalise=pair.normalise,
+        )
+
+    def _multipliers(self, game: Game, pair: HardPair) -> tuple[float, ...]:
+        """The noise over what this pair really moves, step by step: for designs and power, not for the claim."""
+        moved = sensitivities(game.algorithm, game.parameters, game.records) * pair.attained
+        if game.parameters.release is Release.ALL:
+            moved = moved * self._attained_jointly(game)
+        noise = sigmas(game.algorithm, game.parameters, game.records)
+        return tuple((noise / moved).tolist())
+
+    def _attained_jointly(self, game: Game) -> float:
+        """What share of the joint sensitivity shows: all of it if z and y do, else that of the released values."""
+        released = set(self._context.description.released[game.algorithm])
+        regularizer: ReferenceRegularizer = regularizer_of(game.parameters)
+        if not regularizer.convex or game.parameters.lambda_ != 0.0:
+            raise AuditError("games are planned without a penalty")
+        shown = 1.0 + ("z" in released)
+        return math.sqrt(shown / (1.0 + max(1.0, RHO**2)))
+
+
+def _nobody() -> Session:
+    raise AssertionError("planning a game needs no second session")
