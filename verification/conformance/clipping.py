@@ -117,9 +117,10 @@ def _too_long(context: Context, normalise: bool) -> str | None:
 
 def _not_finite_records() -> Iterator[tuple[str, Records]]:
     for name, value in (("NaN", np.nan), ("infinity", np.inf), ("-infinity", -np.inf)):
-        features = np.full((4, 3), 0.5)
+        # The others' gradients add up, so that a record which erases them all does not go unnoticed.
+        features = np.full((4, 3), 5.0)
         features[1, 1] = value
-        yield name, Records(features, np.array([1, -1, 1, -1], dtype=np.int64))
+        yield name, Records(features, np.ones(4, dtype=np.int64))
 
 
 def _not_finite(context: Context) -> Finding:
@@ -139,7 +140,7 @@ def _not_finite(context: Context) -> Finding:
             return Finding.exact(
                 False, f"a record with {name} makes the output NaN or infinite: it is revealed at once"
             )
-        usual = noiseless(context, records.replace(1, np.full(3, 0.5), -1), parameters)
+        usual = noiseless(context, records.replace(1, np.full(3, 5.0), 1), parameters)
         moved = float(np.linalg.norm(mean_gradient(parameters, run) - mean_gradient(parameters, usual)))
         allowed = 2 * _C / 4
         if moved > allowed * (1 + _DIGITS) + 8 * DEVIATIONS * TINY_SIGMA:
