@@ -6,7 +6,7 @@ import numpy as np
 
 from audits.zoo.per_record import weighted_gradients
 from audits.zoo.setting import Setting
-from audits.zoo.specimen import BOXES, SS, Specimen, member
+from audits.zoo.specimen import EVERY_SIGHT, SS, Specimen, member
 from reference.problem import Problem
 from verification.adapter.arrays import Floats
 from verification.adapter.parameters import Algorithm, Parameters
@@ -45,7 +45,7 @@ class EpochWiseShuffle(Specimen):
         return cut[:, :iterations]
 
 
-@member("with-replacement", algorithms=SS)
+@member("with-replacement", algorithms=SS, sights=EVERY_SIGHT)
 class WithReplacement(Specimen):
     """Batches are drawn with replacement: a record drawn twice counts twice, and the sensitivity with it.
 
@@ -70,7 +70,7 @@ class BatchUsedTwice(Specimen):
         return np.repeat(half, 2, axis=1)[:, :iterations]
 
 
-@member("file-order-batches", algorithms=SS, claims=_ONE_EPOCH)
+@member("file-order-batches", algorithms=SS, sights=EVERY_SIGHT, claims=_ONE_EPOCH)
 class FileOrderBatches(Specimen):
     """Batches are consecutive rows of the file: nothing is random, and nothing is amplified.
 
@@ -83,7 +83,7 @@ class FileOrderBatches(Specimen):
         return np.broadcast_to(rows, (random.runs, iterations, size))
 
 
-@member("one-batch-for-all-runs", algorithms=SS)
+@member("one-batch-for-all-runs", algorithms=SS, sights=EVERY_SIGHT)
 class OneBatchForAllRuns(Specimen):
     """The sampler keeps a fixed seed of its own while the noise does not: an adversary knows every batch.
 
@@ -95,7 +95,7 @@ class OneBatchForAllRuns(Specimen):
         return super().draw_batches(Randomness(0, 1), records, size, iterations).repeat(random.runs, axis=0)
 
 
-@member("poisson-divided-by-m", algorithms=SS)
+@member("poisson-divided-by-m", algorithms=SS, sights=EVERY_SIGHT)
 class PoissonDividedByM(Specimen):
     """Each record joins with probability m/n and the sum is divided by m, while batches of exactly m are claimed.
 
@@ -104,28 +104,22 @@ class PoissonDividedByM(Specimen):
     """
 
     def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
-        """Record numbers, padded with n for nobody."""
+        """Record numbers, padded with n for nobody to n + 1, a width that no batch has."""
+        self._size = size
         joins = _generator(random).random((random.runs, iterations, records)) < size / records
         numbers = np.where(joins, np.arange(records), records)
-        return np.sort(numbers, axis=2)
+        return np.pad(numbers, ((0, 0), (0, 0), (0, 1)), constant_values=records)
 
     def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
         """The sum over those who joined, divided by m."""
-        if batch is None or batch.shape[1] != problem.records:  # replay sends m numbers
+        if batch is None or batch.shape[1] <= problem.records:  # of a replay
             return super().gradient(problem, x, batch)
         weights = np.zeros((len(batch), problem.records + 1))
         np.put_along_axis(weights, batch, 1.0 / self._size, axis=1)
         return weighted_gradients(problem, x, weights[:, :-1])
 
-    def trials(
-        self, records: Records, algorithm: Algorithm, parameters: Parameters, count: int, seed: int | None
-    ) -> Values:
-        """Remember m, which the padded batches no longer show."""
-        self._size = parameters.batch or records.count
-        return super().trials(records, algorithm, parameters, count, seed)
 
-
-@member("classes-in-balance", algorithms=SS, sights=BOXES, claims=_ONE_EPOCH)
+@member("classes-in-balance", algorithms=SS, sights=EVERY_SIGHT, claims=_ONE_EPOCH)
 class ClassesInBalance(Specimen):
     """Batches hold both labels in equal numbers: the only record of its label is in every batch.
 

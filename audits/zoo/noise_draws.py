@@ -142,7 +142,7 @@ class HalfPrecisionNoise(Specimen):
         return super().scale_noise(standard.astype(np.float16).astype(np.float64), sigma)
 
 
-@member("noise-cancels-in-pairs", claims=_THREE_STEPS)
+@member("noise-cancels-in-pairs", sights=EVERY_SIGHT, claims=_THREE_STEPS)
 class NoiseCancelsInPairs(Specimen):
     """Antithetic noise: every second iteration subtracts what the one before added.
 

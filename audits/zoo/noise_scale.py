@@ -51,7 +51,7 @@ class NoiseOfEveryPartySummed(Specimen):
         return super().scale_noise(standard, sigma * np.sqrt(_PARTIES))
 
 
-@member("noise-on-even-iterations", claims=_THREE_STEPS)
+@member("noise-on-even-iterations", sights=EVERY_SIGHT, claims=_THREE_STEPS)
 class NoiseOnEvenIterations(Specimen):
     """Noise is added in every second iteration only, and accounted for as if always.
 

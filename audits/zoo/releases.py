@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from audits.zoo.setting import Setting
-from audits.zoo.specimen import MP, SS, Sight, Specimen, member
+from audits.zoo.specimen import EVERY_SIGHT, MP, SS, Sight, Specimen, member
 from reference.problem import Problem, State
 from verification.adapter.arrays import Floats
 from verification.adapter.parameters import Release
@@ -70,7 +70,7 @@ class PostProcessingOfTheCleanModel(Specimen):
         return State(clean.x + noise["x"], clean.z, clean.y)
 
 
-@member("continues-from-the-clean-model", algorithms=MP, claims=_TWO_STEPS)
+@member("continues-from-the-clean-model", algorithms=MP, sights=EVERY_SIGHT, claims=_TWO_STEPS)
 class ContinuesFromTheCleanModel(Specimen):
     """A noisy copy is published and the iteration goes on from the clean model: what a record did adds up over time.
 

@@ -1,0 +1,69 @@
+"""Put members through conformance, and where that cannot see, through the audit of the last model."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from audits.zoo.last_model import audit_last_model
+from audits.zoo.specimen import Member, Sight
+from verification.adapter.parameters import Algorithm
+from verification.adapter.session import Session
+from verification.conformance.check import Result, Verdict
+from verification.conformance.runner import Plan, run_checks
+
+AUDIT = "audit of the last model"
+
+
+@dataclass(frozen=True, slots=True)
+class Catch:
+    """What caught a member in one algorithm, how long after the session began, and what it said."""
+
+    by: str
+    seconds: float
+    detail: str
+
+
+Caught = dict[Algorithm, Catch]
+
+
+def command_of(member: Member, sight: Sight) -> list[str]:
+    """The command that serves the member."""
+    return [sys.executable, "-m", "audits.zoo", member.identity, sight]
+
+
+def catch(member: Member, sight: Sight, plan: Plan | None = None) -> Caught:
+    """Run checks until the member is refuted in every algorithm that it claims; then the audit for the others."""
+    return catch_command(command_of(member, sight), plan)
+
+
+def catch_command(command: list[str], plan: Plan | None = None) -> Caught:
+    """The same for any command; an honest implementation is caught in no algorithm."""
+    plan = plan or Plan()
+    caught: Caught = {}
+    began = time.monotonic()
+    with Session(command) as session:
+        wanted = session.description.algorithms
+        for result in _refutations(run_checks(session, plan, lambda: Session(command), began)):
+            found = Catch(result.check.name, time.monotonic() - began, result.detail)
+            caught.setdefault(result.mode.algorithm, found)
+            if len(caught) == len(wanted):
+                break
+        for algorithm in wanted:
+            if algorithm not in caught:
+                _audit(session, algorithm, plan, caught, lambda: time.monotonic() - began)
+    return caught
+
+
+def _refutations(results: Iterator[Result]) -> Iterator[Result]:
+    return (result for result in results if result.verdict is Verdict.REFUTED)
+
+
+def _audit(session: Session, algorithm: Algorithm, plan: Plan, caught: Caught, elapsed: Callable[[], float]) -> None:
+    outcome = audit_last_model(session, algorithm, np.random.default_rng(plan.seed), alpha=plan.false_alarm)
+    if outcome.refuted:
+        caught[algorithm] = Catch(AUDIT, elapsed(), outcome.detail)
