@@ -1,0 +1,141 @@
+r"""Discharge obligations by two solvers.
+
+Each solver gets the whole formula or, where it does not finish soon, the cases with cleared denominators (plus the
+positivity of every denominator). An obligation is
+
+* PROVED if both solvers find its negation unsatisfiable *and* the sharper goal has a counterexample;
+* REFUTED if a solver finds a counterexample to the goal, or the sharper goal has none although it should;
+* UNKNOWN otherwise. Never proved by one solver alone, never by a time-out.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import time
+from dataclasses import dataclass
+
+import z3
+
+from verification.lemmas.clearing import Clearing
+from verification.lemmas.obligation import Obligation, script
+from verification.lemmas.solvers import Answer, Solver
+from verification.lemmas.splitting import Conditions, cases
+
+FIRST_SECONDS = 2.0
+"""How long a solver may try the whole formula before it gets the cases."""
+GUIDE_SECONDS = 0.5
+"""How long the guide may think about a branch: it only saves work."""
+
+
+class Verdict(enum.Enum):
+    """What two solvers together say."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The verdict on one obligation, with what led to it."""
+
+    name: str
+    verdict: Verdict
+    detail: str
+    queries: int
+    seconds: float
+
+
+class Prover:
+    """Two solvers and a time limit for each question."""
+
+    def __init__(self, pair: tuple[Solver, Solver], *, seconds: float = 20.0) -> None:
+        self._solvers = pair
+        self._seconds = seconds
+        self._queries = 0
+        self._cases: tuple[Obligation, list[str]] | None = None
+
+    def prove(self, obligation: Obligation) -> Proof:
+        """The verdict on an obligation and on its sharper twin."""
+        started, self._queries = time.monotonic(), 0
+        verdict, detail = self._judge(obligation)
+        return Proof(obligation.name, verdict, detail, self._queries, time.monotonic() - started)
+
+    def _judge(self, obligation: Obligation) -> tuple[Verdict, str]:
+        answers = {solver.name: self._discharge(solver, obligation) for solver in self._solvers}
+        said = ", ".join(f"{name}: {answer.value}" for name, answer in answers.items())
+        if Answer.SATISFIABLE in answers.values():
+            return Verdict.REFUTED, f"a counterexample exists ({said})"
+        if Answer.UNKNOWN in answers.values():
+            return Verdict.UNKNOWN, f"not decided within {self._seconds:g} s a question ({said})"
+        attack = self._ask(self._solvers[0], obligation.attack(), self._seconds)
+        if attack is Answer.UNSATISFIABLE:
+            return Verdict.REFUTED, "the sharper statement holds too: the goal is weak or the hypotheses contradict"
+        if attack is Answer.UNKNOWN:
+            return Verdict.UNKNOWN, "the sharper statement was not refuted in time"
+        return Verdict.PROVED, "z3 and cvc5 prove it; the sharper statement fails"
+
+    def _discharge(self, solver: Solver, obligation: Obligation) -> Answer:
+        whole = self._ask(solver, obligation.negated(), min(FIRST_SECONDS, self._seconds))
+        return self._by_cases(solver, obligation) if whole is Answer.UNKNOWN else whole
+
+    def _by_cases(self, solver: Solver, obligation: Obligation) -> Answer:
+        for question in self._questions(obligation):
+            answer = self._ask(solver, question, self._seconds)
+            if answer is not Answer.UNSATISFIABLE:
+                # A counterexample to a cleared case is one to the goal only if the denominators are positive there.
+                return Answer.UNKNOWN
+        return Answer.UNSATISFIABLE
+
+    def _questions(self, obligation: Obligation) -> list[str]:
+        """The cases, made once for both solvers."""
+        if self._cases is None or self._cases[0] is not obligation:
+            self._cases = (obligation, questions(obligation, self._solvers[0]))
+        return self._cases[1]
+
+    def _ask(self, solver: Solver, question: str, seconds: float) -> Answer:
+        self._queries += 1
+        return solver.ask(question, seconds).answer
+
+
+def questions(obligation: Obligation, guide: Solver) -> list[str]:
+    r"""Scripts that are all unsatisfiable only if the obligation holds.
+
+    1. Denominators inside hypotheses are positive, by the hypotheses without division.
+    2. Denominators inside a case are positive, by all hypotheses (cleared, which step 1 permits) and the conditions
+       that precede them in the case.
+    3. Every case of the goal holds (cleared, which step 2 permits).
+
+    The guide is asked which branches look impossible and which hypotheses suffice; what it says becomes a question.
+    """
+    clearing = Clearing()
+    hypotheses = tuple(clearing.cleared(formula) for formula in obligation.hypotheses)
+    whole = tuple(formula for formula in obligation.hypotheses if not _divides(formula))
+    asked = [script((*whole, z3.Not(positive))) for positive in clearing.positive()]
+
+    @functools.cache
+    def unsatisfiable(text: str) -> bool:
+        return guide.ask(text, GUIDE_SECONDS).answer is Answer.UNSATISFIABLE
+
+    def looks_unsatisfiable(formulas: tuple[z3.BoolRef, ...]) -> bool:
+        return unsatisfiable(script((*hypotheses, *formulas)))
+
+    def looks_impossible(conditions: Conditions) -> bool:
+        return looks_unsatisfiable(tuple(Clearing().cleared(condition) for condition in conditions))
+
+    for case in cases(obligation.goal, looks_impossible):
+        known = hypotheses
+        for formula in (*case.conditions, z3.Not(case.goal)):
+            clearing = Clearing()
+            cleared = clearing.cleared(formula)
+            for positive in clearing.positive():
+                needed = hypotheses if looks_unsatisfiable((z3.Not(positive),)) else known
+                asked.append(script((*needed, z3.Not(positive))))
+            known = (*known, cleared)
+        asked.append(script(known))
+    return list(dict.fromkeys(asked))
+
+
+def _divides(term: z3.ExprRef) -> bool:
+    return z3.is_div(term) or any(_divides(child) for child in term.children())
