@@ -46,7 +46,7 @@ def _seeds_differ(context: Context) -> Finding:
     base = int(context.rng.integers(1 << 52))
     vectors = []
     for seed in (0, 1, 2, base, base + 1, base + (1 << 32), None):
-        run = context.trials_of(context.session, name, parameters, 100, seed)
+        run = context.trials_of(context.session, name, parameters, context.count(100), seed)
         sigma = parameters.sigma or 1.0
         vectors += [array.reshape(-1, array.shape[2]) / sigma for array in noise_of(records, parameters, run).values()]
     return fresh_finding(np.vstack(vectors), "under seven different seeds")

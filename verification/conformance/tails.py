@@ -7,6 +7,7 @@ Two-sided probabilities are twice the smaller tail. `smallest` turns many of the
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -71,11 +72,18 @@ def correlation(first: Floats, second: Floats) -> Floats:
 
 def overlap(total: int, pairs: int, records: int, size: int) -> float:
     """Two-sided tail of the summed overlaps of `pairs` independent pairs of batches: hypergeometric, convolved."""
-    one = stats.hypergeom.pmf(np.arange(size + 1), records, size, size)
-    length = pairs * size + 1
-    mass = np.fft.irfft(np.fft.rfft(one, 2 * length) ** pairs, 2 * length)[:length]
+    mass = _summed_overlaps(pairs, records, size)
     lower, upper = float(mass[: total + 1].sum()), float(mass[total:].sum())
     return min(1.0, 2.0 * min(lower, upper) + _FFT_ERROR)
+
+
+@functools.lru_cache(maxsize=64)
+def _summed_overlaps(pairs: int, records: int, size: int) -> Floats:
+    """The law of the sum of the overlaps of `pairs` independent pairs of batches."""
+    one = stats.hypergeom.pmf(np.arange(size + 1), records, size, size)
+    length = pairs * size + 1
+    mass: Floats = np.fft.irfft(np.fft.rfft(one, 2 * length) ** pairs, 2 * length)[:length]
+    return mass
 
 
 def shifted_means(first: Floats, second: Floats, distance: float) -> float:
