@@ -17,6 +17,12 @@ class UnsupportedClaim(AuditError):
     """An estimator was asked about a claim it was not proved for."""
 
 
+class NothingToAudit(AuditError):
+    """The implementation offers nothing that an audit could be run on (exit code 3: nothing was checked)."""
+
+    exit_code = 3
+
+
 class CheckpointError(AuditError):
     """A checkpoint that belongs to another audit, or that was damaged."""
 

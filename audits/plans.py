@@ -10,7 +10,7 @@ import numpy as np
 
 from accountant import Accounting, Ledger, Sensitivity, exact_binary64, mpadmm, ssadmm
 from accountant import Release as LedgerRelease
-from audits.errors import AuditError
+from audits.errors import AuditError, NothingToAudit
 from audits.games import Game, Threat
 from audits.stepwise_scores import StepwiseScores
 from reference.regularizers import Regularizer as ReferenceRegularizer
@@ -102,11 +102,11 @@ def standard_games(session: Session, subject: Subject) -> list[Planned]:
     """
     if subject.algorithm not in session.description.algorithms:
         offered = ", ".join(session.description.algorithms)
-        raise AuditError(f"the claim is about {subject.algorithm}, the implementation offers {offered}")
+        raise NothingToAudit(f"the claim is about {subject.algorithm}, the implementation offers {offered}")
     if not session.can(Capability.TRIALS):
-        raise AuditError("an audit needs the capability trials, which the implementation does not declare")
+        raise NothingToAudit("an audit needs the capability trials, which the implementation does not declare")
     if subject.release is Release.PRIMAL and not session.can(Capability.PRIMAL):
-        raise AuditError("the claim is about release primal, which the implementation does not declare")
+        raise NothingToAudit("the claim is about release primal, which the implementation does not declare")
     planner = _Planner(session, subject)
     steps = 3 if planner.sees_every_iterate else 1
     if subject.algorithm is Algorithm.SSADMM:

@@ -56,7 +56,7 @@ def smallest_caught(
     seed: int = 0,
     wanted: float | None = None,
 ) -> Power | None:
-    """Return the smallest noise divisor (5 % apart, ``wanted`` among them) caught with probability ``power``, or None if 16 is not.
+    """Return the smallest noise divisor caught with probability ``power`` (5 % apart, ``wanted`` among them), or None.
 
     The power of the divisor returned is bounded from below at 95 % by simulations of its own, which took no part in
     choosing it. Strength ``claimed`` is the claim's own; the divisor multiplies it.

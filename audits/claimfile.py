@@ -1,0 +1,243 @@
+"""The claim file: what is promised, what is said to be run, where the implementation is, how hard to look.
+
+TOML in, checked objects out. Numbers that a privacy claim depends on are decimal strings (or integers): a binary float
+would not be the number that was written.
+"""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import enum
+import re
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from accountant import AccountantError, exact
+from audits.errors import ClaimFileError
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+def _number(value: object) -> Fraction:
+    # pydantic collects ValueErrors, each with its place in the file; a TypeError would escape it
+    if isinstance(value, float):
+        raise ValueError(f"write it in quotes, so that it is exactly what you wrote, got the binary float {value!r}")  # noqa: TRY004
+    if isinstance(value, bool) or not isinstance(value, str | int | Fraction):
+        raise ValueError(f"must be a decimal string or an integer, got {value!r}")  # noqa: TRY004
+    try:
+        return exact("value", value)
+    except AccountantError as error:
+        raise ValueError(str(error)) from None
+
+
+def _duration(value: object) -> float:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh])", value) if isinstance(value, str) else None
+    if match is None or float(match[1]) <= 0.0:
+        raise ValueError(f'must be a duration such as "90s", "5m" or "1h", got {value!r}')
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def _power(value: object) -> float:
+    match = re.fullmatch(r"noise/([0-9]+(?:\.[0-9]+)?)", value) if isinstance(value, str) else None
+    if match is None or float(match[1]) <= 1.0:
+        raise ValueError(f'must be "noise/D" with D > 1, such as "noise/1.2", got {value!r}')
+    return float(match[1])
+
+
+Number = Annotated[Fraction, BeforeValidator(_number)]
+PositiveNumber = Annotated[Fraction, BeforeValidator(_number), Field(gt=0)]
+Probability = Annotated[Fraction, BeforeValidator(_number), Field(gt=0, lt=1)]
+Seconds = Annotated[float, BeforeValidator(_duration)]
+Divisor = Annotated[float, BeforeValidator(_power)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Claim(_Table):
+    """[claim]: what is promised."""
+
+    epsilon: Annotated[Fraction, BeforeValidator(_number), Field(ge=0)]
+    delta: Probability
+    neighbours: Literal["replace-one"]
+
+
+class Released(enum.StrEnum):
+    """What leaves the mechanism; the accounting is for every iterate, so showing less only weakens the attacker."""
+
+    EVERY_ITERATE = "every-iterate"
+    LAST_MODEL = "last-model"
+
+
+class MechanismTable(_Table):
+    """[mechanism] or [[mechanism]]: what is said to be run."""
+
+    name: str | None = None
+    algorithm: Literal["ssadmm", "mpadmm"]
+    records: Count
+    iterations: Count
+    clip: PositiveNumber
+    sigma: PositiveNumber
+    released: Annotated[Released, Field(strict=False)] = Released.EVERY_ITERATE
+    batch: Count | None = None
+    sampling: Literal["without-replacement"] | None = None
+    eta: PositiveNumber | None = None
+    rho: PositiveNumber | None = None
+    release: Literal["all", "primal"] | None = None
+    sensitivity: Literal["corrected", "printed"] | None = None
+
+    @model_validator(mode="after")
+    def _fits_its_algorithm(self) -> Self:
+        of_one = {"ssadmm": ("batch", "sampling"), "mpadmm": ("eta", "rho", "release")}
+        for algorithm, names in of_one.items():
+            given = [name for name in names if getattr(self, name) is not None]
+            if algorithm == self.algorithm and len(given) < len(names):
+                missing = ", ".join(name for name in names if name not in given)
+                raise ValueError(f"{self.algorithm} also needs {missing}")
+            if algorithm != self.algorithm and given:
+                raise ValueError(f"{', '.join(given)} belongs to {algorithm}, not to {self.algorithm}")
+        if self.sensitivity is not None and self.algorithm != "mpadmm":
+            raise ValueError("sensitivity belongs to mpadmm, not to ssadmm")
+        if self.batch is not None and self.batch > self.records:
+            raise ValueError(f"batch must be at most records, got batch={self.batch}, records={self.records}")
+        return self
+
+    @property
+    def title(self) -> str:
+        """The name, or the algorithm where none was given."""
+        return self.name or self.algorithm
+
+
+class ImplementationTable(_Table):
+    """[implementation]: the adapter."""
+
+    command: Annotated[list[str], Field(min_length=1)]
+    timeout: Seconds = 60.0
+
+
+class GateTable(_Table):
+    """[gate]: how long and how hard to look."""
+
+    budget: Seconds = 300.0
+    false_alarm: Probability = Fraction(1, 1000)
+    power: Divisor = 1.2
+
+
+class Waiver(_Table):
+    """[[waiver]]: a finding that is known and tolerated, by whom it may concern, until when."""
+
+    finding: str
+    reason: Annotated[str, Field(min_length=10)]
+    expires: datetime.date
+
+    def holds(self, today: datetime.date) -> bool:
+        """Whether it still waives anything."""
+        return today <= self.expires
+
+
+class ClaimFile(_Table):
+    """A whole claim file."""
+
+    claim: Claim
+    mechanism: list[MechanismTable]
+    implementation: ImplementationTable | None = None
+    gate: GateTable = GateTable()
+    waiver: list[Waiver] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_mechanism_is_a_list_of_one(cls, data: object) -> object:
+        if isinstance(data, dict) and isinstance(data.get("mechanism"), dict):
+            return {**data, "mechanism": [data["mechanism"]]}
+        return data
+
+    @model_validator(mode="after")
+    def _mechanisms_can_be_told_apart(self) -> Self:
+        titles = [mechanism.title for mechanism in self.mechanism]
+        if not titles:
+            raise ValueError("at least one [mechanism] is needed")
+        twice = sorted({title for title in titles if titles.count(title) > 1})
+        if twice:
+            raise ValueError(f"several mechanisms need different names, got {', '.join(twice)} more than once")
+        return self
+
+
+_TABLES: dict[str, type[_Table]] = {
+    "claim": Claim,
+    "mechanism": MechanismTable,
+    "implementation": ImplementationTable,
+    "gate": GateTable,
+    "waiver": Waiver,
+}
+
+
+def read_claim_file(path: Path) -> ClaimFile:
+    """Read and check a claim file; every problem is named with its place, unknown keys with what was meant."""
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ClaimFileError(f"{path} is no TOML: {error}") from None
+    try:
+        return ClaimFile.model_validate(data)
+    except ValidationError as error:
+        problems = "\n".join(f"  {_explained(problem['loc'], problem)}" for problem in error.errors(include_url=False))
+        raise ClaimFileError(f"{path} is no claim file:\n{problems}") from None
+
+
+def _explained(place: tuple[int | str, ...], problem: object) -> str:
+    details = problem if isinstance(problem, dict) else {}
+    where = ".".join(str(part) for part in place) or "file"
+    if details.get("type") != "extra_forbidden":
+        return f"{where}: {str(details.get('msg', '')).removeprefix('Value error, ')}"
+    known = _known_keys(place)
+    close = difflib.get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
+    meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+    return f"{where}: unknown key; {meant}"
+
+
+def _known_keys(place: tuple[int | str, ...]) -> list[str]:
+    if len(place) == 1:
+        return sorted(ClaimFile.model_fields)
+    table = _TABLES.get(str(place[0]))
+    return sorted(table.model_fields) if table is not None else []
+
+
+TEMPLATE = """\
+# What `dpadmm gate` checks. Numbers that the claim depends on are in quotes: they are taken exactly as written.
+
+[claim]                          # what is promised
+epsilon = "1.0"
+delta = "1e-8"
+neighbours = "replace-one"       # one record replaced by another; n is public
+
+[mechanism]                      # what is said to be run; several: [[mechanism]], each with a name
+algorithm = "ssadmm"             # or "mpadmm", which needs eta, rho, release instead of batch and sampling
+records = 48842
+batch = 221
+sampling = "without-replacement" # fresh in every iteration
+clip = "1.0"                     # C: no record's gradient is longer
+sigma = "0.0136"                 # standard deviation of each coordinate of the noise
+iterations = 2210
+released = "every-iterate"       # or "last-model"
+
+[implementation]                 # who claims it: any program that speaks the protocol (docs/protocol.md)
+command = ["python", "adapter.py"]
+timeout = "60s"                  # for one request
+
+[gate]
+budget = "5m"                    # time for everything; what finds no time is inconclusive, never a pass
+false_alarm = "1e-3"             # probability that a correct implementation is refuted, over all checks together
+power = "noise/1.2"              # the smallest violation that must have been detectable
+
+# [[waiver]]                     # a known finding, tolerated until a date
+# finding = "conform: noise-variance"
+# reason = "fixed in release 2.1, which goes out on Monday"
+# expires = 2030-01-31
+"""

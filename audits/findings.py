@@ -1,0 +1,53 @@
+"""What a gate found, as data: every report is a rendering of these."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from audits.audit import AuditResult
+from audits.claimfile import ClaimFile, Waiver
+from audits.observed import Observed
+from audits.verdict import Outcome, Power
+
+if TYPE_CHECKING:
+    from audits.account import Account
+
+
+class Stage(enum.StrEnum):
+    """The three stages, in order of cost."""
+
+    ACCOUNT = "account"
+    CONFORM = "conform"
+    AUDIT = "audit"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One conclusion, by a name that a waiver or --only can refer to."""
+
+    name: str
+    stage: Stage
+    outcome: Outcome
+    detail: str
+    reproduction: str = ""
+    seconds: float = 0.0
+    trials: int | None = None
+    power: Power | None = None
+    waiver: Waiver | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GateReport:
+    """Everything that a gate found."""
+
+    claims: ClaimFile
+    findings: Sequence[Finding]
+    accounts: Sequence[Account]
+    audits: Sequence[AuditResult]
+    observed: Observed | None
+    seed: int
+    seconds: float
+    outcome: Outcome

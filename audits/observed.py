@@ -1,0 +1,34 @@
+"""The noise itself, as an implementation drew it: for the plot of its quantiles, not for any conclusion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from audits.attacks import with_iterations
+from audits.curves import FloatArray
+from audits.executors import Chunk, Target, run_pair
+from audits.games import Game
+from verification.adapter.translate import sigmas
+from verification.conformance.observe import noise_of
+
+_STREAM = 1 << 20
+_PAIRS = 250
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observed:
+    """Noise draws divided by the claimed sigma, sorted: standard normal if all is well."""
+
+    game: str
+    standardised: FloatArray
+
+
+def observe(target: Target, game: Game, seed: int) -> Observed:
+    """Run a few extra trials on the second neighbour, whose records are all alike, and recover their noise."""
+    _, second = run_pair(target, game, Chunk(seed, _STREAM, 0, _PAIRS))
+    shown = with_iterations(game, second)
+    sigma = sigmas(game.algorithm, game.parameters, game.records)[None, :, None]
+    parts = [(noise / sigma).ravel() for noise in noise_of(game.second, game.parameters, shown).values()]
+    return Observed(game.name, np.sort(np.concatenate(parts)))

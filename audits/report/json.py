@@ -1,0 +1,95 @@
+"""For machines: versioned, reals as decimal strings."""
+
+from __future__ import annotations
+
+import json
+
+from accountant import decimal_string
+from audits.account import Account
+from audits.audit import AuditResult
+from audits.findings import Finding, GateReport
+from audits.report.text import headline
+
+VERSION = 1
+_DIGITS = 12
+
+
+def document(report: GateReport) -> dict[str, object]:
+    """Return the report as plain data; docs/auditing.md describes the shape."""
+    gate = report.claims.gate
+    return {
+        "version": VERSION,
+        "outcome": report.outcome.word,
+        "exit_code": report.outcome.exit_code,
+        "summary": headline(report),
+        "seed": report.seed,
+        "seconds": f"{report.seconds:.3f}",
+        "false_alarm": decimal_string(gate.false_alarm, _DIGITS, "up"),
+        "power_asked": repr(gate.power),
+        "claim": {
+            "epsilon": decimal_string(report.claims.claim.epsilon, _DIGITS, "down"),
+            "delta": decimal_string(report.claims.claim.delta, _DIGITS, "up"),
+            "neighbours": report.claims.claim.neighbours,
+        },
+        "accounts": [_account(account) for account in report.accounts],
+        "findings": [_finding(finding) for finding in report.findings],
+        "audits": [_audit(audit) for audit in report.audits],
+    }
+
+
+def render_json(report: GateReport) -> str:
+    """Return the document as JSON text; NaN and infinity would be an error."""
+    return json.dumps(document(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _account(account: Account) -> dict[str, object]:
+    report = account.report
+    if report is None:
+        return {"mechanism": account.mechanism.title, "epsilon": None, "methods": {}, "refused": {}}
+    low, high = report.epsilon.decimal_strings(_DIGITS)
+    return {
+        "mechanism": account.mechanism.title,
+        "epsilon": {"lower": low, "upper": high},
+        "methods": {
+            name: {
+                "epsilon": decimal_string(result.epsilon.upper, _DIGITS, "up"),
+                "alpha": None if result.alpha is None else decimal_string(result.alpha, _DIGITS, "up"),
+                "theorem": result.theorem,
+            }
+            for name, result in report.methods.items()
+        },
+        "refused": dict(report.refused),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    power, waiver = finding.power, finding.waiver
+    return {
+        "name": finding.name,
+        "stage": str(finding.stage),
+        "outcome": finding.outcome.word,
+        "detail": finding.detail,
+        "reproduction": finding.reproduction or None,
+        "seconds": f"{finding.seconds:.3f}",
+        "trials": finding.trials,
+        "power": None
+        if power is None
+        else {
+            "noise_divisor": repr(power.divisor),
+            "probability_at_least": repr(power.at_least),
+            "simulations": power.simulations,
+        },
+        "waiver": None if waiver is None else {"reason": waiver.reason, "expires": waiver.expires.isoformat()},
+    }
+
+
+def _audit(audit: AuditResult) -> dict[str, object]:
+    return {
+        "game": audit.plan.game.name,
+        "claim": audit.plan.curve.describe(),
+        "alpha": repr(audit.plan.alpha),
+        "planned_pairs": audit.plan.pairs,
+        "pairs": int(audit.first.size),
+        "log_wealth": repr(float(audit.log_wealth[-1])) if audit.log_wealth.size else None,
+        "largest_log_wealth": repr(float(audit.log_wealth.max())) if audit.log_wealth.size else None,
+    }

@@ -1,0 +1,178 @@
+"""`dpadmm audit`: the statistics alone: does an implementation leak more than it says?"""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from audits.audit import CHUNK, AuditResult, plan_audit, run_audit
+from audits.checkpoint import Checkpoint, fingerprint
+from audits.estimates import Estimate, estimates
+from audits.executors import Target, executor
+from audits.games import curve_of
+from audits.plans import Planned, Subject, Wording, standard_games
+from audits.verdict import worst
+from dpadmm.cli.common import emit_json, format_option
+from verification.adapter.parameters import Algorithm, Release
+from verification.adapter.process import Limits
+from verification.adapter.session import Session
+
+
+@click.command("audit")
+@click.option("--algorithm", type=click.Choice([a.value for a in Algorithm]), default="ssadmm", show_default=True)
+@click.option("--release", type=click.Choice([r.value for r in Release]), help="For mpadmm: what is perturbed.")
+@click.option(
+    "--sensitivity",
+    type=click.Choice([w.value for w in Wording]),
+    default="corrected",
+    show_default=True,
+    help="Whose sensitivities the claim is made with (mpadmm).",
+)
+@click.option(
+    "--false-alarm",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=1e-3,
+    show_default=True,
+    help="Probability that a correct implementation is refuted, over all games together.",
+)
+@click.option(
+    "--detect",
+    type=click.FloatRange(min=1.01),
+    default=1.2,
+    show_default=True,
+    help="The noise divisor that must have been detectable.",
+)
+@click.option("--pairs", type=click.IntRange(min=1), help="Trial pairs a game; by default what --detect needs.")
+@click.option("--seed", type=click.IntRange(min=0), help="Of all draws; fresh and printed if not given.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one a core.")
+@click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder that keeps the scores; the same command again resumes (needs --seed).",
+)
+@click.option("--bounds/--no-bounds", default=False, help="Also report lower bounds on epsilon by every estimator.")
+@click.option("--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=1e-5, show_default=True)
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds a request.")
+@format_option
+@click.argument("adapter", nargs=-1, metavar="-- COMMAND...")
+def command(
+    *,
+    algorithm: str,
+    release: str | None,
+    sensitivity: str,
+    false_alarm: float,
+    detect: float,
+    pairs: int | None,
+    seed: int | None,
+    workers: int | None,
+    cluster: str | None,
+    checkpoint: Path | None,
+    bounds: bool,
+    delta: float,
+    timeout: float,
+    output_format: str,
+    adapter: tuple[str, ...],
+) -> None:
+    """Audit an implementation behind the wire against the curve that its own parameters promise.
+
+    Exit codes: 0 stands with the power asked for, 1 refuted, 3 inconclusive, 4 the adapter failed.
+    """
+    if not adapter:
+        raise click.UsageError("name the adapter's command after --, for example: dpadmm audit -- ./adapter")
+    if checkpoint is not None and seed is None:
+        raise click.UsageError("--checkpoint needs --seed: only the same seed can be resumed")
+    subject = _subject(algorithm, release, sensitivity)
+    chosen = secrets.randbits(32) if seed is None else seed
+    target = Target(adapter, Limits(request_seconds=timeout))
+    with Session(target.command, target.limits) as session:
+        games = standard_games(session, subject)
+    results = []
+    with executor(workers, cluster) as pool:
+        for stream, planned in enumerate(games):
+            kept = _kept(checkpoint, planned, target, chosen, stream)
+            curve = curve_of(subject.ledger(planned.game.records, planned.game.parameters))
+            plan = plan_audit(
+                planned.game,
+                curve,
+                planned.simulate,
+                alpha=false_alarm / len(games),
+                pairs=pairs,
+                seed=chosen,
+                stream=stream,
+                wanted=detect,
+            )
+            results.append(run_audit(plan, target, pool, checkpoint=kept, progress=_progress))
+    found = [estimates(r.first, r.second, r.plan.curve, delta) if bounds else [] for r in results]
+    _show(results, found, chosen, shlex.join(["dpadmm", "audit", *_again(sys.argv[2:], chosen)]), output_format)
+    raise click.exceptions.Exit(worst(r.verdict.outcome for r in results).exit_code)
+
+
+def _subject(algorithm: str, release: str | None, sensitivity: str) -> Subject:
+    which = Algorithm(algorithm)
+    if which is Algorithm.SSADMM:
+        if release is not None or sensitivity != "corrected":
+            raise click.UsageError("--release and --sensitivity belong to --algorithm mpadmm")
+        return Subject(which)
+    return Subject(which, Release(release or "all"), Wording(sensitivity))
+
+
+def _kept(folder: Path | None, planned: Planned, target: Target, seed: int, stream: int) -> Checkpoint | None:
+    if folder is None:
+        return None
+    identity = fingerprint(planned.game, target.command, seed, stream, CHUNK)
+    return Checkpoint(folder / f"{stream}-{planned.game.algorithm}.jsonl", identity)
+
+
+def _again(arguments: list[str], seed: int) -> list[str]:
+    return arguments if "--seed" in arguments else ["--seed", str(seed), *arguments]
+
+
+def _progress(pairs: int, log_wealth: float) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[2K{pairs} trial pairs, log-wealth {log_wealth:.2f}\r")
+        sys.stderr.flush()
+
+
+def _show(results: list[AuditResult], found: list[list[Estimate]], seed: int, again: str, output_format: str) -> None:
+    if output_format == "json":
+        emit_json(_document(results, found, seed, again))
+        return
+    for result, bounds in zip(results, found, strict=True):
+        click.echo(f"{result.verdict.outcome.word:<14} {result.plan.game.name}: claim {result.plan.curve.describe()}")
+        click.echo(f"{'':<14} {result.verdict.summary} ({result.seconds:.1f} s)")
+        for bound in bounds:
+            click.echo(f"{'':<14} {bound.describe()}")
+    click.echo(f"again: {again}")
+
+
+def _document(results: list[AuditResult], found: list[list[Estimate]], seed: int, again: str) -> dict[str, object]:
+    return {
+        "version": 1,
+        "outcome": worst(r.verdict.outcome for r in results).word,
+        "seed": seed,
+        "again": again,
+        "games": [
+            {
+                "name": result.plan.game.name,
+                "claim": result.plan.curve.describe(),
+                "outcome": result.verdict.outcome.word,
+                "summary": result.verdict.summary,
+                "pairs": result.verdict.trials,
+                "alpha": repr(result.plan.alpha),
+                "largest_log_wealth": repr(result.verdict.log_wealth),
+                "power": None
+                if result.verdict.power is None
+                else {
+                    "noise_divisor": repr(result.verdict.power.divisor),
+                    "probability_at_least": repr(result.verdict.power.at_least),
+                },
+                "bounds": [bound.document() for bound in bounds],
+            }
+            for result, bounds in zip(results, found, strict=True)
+        ],
+    }

@@ -1,0 +1,106 @@
+"""`dpadmm gate`: everything for one claim file; what a CI job runs."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from audits.claimfile import TEMPLATE, read_claim_file
+from audits.executors import executor
+from audits.gate import GateOptions, check_only, run_gate
+from audits.report import RENDERERS
+from dpadmm.cli.common import atomic_write, format_option
+
+
+class ReportTarget(click.ParamType[tuple[str, Path]]):
+    """KIND=FILE, KIND one of the renderers."""
+
+    name = "kind=file"
+
+    def convert(
+        self, value: str | tuple[str, Path], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Path]:
+        """Return the renderer's name and the file."""
+        if isinstance(value, tuple):
+            return value
+        kind, equals, name = value.partition("=")
+        if not equals or not name or kind not in RENDERERS:
+            self.fail(f"{value!r} is not KIND=FILE with KIND one of {', '.join(RENDERERS)}", param, ctx)
+        path = Path(name)
+        if not path.absolute().parent.is_dir():
+            self.fail(f"the folder of {name!r} does not exist", param, ctx)
+        return kind, path
+
+
+@click.command("gate")
+@click.argument("claim_file", type=click.Path(path_type=Path, dir_okay=False), default=Path("privacy-claim.toml"))
+@click.option("--init", is_flag=True, help="Write a commented claim file to start from, and exit.")
+@click.option("--seed", type=click.IntRange(min=0), help="Of all draws; fresh and printed if not given.")
+@click.option("--only", multiple=True, metavar="NAME", help="A stage (account, conform, audit) or one finding's name.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one a core.")
+@click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
+@click.option(
+    "--report", "reports", type=ReportTarget(), multiple=True, help="Also write junit=F, sarif=F, html=F, ..."
+)
+@format_option
+def command(
+    *,
+    claim_file: Path,
+    init: bool,
+    seed: int | None,
+    only: tuple[str, ...],
+    workers: int | None,
+    cluster: str | None,
+    reports: tuple[tuple[str, Path], ...],
+    output_format: str,
+) -> None:
+    """Check a privacy claim: recompute epsilon, run conformance, audit; and say what would have been seen.
+
+    Exit codes: 0 every claim stands with the power asked for, 1 refuted, 2 usage or claim file, 3 inconclusive or
+    nothing checked, 4 the adapter failed, 70 a fault of this program.
+    """
+    if init:
+        _write_template(claim_file)
+        return
+    claims = read_claim_file(claim_file)
+    check_only(claims, only)
+    chosen = secrets.randbits(32) if seed is None else seed
+    if seed is None:
+        click.echo(f"seed {chosen}", err=True)
+
+    def reproduce(finding: str, used: int) -> str:
+        return shlex.join(["dpadmm", "gate", str(claim_file), "--seed", str(used), "--only", finding])
+
+    options = GateOptions(chosen, only, say=_progress(), reproduce=reproduce)
+    with executor(workers, cluster) as pool:
+        report = run_gate(claims, pool, options)
+    for kind, path in reports:
+        with atomic_write(path) as file:
+            file.write(RENDERERS[kind](report).encode("utf-8"))
+    click.echo(RENDERERS[output_format](report), nl=False)
+    raise click.exceptions.Exit(report.outcome.exit_code)
+
+
+def _progress() -> Callable[[str], None]:
+    """Show where it is, on a terminal only."""
+    if not sys.stderr.isatty():
+        return lambda _: None
+
+    def show(line: str) -> None:
+        sys.stderr.write(f"\r\x1b[2K{line[:110]}\r")
+        sys.stderr.flush()
+
+    return show
+
+
+def _write_template(path: Path) -> None:
+    if path.exists():
+        raise click.UsageError(f"{path} is already there; name another file, or delete it first")
+    with atomic_write(path) as file:
+        file.write(TEMPLATE.encode("utf-8"))
+    click.echo(f"wrote {path}; fill it in, then run: dpadmm gate {shlex.quote(str(path))}")
