@@ -11,6 +11,7 @@ import numpy as np
 from audits.zoo.setting import Setting
 from audits.zoo.specimen import BOXES, EVERY_SIGHT, MP, SS, Harm, Specimen, member
 from reference.arithmetic import Scalar
+from reference.errors import InvalidParameter
 from reference.problem import Problem
 from reference.regularizers import SCAD
 from verification.adapter.arrays import Floats
@@ -174,11 +175,19 @@ class _AnyShapeSCAD(SCAD):
 
 
 @member("scad-where-it-jumps", algorithms=MP, sights=BOXES, claims=dataclasses.replace(_SCAD, rho=0.25))
-class ScadWhereItJumps(ScadPricedAsConvex):
+class ScadWhereItJumps(OwnSensitivity):
     """SCAD is accepted with a <= 1 + 1/rho, where its proximal map jumps and no amount of noise is enough.
 
     Source: class seen wherever a = 3.7 is hard-coded; at the paper's rho = 0.25 that shape is inadmissible (claim E11).
     """
+
+    def sensitivities(self, algorithm: Algorithm, parameters: Parameters, records: int) -> Floats:
+        """Right where there is a bound; elsewhere that of a convex regularizer."""
+        try:
+            return sensitivities(algorithm, parameters, records)
+        except InvalidParameter:
+            none = {"regularizer": Regularizer.NONE, "options": RegularizerOptions()}
+            return sensitivities(algorithm, parameters.model_copy(update=none), records)
 
     def problem(self, records: Records, parameters: Parameters) -> Problem:
         """Do not check the shape."""

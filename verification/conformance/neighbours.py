@@ -11,7 +11,7 @@ constant while the iterates move, so that one pair attains the claimed sensitivi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,6 +63,11 @@ def hard_pair(context: Context, count: int, bound: float = 1.0, *, normalise: bo
     far = np.array([_FAR / bound, 0.0])
     initial = initial_point(far, far, np.zeros(DIMENSION))
     return HardPair(*_pair(count, first, second), initial, Loss.LOGISTIC, normalise=True, attained=height)
+
+
+def silent_pair(pair: HardPair) -> HardPair:
+    """The same with an empty record for the odd one: counts, norms and losses differ where opposites agree."""
+    return replace(pair, first=pair.second.replace(0, np.zeros(DIMENSION), 1), attained=pair.attained / 2)
 
 
 def _pair(count: int, odd: Floats, usual: Floats) -> tuple[Records, Records]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from verification.conformance import batches, clipping, determinism, noise, scale, sensitivity, updates
+from verification.conformance import batches, clipping, determinism, jumps, noise, scale, sensitivity, updates
 from verification.conformance.check import Check
 
 CHECKS: tuple[Check, ...] = (
     *updates.CHECKS,
     *clipping.CHECKS,
+    *jumps.CHECKS,
     *determinism.CHECKS,
     *sensitivity.CHECKS,
     *batches.CHECKS,
