@@ -13,7 +13,6 @@ Inputs are exact rationals, outputs `Bound`s; in between float64 is used under t
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -24,6 +23,7 @@ from accountant.gaussian import gaussian_delta, gaussian_epsilon
 from accountant.pld_guess import BinaryStep, Pair
 from accountant.pld_lattice import ComposedLattice
 from accountant.pld_plan import Plan, Resolution, build, plan_for_delta, plan_for_epsilon
+from accountant.pld_search import certified_near, epsilon_guess, log_of
 from accountant.precision import (
     Bound,
     arb_from_fraction,
@@ -40,6 +40,7 @@ __all__ = ["ComposedProfile", "CurvePoint", "Resolution", "SubsampledGaussian", 
 _ZERO = Fraction(0)
 _LOWER_PAIRS = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
 _SCALAR_BITS = 128
+_TOLERATED_ERROR_SHARE = 1e-3
 
 
 def compose(
@@ -90,8 +91,8 @@ class ComposedProfile:
         closed = self._closed_delta(_checked_epsilon(epsilon))
         if closed is not None:
             return fraction_of(closed.upper)
-        lattice = self._lattice_near_epsilon(Pair.DOMINATING, epsilon)
-        return min(lattice.delta_upper(epsilon), self._total_variation(), Fraction(1))
+        bound = self._near_epsilon(Pair.DOMINATING, epsilon, ComposedLattice.judged_upper)
+        return min(bound, self._total_variation())
 
     def delta_lower(self, epsilon: Fraction) -> Fraction:
         """Return a delta that a realisable pair attains or exceeds at epsilon."""
@@ -101,7 +102,7 @@ class ComposedProfile:
         best = _ZERO
         for pair in _LOWER_PAIRS:
             with contextlib.suppress(CannotCertifyError):  # a lower end of 0 is always true
-                best = max(best, self._lattice_near_epsilon(pair, epsilon).delta_lower(epsilon))
+                best = max(best, self._near_epsilon(pair, epsilon, ComposedLattice.judged_lower))
         return best
 
     def epsilon_upper(self, delta: Fraction) -> Fraction:
@@ -114,10 +115,13 @@ class ComposedProfile:
         plan, lattice = self._lattice_for_delta(Pair.DOMINATING, delta)
         if lattice.delta_upper(_ZERO) <= delta:
             return _ZERO
-        root = _root(lattice, plan, delta)
-        return _certified(
-            root, 1 / plan.frame.theta, lambda epsilon: lattice.delta_upper(epsilon) <= delta, upwards=True
+        found = certified_near(
+            epsilon_guess(lattice, plan.epsilon, delta),
+            1 / plan.frame.theta,
+            lambda epsilon: lattice.delta_upper(epsilon) <= delta,
+            upwards=True,
         )
+        return min(found, self._unamplified(delta)) if self._is_hardly_sampled else found
 
     def epsilon_lower(self, delta: Fraction) -> Fraction:
         """Return an epsilon below which a realisable pair violates (epsilon, delta); 0 if none could be certified."""
@@ -136,12 +140,14 @@ class ComposedProfile:
 
     def _pair_epsilon(self, pair: Pair, delta: Fraction, least: Fraction) -> Fraction:
         steps = self._binary(pair)
-        if plan_for_delta(steps, pair, _log(delta), self._resolution).epsilon <= least:
+        if plan_for_delta(steps, pair, log_of(delta), self._resolution).epsilon <= least:
             return _ZERO
         plan, lattice = self._lattice_for_delta(pair, delta)
-        root = _root(lattice, plan, delta)
-        return _certified(
-            root, 1 / plan.frame.theta, lambda epsilon: lattice.delta_lower(epsilon) >= delta, upwards=False
+        return certified_near(
+            epsilon_guess(lattice, plan.epsilon, delta),
+            1 / plan.frame.theta,
+            lambda epsilon: lattice.delta_lower(epsilon) >= delta,
+            upwards=False,
         )
 
     def _closed_delta(self, epsilon: Fraction) -> Bound | None:
@@ -163,6 +169,16 @@ class ComposedProfile:
         alone = len(self._merged) == 1 and self._merged[0].count == 1 and self._gaussian_square == 0
         return self._merged[0] if alone else None
 
+    @property
+    def _is_hardly_sampled(self) -> bool:
+        """Say whether the exact bound without sampling may be below the lattice's, which has a width."""
+        return all(step.sampling_rate > Fraction(9, 10) for step in self._merged)
+
+    def _unamplified(self, delta: Fraction) -> Fraction:
+        """Return epsilon(delta), rounded up, as if every record were used in every step: sampling never costs."""
+        square = sum((step.count / step.noise_multiplier**2 for step in self._merged), self._gaussian_square)
+        return fraction_of(gaussian_epsilon(square, delta).upper)
+
     def _total_variation(self) -> Fraction:
         r"""Bound delta(0) by the sum of the steps' own delta(0) = q(1 - 2 Phi(-1/(2 nu))); it needs no lattice."""
         with arb_precision(_SCALAR_BITS):
@@ -173,21 +189,26 @@ class ComposedProfile:
             return min(fraction_from_arb(total.upper()), Fraction(1))
 
     def _lattice_for_delta(self, pair: Pair, delta: Fraction) -> tuple[Plan, ComposedLattice]:
-        log_delta = _log(delta)
+        log_delta = log_of(delta)
         for plan, lattice in self._lattices[pair]:
             if plan.log_delta == log_delta:
                 return plan, lattice
         return self._remember(plan_for_delta(self._binary(pair), pair, log_delta, self._resolution))
 
-    def _lattice_near_epsilon(self, pair: Pair, epsilon: Fraction) -> ComposedLattice:
+    def _near_epsilon(
+        self, pair: Pair, epsilon: Fraction, judged: Callable[[ComposedLattice, Fraction], tuple[Fraction, float]]
+    ) -> Fraction:
+        """Return the bound of a lattice at hand if errors make up little of it, else of one made for this epsilon."""
         if self._target is not None and not self._lattices[pair]:
             self._lattice_for_delta(pair, self._target)
         known = sorted(self._lattices[pair], key=lambda entry: abs(entry[0].epsilon - float(epsilon)))
-        for _, lattice in known[:2]:
-            if lattice.suits(epsilon):
-                return lattice
-        steps = self._binary(pair)
-        return self._remember(plan_for_epsilon(steps, pair, float(epsilon), self._resolution))[1]
+        for plan, lattice in known[:2]:
+            bound, share = judged(lattice, epsilon)
+            at_home = judged(lattice, Fraction(plan.epsilon))[1]
+            if share <= max(_TOLERATED_ERROR_SHARE, 4 * at_home):
+                return bound
+        plan = plan_for_epsilon(self._binary(pair), pair, float(epsilon), self._resolution)
+        return judged(self._remember(plan)[1], epsilon)[0]
 
     def _remember(self, plan: Plan) -> tuple[Plan, ComposedLattice]:
         entry = (plan, build(plan))
@@ -225,62 +246,6 @@ def _merged(steps: Sequence[SubsampledGaussian]) -> tuple[tuple[SubsampledGaussi
             key = (step.sampling_rate, step.noise_multiplier)
             counts[key] = counts.get(key, 0) + step.count
     return tuple(SubsampledGaussian(q, nu, count) for (q, nu), count in counts.items()), gaussian_square
-
-
-def _root(lattice: ComposedLattice, plan: Plan, delta: Fraction) -> float:
-    """Return about the epsilon with delta(epsilon) = delta: secants from the right, where the lattice is sharp."""
-    goal = _log(delta)
-
-    def excess(epsilon: float) -> float:
-        return lattice.log_estimate(Fraction(epsilon)) - goal
-
-    right, left = max(plan.epsilon, 0.0), -math.inf
-    value = excess(right)
-    while value > 0:
-        left, right = right, right + 2 * (value + 1) / plan.frame.theta
-        value = excess(right)
-    point, slope = right, -plan.frame.theta
-    for _ in range(100):
-        move = value / slope if math.isfinite(value) else 1 / plan.frame.theta
-        following = max(point - move, 0.0) if math.isfinite(move) else point
-        if following <= left or following >= right:
-            following = (left + right) / 2 if math.isfinite(left) else max(right - 1 / plan.frame.theta, 0.0)
-        following_value = excess(following)
-        if abs(following - point) <= 1e-10 * right or abs(following_value) < 1e-9 or following == 0 == point:
-            return following
-        if math.isfinite(value) and math.isfinite(following_value) and following != point:
-            steeper = (following_value - value) / (following - point)
-            slope = steeper if steeper < 0 else -plan.frame.theta
-        left, right = (following, right) if following_value > 0 else (left, following)
-        point, value = following, following_value
-    return point
-
-
-def _certified(root: float, scale: float, holds: Callable[[Fraction], bool], *, upwards: bool) -> Fraction:
-    """Return an epsilon near `root` on the stated side at which `holds` was checked; 0 for a lower end in need."""
-    sign = 1 if upwards else -1
-    unit = Fraction(max(abs(root), scale)) / 10**9
-    failed, margin = Fraction(root), unit
-    for _ in range(40):
-        candidate = Fraction(root) + sign * margin
-        if candidate <= 0 and not upwards:
-            return _ZERO
-        if holds(candidate):
-            return _narrowed(failed, candidate, holds) if margin > unit else candidate
-        failed, margin = candidate, margin * 4
-    raise CannotCertifyError(f"no epsilon near {root} could be certified: use more points")
-
-
-def _narrowed(failed: Fraction, good: Fraction, holds: Callable[[Fraction], bool]) -> Fraction:
-    for _ in range(4):
-        middle = (failed + good) / 2
-        failed, good = (failed, middle) if holds(middle) else (middle, good)
-    return good
-
-
-def _log(value: Fraction) -> float:
-    with arb_precision(64):
-        return float(arb_from_fraction(value).log())
 
 
 def _checked_delta(delta: Fraction) -> Fraction:

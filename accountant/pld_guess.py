@@ -21,6 +21,8 @@ _PANEL_NODES, _PANEL_WEIGHTS = np.polynomial.legendre.leggauss(16)
 _LOG_ROOT_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
 _ZOOM_POINTS: Final = 33
 _ZOOM_ROUNDS: Final = 4
+_WHOLE_SUPPORT: Final = 4.0
+"""A window up to this many times wider is worth it if it then holds every possible loss, and nothing wraps around."""
 
 
 class Pair(enum.Enum):
@@ -116,7 +118,7 @@ def tilted_deviation(sketches: Sequence[Sketch], theta: float) -> float:
 
 def log_kernel_peak(theta: Floats) -> Floats:
     """Return log of max over x >= 0 of e^{-theta x}(1 - e^{-x}): what one loss adds to delta, at most."""
-    return np.asarray(theta * np.log(theta) - (1 + theta) * np.log1p(theta))
+    return np.asarray(-theta * np.log1p(1 / theta) - np.log1p(theta))
 
 
 def truncation_point(steps: Sequence[BinaryStep], log_mass: float) -> float:
@@ -166,13 +168,17 @@ def tail_tilts(sketches: Sequence[Sketch], theta: float, log_tail: float) -> tup
     below, low = _minimise(reach(-1.0), 1e-2 / scale, most)
     top = sum(s.count * float(s.losses.max()) for s in sketches)
     bottom = sum(s.count * float(s.losses.min()) for s in sketches)
-    return max(-low, bottom), min(high, top), below, above
+    low, high = max(-low, bottom), min(high, top)
+    if top - bottom <= _WHOLE_SUPPORT * (high - low):
+        low, high = bottom - 1e-3 * (top - bottom), top + 1e-3 * (top - bottom)
+    return low, high, below, above
 
 
 def _tilt_range(sketches: Sequence[Sketch]) -> tuple[float, float]:
-    deviation = tilted_deviation(sketches, 0.0)
+    deviation = max(tilted_deviation(sketches, 0.0), 1e-300)
     steepest = max(float(np.max(np.abs(np.diff(s.log_weights) / _nonzero(np.diff(s.losses))))) for s in sketches)
-    return 1e-4 / deviation, max(1e3 / deviation, 2 * steepest)
+    widest = max(float(np.max(np.abs(s.losses))) for s in sketches)
+    return min(1e-4 / deviation, 1e-2 / widest), max(1e3 / deviation, 2 * steepest)
 
 
 def _nonzero(x: Floats) -> Floats:

@@ -35,9 +35,13 @@ from accountant.pld_step import SCALAR_BITS, LatticeStep
 from accountant.precision import Direction, arb_from_fraction, arb_precision, fraction_from_arb
 
 _CUT: Final = 80.0
-_TOLERATED_ERROR_SHARE: Final = 1e-3
 _SUM_MARGIN: Final = 1e-9
 """Relative margin for float64 sums of at most 2^22 positive terms, each off by at most 1e-12: (n + 2) u < 5e-10."""
+
+
+_LEAST_DELTA: Final = Fraction(1, 2**20000)
+_LEAST_DELTA_BALL: Final = arb(2) ** -20000
+"""Nothing below this is told apart: exact rationals of any size would exhaust the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +76,11 @@ class ComposedLattice:
 
     def delta_upper(self, epsilon: Fraction) -> Fraction:
         """Return an upper bound on delta(epsilon)."""
-        return self._delta_upper(epsilon)[0]
+        return self.judged_upper(epsilon)[0]
 
     def delta_lower(self, epsilon: Fraction) -> Fraction:
         """Return a lower bound on delta(epsilon), 0 where nothing better is known."""
-        return self._delta_lower(epsilon)[0]
-
-    def suits(self, epsilon: Fraction) -> bool:
-        """Say whether the errors make up little of the bound here; else another tilt would do better."""
-        return self._delta_upper(epsilon)[1] <= _TOLERATED_ERROR_SHARE
+        return self.judged_lower(epsilon)[0]
 
     def log_estimate(self, epsilon: Fraction) -> float:
         """Return about log(delta(epsilon)), never trusted; -inf where nothing is left."""
@@ -90,17 +90,19 @@ class ComposedLattice:
             value = float(total.mid())
             return math.log(value) + float((self.log_scale - self._tilted(used)).mid()) if value > 0 else -math.inf
 
-    def _delta_upper(self, epsilon: Fraction) -> tuple[Fraction, float]:
+    def judged_upper(self, epsilon: Fraction) -> tuple[Fraction, float]:
+        """Return the upper bound and the errors' share in it: where that is large, another tilt would do better."""
         with arb_precision(SCALAR_BITS):
             index, fraction, used = self._locate(epsilon - self.slack, "down")
             total, kernel_norm = self._kernel_sum(index, fraction)
             rest = kernel_norm * self.error + self._peak() * self.outside + self._cut() * self.mass
             factor = (self.log_scale - self._tilted(used)).exp()
-            bound = fraction_upper((total + rest) * factor + self.infinite)
+            bound = _fraction_above((total + rest) * factor + self.infinite)
             kept = float(total.mid())
             return bound, float(rest.mid()) / kept if kept > 0 else math.inf
 
-    def _delta_lower(self, epsilon: Fraction) -> tuple[Fraction, float]:
+    def judged_lower(self, epsilon: Fraction) -> tuple[Fraction, float]:
+        """Return the lower bound and the errors' share in what they were taken from."""
         with arb_precision(SCALAR_BITS):
             index, fraction, used = self._locate(epsilon + self.slack, "up")
             total, kernel_norm = self._kernel_sum(index, fraction)
@@ -108,7 +110,7 @@ class ComposedLattice:
             factor = (self.log_scale - self._tilted(used)).exp()
             kept = float(total.mid())
             share = float(rest.mid()) / kept if kept > 0 else math.inf
-            return max(fraction_lower((total - rest) * factor), Fraction(0)), share
+            return _fraction_below((total - rest) * factor), share
 
     def _locate(self, epsilon: Fraction, direction: Direction) -> tuple[int, float, Fraction]:
         """Write epsilon, rounded as asked, as offset + (index + fraction) spacing; fraction in [0, 1) of 40 bits."""
@@ -137,7 +139,7 @@ class ComposedLattice:
 
     def _peak(self) -> arb:
         theta = arb(self.theta)
-        return (theta * theta.log() - (1 + theta) * (1 + theta).log()).exp()
+        return (-theta * (1 / theta).log1p()).exp() / (1 + theta)
 
     def _cut(self) -> arb:
         return arb(-_CUT).exp()
@@ -227,14 +229,15 @@ def _upper(ball: arb) -> arb:
     return arb(ball.upper())
 
 
-def fraction_upper(ball: arb) -> Fraction:
-    """Return the upper end of a ball as an exact rational."""
-    if not ball.is_finite():
-        raise CannotCertifyError("a bound of the composition is not finite: use more points")
-    with arb_precision(SCALAR_BITS):
-        return fraction_from_arb(ball.upper())
+def _fraction_above(ball: arb) -> Fraction:
+    """Return an exact rational at or above the ball and at most 1, which delta never exceeds; at least 2^-20000."""
+    if not ball.is_finite() or ball > 1:
+        return Fraction(1)
+    return _LEAST_DELTA if ball < _LEAST_DELTA_BALL else fraction_from_arb(ball.upper())
 
 
-def fraction_lower(ball: arb) -> Fraction:
-    """Return the lower end of a ball as an exact rational."""
-    return -fraction_upper(-ball)
+def _fraction_below(ball: arb) -> Fraction:
+    """Return an exact rational at or below the ball and at least 0; 0 below 2^-20000."""
+    if not ball.is_finite() or not ball.lower() > _LEAST_DELTA_BALL:
+        return Fraction(0)
+    return fraction_from_arb(ball.lower())

@@ -30,8 +30,8 @@ from accountant.pld_cuts import Cuts, cut_axis
 from accountant.pld_elementary import EXP_ERROR, EXPM1_ERROR, UNIT_ROUNDOFF, Floats, exp, expm1
 from accountant.pld_guess import BinaryStep, Frame, Pair
 from accountant.pld_quadrature import NODES, QUADRATURE_ERROR, panels
-from accountant.pld_step import SCALAR_BITS, LatticeStep, loss_mismatch, normal_tail, normalised
-from accountant.precision import arb_precision, float_down, fraction_from_arb
+from accountant.pld_step import SCALAR_BITS, LatticeStep, float_below, loss_mismatch, normal_tail, normalised
+from accountant.precision import arb_precision
 
 _INVERSE_ROOT_TWO_PI: Final = 0.3989422804014326
 _LEAST_MASS: Final = 1e-290
@@ -141,6 +141,4 @@ def _lowest_cell(step: BinaryStep, cuts: Cuts, sign: float, theta: float, kappa:
         first = loss if sign > 0 else arb(0)
         mass = base * (first + arb(sign * theta) * offset - arb(kappa)).exp()
         gap = arb(sign) * (loss - offset)
-        if not (mass.is_finite() and gap.is_finite()):
-            raise CannotCertifyError("the lowest cell of the pair could not be enclosed")
-        return max(float_down(fraction_from_arb(mass.lower())), 0.0), float_down(fraction_from_arb(gap.lower()))
+        return max(float_below(mass), 0.0), float_below(gap)

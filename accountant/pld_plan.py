@@ -1,8 +1,8 @@
 r"""From steps to a composed lattice: pick tilt, truncation, window and spacing, then build.
 
 The plan is made of guesses (`pld_guess`); `pld_lattice` certifies what comes of it. The spacing follows from the
-tolerance: moving losses to lattice points adds a variance of about h^2/6 a step, which shifts epsilon by about
-theta T h^2/12.
+tolerance: moving losses to lattice points adds a variance of about h^2/6 and a mean of h^2/12 a step, which shifts
+epsilon by about (1 + theta) T h^2/12.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from accountant.pld_guess import (
     tail_tilts,
     tilt_for_delta,
     tilt_for_epsilon,
+    tilted_deviation,
     truncation_point,
 )
 from accountant.pld_lattice import ComposedLattice, Window, compose_lattices
@@ -37,6 +38,8 @@ LOG_TRUNCATION: Final = math.log(1e-9)
 FEWEST_POINTS: Final = 1 << 10
 MOST_POINTS: Final = 1 << 20
 LEAST_SPACING: Final = 1e-200
+LEAST_LOG_DELTA: Final = -5000.0
+"""Below this, delta(epsilon) is bounded by about e^-5000 and not looked at more closely."""
 _MOST_GUESSES: Final = 30
 _SPACING_BITS: Final = 30
 """Few bits make j*h exact in float64 for every lattice number j below 2^23."""
@@ -104,31 +107,40 @@ def plan_for_epsilon(steps: Sequence[BinaryStep], pair: Pair, epsilon: float, re
         sketches = [sketch(step, pair, z_top) for step in steps]
         theta, found = tilt_for_epsilon(sketches, epsilon)
         if found >= log_delta:
-            break
+            return _plan(steps, pair, sketches, _Aim(z_top, theta, epsilon, found), resolution)
         log_delta = 1.5 * found
-    return _plan(steps, pair, sketches, _Aim(z_top, theta, epsilon, found), resolution)
+        if log_delta < LEAST_LOG_DELTA:
+            break
+    return plan_for_delta(steps, pair, LEAST_LOG_DELTA, resolution)
 
 
 def build(plan: Plan) -> ComposedLattice:
     """Return the certified composition for the plan: dominating for the dominating pair, dominated for the others."""
     try:
-        lattices = [
-            dominating_step(step, plan.frame, kappa)
-            if plan.pair is Pair.DOMINATING
-            else dominated_step(step, plan.pair, plan.frame, kappa)
-            for step, kappa in zip(plan.steps, plan.kappas, strict=True)
-        ]
-        offset = sum(lattice.count * lattice.offset for lattice in lattices)
-        first = math.floor((plan.low - offset) / plan.frame.spacing)
-        window = Window(first, plan.length, plan.below, plan.above)
-        return compose_lattices(lattices, plan.frame.theta, plan.frame.spacing, window)
-    except OverflowError as error:
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            return _build(plan)
+    except (OverflowError, FloatingPointError) as error:
         raise CannotCertifyError(f"the composition left the range of float64: {error}") from error
+
+
+def _build(plan: Plan) -> ComposedLattice:
+    lattices = [
+        dominating_step(step, plan.frame, kappa)
+        if plan.pair is Pair.DOMINATING
+        else dominated_step(step, plan.pair, plan.frame, kappa)
+        for step, kappa in zip(plan.steps, plan.kappas, strict=True)
+    ]
+    offset = sum(lattice.count * lattice.offset for lattice in lattices)
+    first = math.floor((plan.low - offset) / plan.frame.spacing)
+    window = Window(first, plan.length, plan.below, plan.above)
+    return compose_lattices(lattices, plan.frame.theta, plan.frame.spacing, window)
 
 
 def _plan(
     steps: Sequence[BinaryStep], pair: Pair, sketches: Sequence[Sketch], aim: _Aim, resolution: Resolution
 ) -> Plan:
+    if not tilted_deviation(sketches, aim.theta) > 0:
+        raise CannotCertifyError(f"no window for the composition: nothing is left after tilting by {aim.theta}")
     low, high, below, above = tail_tilts(sketches, aim.theta, LOG_TAIL)
     kappas = tuple(float(log_moment([s], np.array([aim.theta]))[0]) / s.count for s in sketches)
     spacing, length = _lattice_size(steps, aim, high - low, resolution)
@@ -151,7 +163,7 @@ def _lattice_size(steps: Sequence[BinaryStep], aim: _Aim, width: float, resoluti
     if not (math.isfinite(width) and width > 0 and math.isfinite(aim.theta)):
         raise CannotCertifyError(f"no window for the composition: theta={aim.theta}, width={width}")
     number = sum(step.count for step in steps)
-    wanted = math.sqrt(12 * resolution.tolerance * max(aim.epsilon, 1 / aim.theta) / (aim.theta * number))
+    wanted = math.sqrt(12 * resolution.tolerance * max(aim.epsilon, 1 / aim.theta) / ((1 + aim.theta) * number))
     points = min(max(FEWEST_POINTS, width / wanted), resolution.most_points)
     length = 1 << math.ceil(math.log2(points))
     mantissa, exponent = math.frexp(width / (length - 2))

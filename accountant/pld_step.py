@@ -32,7 +32,7 @@ from accountant.errors import CannotCertifyError
 from accountant.pld_elementary import EXP_ERROR, EXPM1_ERROR, UNIT_ROUNDOFF, Floats, exp, expm1
 from accountant.pld_guess import BinaryStep, Frame, loss_at, point_at
 from accountant.pld_quadrature import NODES, QUADRATURE_ERROR, panels
-from accountant.precision import arb_precision, float_up, fraction_from_arb
+from accountant.precision import arb_precision
 
 SCALAR_BITS: Final = 128
 MAX_CELLS: Final = 1 << 21
@@ -135,8 +135,8 @@ def _cell_factors(q: float, spacing: float, theta: float) -> tuple[float, float]
     with arb_precision(SCALAR_BITS):
         h, root = arb(spacing), (2 * arb.pi()).sqrt()
         return (
-            float_up(fraction_from_arb((arb(q) / (h.expm1() * root)).upper())),
-            float_up(fraction_from_arb((arb(q) * (arb(theta) * h).exp() / (-(-h).expm1() * root)).upper())),
+            float_above(arb(q) / (h.expm1() * root)),
+            float_above(arb(q) * (arb(theta) * h).exp() / (-(-h).expm1() * root)),
         )
 
 
@@ -149,7 +149,20 @@ def _scalar_masses(
         atom = (1 - q) * (mu / arb(8).sqrt()).erf() * (-arb(kappa)).exp()
         below = normal_tail(z) * (-arb(theta) * arb(loss_last) - arb(kappa)).exp()
         infinite = q * normal_tail(z - mu) + (1 - q) * normal_tail(z)
-        return float_up(fraction_from_arb(atom.upper())), float_up(fraction_from_arb(below.upper())), infinite
+        return float_above(atom), float_above(below), infinite
+
+
+def float_above(ball: arb) -> float:
+    """Return a finite float64 that is at least every number in the ball (conversion is within half a unit)."""
+    value = math.nextafter(float(ball.upper()), math.inf)
+    if not math.isfinite(value):
+        raise CannotCertifyError(f"a mass of the composition is beyond float64: {ball}")
+    return value
+
+
+def float_below(ball: arb) -> float:
+    """Return a finite float64 that is at most every number in the ball."""
+    return -float_above(-ball)
 
 
 def normal_tail(x: arb) -> arb:
