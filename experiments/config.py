@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from experiments.errors import ConfigError
 
-AlgorithmName = Literal["ssadmm", "mpadmm", "mpadmm-primal", "dpsgd", "dpadmm", "objp", "dpsvrg"]
+AlgorithmName = Literal["ssadmm", "mpadmm", "mpadmm-primal", "dpsgd", "dpadmm", "objp", "objp-once", "dpsvrg"]
 AccountingName = Literal["paper", "certified"]
 LossName = Literal["logistic", "huber"]
 DataName = Literal["adult", "ipums-br", "synthetic"]
@@ -82,6 +82,7 @@ class Algorithms(_Strict):
     mpadmm_primal: Epochwise
     dpadmm: Epochwise
     objp: Objective
+    objp_once: Objective  # a single solve: objective perturbation without iterating
     dpsvrg: VarianceReduced
 
 

@@ -69,19 +69,32 @@ def _performance(study: Study, summary: Summary, loss: str, accounting: str) -> 
             for algorithm in study.algorithms:
                 _curve(axes, summary.curve(measure, algorithm, accounting, loss, lam), algorithm)
             _reference_lines(axes, summary, measure, loss, lam)
-            axes.set_xscale("log")
+            _epsilon_axis(axes, summary)
             axes.set_ylabel(MEASURES[measure])
             if row == 0:
                 axes.set_title(f"λ = {lam}")
             else:
                 axes.set_xlabel("ε")
                 _trim(axes, summary, accounting, loss, lam)
-    grid[0, 0].legend(fontsize=7)
+    _shared_legend(figure, grid[0, 0])
     figure.suptitle(
         f"{names.STUDIES.get(study.data, study.name)}, {names.LOSSES[loss]}, δ = {study.delta}, "
         f"{names.ACCOUNTINGS[accounting]}"
     )
     return figure
+
+
+def _epsilon_axis(axes: Axes, summary: Summary) -> None:
+    """Logarithmic, with the values that were run as its ticks."""
+    epsilons = sorted({group.epsilon for group in summary.accuracy if group.epsilon != "inf"}, key=float)
+    axes.set_xscale("log")
+    axes.set_xticks([float(epsilon) for epsilon in epsilons], epsilons)
+    axes.minorticks_off()
+
+
+def _shared_legend(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=7)
 
 
 def _curve(axes: Axes, points: list[tuple[float, Mean]], algorithm: str) -> None:
@@ -149,7 +162,7 @@ def _coverage(study: Study, summary: Summary, accounting: str, epsilons: Sequenc
             axes.set_xticks(range(len(study.coverage)), [f"ξ{k}" for k in study.coverage])
             axes.set_ylim(0, 1.02)
             axes.set_title(f"ε = {epsilon}, λ = {lam}")
-    grid[0, 0].legend(fontsize=6, ncols=2)
+    _shared_legend(figure, grid[0, 0])
     figure.suptitle(f"Relevant attributes found, {names.ACCOUNTINGS[accounting]}")
     return figure
 
@@ -161,7 +174,7 @@ def _noise(study: Study, levels: dict[LevelKey, Level], epsilons: Sequence[str])
         for accounting, style in (("paper", "--"), ("certified", "-")):
             known = {key[2]: level.sigma for key, level in levels.items() if key[:2] == (algorithm, accounting)}
             shown = [epsilon for epsilon in epsilons if epsilon in known]
-            if shown and algorithm != "objp":
+            if shown and algorithm not in {"objp", "objp-once"}:
                 axes.plot(
                     [float(epsilon) for epsilon in shown],
                     [known[epsilon] for epsilon in shown],

@@ -9,6 +9,7 @@ ALGORITHMS = {
     "dpsgd": "DP-SGD",
     "dpadmm": "DP-ADMM",
     "objp": "ADMM-objP",
+    "objp-once": "ADMM-objP, one solve",
     "dpsvrg": "DP-SVRG",
     "nonprivate": "non-private",
     "true-model": "true model",
@@ -24,8 +25,18 @@ COLOURS = {
     "dpsgd": "#3c8d40",
     "dpadmm": "#7a4fa3",
     "objp": "#7f6a55",
+    "objp-once": "#c2a878",
     "dpsvrg": "#9aa0a6",
     "nonprivate": "#222222",
     "true-model": "#222222",
 }
-MARKERS = {"ssadmm": "o", "mpadmm": "s", "mpadmm-primal": "D", "dpsgd": "^", "dpadmm": "v", "objp": "P", "dpsvrg": "x"}
+MARKERS = {
+    "ssadmm": "o",
+    "mpadmm": "s",
+    "mpadmm-primal": "D",
+    "dpsgd": "^",
+    "dpadmm": "v",
+    "objp": "P",
+    "objp-once": "*",
+    "dpsvrg": "x",
+}

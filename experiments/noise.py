@@ -16,15 +16,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from accountant.algorithms import Release, Sensitivity, mpadmm, ssadmm
-from accountant.baselines import dp_admm, dp_svrg, objective_perturbation
-from accountant.calibration import Calibration, calibrate_noise
-from accountant.ledger import Ledger
-from accountant.precision import decimal_string, float_up, fraction_of
-from accountant.pricing import epsilon as price
-from accountant.pricing import methods_for
+from accountant import (
+    Calibration,
+    Ledger,
+    Release,
+    Sensitivity,
+    calibrate_noise,
+    decimal_string,
+    dp_admm,
+    dp_svrg,
+    float_up,
+    methods_for,
+    mpadmm,
+    objective_perturbation,
+    ssadmm,
+)
+from accountant import epsilon as price
+from accountant.precision import fraction_of
 from experiments import folds
-from experiments.config import AccountingName, AlgorithmName, Algorithms
+from experiments.config import AccountingName, AlgorithmName, Algorithms, Objective
 from reference.losses import LOSSES
 
 CLIP = "1"  # records are normalised to length 1 and both losses have slopes in [-1, 0]
@@ -81,8 +91,10 @@ class Accountant:
 
     def level(self, algorithm: AlgorithmName, accounting: AccountingName, epsilon: str, loss: str) -> Level:
         """The least noise for (epsilon, delta) under an accounting."""
-        if algorithm == "objp":
-            return self._objective(epsilon, loss)
+        if algorithm in {"objp", "objp-once"}:
+            return self._objective(
+                self.algorithms.objp if algorithm == "objp" else self.algorithms.objp_once, epsilon, loss
+            )
         ledger_of = self._ledgers(algorithm)
         claimed = _as_claimed(ledger_of, accounting)
         found = _calibrated(claimed, epsilon, self.setting.delta, _method(claimed, accounting))
@@ -106,9 +118,8 @@ class Accountant:
         nu = sigma * self.setting.batch / (4 * Fraction(CLIP))
         return Fraction(self.algorithms.dpsvrg.anchor_ratio) * nu * 2 * Fraction(CLIP) / self.setting.records
 
-    def _objective(self, epsilon: str, loss: str) -> Level:
+    def _objective(self, chosen: Objective, epsilon: str, loss: str) -> Level:
         """The budget in equal parts: pure privacy, so no accounting does better than the sum."""
-        chosen = self.algorithms.objp
         each = Fraction(epsilon) / chosen.iterations
         found = objective_perturbation(
             epsilon=each, records=self.setting.records, rho=chosen.rho, curvature=Fraction(LOSSES[loss].curvature)
@@ -162,7 +173,7 @@ class Accountant:
                         sigma_inner=sigma,
                         clip=CLIP,
                     )
-                case "objp":
+                case "objp" | "objp-once":
                     raise AssertionError("ADMM-objP is pure and has no sigma")
 
         return ledger

@@ -70,7 +70,7 @@ class Plan:
 
 def accountings_of(study: Study, algorithm: AlgorithmName) -> tuple[AccountingName, ...]:
     """ADMM-objP is pure and has one accounting; releasing x alone is not in the paper and has only the certified."""
-    if algorithm == "objp":
+    if algorithm in {"objp", "objp-once"}:
         return study.accountings[:1]
     if algorithm == "mpadmm-primal":
         return tuple(name for name in study.accountings if name == "certified")

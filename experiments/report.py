@@ -90,7 +90,7 @@ def noise_table(results: Results) -> Table:
         for epsilon in (e for e in TABLE_EPSILONS if e in plan.size.epsilons):
             a = find_level(plan.levels, algorithm, "paper", epsilon)
             b = find_level(plan.levels, algorithm, "certified", epsilon)
-            if algorithm == "objp" or b is None:
+            if algorithm in {"objp", "objp-once"} or b is None:
                 continue
             paper = ["-", "-"] if a is None else [f"{a.sigma:.4g}", a.certified_epsilon or "-"]
             ratio = "-" if a is None else f"{b.sigma / a.sigma:.3g}"

@@ -72,7 +72,7 @@ def summarise(rows: Iterable[Row], accountings: Sequence[str]) -> Summary:
     xi = defaultdict[tuple[Group, int], list[float]](list)
     residual = defaultdict[Group, float](float)
     for row in rows:
-        shown = accountings if row.algorithm == "objp" else (row.accounting,)
+        shown = accountings if row.algorithm in {"objp", "objp-once"} else (row.accounting,)
         for accounting in shown:
             group = Group(row.algorithm, accounting, row.loss, row.lam, row.epsilon)
             accuracy[group].append(row.accuracy)

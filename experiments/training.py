@@ -59,8 +59,8 @@ def train(
             draws = source.noise(shared.parties * p, 1.0, shared.epochs)
             rho, eta = float(shared.rho), float(shared.eta)
             return Trained(loops.dpadmm(signed, cells, parties=shared.parties, rho=rho, eta=eta, draws=draws))
-        case "objp":
-            solved = algorithms.objp
+        case "objp" | "objp-once":
+            solved = algorithms.objp if algorithm == "objp" else algorithms.objp_once
             drawn = perturbations(source, p, 1.0, solved.iterations)
             models, residuals = loops.objp(
                 signed, cells, rho=float(solved.rho), inner_steps=solved.inner_steps, perturbations=drawn

@@ -2,14 +2,17 @@ r"""Chooses what the paper leaves open, on simulated data only: nothing private 
 
 The data set is drawn with a seed of its own, which no study uses. Each candidate is trained on nine tenths and
 scored on the rest: mean test accuracy over both lambdas, both accountings and epsilon in ``EPSILONS``, for logistic
-regression. One setting an algorithm is kept for all epsilons, losses and data sets. What the paper does state
-(rho of ssADMM and mpADMM, the schedules, m = sqrt n, two parties, twenty inner steps) is not touched.
+regression; among those about as good, the least median objective (accuracy alone knows nothing of scale). One
+setting an algorithm is kept for all epsilons, losses and data sets. What the paper does state (rho of ssADMM and
+mpADMM, the schedules, m = sqrt n, two parties, twenty inner steps) is not touched.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+
+import numpy as np
 
 from experiments import metrics
 from experiments.config import (
@@ -35,15 +38,16 @@ SEED = 20_200_511  # of the tuning data; the studies have others
 ROWS = 40_000
 EPSILONS = ("0.2", "0.6", "1.0")
 REPEATS = 2
+AS_GOOD = 0.005
 
 Candidate = Stochastic | Epochwise | Objective | VarianceReduced
 
 
 def candidates(algorithm: AlgorithmName, now: Algorithms, *, quick: bool) -> Iterator[Candidate]:
     """The grid of an algorithm; the quick one is a corner of it."""
-    etas = ("4", "16") if quick else ("1", "2", "4", "8", "16", "32", "64")
-    epochs = (5,) if quick else (1, 2, 5, 10, 20)
-    rounds = (10,) if quick else (5, 10, 20, 40)
+    etas = ("4", "16") if quick else ("1", "4", "16", "64")
+    epochs = (5,) if quick else (1, 2, 5, 10)
+    rounds = (10,) if quick else (10, 20, 40)
     match algorithm:
         case "ssadmm" | "dpsgd":
             base = now.ssadmm if algorithm == "ssadmm" else now.dpsgd
@@ -51,16 +55,20 @@ def candidates(algorithm: AlgorithmName, now: Algorithms, *, quick: bool) -> Ite
                 yield base.model_copy(update={"eta0": eta, "epochs": count})
         case "mpadmm" | "mpadmm-primal":
             model = now.mpadmm if algorithm == "mpadmm" else now.mpadmm_primal
-            for eta, count in itertools.product(etas, rounds):
+            # No step above 4: the printed sensitivity lacks eta (E1), so larger ones only flatter that accounting.
+            for eta, count in itertools.product(("1", "4"), rounds):
                 yield model.model_copy(update={"eta": eta, "epochs": count})
         case "dpadmm":
             for eta, count, rho in itertools.product(etas, rounds, ("0.5",) if quick else ("0.1", "0.5")):
                 yield now.dpadmm.model_copy(update={"eta": eta, "epochs": count, "rho": rho})
         case "objp":
-            for count, rho in itertools.product((2, 5) if quick else (1, 2, 5, 10), ("0.01", "0.05", "0.2")):
+            for count, rho in itertools.product((5,) if quick else (5, 10), ("0.01", "0.05", "0.2")):
                 yield now.objp.model_copy(update={"iterations": count, "rho": rho})
+        case "objp-once":
+            for rho in ("0.01", "0.05", "0.2"):
+                yield now.objp_once.model_copy(update={"rho": rho})
         case "dpsvrg":
-            for eta, count, ratio in itertools.product(("0.5", "2", "8"), (1, 2, 5), ("0.5", "2", "8")):
+            for eta, count, ratio in itertools.product(("0.5", "2", "8"), (1, 2), ("2", "8", "32")):
                 yield now.dpsvrg.model_copy(update={"eta": eta, "epochs": count, "anchor_ratio": ratio})
 
 
@@ -71,21 +79,25 @@ def tune(now: Algorithms, *, quick: bool, progress: Callable[[str], None]) -> Al
     chosen: dict[str, Candidate] = {}
     for algorithm in study.algorithms:
         field = algorithm.replace("-", "_")
-        best = (-1.0, getattr(now, field))
+        scored: list[tuple[float, float, Candidate]] = []
         for candidate in candidates(algorithm, now, quick=quick):
             trial = now.model_copy(update={field: candidate})
-            score = _score(study, algorithm, trial, data)
-            progress(f"{algorithm}: {score:.4f} with {candidate.model_dump(mode='json')}")
-            best = max(best, (score, candidate), key=lambda pair: pair[0])
-        chosen[field] = best[1]
-    rows = ROWS // 8 if quick else ROWS
-    how = (
+            accuracy, objective = _score(study, algorithm, trial, data)
+            progress(f"{algorithm}: accuracy {accuracy:.4f}, objective {objective:.4f}, {candidate.model_dump()}")
+            scored.append((accuracy, objective, candidate))
+        chosen[field] = _best(scored)
+    return now.model_copy(update={**chosen, "how_chosen": how_chosen(ROWS // 8 if quick else ROWS)})
+
+
+def how_chosen(rows: int) -> str:
+    """How it was done, for the file."""
+    return (
         f"`dpadmm experiment tune`: one simulated data set of {rows} rows (seed {SEED}, used by no study), a tenth "
-        f"of it held out, {REPEATS} repeats; the best mean test accuracy over both lambdas, both accountings and "
-        f"epsilon in {', '.join(EPSILONS)}, logistic regression. rho of ssADMM and mpADMM, schedules, batch size, "
+        f"of it held out, {REPEATS} repeats; of the settings within {AS_GOOD} of the best mean test accuracy "
+        f"over both lambdas, both accountings and epsilon in {', '.join(EPSILONS)} the one of the least median test "
+        "objective, logistic regression. rho of ssADMM and mpADMM, schedules, batch size, "
         "parties and inner steps are the paper's."
     )
-    return now.model_copy(update={**chosen, "how_chosen": how})
 
 
 def _study() -> Study:
@@ -94,8 +106,14 @@ def _study() -> Study:
     return study.model_copy(update={"full": size, "quick": size, "coverage": ()})
 
 
-def _score(study: Study, algorithm: AlgorithmName, trial: Algorithms, data: Dataset) -> float:
-    """Mean test accuracy over cells and repeats."""
+def _best(scored: list[tuple[float, float, Candidate]]) -> Candidate:
+    """The lowest objective among those within ``AS_GOOD`` of the best accuracy, which knows nothing of scale."""
+    top = max(accuracy for accuracy, _, _ in scored)
+    return min((entry for entry in scored if entry[0] >= top - AS_GOOD), key=lambda entry: entry[1])[2]
+
+
+def _score(study: Study, algorithm: AlgorithmName, trial: Algorithms, data: Dataset) -> tuple[float, float]:
+    """Mean test accuracy and median test objective over cells and repeats."""
     single = study.model_copy(update={"algorithms": (algorithm,)})
     plan: Plan = make_plan(
         single,
@@ -108,12 +126,13 @@ def _score(study: Study, algorithm: AlgorithmName, trial: Algorithms, data: Data
     )
     training, test = split(data, fold_members(data.records, single.full.folds, SEED)[0])
     cells = plan.arrays_of(plan.cells_of(algorithm))
-    scores = []
+    accuracies, objectives, test_rows = [], [], signed_rows(test)
     for repeat in range(REPEATS):
         seed = seed_of(SEED, repeat)
         trained = train(algorithm, signed_rows(training), cells, algorithms=trial, setting=plan.setting, seed=seed)
-        scores.append(float(metrics.accuracy(signed_rows(test), trained.models).mean()))
-    return sum(scores) / len(scores)
+        accuracies.append(metrics.accuracy(test_rows, trained.models))
+        objectives.append(metrics.objective(test_rows, cells, trained.models))
+    return float(np.mean(accuracies)), float(np.median(objectives))
 
 
 def as_toml(algorithms: Algorithms) -> str:

@@ -1,0 +1,197 @@
+"""A study resumes, gives the same numbers however it is run, and finds a bad folder before it works."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from experiments import files, runner, studies, training
+from experiments.checkpoint import Checkpoint, Finished, read_finished
+from experiments.config import load_study
+from experiments.errors import DataError, NothingToShow, OutputError
+from experiments.plan import Unit
+from experiments.report import Results
+from experiments.runner import run, run_unit
+from experiments.studies import Request
+from tests.experiments.small import short_algorithms, small_study, small_work
+
+
+def quiet(_done: int, _total: int) -> None:
+    return None
+
+
+def numbers(finished: list[Finished]) -> list[object]:
+    """Everything but the times."""
+    ordered = sorted(finished, key=lambda unit: (unit.repeat, unit.dataset, unit.fold))
+    return [unit.rows for unit in ordered]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Finished]:
+    work = small_work()
+    checkpoint = Checkpoint(tmp_path_factory.mktemp("whole") / "c.jsonl", work.plan.fingerprint, fresh=False)
+    run(work, checkpoint, jobs=1, on_progress=quiet)
+    return checkpoint.finished
+
+
+def test_every_cell_of_every_unit_is_measured(whole: list[Finished]) -> None:
+    work = small_work()
+    assert len(whole) == 2 * 2 * 2
+    for unit in whole:
+        seen = {(row.algorithm, row.accounting, row.loss, row.lam, row.epsilon) for row in unit.rows}
+        assert len(seen) == len(unit.rows)
+        for algorithm in work.plan.study.algorithms:
+            cells = work.plan.cells_of(algorithm)
+            assert {(c.algorithm, c.accounting, c.loss, c.lam, c.epsilon) for c in cells} <= seen
+        for row in unit.rows:
+            assert 0 <= row.accuracy <= 1
+            assert set(row.xi) == {20, 25, 30, 40}
+            assert (row.residual is not None) == (row.algorithm in {"objp", "objp-once"})
+    assert all(any(row.algorithm == "nonprivate" for row in unit.rows) == (unit.repeat == 0) for unit in whole)
+
+
+def test_an_interrupted_study_resumes_to_the_same_results(whole: list[Finished], tmp_path: Path) -> None:
+    work, path = small_work(), tmp_path / "c.jsonl"
+
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(done: int, _total: int) -> None:
+        if done == 3:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        run(work, Checkpoint(path, work.plan.fingerprint, fresh=False), jobs=1, on_progress=interrupt)
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"fingerprint": "cut off in the mid')
+    seen: list[int] = []
+    checkpoint = Checkpoint(path, work.plan.fingerprint, fresh=False)
+    run(work, checkpoint, jobs=1, on_progress=lambda done, _total: seen.append(done))
+    assert seen[0] == 3
+    assert numbers(checkpoint.finished) == numbers(whole)
+    assert numbers(list(read_finished(path))) == numbers(whole)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # pytest itself may hold threads here
+def test_two_processes_give_the_same_numbers_as_one(whole: list[Finished], tmp_path: Path) -> None:
+    work = small_work()
+    checkpoint = Checkpoint(tmp_path / "c.jsonl", work.plan.fingerprint, fresh=False)
+    run(work, checkpoint, jobs=2, on_progress=quiet)
+    assert numbers(checkpoint.finished) == numbers(whole)
+
+
+def test_more_repeats_can_follow_later(whole: list[Finished], tmp_path: Path) -> None:
+    fewer = small_work(small_study(repeats=1))
+    path = tmp_path / "c.jsonl"
+    run(fewer, Checkpoint(path, fewer.plan.fingerprint, fresh=False), jobs=1, on_progress=quiet)
+    work = small_work()
+    checkpoint = Checkpoint(path, work.plan.fingerprint, fresh=False)
+    assert len(checkpoint.finished) == 4
+    run(work, checkpoint, jobs=1, on_progress=quiet)
+    assert numbers(checkpoint.finished) == numbers(whole)
+
+
+def test_results_of_another_configuration_are_not_mixed_in(whole: list[Finished], tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text(whole[0].model_dump_json() + "\n", "utf-8")
+    other = small_work(tag="other data")
+    with pytest.raises(OutputError, match="another configuration"):
+        Checkpoint(path, other.plan.fingerprint, fresh=False)
+    assert Checkpoint(path, other.plan.fingerprint, fresh=True).finished == []
+
+
+def test_a_damaged_checkpoint_is_refused(whole: list[Finished], tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text("{}\n" + whole[0].model_dump_json() + "\n", "utf-8")
+    with pytest.raises(OutputError, match="line 1: not a finished unit"):
+        Checkpoint(path, whole[0].fingerprint, fresh=False)
+
+
+def test_repeats_differ_and_folds_test_on_different_records(whole: list[Finished]) -> None:
+    private = [
+        np.array([row.objective for row in unit.rows if row.algorithm == "ssadmm"], dtype=np.float64) for unit in whole
+    ]
+    for i, a in enumerate(private):
+        for b in private[i + 1 :]:
+            assert not np.array_equal(a, b)
+
+
+def test_the_test_fold_is_never_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    work = small_work()
+    seen: list[int] = []
+    original = training.train
+
+    def spy(algorithm: object, signed: np.ndarray, *arguments: object, **options: object) -> object:
+        seen.append(len(signed))
+        return original(algorithm, signed, *arguments, **options)  # type: ignore[arg-type]  # passed through
+
+    monkeypatch.setattr(runner, "train", spy)
+    run_unit(work, Unit(1, 0, 0))
+    assert set(seen) == {150}
+
+
+def request(out: Path, *, source: str | None = None, study: str = "synthetic") -> Request:
+    return Request(
+        study=load_study(study) if study != "small" else small_study(),
+        algorithms=short_algorithms(),
+        source=source,
+        trust=False,
+        quick=True,
+        out=out,
+        jobs=1,
+        fresh=False,
+    )
+
+
+class Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
+
+
+def test_a_full_disk_is_found_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(10**9, 10**9 - 1000, 1000))
+    monkeypatch.setattr(studies, "prepare", lambda *_: pytest.fail("work was begun"))
+    with pytest.raises(OutputError, match="MB left"):
+        studies.carry_out(request(tmp_path / "out"), studies.Progress())
+
+
+def test_an_unwritable_folder_is_found_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way", "utf-8")
+    monkeypatch.setattr(studies, "prepare", lambda *_: pytest.fail("work was begun"))
+    with pytest.raises(OutputError, match="cannot be written to"):
+        studies.carry_out(request(tmp_path / "file" / "out"), studies.Progress())
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("old", "utf-8")
+
+    def broken() -> None:
+        with files.written_whole(path) as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken()
+    assert path.read_text("utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_data_are_asked_for_where_they_are_needed(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"adult needs --data.*libsvmtools"):
+        studies.load_datasets(request(tmp_path, study="adult"))
+    with pytest.raises(DataError, match=r"ipums-br needs --data.*IPUMS International"):
+        studies.load_datasets(request(tmp_path, study="ipums-br"))
+    with pytest.raises(DataError, match="--data does not apply"):
+        studies.load_datasets(request(tmp_path, source="somewhere"))
+
+
+def test_no_results_are_not_a_success() -> None:
+    with pytest.raises(NothingToShow):
+        Results.of(small_work().plan, [])
+    assert NothingToShow.exit_code == 3
