@@ -179,18 +179,28 @@ class AdapterProcess:
 
     def _ended(self, step: Step) -> AdapterFault:
         """Turn end-of-file on a pipe into the fault that it is."""
-        try:
-            status = self._process.wait(timeout=1.0)
-        except subprocess.TimeoutExpired:
-            return self._fault(Fault.CRASHED, step, "it closed its stdout or stdin and kept running")
-        return self._fault(Fault.CRASHED, step, f"the process ended ({_status(status)}) without an answer")
+        deadline = time.monotonic() + 1.0
+        while not self._has_ended() and time.monotonic() < deadline:
+            time.sleep(0.002)
+        by_itself = self._has_ended()
+        self.kill()
+        detail = f"the process ended ({_status(self._process.returncode)}) without an answer"
+        return self._fault(
+            Fault.CRASHED, step, detail if by_itself else "it closed its stdout or stdin and kept running"
+        )
+
+    def _has_ended(self) -> bool:
+        """Whether the process is over, without reaping it: until then its group's number cannot be another's."""
+        if self._process.returncode is not None:
+            return True
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def finish(self) -> None:
         """After `stop` was answered: wait for the end, and check that it was a clean one."""
         with contextlib.suppress(BrokenPipeError):
             self._stdin_pipe.close()
         deadline = time.monotonic() + self.limits.stop_seconds
-        while self._process.poll() is None:
+        while not self._has_ended():
             if time.monotonic() > deadline:
                 detail = f"still running {self.limits.stop_seconds:g} seconds after it answered `stop`"
                 raise self._fault(Fault.TIMED_OUT, Step.STOP, detail)
@@ -198,13 +208,13 @@ class AdapterProcess:
             self._read_stderr()
             time.sleep(0.002)
         self._require_silence(Step.STOP)
+        left = self._descendants()
+        self.kill()
         status = self._process.returncode
         if status != 0:
             raise self._fault(Fault.BAD_EXIT, Step.STOP, f"the process ended with {_status(status)}")
-        left = self._descendants()
         if left:
             raise self._fault(Fault.LEFT_PROCESSES, Step.STOP, f"processes {left} were still running")
-        self.kill()
 
     def kill(self) -> None:
         """End the process, its group, and everything else that carries its token; safe to call twice."""
@@ -221,18 +231,21 @@ class AdapterProcess:
             self._stdin_pipe.close()
 
     def _kill_group(self) -> None:
-        # Before wait() the pid cannot be reused, so the group is certainly ours.
+        # Until it is reaped its number is not given to another process, so the group is certainly ours.
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def _descendants(self) -> list[int]:
-        """Processes (zombies have no environment, so not those) that inherited the token."""
+        """Return the living processes that inherited the token, or are in the group."""
         needle = f"{_TOKEN_VARIABLE}={self._token}".encode()
+        ours = self._process.pid if self._process.returncode is None else None
         found = []
         for entry in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if needle in (entry / "environ").read_bytes():
+                # After the command in parentheses: state, parent, process group.
+                state, _, group, *_ = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+                if state not in b"ZX" and (int(group) == ours or needle in (entry / "environ").read_bytes()):
                     found.append(int(entry.name))
         return sorted(pid for pid in found if pid != os.getpid())
 

@@ -115,10 +115,11 @@ def _independent(context: Context) -> Finding:
 
 
 def repeated(vectors: Floats) -> int:
-    """How many vectors have a neighbour that agrees, up to sign, in every coordinate."""
+    """How many disjoint pairs of vectors agree, up to sign, in every coordinate; at least so many."""
     # Sorted by its first coordinate's size, a repeated vector stands beside its twin.
     ordered = np.abs(vectors)[np.argsort(np.abs(vectors[:, 0]))]
-    return int(np.sum(np.max(np.abs(np.diff(ordered, axis=0)), axis=1) < _CLOSE))
+    beside = int(np.sum(np.max(np.abs(np.diff(ordered, axis=0)), axis=1) < _CLOSE))
+    return -(-beside // 2)  # in a row of equal vectors every second pair is disjoint from the last
 
 
 def fresh_finding(vectors: Floats, what: str) -> Finding:
@@ -126,7 +127,7 @@ def fresh_finding(vectors: Floats, what: str) -> Finding:
     count, dimension = vectors.shape
     found = repeated(vectors)
     chance = tails.repeated_vectors(count, dimension, _CLOSE)
-    return Finding(chance if found else 1.0, f"{found} of {count} noise vectors used twice {what}")
+    return Finding(tails.coincidences(found, chance), f"{found} of {count} noise vectors used twice {what}")
 
 
 def _never_repeats(context: Context) -> Finding:
@@ -156,9 +157,9 @@ def _grid(context: Context) -> Finding:
     """One iteration from 0 with rho = eta = 1 halves the noise and does nothing else to it: its grid shows."""
     parameters = context.parameters(_DIMENSION, eta=[1.0], batch=3, sigma=1.0, regularizer=context.plain, lambda_=0.0)
     values = np.ravel(context.trials(silent_records(), parameters, context.count(_TRIALS)).x)
-    equal = values.size - np.unique(values).size
+    equal = int(np.sum(np.unique(values, return_counts=True)[1] // 2))
     chance = tails.equal_values(values.size, _DISTINCT_BITS)
-    return Finding(chance if equal else 1.0, f"{equal} of {values.size} noise values are equal to another one")
+    return Finding(tails.coincidences(equal, chance), f"{equal} pairs of {values.size} noise values are equal")
 
 
 CHECKS = (

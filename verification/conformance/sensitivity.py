@@ -44,7 +44,8 @@ def _one_step(context: Context) -> Finding:
     for attack in range(_ATTACKS):
         regularizer = context.description.regularizers[attack % len(context.description.regularizers)]
         records, neighbour, parameters = _attack(context, attack, regularizer)
-        runs = [noiseless(context, side, parameters) for side in (records, neighbour)]
+        sides = (records, neighbour) if context.rng.random() < 0.5 else (neighbour, records)
+        runs = [noiseless(context, side, parameters) for side in sides]
         allowed = _allowed(parameters, context, records.count)
         moved = {name: float(np.linalg.norm(runs[0].values[name][0] - runs[1].values[name][0])) for name in allowed[0]}
         moved["(x, z, y) jointly"] = math.hypot(*moved.values())
@@ -136,7 +137,8 @@ def _coupled_pair(context: Context, pair: HardPair) -> Finding:
     noise = {name: context.gaussian(*shape) for name in names}
     batches = None if parameters.batch is None else [list(range(count))] * iterations
     algorithm = context.mode.algorithm
-    hidden = context.session.send(pair.first), context.session.send(pair.second)
+    sides = (pair.first, pair.second) if context.rng.random() < 0.5 else (pair.second, pair.first)
+    hidden = [context.session.send(side) for side in sides]
     run = context.session.replay(hidden[0], algorithm, parameters, noise, batches)
     other = {name: array.copy() for name, array in noise.items()}
     for k in range(iterations):

@@ -114,6 +114,13 @@ def repeated_vectors(count: int, dimension: int, closeness: float) -> float:
     return min(1.0, count * (count - 1) / 2 * one**dimension)
 
 
+def coincidences(pairs: int, chance: float) -> float:
+    """P(at least so many disjoint pairs coincide) if one pair among all does with at most this chance: union bound."""
+    if pairs == 0:
+        return 1.0
+    return min(1.0, math.exp(pairs * math.log(chance) - math.lgamma(pairs + 1))) if chance < 1 else 1.0
+
+
 def equal_values(count: int, distinct_bits: int) -> float:
     """P(some two of `count` values are equal) if no value has a probability above 2^-distinct_bits: union bound."""
     return min(1.0, count * (count - 1) / 2 * 2.0**-distinct_bits)

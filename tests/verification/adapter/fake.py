@@ -143,6 +143,8 @@ def misbehave(request: Json) -> None:  # noqa: PLR0912 - one branch a mode
         sys.stderr.write("x" * 300_000 + "\n")
     if mode == "forks-children" and kind == "start":
         subprocess.Popen(["sleep", "3600"])
+    if mode == "forks-nameless" and kind == "start":
+        subprocess.Popen(["env", "-i", "sleep", "3600"])
     if mode == "forks-daemon" and kind == "start":
         subprocess.Popen(["sleep", "3600"], start_new_session=True, stdout=2)
     if mode == "fork-then-hang" and kind == "trials":

@@ -68,6 +68,7 @@ CASES = [
     ("ignores-seed", Fault.IGNORES_SEED, Step.TRIALS),
     ("forks-children", Fault.LEFT_PROCESSES, Step.STOP),
     ("forks-daemon", Fault.LEFT_PROCESSES, Step.STOP),
+    ("forks-nameless", Fault.LEFT_PROCESSES, Step.STOP),
     ("fork-then-hang", Fault.TIMED_OUT, Step.TRIALS),
 ]
 

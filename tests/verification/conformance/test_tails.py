@@ -95,6 +95,18 @@ def test_a_repeated_vector_is_impossible_by_chance_and_single_precision_is_not()
     assert tails.equal_values(12_000, 24) == 1.0
 
 
+def test_coincidences_fall_off_as_fast_as_independent_pairs_do() -> None:
+    """Birthdays: 23 people, days as values; P(2 disjoint equal pairs) is far below the union bound, never above."""
+    rng = np.random.default_rng(5)
+    days = np.sort(rng.integers(5000, size=(20_000, 23)), axis=1)
+    pairs = np.array([int(np.sum(np.unique(row, return_counts=True)[1] // 2)) for row in days])
+    chance = 23 * 22 / 2 / 5000
+    for k in (1, 2):
+        assert np.mean(pairs >= k) <= tails.coincidences(k, chance) + 4 * math.sqrt(0.25 / len(pairs))
+    assert tails.coincidences(0, chance) == 1.0
+    assert tails.coincidences(3, 1e-6) == pytest.approx(1e-18 / 6)
+
+
 def test_hotelling_refuses_too_few_samples() -> None:
     with pytest.raises(ValueError, match="more than 4 samples"):
         tails.shifted_means(np.zeros((2, 3)), np.zeros((2, 3)), 1.0)
