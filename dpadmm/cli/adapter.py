@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from dpadmm.cli.common import EXIT_ADAPTER, atomic_write, emit_json, format_option
-from dpadmm.cli.conform import fault_document
-from verification.adapter.faults import AdapterError
+from verification.adapter.faults import AdapterError, as_fields
 from verification.adapter.process import Limits
 from verification.adapter.schema import schema_text
 from verification.adapter.skeletons import COMMANDS, FILE_NAMES, Language, skeleton
@@ -74,7 +73,7 @@ def _report_fault(error: AdapterError, passed: list[Passed], output_format: str)
     if output_format == "text":
         click.echo(f"FAULT {error}")
         return
-    emit_json({"version": 1, "sound": False, "steps": _steps(passed), "fault": fault_document(error)})
+    emit_json({"version": 1, "sound": False, "steps": _steps(passed), "fault": as_fields(error)})
 
 
 @command.command("schema")

@@ -17,7 +17,7 @@ from dpadmm.cli.common import (
     emit_json,
     format_option,
 )
-from verification.adapter.faults import AdapterError, AdapterFault
+from verification.adapter.faults import as_fields
 from verification.adapter.process import Limits
 from verification.conformance.check import Check, Result, Verdict
 from verification.conformance.registry import CHECKS, find
@@ -177,7 +177,7 @@ def as_document(report: Report, adapter: tuple[str, ...]) -> dict[str, object]:
         "seed": report.seed,
         "seconds": f"{report.seconds:.3f}",
         "results": [_result_document(report, result, adapter) for result in report.results],
-        "fault": None if report.fault is None else fault_document(report.fault),
+        "fault": None if report.fault is None else as_fields(report.fault),
     }
 
 
@@ -195,16 +195,3 @@ def _result_document(report: Report, result: Result, adapter: tuple[str, ...]) -
         "seconds": f"{result.seconds:.3f}",
         "again": _again(report, result, adapter) if result.verdict is Verdict.REFUTED else None,
     }
-
-
-def fault_document(error: AdapterError) -> dict[str, str]:
-    """A fault as JSON."""
-    if isinstance(error, AdapterFault):
-        return {
-            "name": str(error.fault),
-            "step": str(error.step),
-            "detail": error.detail,
-            "hint": error.hint,
-            "stderr": error.last_words,
-        }
-    return {"name": "skipped", "step": "", "detail": str(error), "hint": "", "stderr": ""}

@@ -122,3 +122,16 @@ class AdapterSkipped(AdapterError):
 
     def __reduce__(self) -> tuple[type[AdapterSkipped], tuple[str]]:
         return (type(self), (self.reason,))
+
+
+def as_fields(error: AdapterError) -> dict[str, str]:
+    """Return what a JSON report says of it."""
+    if isinstance(error, AdapterFault):
+        return {
+            "name": str(error.fault),
+            "step": str(error.step),
+            "detail": error.detail,
+            "hint": error.hint,
+            "stderr": error.last_words,
+        }
+    return {"name": "skipped", "step": "", "detail": str(error), "hint": "", "stderr": ""}
