@@ -19,7 +19,7 @@ from flint import arb
 
 from accountant.composed import composed_profile
 from accountant.errors import CannotCertifyError
-from accountant.gaussian import gaussian_delta
+from accountant.gaussian import SMALLEST_UPPER, gaussian_delta_upper
 from accountant.ledger import Ledger, gdp_squared
 from accountant.precision import (
     Exact,
@@ -28,7 +28,6 @@ from accountant.precision import (
     exact_binary64,
     float_up,
     fraction_from_arb,
-    fraction_of,
 )
 from accountant.profile import CurvePoint, trade_off_lower
 from accountant.quantities import privacy_loss
@@ -70,9 +69,7 @@ def delta_curve(ledger: Ledger) -> DeltaCurve:
     true = Ledger(steps)
     mu_squared = gdp_squared(steps)
     if mu_squared is not None:
-        return DeltaCurve(
-            f"{mu_squared}^(1/2)-GDP", lambda epsilon: fraction_of(gaussian_delta(mu_squared, epsilon).upper)
-        )
+        return DeltaCurve(f"{mu_squared}^(1/2)-GDP", lambda epsilon: gaussian_delta_upper(mu_squared, epsilon))
     if true.is_exactly_gaussian:
         return DeltaCurve("composed profile", composed_profile(steps).delta_upper)
     renyi = _renyi_curve(true)
@@ -100,7 +97,8 @@ def _renyi_curve(ledger: Ledger) -> Callable[[Fraction], Fraction]:
         with arb_precision(_BITS):
             e = arb_from_fraction(epsilon)
             best = min(fraction_from_arb((factor - below * e).upper()) for below, factor in factors)
-            return fraction_from_arb(arb_from_fraction(min(best, Fraction(0))).exp().upper())
+            tail = arb_from_fraction(min(best, Fraction(0))).exp()
+            return fraction_from_arb(tail.max(SMALLEST_UPPER).upper())
 
     return delta
 

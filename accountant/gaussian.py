@@ -16,7 +16,9 @@ from flint import arb
 from accountant.errors import CannotCertifyError
 from accountant.precision import Bound, arb_from_fraction, arb_precision, fraction_from_arb
 
-MAX_BITS = 1 << 17
+MAX_BITS = 1 << 14
+SMALLEST_UPPER = arb(2) ** -100_000
+"""An upper bound need not be smaller than this, and its exact value would be unwieldy."""
 
 
 def gaussian_rdp(ratio_squared: Fraction, alpha: Fraction) -> Fraction:
@@ -34,6 +36,18 @@ def gaussian_delta(mu_squared: Fraction, epsilon: Fraction, *, digits: int = 30)
                 return Bound.from_arb(ball)
         bits *= 2
     raise CannotCertifyError(f"delta({epsilon}) of {mu_squared}-GDP needs more than {MAX_BITS} bits")
+
+
+def gaussian_delta_upper(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
+    """Return an upper bound of delta(epsilon), sharp wherever it is not absurdly small; it always has an answer.
+
+    Falls back on the first of the two tails, Phi(mu/2 - eps/mu), which is larger than the difference.
+    """
+    with arb_precision(256):
+        mu, e = arb_from_fraction(mu_squared).sqrt(), arb_from_fraction(epsilon)
+        tail, ball = _normal_cdf(mu / 2 - e / mu).upper(), delta_ball(mu, e).upper()
+        best = ball if ball.is_finite() and ball > 0 and ball < tail else tail
+        return fraction_from_arb(best.min(arb(1)).max(SMALLEST_UPPER).upper())
 
 
 def gaussian_epsilon(mu_squared: Fraction, delta: Fraction, *, digits: int = 30) -> Bound:

@@ -37,6 +37,9 @@ INFINITY: mpf = CONTEXT.inf
 MAX_EXPONENT = 20_000
 """Decimal exponents beyond this are refused: exact rationals of such a size would only exhaust the memory."""
 
+MAX_BINARY_EXPONENT = 4_000_000
+"""The same for dyadic numbers: e^{-10^17} is a fine ball, but written out as a ratio it would fill the memory."""
+
 _FLINT_LOCK = threading.RLock()
 
 
@@ -98,8 +101,16 @@ def fraction_of(value: mpf) -> Fraction:
     if not CONTEXT.isfinite(value):
         raise InvalidQuantityError(f"expected a finite mpf, got {value}")
     sign, mantissa, exponent, _ = value._mpf_
-    magnitude = Fraction(int(mantissa)) * Fraction(2) ** exponent
+    magnitude = _dyadic(int(mantissa), exponent)
     return -magnitude if sign else magnitude
+
+
+def _dyadic(mantissa: int, exponent: int) -> Fraction:
+    if abs(exponent) > MAX_BINARY_EXPONENT:
+        raise CannotCertifyError(
+            f"a number near 2^{exponent + mantissa.bit_length()} is beyond what exact rationals can sensibly hold"
+        )
+    return Fraction(mantissa) * Fraction(2) ** exponent
 
 
 def mpf_from_fraction(value: Fraction, direction: Direction, bits: int = 256) -> mpf:
@@ -122,7 +133,7 @@ def arb_from_fraction(value: Fraction) -> arb:
 def fraction_from_arb(value: arb) -> Fraction:
     """Return the exact rational value of an exact, finite ball (an end or a midpoint)."""
     mantissa, exponent = value.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return _dyadic(int(mantissa), int(exponent))
 
 
 def _mpf_from_exact_arb(value: arb) -> mpf:
