@@ -34,7 +34,7 @@ class Row(BaseModel):
 
 
 class Finished(BaseModel):
-    """The rows of one unit, and how long each algorithm took."""
+    """The rows of one unit, and the CPU seconds that each algorithm took."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 

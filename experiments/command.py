@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from experiments.config import load_algorithms, load_study
+from experiments.document import collect, write_section
 from experiments.report import Results, markdown_table, statements_table, write_all
 from experiments.studies import Progress, Request, carry_out
 from experiments.tune import as_toml, tune
@@ -15,7 +16,7 @@ STUDIES = ("adult", "ipums-br", "synthetic")
 
 
 @click.command()
-@click.argument("study", type=click.Choice([*STUDIES, "all", "tune"]))
+@click.argument("study", type=click.Choice([*STUDIES, "all", "tune", "document"]))
 @click.option("--data", "source", metavar="PATH", help="Folder or file with the records, or openml:NAME.")
 @click.option(
     "--ipums-data", metavar="PATH", help="For `all`: the file of IPUMS-BR; without it that study is left out."
@@ -27,6 +28,7 @@ STUDIES = ("adult", "ipums-br", "synthetic")
 @click.option("--config", metavar="FILE.toml", help="A study of your own, in place of the packaged one.")
 @click.option("--algorithms", metavar="FILE.toml", default="algorithms", help="Algorithm parameters of your own.")
 @click.option("--trust-data", is_flag=True, help="Use a file whose hash is not the known one.")
+@click.option("--docs", type=click.Path(path_type=Path), default=Path("docs"), help="For `document`: where it goes.")
 @click.option("--fresh", is_flag=True, help="Start over; without it an interrupted study resumes.")
 def command(  # noqa: PLR0917 - click passes its options by name
     study: str,
@@ -40,13 +42,15 @@ def command(  # noqa: PLR0917 - click passes its options by name
     algorithms: str,
     trust_data: bool,
     fresh: bool,
+    docs: Path,
 ) -> None:
     r"""Repeat the paper's experiments under its own accounting and under the certified one.
 
     STUDY is adult, ipums-br, synthetic, or all of them. Each writes a folder: every trained model (results.csv), means
     (summary.csv), noise (noise.csv), figures (SVG and PNG), one page (report.html) and a section (section.md).
 
-    tune chooses the parameters that the paper leaves open, on simulated data only, and prints them as TOML.
+    tune chooses the parameters that the paper leaves open, on simulated data only, and prints them as TOML; document
+    collects the sections and figures of all studies found in --out into one Markdown file.
 
     \b
     Examples:
@@ -57,6 +61,10 @@ def command(  # noqa: PLR0917 - click passes its options by name
     progress = Progress()
     if study == "tune":
         click.echo(as_toml(tune(load_algorithms(algorithms), quick=quick, progress=progress.say)), nl=False)
+        return
+    if study == "document":
+        names = collect(out, docs, load_algorithms(algorithms).how_chosen)
+        click.echo(f"written: {docs / 'experiments.md'} ({', '.join(names)})")
         return
     wanted = [(study, source)] if study != "all" else _all(source, ipums_data)
     requests = [
@@ -87,6 +95,7 @@ def _all(source: str | None, ipums: str | None) -> list[tuple[str, str | None]]:
 
 def _show(results: Results, folder: Path) -> None:
     write_all(results, folder)
+    write_section(results, folder)
     click.echo(results.coverage_note)
     click.echo(markdown_table(statements_table(results)))
     click.echo(f"written: {folder / 'report.html'}")
