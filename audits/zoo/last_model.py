@@ -13,6 +13,7 @@ used again. What it is does not matter for soundness, only for power.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from audits.curves import FloatArray, GaussianCurve
-from audits.lower_bounds.curve_eprocess import design_test, refuted_after
+from audits.lower_bounds.curve_eprocess import CurveTest, design_test, refuted_after
 from audits.scores import GaussianScores
 from verification.adapter.hidden import HiddenPair
 from verification.adapter.menu import parameters_for
@@ -53,12 +54,17 @@ def audit_last_model(
     spent = 0
     for name, parameters in games:
         first, second = _scores(session, algorithm, parameters, rng, budget)
-        test = design_test(GaussianCurve(_MU), GaussianScores(), _MU, alpha=alpha / len(games), budget=budget)
+        test = _designed(alpha / len(games), budget)
         after = float(refuted_after(test.log_wealth(GaussianCurve(_MU), first, second), alpha / len(games)))
         if math.isfinite(after):
             return Audit(True, spent + int(after), f"{name}: {_MU:g}-GDP refuted after {int(after)} trial pairs")
         spent += budget
     return Audit(False, spent, f"{_MU:g}-GDP stands after {spent} trial pairs")
+
+
+@functools.cache
+def _designed(alpha: float, budget: int) -> CurveTest:
+    return design_test(GaussianCurve(_MU), GaussianScores(), _MU, alpha=alpha, budget=budget)
 
 
 def _games(session: Session, algorithm: Algorithm) -> Iterator[tuple[str, Parameters]]:

@@ -39,6 +39,7 @@ class HardPair:
     loss: Loss
     normalise: bool
     attained: float  # the distance of the two mean gradients, times n, over 2C
+    held: bool = False  # by a penalty so strong that z stays 0: then y follows x, where without a penalty it stays 0
 
     @property
     def start(self) -> float:
@@ -66,8 +67,9 @@ def hard_pair(context: Context, count: int, bound: float = 1.0, *, normalise: bo
 
 
 def silent_pair(pair: HardPair) -> HardPair:
-    """The same with an empty record for the odd one: counts, norms and losses differ where opposites agree."""
-    return replace(pair, first=pair.second.replace(0, np.zeros(DIMENSION), 1), attained=pair.attained / 2)
+    """An empty record for the odd one, and z held at 0: counts and losses differ where opposites agree, y moves."""
+    first = pair.second.replace(0, np.zeros(DIMENSION), 1)
+    return replace(pair, first=first, attained=pair.attained / 2, held=True)
 
 
 def _pair(count: int, odd: Floats, usual: Floats) -> tuple[Records, Records]:

@@ -33,6 +33,7 @@ from verification.conformance.slack import rounding_slack
 from verification.conformance.updates import random_records
 
 _ATTACKS = 24
+_HOLDING = 1e3  # a threshold far above every iterate of these short runs
 _PLAIN_DIGITS = 1e-7  # a combination of outputs this much quieter than the loudest is taken for a constant
 
 
@@ -228,6 +229,7 @@ def _told_apart(context: Context, pair: HardPair, trials: int) -> Finding:
 
 
 def _pair_parameters(context: Context, pair: HardPair, count: int, eta: list[float], sigma: float) -> Parameters:
+    held = pair.held and Regularizer.L1 in context.description.regularizers
     return context.parameters(
         DIMENSION,
         eta=eta,
@@ -235,7 +237,8 @@ def _pair_parameters(context: Context, pair: HardPair, count: int, eta: list[flo
         sigma=sigma,
         rho=0.5,
         loss=pair.loss,
-        regularizer=context.plain,
+        regularizer=Regularizer.L1 if held else context.plain,
+        lambda_=_HOLDING * (1 + pair.start) if held else 0.0,
         initial=pair.initial,
         normalise=pair.normalise,
     )
