@@ -53,7 +53,7 @@ class Logistic:
         """phi'(v) = -1/(1 + e^v), split at 0 so that no exponential overflows."""
         system = number_system(margin)
         small = system.exp(-system.absolute(margin))
-        return -system.where(system.greater(margin, 0.0), small, 1.0) / (1.0 + small)
+        return system.where(system.greater(margin, 0.0), small, 1.0) / (-1.0 - small)
 
 
 @dataclass(frozen=True, slots=True)

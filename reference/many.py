@@ -23,9 +23,9 @@ from reference.schedules import Schedule, steps
 from reference.updates import update_x, update_y, update_z
 from reference.words import PhiloxWords, Words, normals, padded, subsets, words_per_normals
 
-# Gathering m rows moves about this many times more memory per record than multiplying by all n rows computes.
-DENSE_RATIO = 16
-BLOCK_RUNS = 1024  # so that the temporaries of a small audit problem stay inside the cache
+# A gathered record costs about as much as this many that are multiplied in one dense product.
+DENSE_RATIO = 8
+BLOCK_RUNS = 2048  # so that the temporaries of a small audit problem stay inside the cache
 
 
 class Show(enum.Enum):
@@ -55,7 +55,7 @@ def ssadmm_many(
         x, z, y = _repeated(initial, problem, len(part))
         rho = problem.rho
         for k, eta in enumerate(steps(schedule, iterations)):
-            g = batch_gradients(problem, x, batches[:, k]) + noise[:, k]
+            g = _batch_gradients(problem, x, batches[:, k]) + noise[:, k]
             x = update_x(g, x, z, y, rho=rho, eta=eta)
             z = update_z(x, y, rho=rho, regularizer=problem.regularizer)
             y = update_y(y, x, z, rho=rho)
@@ -84,7 +84,7 @@ def mpadmm_many(
         x, z, y = _repeated(initial, problem, len(part))
         for k, eta in enumerate(steps(schedule, epochs)):
             gamma = noise[:, k]
-            x = update_x(full_gradients(problem, x), x, z, y, rho=rho, eta=eta)
+            x = update_x(_full_gradients(problem, x), x, z, y, rho=rho, eta=eta)
             if not every:
                 x = x + gamma
             z = update_z(x, y, rho=rho, regularizer=problem.regularizer)
@@ -103,26 +103,35 @@ def _in_blocks(
     if runs.step != 1 or runs.start < 0 or not len(runs):
         raise InvalidParameter(f"runs must be consecutive, from 0 on, at least one, got runs={runs}")
     every = show is Show.EVERY_ITERATE
-    shape = (len(runs), iterations if every else 1, dimension)
-    shown = State(np.empty(shape), np.empty(shape), np.empty(shape))
+    # Iterates first, so that each is written in one piece; shown as runs x iterates x dimension.
+    shape = (iterations if every else 1, len(runs), dimension)
+    shown = State(*(np.empty(shape).transpose(1, 0, 2) for _ in range(3)))
     for start in range(0, len(runs), BLOCK_RUNS):
         rows = slice(start, start + BLOCK_RUNS)
+        state = None
         for k, state in enumerate(block(runs[rows])):
             if every or k == iterations - 1:
                 column = k if every else 0
                 shown.x[rows, column], shown.z[rows, column], shown.y[rows, column] = state.x, state.z, state.y
+        if state is not None:
+            # An iterate that is not finite makes y so, through x - z, and y never recovers: the last one tells.
+            state.require_finite()
     return shown
 
 
 def batch_gradients(problem: Problem, x: Matrix, batches: NDArray[np.intp]) -> Matrix:
-    """The mean gradient of each run over its own batch."""
+    """The mean gradient of each run over its own batch; refuses one that is not finite."""
+    return _finite(_batch_gradients(problem, x, batches))
+
+
+def _batch_gradients(problem: Problem, x: Matrix, batches: NDArray[np.intp]) -> Matrix:
     few_of_many = problem.records > DENSE_RATIO * batches.shape[1]
-    return _finite((_gathered if few_of_many else _scattered)(problem, x, batches))
+    return (_gathered if few_of_many else _scattered)(problem, x, batches)
 
 
 def _gathered(problem: Problem, x: Matrix, batches: NDArray[np.intp]) -> Matrix:
     """Few records of many: gather each run's batch."""
-    records = problem.signed[batches]
+    records = problem.signed.take(batches, axis=0)
     slopes = _slopes(problem, np.matmul(records, x[:, :, None])[:, :, 0], batches)
     gradients: Matrix = np.matmul(slopes[:, None, :], records)[:, 0, :] / batches.shape[1]
     return gradients
@@ -140,8 +149,12 @@ def _scattered(problem: Problem, x: Matrix, batches: NDArray[np.intp]) -> Matrix
 
 
 def full_gradients(problem: Problem, x: Matrix) -> Matrix:
-    """The mean gradient of each run over all records."""
-    return _finite(_slopes(problem, x @ problem.signed.T, None) @ problem.signed / problem.records)
+    """The mean gradient of each run over all records; refuses one that is not finite."""
+    return _finite(_full_gradients(problem, x))
+
+
+def _full_gradients(problem: Problem, x: Matrix) -> Matrix:
+    return _slopes(problem, x @ problem.signed.T, None) @ problem.signed / problem.records
 
 
 def seeded_batches(seed: int, runs: range, records: int, size: int, iterations: int) -> NDArray[np.intp]:
@@ -153,7 +166,9 @@ def seeded_batches(seed: int, runs: range, records: int, size: int, iterations: 
 def seeded_noise(seed: int, runs: range, dimension: int, sigma: float, iterations: int) -> Vector:
     """The noise of :class:`reference.randomness.Seeded`, runs x iterations x dimension."""
     require_noise(dimension, sigma, iterations)
-    return sigma * normals(_run_words(seed, NOISE, runs, iterations, words_per_normals(dimension)), dimension)
+    noise = normals(_run_words(seed, NOISE, runs, iterations, words_per_normals(dimension)), dimension)
+    noise *= sigma
+    return noise
 
 
 def _run_words(seed: int, purpose: int, runs: range, iterations: int, width: int) -> Words:

@@ -87,24 +87,27 @@ def subsets(words: Words, records: int) -> Indices:
     Step i draws t uniformly from 0..n-m+i and takes it, or takes n-m+i itself if t was taken before. A word modulo a
     bound b is uniform up to a total variation of b/2^64; :func:`unbiased` removes even that for releases.
     """
-    size = words.shape[-1]
-    top = np.arange(records - size, records, dtype=np.uint64)
-    draws = (words % (top + np.uint64(1))).astype(np.intp).reshape(-1, size)
-    resolve = _resolve_together if len(draws) > size else _resolve_one_by_one
-    return resolve(draws, records).reshape(words.shape)
+    rows = words.reshape(-1, words.shape[-1])
+    choose = _together if len(rows) > rows.shape[1] else _one_by_one
+    return choose(rows, records).reshape(words.shape)
 
 
-def _resolve_together(draws: Indices, records: int) -> Indices:
+def _together(words: Words, records: int) -> Indices:
     """Floyd's rule, one member at a time, for many subsets at once."""
-    columns = np.ascontiguousarray(draws.T)
-    chosen = columns.copy()
+    columns = np.ascontiguousarray(words.T)
+    for bound, column in enumerate(columns, start=records - len(columns) + 1):
+        # numpy divides many numbers by one far faster than it takes remainders.
+        column[:] = column - column // np.uint64(bound) * np.uint64(bound)
+    chosen = columns.astype(np.intp)
     for i in range(1, len(chosen)):
-        np.putmask(chosen[i], (chosen[:i] == columns[i]).any(axis=0), records - len(chosen) + i)
+        np.putmask(chosen[i], (chosen[:i] == columns[i].view(np.int64)).any(axis=0), records - len(chosen) + i)
     return np.ascontiguousarray(chosen.T)
 
 
-def _resolve_one_by_one(draws: Indices, records: int) -> Indices:
+def _one_by_one(words: Words, records: int) -> Indices:
     """Floyd's rule for a few large subsets; where no value was drawn twice, the draws are the subset."""
+    bounds = np.arange(records - words.shape[1] + 1, records + 1, dtype=np.uint64)
+    draws = (words % bounds).astype(np.intp)
     ordered = np.sort(draws, axis=1)
     for row in np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1)):
         chosen: dict[int, None] = {}

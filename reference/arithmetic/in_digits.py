@@ -106,7 +106,7 @@ class Digits:
 
     def all_finite(self, a: Array) -> bool:
         """Whether every entry is a number."""
-        return all(self.context.isfinite(element) for element in a.flat)
+        return all(self.context.isfinite(cast("mpf", element)) for element in a.flat)
 
     def svd(self, matrix: Array) -> tuple[Array, Array, Array]:
         """The singular value decomposition ``U diag(s) V``, of any shape."""

@@ -13,11 +13,14 @@ import flint
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import reference.many as many_module
 import reference.ssadmm as ssadmm_module
 from reference.arithmetic import FLOAT64, NumberSystem, Scalar, Vector, balls, digits, number_system
 from reference.arithmetic.in_balls import Ball
-from reference.errors import NotExpressible
+from reference.errors import InvalidParameter, NotExpressible, NotFinite
 from reference.losses import LOSSES
 from reference.many import Show, mpadmm_many, ssadmm_many
 from reference.mpadmm import ModelNoise, Release, mpadmm
@@ -114,6 +117,55 @@ def test_many_runs_at_once_stay_inside_the_balls_of_each_run(algorithm: str, los
     for row, run in enumerate(runs):
         states = [State(many.x[row, k], many.z[row, k], many.y[row, k]) for k in range(T)]
         assert outside(run_in(balls(), problem, algorithm, run), states) == 0
+
+
+@pytest.mark.parametrize("ratio", [0, 1000], ids=["gathered", "scattered"])
+def test_both_ways_to_many_gradients_stay_inside_the_balls(monkeypatch: pytest.MonkeyPatch, ratio: int) -> None:
+    monkeypatch.setattr(many_module, "DENSE_RATIO", ratio)
+    problem = small_problem(rho=0.75, clip=0.4)
+    many = ssadmm_many(
+        problem, started(), schedule=SCHEDULE, batch=M, sigma=SIGMA, iterations=T, seed=SEED, runs=range(2)
+    )
+    for run in range(2):
+        states = [State(many.x[run, k], many.z[run, k], many.y[run, k]) for k in range(T)]
+        assert outside(run_in(balls(), problem, "ssadmm", run), states) == 0
+
+
+@pytest.mark.parametrize("runs", [range(0), range(0, 4, 2), range(-1, 3)])
+def test_runs_must_be_consecutive_from_zero_on(runs: range) -> None:
+    with pytest.raises(InvalidParameter, match="runs must be consecutive, from 0 on, at least one"):
+        ssadmm_many(
+            small_problem(), started(), schedule=SCHEDULE, batch=M, sigma=SIGMA, iterations=T, seed=SEED, runs=runs
+        )
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy warns of the overflow that is refused here
+def test_many_refuses_iterates_that_are_not_finite() -> None:
+    problem = small_problem()
+    far = State(np.full(P, 1e308), np.full(P, 1e308), np.zeros(P))
+    with pytest.raises(NotFinite, match="not finite"):
+        ssadmm_many(problem, far, schedule=SCHEDULE, batch=M, sigma=SIGMA, iterations=T, seed=SEED, runs=range(3))
+    with pytest.raises(NotFinite, match="not finite"):
+        mpadmm_many(
+            problem,
+            State.zero(P),
+            schedule=SCHEDULE,
+            sigma=1e308,
+            epochs=1,
+            release=Release.ALL,
+            seed=SEED,
+            runs=range(50),
+        )
+
+
+@given(st.integers(0, 2**32))
+def test_choosing_by_bits_is_choosing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mask = rng.random((70, 64)) < 0.5
+    a = rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1.0, -1e308], size=mask.shape)
+    for b in (a[::-1], 1.0, -0.0):
+        chosen = FLOAT64.where(mask, a, b)
+        assert chosen.tobytes() == np.where(mask, a, b).tobytes()
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
