@@ -41,8 +41,7 @@ class Float64:
         if mask.size < LONG_MASK:
             return np.where(mask, a, b)
         other = _bits(b)
-        chosen = _bits(a) ^ other
-        chosen &= -mask.astype(np.int64)
+        chosen = (_bits(a) ^ other) & -mask.astype(np.int64)  # not in place: the mask may be larger than both
         chosen ^= other
         return chosen.view(np.float64)
 
