@@ -105,9 +105,7 @@ def _allowed(parameters: Parameters, context: Context, count: int) -> tuple[dict
     x = 2 * parameters.bound * eta / (size * (1 + eta * rho))
     L = max(1.0, float(regularizer_of(parameters).lipschitz(rho)))
     every = {"x": x, "z": L * x, "y": rho * max(1.0, L - 1) * x}
-    shown = (
-        {"x", "z", "y"} if context.can(Capability.REPLAY) else set(context.description.released[context.mode.algorithm])
-    )
+    shown = set(context.description.released[context.mode.algorithm])
     return {name: value for name, value in every.items() if name in shown}, joint_factor(parameters) * x
 
 
