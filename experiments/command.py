@@ -25,6 +25,7 @@ STUDIES = ("adult", "ipums-br", "synthetic")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
 @click.option("--quick", is_flag=True, help="Fewer folds, repeats and records; every figure.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Run only so many repeats; more can follow later.")
+@click.option("--minutes", type=click.FloatRange(min=0), help="Begin no unit after so long; the rest can follow later.")
 @click.option("--config", metavar="FILE.toml", help="A study of your own, in place of the packaged one.")
 @click.option("--algorithms", metavar="FILE.toml", default="algorithms", help="Algorithm parameters of your own.")
 @click.option("--trust-data", is_flag=True, help="Use a file whose hash is not the known one.")
@@ -38,6 +39,7 @@ def command(  # noqa: PLR0917 - click passes its options by name
     jobs: int,
     quick: bool,
     repeats: int | None,
+    minutes: float | None,
     config: str | None,
     algorithms: str,
     trust_data: bool,
@@ -78,6 +80,7 @@ def command(  # noqa: PLR0917 - click passes its options by name
             jobs=jobs,
             fresh=fresh,
             repeats=repeats,
+            minutes=minutes,
         )
         for name, place in wanted
     ]

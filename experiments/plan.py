@@ -26,11 +26,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Unit:
-    """A training run of all cells. Repeats come first, so that a partial study covers every fold evenly."""
+    """A training run of all cells. Repeats come first, so that a partial study covers data sets and folds evenly."""
 
     repeat: int
-    dataset: int
     fold: int
+    dataset: int
 
 
 LevelKey = tuple[AlgorithmName, AccountingName, str, str]  # algorithm, accounting, epsilon, loss
@@ -49,8 +49,8 @@ class Plan:
 
     def units(self) -> list[Unit]:
         """All units, in the order in which they are run."""
-        sizes = (self.size.repeats, self.size.datasets, self.size.folds)
-        return [Unit(r, d, f) for r in range(sizes[0]) for d in range(sizes[1]) for f in range(sizes[2])]
+        sizes = (self.size.repeats, self.size.folds, self.size.datasets)
+        return [Unit(r, f, d) for r in range(sizes[0]) for f in range(sizes[1]) for d in range(sizes[2])]
 
     def cells_of(self, algorithm: AlgorithmName) -> list[Cell]:
         """The cells of an algorithm, equal losses together."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,31 +37,37 @@ class Work:
     datasets: tuple[Dataset, ...]
 
 
-def run(work: Work, checkpoint: Checkpoint, *, jobs: int, on_progress: Callable[[int, int], None]) -> None:
-    """Run every unit that the checkpoint does not hold yet."""
-    done = {Unit(unit.repeat, unit.dataset, unit.fold) for unit in checkpoint.finished}
+def run(
+    work: Work,
+    checkpoint: Checkpoint,
+    *,
+    jobs: int,
+    on_progress: Callable[[int, int], None],
+    seconds: float = math.inf,
+) -> None:
+    """Run every unit that the checkpoint does not hold yet; begin none after so many seconds."""
+    deadline = time.monotonic() + seconds
+    done = {Unit(unit.repeat, unit.fold, unit.dataset) for unit in checkpoint.finished}
     todo = [unit for unit in work.plan.units() if unit not in done]
     total = len(todo) + len(done)
     on_progress(len(done), total)
-    for finished in _results(work, todo, jobs):
+    for finished in _results(work, todo, jobs, deadline):
         checkpoint.append(finished)
         on_progress(len(checkpoint.finished), total)
 
 
-def _results(work: Work, todo: Sequence[Unit], jobs: int) -> Iterator[Finished]:
+def _results(work: Work, todo: Sequence[Unit], jobs: int, deadline: float) -> Iterator[Finished]:
+    in_time = (unit for unit in todo if time.monotonic() < deadline)
     if jobs == 1:
-        yield from (run_unit(work, unit) for unit in todo)
+        yield from (run_unit(work, unit) for unit in in_time)
         return
     with ProcessPoolExecutor(jobs, initializer=_give, initargs=(work,)) as pool:
-        try:
-            yield from (future.result() for future in as_completed(_submitted(pool, todo)))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _submitted(pool: Executor, todo: Sequence[Unit]) -> list[Future[Finished]]:
-    return [pool.submit(_run_given, unit) for unit in todo]
+        # A unit is handed out when a worker is free, so that a deadline or an interruption leaves no queue behind.
+        running = {pool.submit(_run_given, unit) for unit in itertools.islice(in_time, jobs)}
+        while running:
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            running |= {pool.submit(_run_given, unit) for unit in itertools.islice(in_time, len(finished))}
+            yield from (future.result() for future in finished)
 
 
 _given: list[Work] = []  # what this worker process was given; a list because a module has no other mutable place

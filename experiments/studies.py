@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -40,6 +41,7 @@ class Request:
     jobs: int
     fresh: bool
     repeats: int | None = None
+    minutes: float | None = None
 
     @property
     def size(self) -> Size:
@@ -102,15 +104,16 @@ def carry_out(request: Request, progress: Progress) -> Results:
     require_room(request.out)
     work = prepare(request, progress.say)
     checkpoint = Checkpoint(request.out / CHECKPOINT, work.plan.fingerprint, fresh=request.fresh)
-    run(work, checkpoint, jobs=request.jobs, on_progress=progress.units)
+    seconds = math.inf if request.minutes is None else 60 * request.minutes
+    run(work, checkpoint, jobs=request.jobs, on_progress=progress.units, seconds=seconds)
     return Results.of(work.plan, _of_plan(checkpoint, work.plan))
 
 
 def _of_plan(checkpoint: Checkpoint, plan: Plan) -> list[Finished]:
     """Finished units in the plan's order, whatever order they finished in: equal results, equal files."""
-    wanted = {(unit.repeat, unit.dataset, unit.fold) for unit in plan.units()}
-    listed = [unit for unit in checkpoint.finished if (unit.repeat, unit.dataset, unit.fold) in wanted]
-    return sorted(listed, key=lambda unit: (unit.repeat, unit.dataset, unit.fold))
+    wanted = {(unit.repeat, unit.fold, unit.dataset) for unit in plan.units()}
+    listed = [unit for unit in checkpoint.finished if (unit.repeat, unit.fold, unit.dataset) in wanted]
+    return sorted(listed, key=lambda unit: (unit.repeat, unit.fold, unit.dataset))
 
 
 class Progress:

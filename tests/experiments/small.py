@@ -31,7 +31,7 @@ def short_algorithms() -> Algorithms:
     return packaged.model_copy(update=changed)
 
 
-def small_study(*, folds: int = 2, repeats: int = 2, datasets: int = 2) -> Study:
+def small_study(*, folds: int = 2, repeats: int = 2, datasets: int = 1) -> Study:
     study = load_study("synthetic")
     size = study.full.model_copy(
         update={"folds": folds, "repeats": repeats, "datasets": datasets, "rows": ROWS, "epsilons": ("0.4", "1.0")}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +28,7 @@ def quiet(_done: int, _total: int) -> None:
 
 def numbers(finished: list[Finished]) -> list[object]:
     """Everything but the times."""
-    ordered = sorted(finished, key=lambda unit: (unit.repeat, unit.dataset, unit.fold))
+    ordered = sorted(finished, key=lambda unit: (unit.repeat, unit.fold, unit.dataset))
     return [unit.rows for unit in ordered]
 
 
@@ -40,7 +42,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Finished]:
 
 def test_every_cell_of_every_unit_is_measured(whole: list[Finished]) -> None:
     work = small_work()
-    assert len(whole) == 2 * 2 * 2
+    assert len(whole) == 2 * 2
     for unit in whole:
         seen = {(row.algorithm, row.accounting, row.loss, row.lam, row.epsilon) for row in unit.rows}
         assert len(seen) == len(unit.rows)
@@ -61,7 +63,7 @@ def test_an_interrupted_study_resumes_to_the_same_results(whole: list[Finished],
         pass
 
     def interrupt(done: int, _total: int) -> None:
-        if done == 3:
+        if done == 1:
             raise Interrupted
 
     with pytest.raises(Interrupted):
@@ -71,7 +73,7 @@ def test_an_interrupted_study_resumes_to_the_same_results(whole: list[Finished],
     seen: list[int] = []
     checkpoint = Checkpoint(path, work.plan.fingerprint, fresh=False)
     run(work, checkpoint, jobs=1, on_progress=lambda done, _total: seen.append(done))
-    assert seen[0] == 3
+    assert seen[0] == 1
     assert numbers(checkpoint.finished) == numbers(whole)
     assert numbers(list(read_finished(path))) == numbers(whole)
 
@@ -90,9 +92,22 @@ def test_more_repeats_can_follow_later(whole: list[Finished], tmp_path: Path) ->
     run(fewer, Checkpoint(path, fewer.plan.fingerprint, fresh=False), jobs=1, on_progress=quiet)
     work = small_work()
     checkpoint = Checkpoint(path, work.plan.fingerprint, fresh=False)
-    assert len(checkpoint.finished) == 4
+    assert len(checkpoint.finished) == 2
     run(work, checkpoint, jobs=1, on_progress=quiet)
     assert numbers(checkpoint.finished) == numbers(whole)
+
+
+def test_a_deadline_leaves_the_rest_for_later(
+    whole: list[Finished], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, path = small_work(), tmp_path / "c.jsonl"
+    checkpoint = Checkpoint(path, work.plan.fingerprint, fresh=False)
+    clock = itertools.count()  # a second passes whenever somebody looks
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    run(work, checkpoint, jobs=1, on_progress=quiet, seconds=1.0)
+    assert checkpoint.finished == []
+    run(work, checkpoint, jobs=1, on_progress=quiet, seconds=2.5)
+    assert numbers(checkpoint.finished) == numbers(whole)[:2]
 
 
 def test_results_of_another_configuration_are_not_mixed_in(whole: list[Finished], tmp_path: Path) -> None:
@@ -109,6 +124,13 @@ def test_a_damaged_checkpoint_is_refused(whole: list[Finished], tmp_path: Path) 
     path.write_text("{}\n" + whole[0].model_dump_json() + "\n", "utf-8")
     with pytest.raises(OutputError, match="line 1: not a finished unit"):
         Checkpoint(path, whole[0].fingerprint, fresh=False)
+
+
+def test_partial_studies_cover_data_sets_and_folds_before_they_repeat() -> None:
+    units = small_work(small_study(folds=3, datasets=2)).plan.units()
+    assert len(set(units)) == 3 * 2 * 2
+    assert [(unit.fold, unit.dataset) for unit in units[:2]] == [(0, 0), (0, 1)]
+    assert [unit.repeat for unit in units] == [0] * 6 + [1] * 6
 
 
 def test_repeats_differ_and_folds_test_on_different_records(whole: list[Finished]) -> None:
@@ -130,7 +152,7 @@ def test_the_test_fold_is_never_trained_on(monkeypatch: pytest.MonkeyPatch) -> N
         return original(algorithm, signed, *arguments, **options)  # type: ignore[arg-type]  # passed through
 
     monkeypatch.setattr(runner, "train", spy)
-    run_unit(work, Unit(1, 0, 0))
+    run_unit(work, Unit(repeat=1, fold=0, dataset=0))
     assert set(seen) == {150}
 
 
