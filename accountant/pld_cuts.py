@@ -34,11 +34,11 @@ class Cuts:
     points: Floats
 
 
-def cut_axis(q: float, mu: float, spacing: float, z_top: float) -> Cuts:
-    """Return cells from the lowest cut up to about z_top (or fewer: a lower bound may leave the rest out)."""
-    lowest, number = _lowest_cut(q, mu, spacing, z_top)
+def cut_axis(q: float, mu: float, spacing: float, z_range: tuple[float, float]) -> Cuts:
+    """Return cells over about z_range, (-inf, b] below them (or fewer: a lower bound may leave the rest out)."""
+    lowest, number = _lowest_cut(q, mu, spacing, z_range[0])
     offset = _lowest_loss(q, mu, lowest)
-    top = float(loss_at(q, mu, np.array([z_top]))[0])
+    top = float(loss_at(q, mu, np.array([z_range[1]]))[0])
     size = min(math.ceil((top - offset) / spacing) - number + 1, _MOST_CELLS)
     if size < 1:
         raise CannotCertifyError("the lattice is coarser than the losses of the pair: use more points")
@@ -54,9 +54,9 @@ def _upper_edges(q: float, mu: float, spacing: float, losses: Floats) -> Floats:
     return np.asarray(z + _shift(mu, spacing, z, weight) / (mu * weight))
 
 
-def _lowest_cut(q: float, mu: float, spacing: float, z_top: float) -> tuple[float, int]:
+def _lowest_cut(q: float, mu: float, spacing: float, z_low: float) -> tuple[float, int]:
     """Return the first cut and the lattice number of the cell above it."""
-    start = max(_where_cells_widen(q, mu, spacing), min(-z_top, mu / 2 - 1))
+    start = max(_where_cells_widen(q, mu, spacing), min(z_low, mu / 2 - 1))
     target = max(math.floor(_steps_above(q, mu, spacing, start)), 0) + 0.5
     low = high = start
     for _ in range(_BISECTIONS):

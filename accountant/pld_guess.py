@@ -21,8 +21,6 @@ _PANEL_NODES, _PANEL_WEIGHTS = np.polynomial.legendre.leggauss(16)
 _LOG_ROOT_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
 _ZOOM_POINTS: Final = 33
 _ZOOM_ROUNDS: Final = 4
-_WHOLE_SUPPORT: Final = 4.0
-"""A window up to this many times wider is worth it if it then holds every possible loss, and nothing wraps around."""
 
 
 class Pair(enum.Enum):
@@ -166,12 +164,14 @@ def tail_tilts(sketches: Sequence[Sketch], theta: float, log_tail: float) -> tup
 
     above, high = _minimise(reach(1.0), 1e-2 / scale, most)
     below, low = _minimise(reach(-1.0), 1e-2 / scale, most)
-    top = sum(s.count * float(s.losses.max()) for s in sketches)
+    bottom, top = support(sketches)
+    return max(-low, bottom), min(high, top), below, above
+
+
+def support(sketches: Sequence[Sketch]) -> tuple[float, float]:
+    """Return the least and the largest composed loss, truncation included."""
     bottom = sum(s.count * float(s.losses.min()) for s in sketches)
-    low, high = max(-low, bottom), min(high, top)
-    if top - bottom <= _WHOLE_SUPPORT * (high - low):
-        low, high = bottom - 1e-3 * (top - bottom), top + 1e-3 * (top - bottom)
-    return low, high, below, above
+    return bottom, sum(s.count * float(s.losses.max()) for s in sketches)
 
 
 def _tilt_range(sketches: Sequence[Sketch]) -> tuple[float, float]:

@@ -176,7 +176,7 @@ def compose_lattices(steps: Sequence[LatticeStep], theta: float, spacing: float,
 
 
 def _convolved(steps: Sequence[LatticeStep], length: int) -> Floats:
-    if sum(step.count for step in steps) == 1:
+    if _is_copied(steps, length):
         return _wrapped(steps[0], length)
     return inverse_real(powers_product([(forward(_wrapped(step, length)), step.count) for step in steps]))
 
@@ -199,8 +199,15 @@ def _arithmetic_error(steps: Sequence[LatticeStep], length: int) -> tuple[arb, a
         log_mass += step.count * (arb(float(step.masses.sum())) * arb(1 + _SUM_MARGIN)).log()
         log_growth += step.count * (transform + arb(turns * UNIT_ROUNDOFF) + arb(PRODUCT))
     mass = _upper(log_mass.exp())
+    if _is_copied(steps, length):
+        return mass, arb(0)
     at_frequency = mass * log_growth.expm1() + arb(UNDERFLOW)
     return mass, _upper(at_frequency + transform * (mass + at_frequency) + arb(UNDERFLOW))
+
+
+def _is_copied(steps: Sequence[LatticeStep], length: int) -> bool:
+    """Say whether nothing is computed at all: a single step that fits the window."""
+    return sum(step.count for step in steps) == 1 and steps[0].masses.size <= length
 
 
 def _tail(steps: Sequence[LatticeStep], spacing: float, tilt: float, index: int) -> arb:

@@ -23,6 +23,7 @@ from accountant.pld_guess import (
     Sketch,
     log_moment,
     sketch,
+    support,
     tail_tilts,
     tilt_for_delta,
     tilt_for_epsilon,
@@ -37,6 +38,8 @@ LOG_TAIL: Final = math.log(1e-11)
 LOG_TRUNCATION: Final = math.log(1e-9)
 FEWEST_POINTS: Final = 1 << 10
 MOST_POINTS: Final = 1 << 20
+CHEAP_POINTS: Final = 1 << 14
+"""If a window of this size holds every possible loss, it is taken: nothing wraps around then."""
 LEAST_SPACING: Final = 1e-200
 LEAST_LOG_DELTA: Final = -5000.0
 """Below this, delta(epsilon) is bounded by about e^-5000 and not looked at more closely."""
@@ -105,6 +108,8 @@ def plan_for_epsilon(steps: Sequence[BinaryStep], pair: Pair, epsilon: float, re
     for _ in range(_MOST_GUESSES):
         z_top = truncation_point(steps, log_delta + LOG_TRUNCATION)
         sketches = [sketch(step, pair, z_top) for step in steps]
+        if pair is Pair.MIXTURE_SECOND and support(sketches)[1] <= epsilon:
+            raise CannotCertifyError(f"the losses of this pair stay below epsilon={epsilon}: its delta is 0 there")
         theta, found = tilt_for_epsilon(sketches, epsilon)
         if found >= log_delta:
             return _plan(steps, pair, sketches, _Aim(z_top, theta, epsilon, found), resolution)
@@ -132,6 +137,9 @@ def _build(plan: Plan) -> ComposedLattice:
     ]
     offset = sum(lattice.count * lattice.offset for lattice in lattices)
     first = math.floor((plan.low - offset) / plan.frame.spacing)
+    lowest = sum(lattice.count * lattice.first for lattice in lattices)
+    if 1 + sum(lattice.count * (lattice.masses.size - 1) for lattice in lattices) <= plan.length:
+        first = lowest
     window = Window(first, plan.length, plan.below, plan.above)
     return compose_lattices(lattices, plan.frame.theta, plan.frame.spacing, window)
 
@@ -142,8 +150,12 @@ def _plan(
     if not tilted_deviation(sketches, aim.theta) > 0:
         raise CannotCertifyError(f"no window for the composition: nothing is left after tilting by {aim.theta}")
     low, high, below, above = tail_tilts(sketches, aim.theta, LOG_TAIL)
+    wanted = _wanted_spacing(steps, aim, resolution)
+    bottom, top = support(sketches)
+    if top - bottom <= wanted * min(CHEAP_POINTS, resolution.most_points):
+        low, high = bottom - 0.02 * (top - bottom), top + 0.02 * (top - bottom)
     kappas = tuple(float(log_moment([s], np.array([aim.theta]))[0]) / s.count for s in sketches)
-    spacing, length = _lattice_size(steps, aim, high - low, resolution)
+    spacing, length = _lattice_size(high - low, wanted, resolution)
     frame = Frame(spacing, aim.z_top, aim.theta)
     return Plan(
         pair=pair,
@@ -159,11 +171,14 @@ def _plan(
     )
 
 
-def _lattice_size(steps: Sequence[BinaryStep], aim: _Aim, width: float, resolution: Resolution) -> tuple[float, int]:
-    if not (math.isfinite(width) and width > 0 and math.isfinite(aim.theta)):
-        raise CannotCertifyError(f"no window for the composition: theta={aim.theta}, width={width}")
+def _wanted_spacing(steps: Sequence[BinaryStep], aim: _Aim, resolution: Resolution) -> float:
     number = sum(step.count for step in steps)
-    wanted = math.sqrt(12 * resolution.tolerance * max(aim.epsilon, 1 / aim.theta) / ((1 + aim.theta) * number))
+    return math.sqrt(12 * resolution.tolerance * max(aim.epsilon, 1 / aim.theta) / ((1 + aim.theta) * number))
+
+
+def _lattice_size(width: float, wanted: float, resolution: Resolution) -> tuple[float, int]:
+    if not (math.isfinite(width) and width > 0):
+        raise CannotCertifyError(f"no window for the composition: its width is {width}")
     points = min(max(FEWEST_POINTS, width / wanted), resolution.most_points)
     length = 1 << math.ceil(math.log2(points))
     mantissa, exponent = math.frexp(width / (length - 2))
