@@ -37,13 +37,13 @@ def test_no_file_names_a_machine_path_or_a_package_index() -> None:
 
 
 def test_every_local_link_in_the_documents_leads_somewhere() -> None:
-    broken = []
-    for path in project_files():
-        if path.suffix != ".md":
-            continue
-        for target in re.findall(r"\]\(([^)#\s]+)", path.read_text("utf-8")):
-            if not re.match(r"[a-z]+:", target) and not (path.parent / target).exists():
-                broken.append(f"{path.relative_to(ROOT)} -> {target}")
+    broken = [
+        f"{path.relative_to(ROOT)} -> {target}"
+        for path in project_files()
+        if path.suffix == ".md"
+        for target in re.findall(r"\]\(([^)#\s]+)", path.read_text("utf-8"))
+        if not re.match(r"[a-z]+:", target) and not (path.parent / target).exists()
+    ]
     assert broken == []
 
 

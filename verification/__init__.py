@@ -1,0 +1,1 @@
+"""Whether what is claimed is so: proofs, golden vectors, adversarial neighbours, conformance behind the wire."""

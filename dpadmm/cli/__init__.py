@@ -37,7 +37,7 @@ class LazyGroup(click.Group):
         """Every subcommand whose file exists, in the order in which a user meets them."""
         return [name for name in SUBCOMMANDS if importlib.util.find_spec(f"dpadmm.cli.{name}")]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the subcommand's file; None for a name that is not one."""
         if cmd_name not in self.list_commands(ctx):
             return None
