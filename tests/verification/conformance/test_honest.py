@@ -20,6 +20,7 @@ from verification.conformance.registry import CHECKS
 from verification.conformance.runner import Conclusion, Plan, Report, conform
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "adapters"
+C_SKIPS = frozenset({"refuses-jumping-prox"})  # it offers no non-convex regularizer
 STATISTICAL = [check for check in CHECKS if check.statistical]
 
 
@@ -38,22 +39,24 @@ def c_adapter(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(binary)]
 
 
-def assert_clean(report: Report) -> None:
+def assert_clean(report: Report, not_offered: frozenset[str] = frozenset()) -> None:
+    """Everything passed, but for checks of what the implementation does not offer: those, and only those, skipped."""
     bad = [f"{r.check.name} {r.mode}: {r.detail}" for r in report.results if r.verdict is not Verdict.PASSED]
     assert report.fault is None
-    assert not bad
+    assert {line.split()[0] for line in bad} == not_offered, bad
+    assert all(r.verdict in (Verdict.PASSED, Verdict.SKIPPED) for r in report.results)
     assert report.conclusion is Conclusion.CONFORMS
 
 
 def test_the_reference_conforms_within_a_minute() -> None:
     report = conform(LOOPBACK)
     assert_clean(report)
-    assert len(report.results) == 73
+    assert {result.check for result in report.results} == set(CHECKS)
     assert report.seconds < 60
 
 
 def test_an_independent_implementation_in_c_conforms(c_adapter: list[str]) -> None:
-    assert_clean(conform(c_adapter))
+    assert_clean(conform(c_adapter), C_SKIPS)
 
 
 def test_an_independent_implementation_in_javascript_conforms() -> None:
@@ -151,5 +154,5 @@ def test_twenty_whole_runs_are_clean(c_adapter: list[str]) -> None:
     began = time.monotonic()
     for seed in range(1, 21):
         assert_clean(conform(LOOPBACK, Plan(seed=seed, effort=0.2)))
-        assert_clean(conform(c_adapter, Plan(seed=seed, effort=0.5)))
+        assert_clean(conform(c_adapter, Plan(seed=seed, effort=0.5)), C_SKIPS)
     assert time.monotonic() - began < 600
