@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from accountant.errors import InvalidQuantityError
 from accountant.ledger import Ledger
-from accountant.precision import Exact
+from accountant.precision import Exact, shown
 from accountant.quantities import Noise, Sampling, count, positive, require_without_replacement, sampling_rate
 from accountant.steps import GaussianStep, Step, SubsampledGaussianStep
 
@@ -53,7 +53,7 @@ class Proximal:
         shape, tau = positive("a", a), 1 / positive("rho", rho)
         if shape <= 1 + tau:
             raise InvalidQuantityError(
-                f"SCAD needs a > 1 + 1/rho = {1 + tau} for its proximal map to be Lipschitz, got a={a}; "
+                f"SCAD needs a > 1 + 1/rho = {shown(1 + tau)} for its proximal map to be Lipschitz, got a={a}; "
                 "release='primal' needs no such constant"
             )
         return cls((shape - 1) / (shape - 1 - tau))
@@ -64,7 +64,7 @@ class Proximal:
         shape, tau = positive("gamma", gamma), 1 / positive("rho", rho)
         if shape <= tau:
             raise InvalidQuantityError(
-                f"MCP needs gamma > 1/rho = {tau} for its proximal map to be Lipschitz, got gamma={gamma}; "
+                f"MCP needs gamma > 1/rho = {shown(tau)} for its proximal map to be Lipschitz, got gamma={gamma}; "
                 "release='primal' needs no such constant"
             )
         return cls(shape / (shape - tau))
@@ -160,7 +160,7 @@ def mpadmm(
         steps,
         realisable,
         corrected,
-        notes=(f"printed sensitivities (E1) are violated here: the RDP is up to {worst} times larger",),
+        notes=(f"printed sensitivities (E1) are violated here: the RDP is up to {shown(worst)} times larger",),
     )
 
 

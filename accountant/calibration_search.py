@@ -14,7 +14,7 @@ from flint import arb
 from accountant.errors import CannotCertifyError
 from accountant.gaussian import delta_ball
 from accountant.ledger import Ledger
-from accountant.precision import arb_from_fraction, arb_precision, decimal_string, fraction_from_arb
+from accountant.precision import arb_from_fraction, arb_precision, decimal_string, fraction_from_arb, shown
 from accountant.steps import GaussianStep, PureStep, Step
 
 Price = Callable[[Fraction], Fraction]
@@ -72,7 +72,7 @@ def widened(price: Price, guess: Fraction, target: Fraction, digits: int) -> tup
         else:
             return low, high
         step = step * 2
-    raise CannotCertifyError(f"no noise between {low} and {high} meets epsilon={target}")
+    raise CannotCertifyError(f"no noise between {shown(low)} and {shown(high)} meets epsilon={shown(target)}")
 
 
 def narrowed(price: Price, low: Fraction, high: Fraction, target: Fraction, digits: int) -> tuple[Fraction, Fraction]:
@@ -91,7 +91,7 @@ def narrowed(price: Price, low: Fraction, high: Fraction, target: Fraction, digi
         if low < probe < high:
             stride *= 4
             low, high = (low, probe) if price(probe) <= target else (probe, high)
-    raise CannotCertifyError(f"the search between {low} and {high} did not end")
+    raise CannotCertifyError(f"the search between {shown(low)} and {shown(high)} did not end")
 
 
 def _secant(price: Price, low: Fraction, high: Fraction, target: Fraction) -> Fraction:

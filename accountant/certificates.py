@@ -203,6 +203,8 @@ def exact_string(value: Fraction) -> str:
         text = decimal_string(value, 60, "down")
         if Fraction(text) == value:
             return text
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > 10_000:
+        raise InvalidQuantityError("a ratio of more than 3000 digits is not written down: give fewer digits")
     return str(value)
 
 

@@ -28,12 +28,13 @@ def central_moments(ratio_squared: Fraction, last: int, bits: int) -> dict[int, 
     if top * top * (fixed // 64 + 8) > MAX_WORK:
         raise CannotCertifyError(f"Theorem 27 needs moment {top} to {fixed} bits here: too much work")
     column = _fixed_point_moments(ratio_squared, top, fixed)
-    radius = arb(2) ** (-fixed)
     central: dict[int, arb] = {}
-    for level in range(top + 1):
-        if level >= 2 and level % 2 == 0:
-            central[level] = arb(fmpz(column[0])) * radius + arb(0, 1) * arb(2) ** level * radius
-        column = [after - before for before, after in itertools.pairwise(column)]
+    with arb_precision(bits + 16):
+        unit = arb(2) ** (-fixed)
+        for level in range(top + 1):
+            if level >= 2 and level % 2 == 0:
+                central[level] = (arb(fmpz(column[0])) + arb(0, 1) * arb(2) ** level) * unit
+            column = [after - before for before, after in itertools.pairwise(column)]
     return central
 
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 from flint import arb
 
 from accountant.errors import CannotCertifyError
-from accountant.precision import Bound, arb_from_fraction, arb_precision, fraction_from_arb
+from accountant.precision import Bound, arb_from_fraction, arb_precision, fraction_from_arb, shown
 
 LogMoment = Callable[[Fraction, int], arb]
 """(alpha, bits) to a ball around K(alpha) = (alpha-1) eps(alpha)."""
@@ -81,7 +81,7 @@ def epsilon_at(curve: LogMoment, alpha: Fraction, delta: Fraction, conversion: C
             if value.is_zero() or (value.is_finite() and value.rel_accuracy_bits() >= wanted):
                 return Bound.from_arb(value)
         bits *= 2
-    raise CannotCertifyError(f"no {digits} certified digits at alpha={alpha} within {bits} bits")
+    raise CannotCertifyError(f"no {digits} certified digits at alpha={shown(alpha)} within {bits} bits")
 
 
 def best_order(

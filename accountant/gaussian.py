@@ -14,7 +14,7 @@ from fractions import Fraction
 from flint import arb
 
 from accountant.errors import CannotCertifyError
-from accountant.precision import Bound, arb_from_fraction, arb_precision, fraction_from_arb
+from accountant.precision import Bound, arb_from_fraction, arb_precision, fraction_from_arb, shown
 
 MAX_BITS = 1 << 14
 SMALLEST_UPPER = arb(2) ** -100_000
@@ -35,7 +35,9 @@ def gaussian_delta(mu_squared: Fraction, epsilon: Fraction, *, digits: int = 30)
             if ball.rel_accuracy_bits() >= 3.33 * digits + 2:
                 return Bound.from_arb(ball)
         bits *= 2
-    raise CannotCertifyError(f"delta({epsilon}) of {mu_squared}-GDP needs more than {MAX_BITS} bits")
+    raise CannotCertifyError(
+        f"delta at epsilon {shown(epsilon)}, mu^2 {shown(mu_squared)} needs more than {MAX_BITS} bits"
+    )
 
 
 def gaussian_delta_upper(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
@@ -67,7 +69,9 @@ def gaussian_epsilon(mu_squared: Fraction, delta: Fraction, *, digits: int = 30)
         if found is not None:
             return Bound.from_fractions(*found)
         bits *= 2
-    raise CannotCertifyError(f"epsilon({delta}) of {mu_squared}-GDP needs more than {MAX_BITS} bits")
+    raise CannotCertifyError(
+        f"epsilon at delta {shown(delta)}, mu^2 {shown(mu_squared)} needs more than {MAX_BITS} bits"
+    )
 
 
 def delta_ball(mu: arb, epsilon: arb) -> arb:

@@ -15,7 +15,15 @@ from fractions import Fraction
 
 from flint import acb, arb
 
-from accountant.integration import breakpoints, integral, log1p_analytic, normal_tail, safe_end
+from accountant.integration import (
+    Integrand,
+    breakpoints,
+    integral,
+    log1p_analytic,
+    log_analytic,
+    normal_tail,
+    safe_end,
+)
 from accountant.precision import arb_from_fraction
 
 
@@ -23,20 +31,36 @@ def poisson_moment(rate: Fraction, noise_multiplier: Fraction, alpha: Fraction, 
     """Enclose M(alpha) - 1 = exp((alpha-1) eps(alpha)) - 1 of one Poisson-subsampled step."""
     if alpha.denominator == 1 and alpha <= 1 << 17:
         return _integer_moment(rate, noise_multiplier, int(alpha))
+    if rate == 1:
+        return arb_from_fraction(alpha * (alpha - 1) / noise_multiplier**2 / 2).expm1()
     nu, order, q = arb_from_fraction(noise_multiplier), arb_from_fraction(alpha), arb_from_fraction(rate)
-    c = 1 / (2 * nu)
-
-    def integrand(z: acb, analytic: bool) -> acb:
-        excess = q * ((z - c) / nu).expm1()
-        power = (order * log1p_analytic(excess, analytic)).expm1()
-        return (-z * z / 2).exp() * (power - order * excess)
-
     growth = order * (order - 1) / (2 * nu * nu)
     end = safe_end(order / nu, growth + 2 * nu.log1p() - 2 * q.log(), bits)
     # Above `end` the integrand is at most phi (L^alpha + alpha), below -end at most phi (1 + alpha).
     rest = growth.exp() * normal_tail(end - order / nu) + (1 + 2 * order) * normal_tail(end)
-    pieces = [-end, -arb(8), arb(0), *breakpoints(end, [order / nu - 8, order / nu, order / nu + 8, arb(8)])[1:]]
-    return integral(integrand, pieces, bits) / (2 * arb.pi()).sqrt() + rest * arb(0.5, 0.5)
+    crossing, peak = nu * ((1 - q) / q).log() + 1 / (2 * nu), order / nu
+    inner = breakpoints(2 * end, [end + p for p in (crossing, peak - 8, peak, peak + 8, arb(-8), arb(0), arb(8))])
+    pieces = [point - end for point in inner]
+    value = integral(_integrand(nu, order, q, crossing), pieces, bits)
+    return value / (2 * arb.pi()).sqrt() + rest * arb(0.5, 0.5)
+
+
+def _integrand(nu: arb, order: arb, q: arb, crossing: arb) -> Integrand:
+    """Return phi (y^alpha - 1 - alpha (y-1)) sqrt(2 pi), written as in `accountant.tight_rdp` on either side."""
+    c, top = 1 / (2 * nu), order * (order - 1) / (2 * nu * nu)
+
+    def integrand(z: acb, analytic: bool) -> acb:
+        loss = (z - c) / nu
+        excess = q * loss.expm1()
+        if z.real.mid() < crossing:
+            power = (order * log1p_analytic(excess, analytic)).expm1()
+            return (-z * z / 2).exp() * (power - order * excess)
+        surplus, v = log_analytic(q + (1 - q) * (-loss).exp(), analytic), z - order / nu
+        shifted = z - 1 / nu
+        linear = (1 - order * q) * (-z * z / 2).exp() + order * q * (-shifted * shifted / 2).exp()
+        return (top - v * v / 2 + order * surplus).exp() - linear
+
+    return integrand
 
 
 def _integer_moment(rate: Fraction, noise_multiplier: Fraction, alpha: int) -> arb:

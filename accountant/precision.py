@@ -209,6 +209,13 @@ def decimal_string(value: mpf | Fraction, digits: int, direction: Direction) -> 
     return _plain_or_scientific(mantissa, exponent)
 
 
+def shown(value: Fraction) -> str:
+    """Return a number for a message: itself where it is short, else about it."""
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) <= 64:
+        return str(value)
+    return f"about {decimal_string(value, 6, 'down')}"
+
+
 def _decimal_exponent(magnitude: Fraction) -> int:
     """Return the e with 10^e <= magnitude < 10^(e+1)."""
     bits = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()

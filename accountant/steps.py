@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.errors import InvalidQuantityError
+from accountant.precision import shown
 from accountant.quantities import Neighbours, Noise
 
 
@@ -31,7 +32,7 @@ class GaussianStep:
 
     def __post_init__(self) -> None:
         """Refuse ratios and counts that no mechanism has."""
-        _require(self.ratio_squared > 0, f"(Delta/sigma)^2 must be > 0, got {self.ratio_squared}")
+        _require(self.ratio_squared > 0, f"(Delta/sigma)^2 must be > 0, got {shown(self.ratio_squared)}")
         _require(self.count >= 1, f"count must be >= 1, got count={self.count}")
 
     @property
@@ -98,7 +99,7 @@ class PureStep:
 
     def __post_init__(self) -> None:
         """Refuse epsilons and counts that no mechanism has."""
-        _require(self.epsilon > 0, f"epsilon of a step must be > 0, got epsilon={self.epsilon}")
+        _require(self.epsilon > 0, f"epsilon of a step must be > 0, got epsilon={shown(self.epsilon)}")
         _require(self.count >= 1, f"count must be >= 1, got count={self.count}")
 
     @property
@@ -111,6 +112,6 @@ Step = GaussianStep | SubsampledGaussianStep | PoissonGaussianStep | PureStep
 
 
 def _require_sampled(rate: Fraction, noise_multiplier: Fraction, count: int) -> None:
-    _require(0 < rate <= 1, f"sampling rate must lie in (0, 1], got q={rate}")
-    _require(noise_multiplier > 0, f"noise multiplier must be finite and > 0, got nu={noise_multiplier}")
+    _require(0 < rate <= 1, f"sampling rate must lie in (0, 1], got q={shown(rate)}")
+    _require(noise_multiplier > 0, f"noise multiplier must be finite and > 0, got nu={shown(noise_multiplier)}")
     _require(count >= 1, f"count must be >= 1, got count={count}")

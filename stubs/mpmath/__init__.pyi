@@ -79,3 +79,6 @@ class MPContext:
         method: Literal["tanh-sinh", "gauss-legendre"] = ...,
         maxdegree: int = ...,
     ) -> _Real: ...
+
+mp: MPContext
+"""The global context; here only so that a test can show that it is left alone."""
