@@ -19,8 +19,16 @@ $(STAMP): requirements/dev.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
 	@touch $@
 
+# The reference behind the wire must stand; a wrong implementation from the zoo must not.
+gate: export PATH := $(CURDIR)/$(BIN):$(PATH)
 gate: setup
-	$(BIN)/dpadmm --version
+	@mkdir -p out/gate
+	dpadmm gate examples/claims/reference.toml --report html=out/gate/reference.html
+	@echo
+	@dpadmm gate examples/claims/variance-as-deviation.toml --report html=out/gate/variance-as-deviation.html; \
+	  code=$$?; if [ $$code -ne 1 ]; then echo "the wrong implementation was not refuted (exit $$code)"; exit 70; fi
+	@echo
+	@echo "the reference stands, the wrong implementation is refuted; reports: out/gate/reference.html, out/gate/variance-as-deviation.html"
 
 check: setup
 	$(BIN)/ruff format --check --quiet .
