@@ -107,7 +107,7 @@ def enough_pairs(curve: PrivacyCurve, model: ScoreModel, alpha: float, divisor: 
     needed = (-float(ndtri(alpha * STOP_EARLY.final_share)) + 1.645) ** 2 / 2.0
     if growth * LARGEST_AUDIT < needed:
         raise AuditError(f"noise/{divisor:g} cannot be shown against {curve.describe()} in {LARGEST_AUDIT} trial pairs")
-    return math.ceil(1.3 * needed / growth)
+    return math.ceil(1.5 * needed / growth)
 
 
 Progress = Callable[[int, float], None]

@@ -87,6 +87,9 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         if not _decided(findings, claims.waiver, options):
             found, audits, seen = _audits(run)
             findings += found
+    elif claims.implementation is None and not options.only:
+        text = "the claim file names no [implementation]: only the price was checked"
+        findings.append(Finding(str(Stage.AUDIT), Stage.AUDIT, Outcome.INCONCLUSIVE, text))
     findings = _waived(findings, claims.waiver, options)
     outcome = worst(f.outcome for f in findings if f.waiver is None)
     return GateReport(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from audits.curves import FloatArray
 from audits.errors import AuditError, AuditFault
@@ -22,7 +22,7 @@ def binomial_at_least(successes: int, trials: int, miss: float) -> float:
     """Return the Clopper-Pearson lower bound: the success probability is smaller with probability <= ``miss``."""
     if not 0 <= successes <= trials or trials < 1:
         raise AuditError(f"successes must be in [0, trials], got successes={successes!r}, trials={trials!r}")
-    value = 0.0 if successes == 0 else float(beta.ppf(miss, successes, trials - successes + 1))
+    value = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, miss))
     if math.isnan(value):
         raise AuditFault(f"beta quantile failed for {successes} of {trials} at level {miss!r}")
     return value
@@ -80,9 +80,9 @@ def _choose(first: FloatArray, second: FloatArray, merit: Merit, miss: float) ->
 def _bounds(
     hits: IntArray, hit_trials: int, false_hits: IntArray, false_trials: int, miss: float
 ) -> tuple[FloatArray, FloatArray]:
-    at_least = np.where(hits > 0, beta.ppf(miss, np.maximum(hits, 1), hit_trials - hits + 1), 0.0)
+    at_least = np.where(hits > 0, betaincinv(np.maximum(hits, 1), hit_trials - hits + 1, miss), 0.0)
     spared = false_trials - false_hits
-    at_most = 1.0 - np.where(spared > 0, beta.ppf(miss, np.maximum(spared, 1), false_trials - spared + 1), 0.0)
+    at_most = 1.0 - np.where(spared > 0, betaincinv(np.maximum(spared, 1), false_trials - spared + 1, miss), 0.0)
     return at_least, at_most
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import betainc, gammaln, xlog1py, xlogy
 
 from audits.curves import FloatArray, PrivacyCurve
 from audits.errors import AuditError
@@ -55,10 +55,14 @@ def binomial_p_value(seen: Guesses, epsilon: float, delta: float) -> float:
     beta + 2 m delta max_i P(v > W >= v-i)/i with W binomial of success e^eps/(1+e^eps).
     """
     success = 1.0 / (1.0 + np.exp(-epsilon))
-    beta_term = float(binom.sf(seen.correct - 1, seen.guesses, success))
+    v, r = seen.correct, seen.guesses
+    # P(Bin(r, p) >= v) is a regularised incomplete beta function
+    beta_term = 1.0 if v == 0 else float(betainc(v, r - v + 1, success))
     extra = 0.0
     if delta > 0.0 and seen.correct > 0:
-        below = binom.pmf(np.arange(seen.correct - 1, -1, -1), seen.guesses, success)
+        k = np.arange(v - 1, -1, -1)
+        choose = gammaln(r + 1) - gammaln(k + 1) - gammaln(r - k + 1)
+        below = np.exp(choose + xlogy(k, success) + xlog1py(r - k, -success))
         steps = np.arange(1, seen.correct + 1)
         extra = 2.0 * seen.canaries * delta * float((np.cumsum(below) / steps).max())
     return min(1.0, (beta_term + extra) * (1.0 + 1e-9))

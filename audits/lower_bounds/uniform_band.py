@@ -13,9 +13,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.signal import fftconvolve
-from scipy.special import gammaln
-from scipy.stats import beta
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.special import betaincinv, gammaln
 
 from audits.curves import FloatArray
 from audits.errors import AuditError, AuditFault
@@ -50,7 +49,7 @@ def tail_band(count: int, miss: float) -> FloatArray:
 
 
 def _quantiles(count: int, ranks: npt.NDArray[np.int64], level: float) -> FloatArray:
-    bounds: FloatArray = np.asarray(beta.ppf(level, ranks, count - ranks + 1), dtype=np.float64)
+    bounds: FloatArray = np.asarray(betaincinv(ranks, count - ranks + 1, level), dtype=np.float64)
     if np.isnan(bounds).any():
         raise AuditFault(f"beta quantiles failed for count={count}, level={level!r}")
     return bounds
@@ -73,7 +72,7 @@ def _coverage(count: int, ranks: npt.NDArray[np.int64], level: float) -> float:
     previous = 0.0
     for rank, bound in zip(ranks.tolist(), bounds.tolist(), strict=True):
         first, step = _poisson_window(count * max(bound - previous, 0.0))
-        state = fftconvolve(state, step) if min(len(state), len(step)) > 40 else np.convolve(state, step)
+        state = _convolved(state, step)
         offset += first
         previous = bound
         # states above rank - 1 are violations; states far below are rare and dropped, which only lowers the result
@@ -86,6 +85,15 @@ def _coverage(count: int, ranks: npt.NDArray[np.int64], level: float) -> float:
             return 0.0
     missing = count - (offset + np.arange(len(state)))
     return float(state @ np.exp(_log_poisson(missing, count * (1.0 - previous)) - _log_poisson(count, float(count))))
+
+
+def _convolved(a: FloatArray, b: FloatArray) -> FloatArray:
+    if min(a.size, b.size) <= 40:
+        return np.convolve(a, b)
+    size = a.size + b.size - 1
+    fast = next_fast_len(size, real=True)
+    product: FloatArray = irfft(rfft(a, fast) * rfft(b, fast), fast)[:size]
+    return product
 
 
 def _poisson_window(mean: float) -> tuple[int, FloatArray]:

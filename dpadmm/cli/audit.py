@@ -1,4 +1,4 @@
-"""`dpadmm audit`: the statistics alone: does an implementation leak more than it says?"""
+"""`dpadmm audit`: the statistics alone, on an implementation behind the wire."""
 
 from __future__ import annotations
 

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import datetime
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from audits.claimfile import TEMPLATE, read_claim_file
+from audits.errors import ClaimFileError
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "claim.toml"
+    path.write_text(text)
+    return path
+
+
+def test_the_template_is_a_valid_claim_file_and_means_what_it_says(tmp_path: Path) -> None:
+    claims = read_claim_file(written(tmp_path, TEMPLATE))
+    assert claims.claim.delta == Fraction(1, 10**8)
+    assert claims.mechanism[0].sigma == Fraction("0.0136")
+    assert (claims.gate.budget, claims.gate.power, claims.gate.false_alarm) == (300.0, 1.2, Fraction(1, 1000))
+
+
+def test_the_commented_waiver_of_the_template_is_valid_too(tmp_path: Path) -> None:
+    head, _, waiver = TEMPLATE.partition("# [[waiver]]")
+    text = head + "\n".join(line.removeprefix("# ") for line in ("# [[waiver]]" + waiver).splitlines())
+    (kept,) = read_claim_file(written(tmp_path, text)).waiver
+    assert kept.holds(datetime.date(2030, 1, 31))
+    assert not kept.holds(datetime.date(2030, 2, 1))
+
+
+def test_several_mechanisms_need_names_of_their_own(tmp_path: Path) -> None:
+    block = TEMPLATE[TEMPLATE.index("[mechanism]") : TEMPLATE.index("[implementation]")].replace(
+        "[mechanism]", "[[mechanism]]"
+    )
+    rest = TEMPLATE.replace(TEMPLATE[TEMPLATE.index("[mechanism]") : TEMPLATE.index("[implementation]")], "")
+    with pytest.raises(ClaimFileError, match="different names"):
+        read_claim_file(written(tmp_path, rest + block + block))
+    named = block + 'name = "a"\n' + block + 'name = "b"\n'
+    assert [m.title for m in read_claim_file(written(tmp_path, rest + named)).mechanism] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('epsilon = "1.0"', 'epsilom = "1.0"', "claim.epsilom: unknown key; did you mean 'epsilon'"),
+        ('sigma = "0.0136"', 'sigme = "0.0136"', "mechanism.0.sigme: unknown key; did you mean 'sigma'"),
+        ("[gate]", "[gates]", "gates: unknown key; did you mean 'gate'"),
+        ('epsilon = "1.0"', "epsilon = 1.0", "write it in quotes"),
+        ('epsilon = "1.0"', 'epsilon = "-1"', "greater than or equal to 0"),
+        ('epsilon = "1.0"', 'epsilon = "one"', "must be a finite number"),
+        ('delta = "1e-8"', 'delta = "0"', "greater than 0"),
+        ('delta = "1e-8"', 'delta = "1"', "less than 1"),
+        ('"replace-one"', '"add-remove"', "replace-one"),
+        ('"without-replacement"', '"poisson"', "without-replacement"),
+        ("batch = 221", "batch = 50000", "batch must be at most records"),
+        ("batch = 221\n", "", "ssadmm also needs batch"),
+        ('algorithm = "ssadmm"', 'algorithm = "mpadmm"', "belongs to ssadmm"),
+        ("records = 48842", "records = 0", "greater than or equal to 1"),
+        ("records = 48842", "records = true", "valid integer"),
+        ('budget = "5m"', 'budget = "5 minutes"', 'such as "90s"'),
+        ('budget = "5m"', 'budget = "0s"', 'such as "90s"'),
+        ('power = "noise/1.2"', 'power = "noise/1.0"', "D > 1"),
+        ('false_alarm = "1e-3"', 'false_alarm = "1.5"', "less than 1"),
+        ('command = ["python", "adapter.py"]', "command = []", "at least 1"),
+        ("[claim]", "[claim", "is no TOML"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in TEMPLATE
+    with pytest.raises(ClaimFileError) as caught:
+        read_claim_file(written(tmp_path, TEMPLATE.replace(old, new, 1)))
+    assert message in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_waiver_needs_a_reason_and_a_date(tmp_path: Path) -> None:
+    for waiver in (
+        'finding = "x"\nreason = "because"\nexpires = 2030-01-01',
+        'finding = "x"\nreason = "known since May"',
+    ):
+        with pytest.raises(ClaimFileError, match="waiver"):
+            read_claim_file(written(tmp_path, f"{TEMPLATE}\n[[waiver]]\n{waiver}\n"))
+
+
+def test_the_template_is_plain_toml() -> None:
+    assert set(tomllib.loads(TEMPLATE)) == {"claim", "mechanism", "implementation", "gate"}
