@@ -1,15 +1,21 @@
-"""``python -m audits.zoo ID [SIGHT]`` serves a member on stdin and stdout; ``list`` shows them all."""
+"""``python -m audits.zoo ID [SIGHT]`` serves a member on stdin and stdout.
+
+``list`` shows them all, ``table`` prints docs/zoo.md, ``claim ID [SIGHT]`` prints a claim file for `dpadmm gate`.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from audits.errors import AuditError
-from audits.zoo import MEMBERS, Sight, named
+from audits.zoo import MEMBERS, Member, Sight, named
 from verification.adapter.serve import serve
 
-_USAGE = "usage: python -m audits.zoo ID [white-box|black-box|last-model] | list | table [ID ...]"
+_USAGE = (
+    "usage: python -m audits.zoo ID [white-box|black-box|last-model]\n"
+    "       python -m audits.zoo list | table [ID ...] | claim ID [white-box|black-box|last-model]"
+)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -23,22 +29,35 @@ def main(arguments: Sequence[str]) -> int:
             from audits.zoo.table import write_table  # noqa: PLC0415 - a served member must not need conformance
 
             return write_table(identities)
+        case ["claim", identity] | ["claim", identity, _]:
+            return _with(identity, arguments[2:], _print_claim)
         case [identity] | [identity, _] if not identity.startswith("-"):
-            return _serve(identity, arguments[1] if len(arguments) == 2 else None)
+            return _with(identity, arguments[1:], _serve)
         case _:
             print(_USAGE, file=sys.stderr)
             return 2
 
 
-def _serve(identity: str, sight: str | None) -> int:
+def _with(identity: str, sight: Sequence[str], act: Callable[[Member, Sight], None]) -> int:
     try:
         entry = named(identity)
-        specimen = entry.build(entry.sights[0] if sight is None else Sight(sight))
+        chosen = Sight(sight[0]) if sight else entry.sights[0]
+        entry.build(chosen)
     except (AuditError, ValueError) as error:
         print(f"{error}\n{_USAGE}", file=sys.stderr)
         return 2
-    serve(specimen)
+    act(entry, chosen)
     return 0
+
+
+def _serve(entry: Member, sight: Sight) -> None:
+    serve(entry.build(sight))
+
+
+def _print_claim(entry: Member, sight: Sight) -> None:
+    from audits.zoo.claims import claim_file  # noqa: PLC0415 - a served member must not need the accountant
+
+    print(claim_file(entry, sight), end="")
 
 
 if __name__ == "__main__":

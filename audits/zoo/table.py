@@ -28,8 +28,8 @@ Serve one with `python -m audits.zoo ID [white-box|black-box|last-model]`, and s
   audit of the last model (`audits/zoo/last_model.py`).
 
 A cell names the check that caught the member first, and the seconds from the start of its process to the refutation,
-with the checks in their usual order and a false-alarm probability of 1e-3 for all of them together. "-" means that the
-bug has nothing to show at that sight, so the member is not kept there.
+with the checks in their usual order and a false-alarm probability of 1e-3 for all of them together: wall-clock time on
+a two-core machine that was busy with other work. "-" means that the bug is not kept at that sight.
 """
 
 

@@ -1,0 +1,28 @@
+"""The claim files of members: the claim itself stands, the implementation is refuted."""
+
+from pathlib import Path
+
+import pytest
+
+from audits.account import account
+from audits.claimfile import Released, read_claim_file
+from audits.verdict import Outcome
+from audits.zoo import Sight, named
+from audits.zoo.claims import claim_file
+
+
+@pytest.mark.parametrize(
+    ("identity", "sight"), [("clip-ignored", Sight.LAST_MODEL), ("eta-forgotten", Sight.BLACK_BOX)]
+)
+def test_the_claim_of_a_member_is_one_that_the_accountant_certifies(
+    identity: str, sight: Sight, tmp_path: Path
+) -> None:
+    file = tmp_path / "privacy-claim.toml"
+    file.write_text(claim_file(named(identity), sight), encoding="utf-8")
+    claims = read_claim_file(file)
+    assert [mechanism.algorithm for mechanism in claims.mechanism] == list(named(identity).algorithms)
+    for mechanism in claims.mechanism:
+        assert account(claims.claim, mechanism).outcome is Outcome.STANDS
+        assert (mechanism.released is Released.LAST_MODEL) == (sight is Sight.LAST_MODEL)
+    assert claims.implementation is not None
+    assert claims.implementation.command[-2:] == [identity, str(sight)]
