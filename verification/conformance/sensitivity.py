@@ -216,7 +216,7 @@ def _told_apart(context: Context, pair: HardPair, trials: int) -> Finding:
     eta = [SMALL_STEP] * iterations if context.mode.release is None else [0.5] * iterations
     if pair.initial is None and context.mode.release is not None:
         eta = [SMALL_STEP] * iterations
-    multiplier = 1.0
+    multiplier = 0.8  # not 1, where with two records sigma would be 1 and its square as well
     unit = _pair_parameters(context, pair, count, eta, sigma=1.0)
     sigma = multiplier * float(sensitivities(context.mode.algorithm, unit, count)[0])
     parameters = unit.model_copy(update={"sigma": sigma})
