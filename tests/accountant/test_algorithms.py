@@ -1,0 +1,164 @@
+"""The ledgers: sensitivities as corrected, as printed, and how far apart they are."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accountant import (
+    Accounting,
+    GaussianStep,
+    Ledger,
+    Noise,
+    Proximal,
+    Release,
+    Sensitivity,
+    admm_objp,
+    dp_admm,
+    dp_sgd,
+    epsilon,
+    mpadmm,
+    objective_perturbation,
+    poisson_sgd,
+    ssadmm,
+)
+from accountant.errors import InvalidQuantityError
+from accountant.ledger import gdp_squared
+from accountant.precision import fraction_of
+
+positive = st.fractions(Fraction(1, 100), Fraction(100), max_denominator=1000)
+
+
+def one_epoch(eta: object, rho: object, **more: object) -> Fraction:
+    """(Delta/sigma)^2 of one epoch with n = 1000, C = 1, sigma = 2C/n."""
+    ledger = mpadmm(records=1000, eta=eta, rho=rho, clip=1, sigma="1/500", epochs=1, **more)  # type: ignore[arg-type]  # forwarded
+    square = gdp_squared(ledger.steps)
+    assert square is not None
+    return square
+
+
+@given(positive, positive)
+def test_the_primal_sensitivity_is_the_corrected_one(eta: Fraction, rho: Fraction) -> None:
+    assert one_epoch(eta, rho, release=Release.PRIMAL) == (eta / (1 + eta * rho)) ** 2
+
+
+@given(positive, positive)
+def test_joint_release_is_cheaper_than_three_and_dearer_than_one(eta: Fraction, rho: Fraction) -> None:
+    primal = one_epoch(eta, rho, release=Release.PRIMAL)
+    joint, separate = one_epoch(eta, rho), one_epoch(eta, rho, accounting=Accounting.SEPARATE)
+    assert joint == (1 + max(Fraction(1), rho**2)) * primal
+    assert separate == (2 + rho**2) * primal
+    assert primal < joint <= separate
+
+
+@given(positive, positive)
+def test_the_printed_ledger_is_sound_exactly_where_it_covers_the_truth(eta: Fraction, rho: Fraction) -> None:
+    printed = mpadmm(records=1000, eta=eta, rho=rho, clip=1, sigma="1/500", epochs=3, sensitivity=Sensitivity.PRINTED)
+    true = mpadmm(records=1000, eta=eta, rho=rho, clip=1, sigma="1/500", epochs=3, accounting=Accounting.SEPARATE)
+    claimed, truth = gdp_squared(printed.steps), gdp_squared(true.steps)
+    assert claimed is not None
+    assert truth is not None
+    assert truth == eta**2 * claimed
+    assert printed.sound == (eta <= 1)
+    assert printed.corrected == (() if eta <= 1 else true.steps)
+
+
+def test_eta_four_costs_sixteen_times_what_is_printed_and_the_report_says_the_truth() -> None:
+    printed = mpadmm(records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", epochs=10, sensitivity=Sensitivity.PRINTED)
+    assert not printed.sound
+    assert "16 times" in printed.notes[0]
+    report = epsilon(printed, "1e-8")
+    claimed, certified = report.methods["gdp"].epsilon, report.epsilon
+    assert claimed.upper < certified.lower <= certified.upper
+    true = epsilon(mpadmm(records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", epochs=10), "1e-8").epsilon
+    assert certified.lower == true.lower
+
+
+def test_the_printed_sensitivity_uses_the_next_step_size() -> None:
+    falling = ["1", "0.5", "0.25"]
+    printed = mpadmm(records=10, eta=falling, rho=1, clip=1, sigma=1, epochs=2, sensitivity=Sensitivity.PRINTED)
+    ratios = [Fraction(2, 10) / (1 + Fraction(step)) for step in falling[1:]]
+    assert [step.ratio_squared for step in printed.steps if isinstance(step, GaussianStep)] == [
+        3 * ratio**2 for ratio in ratios
+    ]
+    corrected = mpadmm(records=10, eta=falling[:2], rho=1, clip=1, sigma=1, epochs=2, release=Release.PRIMAL)
+    assert [step.ratio_squared for step in corrected.steps if isinstance(step, GaussianStep)] == [
+        (Fraction(2, 10) / (1 + 1 / Fraction(step))) ** 2 for step in falling[:2]
+    ]
+    with pytest.raises(InvalidQuantityError, match="3 values"):
+        mpadmm(records=10, eta=falling[:2], rho=1, clip=1, sigma=1, epochs=2, sensitivity=Sensitivity.PRINTED)
+
+
+def test_equal_epochs_are_one_step_and_a_schedule_is_many() -> None:
+    assert mpadmm(records=10, eta=1, rho=1, clip=1, sigma=1, epochs=7).steps[0].count == 7
+    varied = mpadmm(records=10, eta=["1", "1", "0.5"], rho=1, clip=1, sigma=1, epochs=3)
+    assert [step.count for step in varied.steps] == [2, 1]
+
+
+@given(st.fractions(Fraction(1, 4), Fraction(4), max_denominator=20), st.fractions(Fraction(1, 10), Fraction(9)))
+def test_nonconvex_regularizers_pay_their_lipschitz_constant_or_are_refused(rho: Fraction, above: Fraction) -> None:
+    tau = 1 / rho
+    scad, mcp = Proximal.scad(1 + tau + above, rho), Proximal.mcp(tau + above, rho)
+    assert scad.lipschitz == (tau + above) / above
+    assert mcp.lipschitz == (tau + above) / above
+    for proximal in (scad, mcp):
+        assert 1 + proximal.lipschitz**2 <= proximal.joint_factor(rho) <= proximal.separate_factor(rho)
+    with pytest.raises(InvalidQuantityError, match="primal"):
+        Proximal.scad(1 + tau, rho)
+    with pytest.raises(InvalidQuantityError, match="primal"):
+        Proximal.mcp(tau, rho)
+
+
+def test_the_usual_scad_and_mcp_are_refused_at_the_papers_rho() -> None:
+    with pytest.raises(InvalidQuantityError, match="a > 1"):
+        Proximal.scad("3.7", "0.25")
+    with pytest.raises(InvalidQuantityError, match="gamma > "):
+        Proximal.mcp(3, "0.25")
+
+
+def test_discrete_noise_claims_no_realisable_pair() -> None:
+    ledger = mpadmm(records=10, eta=1, rho=1, clip=1, sigma=1, epochs=1, noise=Noise.DISCRETE)
+    assert ledger.realisable == ()
+    assert epsilon(ledger, "1e-6").epsilon.lower == 0
+
+
+def test_dp_sgd_is_priced_like_ssadmm_and_dp_admm_like_one_party() -> None:
+    assert dp_sgd is ssadmm
+    two = dp_admm(records=1001, eta=2, rho=1, clip=1, sigma=1, iterations=5)
+    assert two.steps == (GaussianStep((Fraction(2, 500) * Fraction(2, 3)) ** 2, 5),)
+    with pytest.raises(InvalidQuantityError, match="parties must be at most records"):
+        dp_admm(records=3, eta=2, rho=1, clip=1, sigma=1, iterations=5, parties=4)
+
+
+def test_pure_steps_add_up_and_renyi_may_do_better() -> None:
+    report = epsilon(admm_objp(epsilon="0.01", iterations=100), "1e-8")
+    assert report.methods["pure"].epsilon.contains(1)
+    assert report.methods["rdp-cks"].epsilon.upper < 1
+    assert "solved exactly" in report.ledger.notes[0]
+    few = epsilon(admm_objp(epsilon=["0.5", "0.25"], iterations=2), "1e-8")
+    assert Fraction(749, 1000) < fraction_of(few.epsilon.upper) <= Fraction(3, 4)
+
+
+def test_objective_perturbation_spends_no_more_than_it_has() -> None:
+    mild = objective_perturbation(epsilon=1, records=1000, rho=1, curvature="1/4")
+    assert mild.ridge.upper == 0
+    assert 0 < fraction_of(mild.noise_epsilon.lower) < 1
+    strong = objective_perturbation(epsilon="0.001", records=10, rho="0.01", curvature="1/4")
+    assert strong.noise_epsilon.contains(Fraction(1, 2000))
+    assert strong.ridge.lower > 0
+
+
+def test_a_sampling_rate_above_one_is_refused() -> None:
+    with pytest.raises(InvalidQuantityError, match="sampling_rate"):
+        poisson_sgd(sampling_rate="1.5", noise_multiplier=1, iterations=1)
+
+
+def test_adding_an_unsound_ledger_keeps_the_truth() -> None:
+    printed = mpadmm(records=10, eta=4, rho=1, clip=1, sigma=1, epochs=1, sensitivity=Sensitivity.PRINTED)
+    honest = ssadmm(records=10, batch=1, noise_multiplier=1, iterations=1)
+    both: Ledger = printed + honest
+    assert not both.sound
+    assert both.corrected == printed.corrected + honest.steps
