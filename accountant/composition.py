@@ -20,9 +20,10 @@ from flint import arb
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.gaussian import gaussian_delta, gaussian_epsilon
+from accountant.pld_event import event_delta, event_epsilon
 from accountant.pld_guess import BinaryStep, Pair
 from accountant.pld_lattice import ComposedLattice
-from accountant.pld_plan import Plan, Resolution, build, plan_for_delta, plan_for_epsilon
+from accountant.pld_plan import BLUNT_TRUNCATION, Plan, Resolution, build, plan_for_delta, plan_for_epsilon
 from accountant.pld_search import certified_near, epsilon_guess, log_of
 from accountant.precision import (
     Bound,
@@ -41,6 +42,7 @@ _ZERO = Fraction(0)
 _LOWER_PAIRS = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
 _SCALAR_BITS = 128
 _TOLERATED_ERROR_SHARE = 1e-3
+_BLUNT_FROM = 0.1
 
 
 def compose(
@@ -99,7 +101,7 @@ class ComposedProfile:
         closed = self._closed_delta(_checked_epsilon(epsilon))
         if closed is not None:
             return fraction_of(closed.lower)
-        best = _ZERO
+        best = event_delta(self._merged, epsilon) if epsilon > 0 else _ZERO
         for pair in _LOWER_PAIRS:
             with contextlib.suppress(CannotCertifyError):  # a lower end of 0 is always true
                 best = max(best, self._near_epsilon(pair, epsilon, ComposedLattice.judged_lower))
@@ -112,23 +114,36 @@ class ComposedProfile:
             return fraction_of(closed.upper)
         if self._total_variation() <= delta:
             return _ZERO
-        plan, lattice = self._lattice_for_delta(Pair.DOMINATING, delta)
-        if lattice.delta_upper(_ZERO) <= delta:
-            return _ZERO
-        found = certified_near(
-            epsilon_guess(lattice, plan.epsilon, delta),
-            1 / plan.frame.theta,
-            lambda epsilon: lattice.delta_upper(epsilon) <= delta,
-            upwards=True,
-        )
+        found = self._dominating_epsilon(delta)
         return min(found, self._unamplified(delta)) if self._is_hardly_sampled else found
+
+    def _dominating_epsilon(self, delta: Fraction) -> Fraction:
+        """Return what the tilted lattice certifies or, where that is all error or fails, what a blunt one does.
+
+        The blunt one spends half of delta on calling the rarest losses infinite.
+        """
+        sharp: Fraction | None = None
+        with contextlib.suppress(CannotCertifyError):
+            plan, lattice = self._lattice_for_delta(Pair.DOMINATING, delta)
+            sharp = _lattice_epsilon(plan, lattice, delta)
+            if sharp == 0 or lattice.judged_upper(sharp)[1] <= _BLUNT_FROM:
+                return sharp
+        steps, log_delta = self._binary(Pair.DOMINATING), log_of(delta)
+        try:
+            plan = plan_for_delta(steps, Pair.DOMINATING, log_delta, self._resolution, log_truncation=BLUNT_TRUNCATION)
+            blunt = _lattice_epsilon(plan, build(plan), delta)
+        except CannotCertifyError:
+            if sharp is None:
+                raise
+            return sharp
+        return blunt if sharp is None else min(sharp, blunt)
 
     def epsilon_lower(self, delta: Fraction) -> Fraction:
         """Return an epsilon below which a realisable pair violates (epsilon, delta); 0 if none could be certified."""
         closed = self._closed_epsilon(_checked_delta(delta))
         if closed is not None:
             return fraction_of(closed.lower)
-        best = _ZERO
+        best = event_epsilon(self._merged, delta)
         for pair in _LOWER_PAIRS:
             with contextlib.suppress(CannotCertifyError):  # a lower end of 0 is always true
                 best = max(best, self._pair_epsilon(pair, delta, best))
@@ -246,6 +261,18 @@ def _merged(steps: Sequence[SubsampledGaussian]) -> tuple[tuple[SubsampledGaussi
             key = (step.sampling_rate, step.noise_multiplier)
             counts[key] = counts.get(key, 0) + step.count
     return tuple(SubsampledGaussian(q, nu, count) for (q, nu), count in counts.items()), gaussian_square
+
+
+def _lattice_epsilon(plan: Plan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
+    """Return about the least epsilon that the dominating lattice certifies for delta."""
+    if lattice.delta_upper(_ZERO) <= delta:
+        return _ZERO
+    return certified_near(
+        epsilon_guess(lattice, plan.epsilon, delta),
+        1 / plan.frame.theta,
+        lambda epsilon: lattice.delta_upper(epsilon) <= delta,
+        upwards=True,
+    )
 
 
 def _checked_delta(delta: Fraction) -> Fraction:

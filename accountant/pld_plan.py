@@ -40,6 +40,7 @@ FEWEST_POINTS: Final = 1 << 10
 MOST_POINTS: Final = 1 << 20
 CHEAP_POINTS: Final = 1 << 14
 """If a window of this size holds every possible loss, it is taken: nothing wraps around then."""
+BLUNT_TRUNCATION: Final = math.log(1 / 2)
 LEAST_SPACING: Final = 1e-200
 LEAST_LOG_DELTA: Final = -5000.0
 """Below this, delta(epsilon) is bounded by about e^-5000 and not looked at more closely."""
@@ -91,9 +92,20 @@ class _Aim:
     log_delta: float
 
 
-def plan_for_delta(steps: Sequence[BinaryStep], pair: Pair, log_delta: float, resolution: Resolution) -> Plan:
-    """Plan a lattice that is sharp where delta(epsilon) is about e^log_delta."""
-    z_top = truncation_point(steps, log_delta + LOG_TRUNCATION)
+def plan_for_delta(
+    steps: Sequence[BinaryStep],
+    pair: Pair,
+    log_delta: float,
+    resolution: Resolution,
+    *,
+    log_truncation: float = LOG_TRUNCATION,
+) -> Plan:
+    """Plan a lattice that is sharp where delta(epsilon) is about e^log_delta.
+
+    `log_truncation` says which part of delta may be spent on calling the largest losses infinite. Where rare, large
+    losses decide, no tilt suits them and the bulk at once, and `BLUNT_TRUNCATION` does better.
+    """
+    z_top = truncation_point(steps, log_delta + log_truncation)
     sketches = [sketch(step, pair, z_top) for step in steps]
     theta, epsilon = tilt_for_delta(sketches, log_delta)
     if epsilon <= 0:

@@ -18,6 +18,7 @@ from accountant.composition import ComposedProfile, Resolution, SubsampledGaussi
 from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.gaussian import gaussian_delta, gaussian_epsilon
 from accountant.pld_cuts import Cuts, cut_axis
+from accountant.pld_event import event_delta, event_epsilon
 from accountant.pld_guess import BinaryStep, Frame, Pair
 from accountant.pld_plan import build, plan_for_delta
 from accountant.pld_search import log_of
@@ -217,6 +218,32 @@ def test_corners_where_float64_accountants_fail(
 ) -> None:
     epsilon = _profile(*step).epsilon(delta)
     assert Fraction(least) <= fraction_of(epsilon.lower) <= fraction_of(epsilon.upper) <= Fraction(most)
+
+
+@pytest.mark.parametrize(
+    ("q", "nu", "count", "digits"),
+    [
+        ("5.2e-9", "1.27", 1361, 216),
+        ("4.7e-7", "1.03", 4, 57),
+        ("9.4e-5", "2.86", 312, 100),
+        ("1.2e-6", "5.45", 2, 292),
+    ],
+)
+def test_where_one_rare_loss_decides_the_enclosure_stays_narrow(q: str, nu: str, count: int, digits: int) -> None:
+    epsilon = _profile(q, nu, count, COARSE).epsilon(Fraction(1, 10**digits))
+    assert fraction_of(epsilon.upper) <= fraction_of(epsilon.lower) * Fraction(11, 10)
+
+
+def test_event_bound_is_below_the_pair_it_belongs_to() -> None:
+    steps = [SubsampledGaussian(Fraction(0.1), Fraction(1), 30)]
+    for epsilon in (1.0, 3.0, 6.0):
+        bound = event_delta(steps, Fraction(epsilon))
+        assert bound > 0
+        assert log_of(bound) <= fourier_log_delta([(0.1, 1.0, 30)], Which.FIRST, epsilon)
+    delta = Fraction(1, 10**6)
+    found = event_epsilon(steps, delta)
+    assert event_delta(steps, found) >= delta
+    assert found <= compose(steps).epsilon_lower(delta)
 
 
 @pytest.mark.slow
