@@ -55,7 +55,15 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, file)
             file.flush()
             os.fsync(file.fileno())
+        Path(name).chmod(0o666 & ~_umask())  # mkstemp is for secrets; a result is a file like any other
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    """The process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
