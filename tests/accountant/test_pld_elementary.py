@@ -43,7 +43,7 @@ def test_relative_error_stays_below_its_bound_and_within_a_factor_of_twenty(func
     assert worst >= bound / 20
 
 
-def test_a_polynomial_one_degree_short_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_polynomial_two_degrees_short_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pld_elementary, "_TAIL_COEFFICIENTS", tuple(1 / math.factorial(i) for i in range(11, 0, -1)))
     x = np.linspace(0.3, 0.3466, 50)
     with arb_precision(200):
