@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from functools import partial
 from pathlib import Path
 
@@ -150,9 +149,12 @@ def _assert_calibrated(command: list[str], seeds: range) -> None:
 
 
 @pytest.mark.slow
-def test_twenty_whole_runs_are_clean(c_adapter: list[str]) -> None:
-    began = time.monotonic()
+def test_twenty_whole_runs_of_the_reference_are_clean() -> None:
     for seed in range(1, 21):
         assert_clean(conform(LOOPBACK, Plan(seed=seed, effort=0.2)))
+
+
+@pytest.mark.slow
+def test_twenty_whole_runs_of_the_implementation_in_c_are_clean(c_adapter: list[str]) -> None:
+    for seed in range(1, 21):
         assert_clean(conform(c_adapter, Plan(seed=seed, effort=0.5)), C_SKIPS)
-    assert time.monotonic() - began < 600
