@@ -21,6 +21,7 @@ from verification.lemmas.obligation import Obligation
 from verification.lemmas.terms import constant, magnitude, matrix_of, only, parameter, vector, vector_of
 
 RECORDS = 2
+ONE = z3.RealVal(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,14 +61,14 @@ def first_epoch(problem: Problem) -> State:
     return next(mpadmm(problem, start(), step_sizes=steps, noise=[ModelNoise(zero(), zero(), zero())]))
 
 
-def printed_bounds() -> dict[str, tuple[tuple[z3.BoolRef, ...], z3.BoolRef]]:
-    """For x, z and y: the hypotheses (with eta > 1) and the printed bound, to be refuted."""
+def printed_bounds(factor: z3.ArithRef = ONE) -> dict[str, tuple[tuple[z3.BoolRef, ...], z3.BoolRef]]:
+    """For x, z and y: the hypotheses (with eta > 1) and the printed bound, times a factor, to be refuted."""
     pair, eta = Neighbours.unknown(), parameter("eta")
     one, two = first_epoch(pair.problem), first_epoch(pair.other)
     printed = 2 * parameter("C") / (RECORDS * (1 + eta * parameter("rho")))
     moves = {name: magnitude(only(getattr(one, name)) - only(getattr(two, name))) for name in ("x", "z", "y")}
     bounds = {"x": printed, "z": printed, "y": parameter("rho") * printed}
-    return {name: ((*pair.domain, eta > 1), moves[name] <= bounds[name]) for name in moves}
+    return {name: ((*pair.domain, eta > 1), moves[name] <= factor * bounds[name]) for name in moves}
 
 
 def later_step_size() -> tuple[tuple[z3.BoolRef, ...], z3.BoolRef]:

@@ -19,12 +19,12 @@ import z3
 
 from verification.lemmas.clearing import Clearing
 from verification.lemmas.obligation import Obligation, script
-from verification.lemmas.solvers import Answer, Solver
+from verification.lemmas.solvers import Answer, Reply, Solver
 from verification.lemmas.splitting import Conditions, cases
 
-FIRST_SECONDS = 2.0
+FIRST_SECONDS = 3.0
 """How long a solver may try the whole formula before it gets the cases."""
-GUIDE_SECONDS = 0.5
+GUIDE_SECONDS = 5.0
 """How long the guide may think about a branch: it only saves work."""
 
 
@@ -55,12 +55,26 @@ class Prover:
         self._seconds = seconds
         self._queries = 0
         self._cases: tuple[Obligation, list[str]] | None = None
+        self._proved: dict[str, Proof] = {}
+
+    def limit(self, seconds: float) -> None:
+        """How long one question may take from now on."""
+        self._seconds = seconds
 
     def prove(self, obligation: Obligation) -> Proof:
         """The verdict on an obligation and on its sharper twin."""
+        if obligation.digest in self._proved:
+            return self._proved[obligation.digest]
         started, self._queries = time.monotonic(), 0
         verdict, detail = self._judge(obligation)
-        return Proof(obligation.name, verdict, detail, self._queries, time.monotonic() - started)
+        proof = Proof(obligation.name, verdict, detail, self._queries, time.monotonic() - started)
+        if verdict is Verdict.PROVED:
+            self._proved[obligation.digest] = proof
+        return proof
+
+    def ask_for_model(self, text: str) -> Reply:
+        """Values that satisfy a script, from z3: they are checked by evaluation, so one solver is enough."""
+        return self._solvers[0].ask(text, self._seconds, model=True)
 
     def _judge(self, obligation: Obligation) -> tuple[Verdict, str]:
         answers = {solver.name: self._discharge(solver, obligation) for solver in self._solvers}
@@ -84,8 +98,9 @@ class Prover:
         for question in self._questions(obligation):
             answer = self._ask(solver, question, self._seconds)
             if answer is not Answer.UNSATISFIABLE:
-                # A counterexample to a cleared case is one to the goal only if the denominators are positive there.
-                return Answer.UNKNOWN
+                # A counterexample to a cleared case is one to the goal only if the denominators are positive there,
+                # and a solver may give up on a case but not on the whole: one last time, with all the time there is.
+                return self._ask(solver, obligation.negated(), self._seconds)
         return Answer.UNSATISFIABLE
 
     def _questions(self, obligation: Obligation) -> list[str]:

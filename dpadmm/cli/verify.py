@@ -1,0 +1,67 @@
+"""`dpadmm verify`: run the evidence for every claim of this project."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+from dpadmm.cli.common import EXIT_INCONCLUSIVE, EXIT_REFUTED, EXIT_STANDS, EXIT_USAGE, emit_json, format_option
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _seconds(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+    """90, 90s, 5m or 1h, as seconds."""
+    if value is None:
+        return None
+    number, unit = (value[:-1], _UNITS[value[-1]]) if value[-1:] in _UNITS else (value, 1.0)
+    try:
+        seconds = float(number) * unit
+    except ValueError:
+        seconds = float("nan")
+    if not 0 < seconds < float("inf"):
+        raise click.BadParameter(f"{value!r} is no positive duration; write 90, 90s, 5m or 1h")
+    return seconds
+
+
+@click.command("verify")
+@click.option("--claim", "names", multiple=True, metavar="ID", help="Check only this claim; may be repeated.")
+@click.option(
+    "--budget", callback=_seconds, metavar="TIME", help="Stop after this long (60s, 5m); the rest is unknown."
+)
+@click.option(
+    "--question", callback=_seconds, default="60s", show_default=True, help="Longest time for one SMT question."
+)
+@format_option
+def command(*, names: tuple[str, ...], budget: float | None, question: float, output_format: str) -> None:
+    """Check this project's own claims: proofs, enclosures, attacks, witnesses.
+
+    A claim is proved, holds on every attack, or is refuted by a witness that the reference reproduces; an erratum
+    of the paper is confirmed by being refuted. Exit codes: 0 every claim has the status it is said to have, 1 one
+    has not, 3 something was not decided in time.
+    """
+    try:
+        from verification.claims.registry import CLAIMS, find  # noqa: PLC0415 - needs the solvers
+        from verification.claims.runner import check  # noqa: PLC0415
+    except ModuleNotFoundError as missing:
+        click.echo(f"error: {missing}; the proofs need their solvers: pip install 'dpadmm[proofs]'", err=True)
+        sys.exit(EXIT_USAGE)
+    from dpadmm.cli._verify_report import as_json, line, summary, title  # noqa: PLC0415
+
+    claims = tuple(dict.fromkeys(find(name) for name in names)) if names else CLAIMS
+    started, checked = time.monotonic(), []
+    if output_format == "text":
+        click.echo(title())
+    for entry in check(claims, budget=budget, question_seconds=question):
+        checked.append(entry)
+        if output_format == "text":
+            click.echo(line(entry))
+    outcomes = {entry.outcome.value for entry in checked}
+    code = EXIT_REFUTED if "fails" in outcomes else EXIT_INCONCLUSIVE if "unknown" in outcomes else EXIT_STANDS
+    if output_format == "json":
+        emit_json(as_json(checked, time.monotonic() - started, code))
+    else:
+        click.echo(summary(checked, time.monotonic() - started))
+    sys.exit(code)

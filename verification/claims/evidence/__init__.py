@@ -1,0 +1,1 @@
+"""Evidence that can be run: proofs, enclosures, attacks, witnesses, quotations."""

@@ -1,0 +1,1 @@
+"""The claims themselves, grouped by what they speak of."""
