@@ -11,13 +11,15 @@ import sys
 
 import numpy as np
 
+from reference.arithmetic import Scalar
 from reference.many import full_gradients
 from reference.problem import Problem, State
+from reference.regularizers import SCAD
 from tests.verification.conformance import wrong_draws
 from verification.adapter import messages as m
 from verification.adapter.arrays import Floats
 from verification.adapter.messages import Capability
-from verification.adapter.parameters import Algorithm, Loss, Parameters
+from verification.adapter.parameters import Algorithm, Loss, Parameters, RegularizerOptions
 from verification.adapter.records import Records
 from verification.adapter.serve import Values, serve
 from verification.adapter.stepwise import Batches, Stepwise
@@ -177,6 +179,33 @@ class AverageBeside(Stepwise):
         return {"average": (old.x + new.x) / 2, "step": np.ones(len(new.x))}
 
 
+class AnyShape(SCAD):
+    def lipschitz(self, rho: Scalar) -> Scalar:
+        return 1.0
+
+
+class AcceptsJumps(Stepwise):
+    """SCAD whatever its shape."""
+
+    def problem(self, records: Records, parameters: Parameters) -> Problem:
+        if parameters.options.a is None:
+            return super().problem(records, parameters)
+        admissible = parameters.model_copy(update={"options": RegularizerOptions(a=1e3)})
+        shape = AnyShape(parameters.lambda_, parameters.options.a)
+        return dataclasses.replace(super().problem(records, admissible), regularizer=shape)
+
+
+class CountBeside(Stepwise):
+    """How many records were clipped is released as it is; two opposite ones count alike."""
+
+    released = ("x", "z", "y", "clipped")
+
+    def also_released(self, problem: Problem, old: State, new: State) -> Values:
+        lengths = np.abs(problem.loss.slope(old.x @ problem.signed.T)) * problem.norms
+        bound = np.inf if problem.clip is None else problem.clip
+        return {"clipped": np.sum(lengths > bound, axis=1, keepdims=True).astype(np.float64)}
+
+
 class OnlyNormalises(Stepwise):
     """Honest: logistic loss and normalised records only, so that the hardest pair needs a far start."""
 
@@ -215,5 +244,5 @@ class ReplayOnly(Stepwise):
 
 if __name__ == "__main__":
     name = sys.argv[1]
-    served: type[Stepwise] = getattr(wrong_draws if hasattr(wrong_draws, name) else sys.modules[__name__], name)
+    served: type[Stepwise] = getattr(wrong_draws if name in vars(wrong_draws) else sys.modules[__name__], name)
     serve(served())

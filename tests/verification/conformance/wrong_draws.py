@@ -152,30 +152,3 @@ class PaperSensitivity(Stepwise):
         if parameters.noise_multiplier is None:
             return right
         return right / 2 if algorithm is Algorithm.SSADMM else right / np.array(parameters.eta)
-
-
-class AnyShape(SCAD):
-    def lipschitz(self, rho: Scalar) -> Scalar:
-        return 1.0
-
-
-class AcceptsJumps(Stepwise):
-    """SCAD whatever its shape."""
-
-    def problem(self, records: Records, parameters: Parameters) -> Problem:
-        if parameters.options.a is None:
-            return super().problem(records, parameters)
-        admissible = parameters.model_copy(update={"options": RegularizerOptions(a=1e3)})
-        shape = AnyShape(parameters.lambda_, parameters.options.a)
-        return dataclasses.replace(super().problem(records, admissible), regularizer=shape)
-
-
-class CountBeside(Stepwise):
-    """How many records were clipped is released as it is; two opposite ones count alike."""
-
-    released = ("x", "z", "y", "clipped")
-
-    def also_released(self, problem: Problem, old: State, new: State) -> Values:
-        lengths = np.abs(problem.loss.slope(old.x @ problem.signed.T)) * problem.norms
-        bound = np.inf if problem.clip is None else problem.clip
-        return {"clipped": np.sum(lengths > bound, axis=1, keepdims=True).astype(np.float64)}
