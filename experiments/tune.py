@@ -47,7 +47,7 @@ def candidates(algorithm: AlgorithmName, now: Algorithms, *, quick: bool) -> Ite
     """The grid of an algorithm; the quick one is a corner of it."""
     etas = ("4", "16") if quick else ("1", "4", "16", "64")
     epochs = (5,) if quick else (1, 2, 5, 10)
-    rounds = (10,) if quick else (10, 20, 40)
+    rounds = (10,) if quick else (20, 40, 160)
     match algorithm:
         case "ssadmm" | "dpsgd":
             base = now.ssadmm if algorithm == "ssadmm" else now.dpsgd
@@ -59,7 +59,7 @@ def candidates(algorithm: AlgorithmName, now: Algorithms, *, quick: bool) -> Ite
             for eta, count in itertools.product(("1", "4"), rounds):
                 yield model.model_copy(update={"eta": eta, "epochs": count})
         case "dpadmm":
-            for eta, count, rho in itertools.product(etas, rounds, ("0.5",) if quick else ("0.1", "0.5")):
+            for eta, count, rho in itertools.product(("4", "64"), rounds, ("0.1", "0.5")):
                 yield now.dpadmm.model_copy(update={"eta": eta, "epochs": count, "rho": rho})
         case "objp":
             for count, rho in itertools.product((5,) if quick else (5, 10), ("0.01", "0.05", "0.2")):
