@@ -7,7 +7,9 @@ An epoch, from its anchor a = x:
     x   <- prox_{eta lambda h}(x - eta v)
 
 Each record contributes two gradients to a batch, each of length at most C, so replacing it moves the mean by up to
-4C/m: twice DP-SGD's figure. The releases compose heterogeneously. [CL20] section 5.2 dropped the algorithm because
+4C/m: twice DP-SGD's figure. (Losses of a margin with slopes in [-1, 0], clipped or not, reach only half of it, 2C/m:
+a record's two gradients point the same way. The accounting keeps the general bound.) The releases compose
+heterogeneously. [CL20] section 5.2 dropped the algorithm because
 the full gradients use up the budget; the experiments keep it so that this can be seen.
 
 *Deviates* from the source: noise on the full gradient and on every inner step (theirs is on the inner step alone,
