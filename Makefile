@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-peers gate test test-all check bench lock clean
+.PHONY: setup setup-peers gate test test-slow test-all check bench lock clean
 
 setup: $(STAMP)
 
@@ -39,8 +39,10 @@ check: setup
 test: check
 	$(BIN)/pytest -m "not slow and not peers" -n 2
 
-test-all: check
-	$(BIN)/pytest -m "not peers" -n 2
+test-slow: setup
+	$(BIN)/pytest -m "slow and not peers" -n 2
+
+test-all: test test-slow
 
 # The peers live in a virtual environment of their own: their dependencies must not decide ours. torch and opacus are
 # pinned but not hashed, because which build of torch is right (CPU or CUDA) is the machine's business.
