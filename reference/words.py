@@ -74,10 +74,13 @@ def normals(words: Words, count: int) -> Vector:
     uniform = (words >> np.uint64(11)) * 2.0**-53
     half = words.shape[-1] // 2
     radius = np.sqrt(-2.0 * np.log(1.0 - uniform[..., :half]))  # 1 - u is exact for 53 bits, and never 0
-    angle = (2.0 * math.pi) * uniform[..., half:]
+    # Cosine and sine of the angle 2 pi v from the tangent of its half: one slow function in place of two.
+    tangent = np.tan(math.pi * uniform[..., half:])
+    square = tangent * tangent
+    radius /= 1.0 + square
     draws = np.empty(words.shape)
-    np.multiply(radius, np.cos(angle), out=draws[..., :half])
-    np.multiply(radius, np.sin(angle), out=draws[..., half:])
+    np.multiply(radius, 1.0 - square, out=draws[..., :half])
+    np.multiply(radius, tangent + tangent, out=draws[..., half:])
     return draws[..., :count]
 
 
