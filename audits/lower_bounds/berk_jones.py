@@ -58,7 +58,10 @@ def roc_band(first: FloatArray, second: FloatArray, *, confidence: float) -> Roc
     above_second = b.size - np.searchsorted(b, thresholds, side="right")
     at_least = tail_band(a.size, miss)[above_first]
     at_most = 1.0 - tail_band(b.size, miss)[b.size - above_second]
-    return RocBand(thresholds, at_least, at_most, min(a.size, b.size))
+    # thresholds between which neither bound changes are the same constraint: nothing is lost by keeping one
+    moves = (np.diff(at_least) != 0.0) | (np.diff(at_most) != 0.0)
+    kept = np.concatenate([[True], moves])
+    return RocBand(thresholds[kept], at_least[kept], at_most[kept], min(a.size, b.size))
 
 
 def lower_bound(

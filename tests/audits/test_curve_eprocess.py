@@ -7,7 +7,7 @@ from scipy.stats import binom
 from audits.curves import ApproximateCurve, FloatArray, GaussianCurve, PrivacyCurve
 from audits.errors import AuditError
 from audits.families import gaussian_family
-from audits.lower_bounds.curve_eprocess import CurveTest, design_test, lower_bound, refuted_after
+from audits.lower_bounds.curve_eprocess import FIXED_SAMPLE, CurveTest, design_test, lower_bound, refuted_after
 from audits.lower_bounds.portfolio import Portfolio
 from audits.scores import GaussianScores, tails_of_samples
 from tests.audits.mechanisms import HONEST, MU, Honest, gaussian, mu_of
@@ -37,6 +37,17 @@ def test_honest_mechanisms_alarm_at_most_as_often_as_stated(honest: Honest) -> N
 @pytest.mark.parametrize("honest", HONEST, ids=lambda h: h.name)
 def test_honest_mechanisms_alarm_at_most_as_often_as_stated_over_2000_audits(honest: Honest) -> None:
     assert_alarms_at_most_as_stated(alarms(honest, 2000, 1000, seed=2), 2000, ALPHA)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("offset", [1.0, 1.069])
+def test_the_test_behind_the_lower_bound_refutes_the_truth_at_most_as_often_as_stated(offset: float) -> None:
+    # a claim is tested with the design of its cell's upper end, up to 7 % above it
+    above = MU * offset
+    test = design_test(GaussianCurve(above), GaussianScores(), above, alpha=ALPHA, budget=2000, plan=FIXED_SAMPLE)
+    first, second = gaussian(MU, 2000 * 2000, np.random.default_rng(50))
+    wealth = test.log_wealth(CLAIM, first.reshape(2000, -1), second.reshape(2000, -1))
+    assert_alarms_at_most_as_stated(int(np.isfinite(refuted_after(wealth, ALPHA)).sum()), 2000, ALPHA)
 
 
 class HalfTheDelta(PrivacyCurve):
@@ -77,26 +88,24 @@ def ratio(epsilon: float, seed: int) -> float:
 
 @pytest.mark.parametrize(("epsilon", "at_least"), [(1.0, 0.94), (4.0, 0.98)])
 def test_lower_bound_is_tight_on_the_gaussian(epsilon: float, at_least: float) -> None:
-    # the bound itself varies by about 0.015 (epsilon 1): its median over seeds is what is tight
-    found = [ratio(epsilon, seed) for seed in (11, 12, 13)]
-    assert max(found) <= 1.0
-    assert float(np.median(found)) >= at_least
+    # one seed here; the bound varies by about 0.015 between seeds, the median of more is tested with the slow ones
+    assert at_least <= ratio(epsilon, 11) <= 1.0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "at_least"), [(1.0, 0.94), (4.0, 0.98)])
 def test_lower_bound_is_tight_on_the_gaussian_over_many_seeds(epsilon: float, at_least: float) -> None:
-    found = [ratio(epsilon, seed) for seed in range(100, 109)]
+    found = [ratio(epsilon, seed) for seed in range(100, 105)]
     assert float(np.median(found)) >= at_least
 
 
 @pytest.mark.slow
 def test_lower_bound_exceeds_the_truth_at_most_as_often_as_stated() -> None:
-    exceeded, repetitions, confidence = 0, 120, 0.8
+    exceeded, repetitions, confidence = 0, 40, 0.8
     for seed in range(repetitions):
         first, second = gaussian(1.0, 400, np.random.default_rng(seed))
         found = lower_bound(
-            gaussian_family(0.3, 5.0), GaussianScores(), first, second, delta=1e-3, confidence=confidence
+            gaussian_family(0.8, 1.6), GaussianScores(), first, second, delta=1e-3, confidence=confidence
         )
         exceeded += found.epsilon > GaussianCurve(1.0).epsilon_at(1e-3)
     assert_alarms_at_most_as_stated(exceeded, repetitions, 1.0 - confidence)
