@@ -52,22 +52,26 @@ class Results:
     @property
     def coverage_note(self) -> str:
         """How much of the study was run, and how long it took and would take."""
-        plan, done = self.plan, len(self.finished)
-        spent = sum(sum(unit.seconds.values()) for unit in self.finished)
-        once = sum(unit.seconds.get("nonprivate", 0.0) for unit in self.finished if unit.repeat == 0)
-        firsts = max(1, sum(unit.repeat == 0 for unit in self.finished))
-        full = plan.study.full
-        units = full.folds * full.repeats * full.datasets
-        each, optimum = (spent - once) / done, once / firsts
-        whole = units * each + full.folds * full.datasets * optimum
+        plan, spent = self.plan, sum(sum(unit.seconds.values()) for unit in self.finished)
         sizes = f"{plan.size.datasets} data set(s), {plan.size.folds} folds, {plan.size.repeats} repeats"
+        models = max(len(unit.rows) for unit in self.finished)
         return (
-            f"{done} of {len(plan.units())} units run ({sizes}; a unit is one training fold of one repeat, all "
-            f"{len(self.finished[-1].rows)} models of it), {len(self.rows):,} trained models, "
-            f"{spent / 60:.1f} minutes of one core. The full study has {units} units "
-            f"({full.datasets} x {full.folds} x {full.repeats}) and {len(full.epsilons)} values of ε: at this pace "
-            f"{whole * len(full.epsilons) / len(plan.size.epsilons) / 3600:.1f} hours of one core."
+            f"{len(self.finished)} of {len(plan.units())} units run ({sizes}; a unit is one training fold of one "
+            f"repeat, up to {models} models on {plan.setting.records:,} records), {len(self.rows):,} trained models, "
+            f"{spent / 60:.1f} minutes of one core.{self._extrapolation()}"
         )
+
+    def _extrapolation(self) -> str:
+        """The time of the full study, where its units are like those that were run."""
+        size, full = self.plan.size, self.plan.study.full
+        if (size.rows, size.folds, size.epsilons) != (full.rows, full.folds, full.epsilons):
+            return ""
+        optima = [unit.seconds["nonprivate"] for unit in self.finished if "nonprivate" in unit.seconds]
+        spent = sum(sum(unit.seconds.values()) for unit in self.finished) - sum(optima)
+        units, once = full.folds * full.repeats * full.datasets, full.folds * full.datasets
+        whole = units * spent / len(self.finished) + (once * sum(optima) / len(optima) if optima else 0.0)
+        counted = f"{full.datasets} x {full.folds} x {full.repeats}"
+        return f" The full study has {units:,} units ({counted}): at this pace {whole / 3600:.1f} hours of one core."
 
 
 def write_all(results: Results, folder: Path) -> dict[str, Path]:
