@@ -155,6 +155,9 @@ def _batches(lists: Sequence[Sequence[int]], parameters: Parameters, count: int)
     batches = np.array(lists, dtype=np.intp)
     if batches.max() >= count:
         raise ArrayError(f"batches must index records 0..{count - 1}, got {batches.max()}")
+    for batch in lists:
+        if len(set(batch)) != len(batch):
+            raise ArrayError(f"a batch is drawn without replacement and holds no record twice, got {list(batch)}")
     return batches
 
 

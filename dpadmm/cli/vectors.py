@@ -1,0 +1,160 @@
+"""`dpadmm vectors`: golden vectors, for ports in any language."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from dpadmm.cli.common import (
+    EXIT_ADAPTER,
+    EXIT_INCONCLUSIVE,
+    EXIT_REFUTED,
+    EXIT_STANDS,
+    atomic_write,
+    emit_json,
+    format_option,
+)
+from verification.adapter.faults import as_fields
+from verification.adapter.process import Limits
+from verification.vectors.checking import Conclusion, Outcome, Report, Result, check_adapter
+from verification.vectors.files import FOLDER, generated, load_all, stale
+from verification.vectors.model import Flag
+
+_EXIT = {
+    Conclusion.AGREES: EXIT_STANDS,
+    Conclusion.MISMATCH: EXIT_REFUTED,
+    Conclusion.ADAPTER_FAILED: EXIT_ADAPTER,
+    Conclusion.NOTHING_CHECKED: EXIT_INCONCLUSIVE,
+}
+_files_option = click.option(
+    "--file",
+    "files",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="A vector file; may be repeated. The package's own by default.",
+)
+
+
+@click.group("vectors")
+def command() -> None:
+    """Golden vectors: inputs and every intermediate value, for ports in any language (docs/vectors.md)."""
+
+
+@command.command("generate")
+@click.option(
+    "--check", "only_check", is_flag=True, help="Write nothing; exit code 1 if a file is stale or was edited."
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=FOLDER,
+    help="The folder; by default the package's own.",
+)
+def generate(*, only_check: bool, output: Path) -> None:
+    """Compute the vectors: values in 60 digits, tolerances in ball arithmetic."""
+    texts = generated()
+    if only_check:
+        wrong = stale(texts, output)
+        for path in wrong:
+            click.echo(f"stale: {path}; run `dpadmm vectors generate`")
+        if wrong:
+            raise click.exceptions.Exit(EXIT_REFUTED)
+        click.echo(f"{len(texts)} files are what would be generated now")
+        return
+    output.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        with atomic_write(output / name) as file:
+            file.write(text.encode())
+        click.echo(f"{output / name}: {len(text.encode()):,} bytes")
+
+
+@command.command("check")
+@_files_option
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds a request.")
+@click.option("--memory", type=click.IntRange(min=64), default=4096, show_default=True, help="Megabytes it may use.")
+@format_option
+@click.argument("adapter", nargs=-1, required=True, metavar="-- COMMAND...")
+def check(
+    *, files: tuple[Path, ...], timeout: float, memory: int, output_format: str, adapter: tuple[str, ...]
+) -> None:
+    """Run an adapter through the vectors, by replay.
+
+    Exit codes: 0 every case that it offers agrees, 1 a case does not, 2 a vector file is broken, 3 nothing was checked
+    (the adapter has no replay), 4 the adapter failed.
+    """
+    loaded = load_all(files or None)
+    notes = {name: flag for file in loaded for name, flag in file.flags.items()}
+    cases = [case for file in loaded for case in file.cases]
+    limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
+    report = check_adapter(adapter, cases, limits, _progress if sys.stderr.isatty() else None)
+    if output_format == "json":
+        emit_json(as_document(report, adapter, len(cases)))
+    else:
+        _table(report, notes, len(cases))
+    raise click.exceptions.Exit(_EXIT[report.conclusion])
+
+
+def _progress(result: Result) -> None:
+    click.echo(f"\r\033[K{result.id}\r", nl=False, err=True)
+
+
+def _table(report: Report, notes: dict[str, Flag], cases: int) -> None:
+    if report.description is not None:
+        who = report.description
+        click.echo(f"{who.name} {who.version} ({who.language})")
+    for result in report.results:
+        if result.outcome is Outcome.FAILED:
+            click.echo(f"failed   {result.id}: {result.detail}")
+    failures = Counter(flag for r in report.results if r.outcome is Outcome.FAILED for flag in r.flags)
+    played = Counter(flag for r in report.results if r.outcome is not Outcome.SKIPPED for flag in r.flags)
+    for flag, count in failures.most_common():
+        note = notes[flag]
+        click.echo(f"flag     {flag}: {count} of {played[flag]} failed. Catches: {note.bug}. Effect: {note.effect}")
+    reasons = Counter(r.detail for r in report.results if r.outcome is Outcome.SKIPPED)
+    for reason, count in reasons.most_common():
+        click.echo(f"skipped  {count} cases: {reason}")
+    if report.fault is not None:
+        click.echo(f"FAULT {report.fault}")
+    counts = ", ".join(f"{report.count(outcome)} {outcome}" for outcome in Outcome)
+    click.echo(f"{report.conclusion}: {counts}, of {cases} cases")
+
+
+def as_document(report: Report, adapter: tuple[str, ...], cases: int) -> dict[str, object]:
+    """The report as JSON, version 1; reals inside the details are decimal."""
+    return {
+        "version": 1,
+        "conclusion": str(report.conclusion),
+        "implementation": None if report.description is None else report.description.model_dump(mode="json"),
+        "command": list(adapter),
+        "cases": cases,
+        "counts": {str(outcome): report.count(outcome) for outcome in Outcome},
+        "results": [
+            {"id": r.id, "outcome": str(r.outcome), "flags": list(r.flags), "detail": r.detail} for r in report.results
+        ],
+        "fault": None if report.fault is None else as_fields(report.fault),
+    }
+
+
+@command.command("list")
+@_files_option
+@click.option("--flag", help="Only cases with this flag.")
+@format_option
+def list_cases(*, files: tuple[Path, ...], flag: str | None, output_format: str) -> None:
+    """List the cases, or those of one flag with what it means."""
+    loaded = load_all(files or None)
+    notes = {name: note for file in loaded for name, note in file.flags.items()}
+    if flag is not None and flag not in notes:
+        raise click.UsageError(f"no flag is called {flag!r}; known are {', '.join(sorted(notes))}")
+    cases = [case for file in loaded for case in file.cases if flag is None or flag in case.flags]
+    if output_format == "json":
+        shown = [{"id": c.id, "result": c.result, "flags": c.flags, "comment": c.comment} for c in cases]
+        used = {name: notes[name].model_dump() for case in cases for name in case.flags}
+        emit_json({"version": 1, "flags": used, "cases": shown})
+        return
+    if flag is not None:
+        click.echo(f"{flag}: catches {notes[flag].bug}; effect: {notes[flag].effect}")
+    for case in cases:
+        click.echo(f"{case.id:<56} {case.comment}")

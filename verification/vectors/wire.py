@@ -1,0 +1,93 @@
+"""Cases in the words of the wire, as plain JSON: an invalid one must reach the implementation as it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from verification.adapter import messages as m
+from verification.adapter.arrays import pack
+from verification.adapter.faults import AdapterRefusal, AdapterSkipped, Fault, Step
+from verification.adapter.session import Session
+from verification.vectors.recipe import Recipe
+
+Fields = dict[str, object]
+
+
+def data_fields(recipe: Recipe, name: str) -> Fields:
+    """The `data` request, without its id."""
+    features = pack(recipe.features).model_dump()
+    return {"request": "data", "name": name, "features": features, "labels": list(recipe.labels)}
+
+
+def replay_fields(recipe: Recipe, name: str) -> Fields:
+    """The `replay` request, without its id."""
+    fields: Fields = {
+        "request": "replay",
+        "data": name,
+        "algorithm": recipe.algorithm,
+        "parameters": parameter_fields(recipe),
+        "noise": {key: pack(rows).model_dump() for key, rows in recipe.noise.items()},
+    }
+    if recipe.batches is not None:
+        fields["batches"] = [list(batch) for batch in recipe.batches]
+    return fields
+
+
+def parameter_fields(recipe: Recipe) -> Fields:
+    """The parameters; absent fields left out."""
+    options: Fields = {
+        "l1_ratio": recipe.l1_ratio,
+        "groups": None if recipe.groups is None else [list(group) for group in recipe.groups],
+        "shape": None if recipe.shape is None else list(recipe.shape),
+        "a": recipe.a,
+        "gamma": recipe.gamma,
+    }
+    fields: Fields = {
+        "loss": recipe.loss,
+        "regularizer": recipe.regularizer,
+        "lambda": recipe.lam,
+        "options": _present(options),
+        "rho": recipe.rho,
+        "eta": list(recipe.eta),
+        "iterations": len(recipe.eta),
+        "batch": recipe.batch,
+        "sigma": recipe.sigma,
+        "clip": recipe.clip,
+        "normalise": recipe.normalise,
+        "intercept": recipe.intercept,
+        "release": recipe.release,
+    }
+    if recipe.start is not None:
+        fields["initial"] = {key: pack(values).model_dump() for key, values in recipe.start.items()}
+    return _present(fields)
+
+
+def _present(fields: Fields) -> Fields:
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def line_of(fields: Mapping[str, object], identity: int) -> bytes:
+    """One line of JSON."""
+    return json.dumps({"id": identity, **fields}, allow_nan=False).encode() + b"\n"
+
+
+class PlainSession(Session):
+    """A session that can also ask what no valid message says."""
+
+    def ask_plainly(self, fields: Fields, step: Step) -> None:
+        """Ask; return if it was accepted, raise what it answered otherwise."""
+        identity = self._next_id()
+        line = self._process.ask(line_of(fields, identity), step)
+        answer: m.Answer[m.DataResult] | m.Answer[m.RunResult]
+        if step is Step.DATA:
+            answer = self._parse(line, m.Answer[m.DataResult], step)
+        else:
+            answer = self._parse(line, m.Answer[m.RunResult], step)
+        # What could not be read as a request has no id to echo, or none that was found.
+        if answer.id not in {identity, 0}:
+            raise self.fault(Fault.WRONG_ID, step, f"expected an answer to request {identity}, got one to {answer.id}")
+        if answer.skipped is not None:
+            raise AdapterSkipped(answer.skipped.reason)
+        if answer.error is not None:
+            raise AdapterRefusal(answer.error.kind, answer.error.message)
