@@ -13,6 +13,7 @@
 #include "admm.h"
 #include "json.h"
 #include "random.h"
+#include "validate.h"
 
 jmp_buf refused;
 char refusal_kind[32], refusal_message[256];
@@ -48,6 +49,8 @@ static struct dataset *keep(const struct json *request) {
   for (size_t i = 0; i < features.size; i++)
     if (!isfinite(features.values[i]))
       refuse("invalid-data", "features must be finite, got %g in row %zu", features.values[i], i / features.columns);
+  for (size_t i = 0; i < labels.size; i++)
+    if (fabs(labels.values[i]) != 1) refuse("invalid-data", "labels must be -1 or 1, got %g", labels.values[i]);
   struct dataset *d = find(name);
   if (!d) {
     d = calloc(1, sizeof *d);
@@ -74,9 +77,9 @@ static struct data prepare(const struct dataset *d, const struct json *parameter
     double *row = features + i * p;
     if (extra) row[0] = 1;
     memcpy(row + extra, d->features + i * d->p, d->p * sizeof *row);
-    double norm = target > 0 ? length(row, p) : 0;
+    double norm = length(row, p);
     if (isinf(norm)) refuse("invalid-data", "row %zu is too long to measure", i);
-    if (norm > target)
+    if (target > 0 && norm > target)
       for (size_t j = 0; j < p; j++) row[j] = row[j] / norm * target;
   }
   struct data out = {d->n, p, features, d->labels};
@@ -184,10 +187,8 @@ static void replay(const struct json *request, const struct data *d, const struc
     if (batches.size != s->iterations * s->batch || gamma.size != all)
       refuse("invalid-parameters", "batches or noise of the wrong size");
     for (size_t k = 0; k < s->iterations; k++) {
-      for (size_t i = 0; i < s->batch; i++) {
-        batch[i] = (size_t)batches.values[k * s->batch + i];
-        if (batch[i] >= d->n) refuse("invalid-parameters", "a batch names record %zu of %zu", batch[i], d->n);
-      }
+      for (size_t i = 0; i < s->batch; i++) batch[i] = (size_t)batches.values[k * s->batch + i];
+      validate_batch(batch, s->batch, d->n);
       ss_iteration(d, s, k, batch, gamma.values + k * d->p, &state, &work);
       keep_state(out, &state, d->p);
     }
@@ -256,6 +257,7 @@ static void run(const struct json *request, int replaying) {
   const struct json *v = json_get(request, "parameters");
   struct data d = prepare(stored, v);
   struct settings s = read_settings(v, d.n, d.p);
+  validate_parameters(v, &s, d.p);
   if ((s.batch == 0) == !strcmp(json_text(request, "algorithm"), "ssadmm"))
     refuse("invalid-parameters", "batch belongs to ssadmm");
   size_t count = replaying ? 1 : (size_t)json_number(request, "count", 1);

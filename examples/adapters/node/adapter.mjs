@@ -6,6 +6,7 @@ import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { iterate, LOSSES, prepare, Refusal, REGULARIZERS, sigmas } from "./admm.mjs";
 import { Random } from "./random.mjs";
+import { validateParameters, validateRecords, validateReplay } from "./validate.mjs";
 
 const NAMES = ["x", "z", "y"];
 const datasets = new Map();
@@ -26,9 +27,7 @@ const handlers = {
 
   data: ({ name, features, labels }) => {
     const rows = unpack(features);
-    rows.forEach((row, i) => {
-      if (!row.every(Number.isFinite)) throw new Refusal("invalid-data", `features must be finite, row ${i} is not`);
-    });
+    validateRecords(rows, labels);
     datasets.set(name, { rows, labels });
     return { records: rows.length, columns: rows[0].length };
   },
@@ -37,6 +36,8 @@ const handlers = {
     const { parameters: q } = request;
     const data = prepare(datasets.get(request.data), q);
     const noise = Object.fromEntries(Object.entries(request.noise).map(([name, array]) => [name, unpack(array)]));
+    const initial = q.initial && Object.fromEntries(NAMES.map((name) => [name, unpack(q.initial[name])]));
+    validateReplay(q, request.batches, noise, initial, data.labels.length, data.records[0].s.length);
     const everyone = data.labels.map((_, i) => i);
     const path = run(data, q, (k) => ({
       members: request.batches?.[k] ?? everyone,
@@ -127,6 +128,7 @@ for await (const line of createInterface({ input: process.stdin, crlfDelay: Infi
   try {
     if (request.data !== undefined && !datasets.has(request.data))
       throw new Refusal("invalid-data", `no such data set: ${request.data}`);
+    if (request.parameters !== undefined) validateParameters(request.parameters);
     answer.result = handlers[request.request](request);
   } catch (error) {
     if (!(error instanceof Refusal)) console.error(error);
