@@ -35,8 +35,8 @@ from accountant.rdp import Subsampling, ledger_log_moment
 from accountant.steps import PureStep
 
 _BITS = 96
-_ORDERS = [Fraction(2) ** (k // 4) * (4 + k % 4) / 4 for k in range(-40, 53)]
-"""alpha - 1, four to each doubling, from 2^-10 to 2^13."""
+_ORDERS = [Fraction(2) ** (k // 8) * (8 + k % 8) / 8 for k in range(-64, 97)]
+"""alpha - 1, eight to each doubling, from 2^-8 to 2^12."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,18 +18,18 @@ REAL = "NUMBER"
 """Exact numbers: decimals ("1e-8") and ratios ("1/3") are read as written, never through binary floats."""
 
 
-def real_option(*names: str, explain: str, required: bool = False, default: str | None = None) -> Callable[[Command], Command]:
+def real_option(*names: str, explain: str, required: bool = False) -> Callable[[Command], Command]:
     """Return an option that takes an exact number."""
-    return click.option(
-        *names, metavar=REAL, required=required, default=default, show_default=default is not None, help=explain
-    )
+    return click.option(*names, metavar=REAL, required=required, help=explain)
 
 
-def whole_option(*names: str, explain: str, required: bool = True, default: int | None = None) -> Callable[[Command], Command]:
+def whole_option(
+    *names: str, explain: str, required: bool = True, default: int | None = None
+) -> Callable[[Command], Command]:
     """Return an option that takes a whole number."""
-    return click.option(
-        *names, type=int, required=required, default=default, show_default=default is not None, help=explain
-    )
+    if default is not None:
+        return click.option(*names, type=int, default=default, show_default=True, help=explain)
+    return click.option(*names, type=int, required=required, help=explain)
 
 
 def combined(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:

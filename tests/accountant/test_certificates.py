@@ -1,0 +1,189 @@
+"""A certificate is written exactly, read back exactly, re-derived independently, and refused when it lies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from accountant import (
+    Certificate,
+    CertificateError,
+    InvalidQuantityError,
+    Ledger,
+    Noise,
+    Sensitivity,
+    admm_objp,
+    certificate,
+    dp_svrg,
+    epsilon,
+    gaussian_releases,
+    mpadmm,
+    poisson_sgd,
+    read_certificate,
+    recheck,
+    ssadmm,
+)
+from accountant.certificates import Interval, LedgerRecord, exact_string, ledger_record, read_ledger
+from accountant.precision import decimal_string
+
+LEDGERS: dict[str, Ledger] = {
+    "ssadmm": ssadmm(records=1000, batch=100, noise_multiplier=4, iterations=20),
+    "discrete": ssadmm(records=1000, batch=100, noise_multiplier=4, iterations=20, noise=Noise.DISCRETE),
+    "mpadmm": mpadmm(records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", epochs=10),
+    "printed": mpadmm(records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", epochs=10, sensitivity=Sensitivity.PRINTED),
+    "objp": admm_objp(epsilon="0.01", iterations=100),
+    "poisson": poisson_sgd(sampling_rate="0.01", noise_multiplier=2, iterations=100),
+    "svrg": dp_svrg(records=1000, batch=100, epochs=2, inner=5, sigma_full="0.01", sigma_inner="0.2", clip=1),
+    "gaussian": gaussian_releases(noise_multiplier=30, releases=50),
+}
+
+
+@pytest.fixture(scope="module")
+def documents() -> dict[str, Certificate]:
+    return {name: certificate(epsilon(ledger, "1e-6", digits=12)) for name, ledger in LEDGERS.items()}
+
+
+@pytest.mark.parametrize("name", LEDGERS)
+def test_a_certificate_survives_writing_and_reading(documents: dict[str, Certificate], name: str) -> None:
+    document = documents[name]
+    assert read_certificate(json.dumps(document.to_json())) == document
+    assert read_ledger(document.ledger) == LEDGERS[name]
+
+
+@pytest.mark.parametrize("name", LEDGERS)
+def test_an_honest_certificate_is_re_derived(documents: dict[str, Certificate], name: str) -> None:
+    subjects = [finding.subject for finding in recheck(documents[name])]
+    assert subjects == [*documents[name].methods, "epsilon.upper", "epsilon.lower"]
+
+
+def test_every_real_is_a_decimal_string(documents: dict[str, Certificate]) -> None:
+    shape = documents["ssadmm"].to_json()
+    assert shape["format"] == "dpadmm-account"
+    assert shape["version"] == 1
+    for method in documents["ssadmm"].methods.values():
+        assert Fraction(method.lower) <= Fraction(method.epsilon) == Fraction(method.upper)
+    assert set(documents["ssadmm"].methods) == {"lemma2-prop1", "lemma2-cks", "wbk27-cks", "tight-rdp-cks", "profile"}
+
+
+def resigned(document: Certificate, **changes: object) -> Certificate:
+    """The document with changes and a fitting digest: a liar who knows the format."""
+    altered = document.model_copy(update=changes)
+    return altered.model_copy(update={"digest": altered.expected_digest()})
+
+
+def scaled(document: Certificate, method: str, factor: str) -> Certificate:
+    """A method's epsilon, and with it the claim, made smaller (or larger) by a factor."""
+    record = document.methods[method]
+    lower, upper = (
+        decimal_string(Fraction(end) * Fraction(factor), 12, "down") for end in (record.lower, record.upper)
+    )
+    forged = record.model_copy(update={"lower": lower, "upper": upper, "epsilon": upper})
+    low = min(Fraction(document.epsilon.lower), Fraction(upper))
+    interval = Interval(lower=decimal_string(low, 12, "down"), upper=min(upper, document.epsilon.upper, key=Fraction))
+    return resigned(document, methods={**document.methods, method: forged}, epsilon=interval)
+
+
+def test_an_altered_certificate_does_not_fit_its_digest(documents: dict[str, Certificate]) -> None:
+    altered = documents["gaussian"].model_copy(update={"delta": "1e-5"})
+    with pytest.raises(CertificateError, match="digest"):
+        recheck(altered)
+
+
+@pytest.mark.parametrize("method", ["lemma2-prop1", "lemma2-cks", "wbk27-cks", "tight-rdp-cks"])
+def test_a_renyi_epsilon_one_billionth_too_small_is_refused(documents: dict[str, Certificate], method: str) -> None:
+    with pytest.raises(CertificateError, match=f"{method}: mpmath finds"):
+        recheck(scaled(documents["ssadmm"], method, "0.999999999"))
+
+
+def test_a_profile_half_a_percent_too_small_is_refused(documents: dict[str, Certificate]) -> None:
+    with pytest.raises(CertificateError, match="exact integers"):
+        recheck(scaled(documents["ssadmm"], "profile", "0.995"))
+
+
+def test_a_gaussian_epsilon_one_billionth_too_small_is_refused(documents: dict[str, Certificate]) -> None:
+    with pytest.raises(CertificateError, match="gdp"):
+        recheck(scaled(documents["gaussian"], "gdp", "0.999999999"))
+
+
+LIES: dict[str, tuple[str, Callable[[Certificate], Certificate]]] = {
+    "an order that was not the one used": (
+        "mpmath finds",
+        lambda c: resigned(
+            c,
+            methods={**c.methods, "lemma2-cks": c.methods["lemma2-cks"].model_copy(update={"alpha": "2"})},
+        ),
+    ),
+    "a theorem that is not this method's": (
+        "contradicts itself",
+        lambda c: resigned(
+            c,
+            methods={**c.methods, "lemma2-cks": c.methods["lemma2-cks"].model_copy(update={"theorem": "folklore"})},
+        ),
+    ),
+    "an epsilon below every method": (
+        "below what every method supports",
+        lambda c: resigned(c, epsilon=Interval(lower="0", upper="0.001")),
+    ),
+    "a lower end that nothing attains": (
+        "no realisable pair|is no enclosure",
+        lambda c: resigned(c, epsilon=Interval(lower=c.epsilon.upper, upper=c.epsilon.upper)),
+    ),
+    "soundness that the ledger denies": ("sound", lambda c: resigned(c, sound=False)),
+    "a method not proved for these steps": (
+        "not proved",
+        lambda c: resigned(c, methods={**c.methods, "gdp": c.methods["lemma2-cks"]}),
+    ),
+    "an end below zero": (
+        "no enclosure",
+        lambda c: resigned(c, epsilon=Interval(lower="-1", upper=c.epsilon.upper)),
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_refused(documents: dict[str, Certificate], lie: str) -> None:
+    message, tell = LIES[lie]
+    with pytest.raises(CertificateError, match=message):
+        recheck(tell(documents["ssadmm"]))
+
+
+def test_a_lower_end_without_a_realisable_pair_is_refused(documents: dict[str, Certificate]) -> None:
+    document = documents["objp"]
+    with pytest.raises(CertificateError, match="realisable pair"):
+        recheck(resigned(document, epsilon=Interval(lower="0.1", upper=document.epsilon.upper)))
+
+
+def test_the_truth_behind_printed_sensitivities_is_re_derived(documents: dict[str, Certificate]) -> None:
+    document = documents["printed"]
+    claimed = document.methods["gdp"]
+    with pytest.raises(CertificateError, match=r"epsilon\.upper|no enclosure"):
+        recheck(resigned(document, epsilon=Interval(lower="0", upper=claimed.upper)))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "dpadmm-account", "version": 2}', "not json"])
+def test_what_is_no_certificate_is_a_usage_error(text: str) -> None:
+    with pytest.raises(InvalidQuantityError, match="not a certificate"):
+        read_certificate(text)
+
+
+def test_a_ledger_with_another_relation_than_its_steps_is_refused() -> None:
+    record = ledger_record(LEDGERS["poisson"])
+    lying = LedgerRecord(**(record.model_dump() | {"neighbours": "replace-one"}))
+    with pytest.raises(InvalidQuantityError, match="neighbours"):
+        read_ledger(lying)
+
+
+def test_numbers_are_written_exactly_or_not_at_all() -> None:
+    for value in (
+        Fraction(1, 3),
+        Fraction(1, 8),
+        Fraction("1e-300"),
+        Fraction(221, 48842),
+        Fraction(12345678901234567890),
+    ):
+        assert Fraction(exact_string(value)) == value
+    with pytest.raises(InvalidQuantityError, match="fewer digits"):
+        exact_string(Fraction(1, 3**20_000))

@@ -1,0 +1,215 @@
+"""`dpadmm account` and `dpadmm calibrate`: what they print, what they refuse, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import TypedDict
+
+import pytest
+
+from accountant import Certificate, read_certificate
+from dpadmm.cli import main
+
+SSADMM = ["--records=1000", "--batch=100", "--noise-multiplier=4", "--iterations=20", "--delta=1e-6"]
+MPADMM = ["--records=1000", "--rho=0.5", "--clip=1", "--sigma=0.01", "--epochs=10", "--delta=1e-8"]
+
+
+class Calibrated(TypedDict):
+    """The part of a calibration's JSON that is looked at here."""
+
+    value: str
+    sigma: str | None
+    epsilon: dict[str, str]
+
+
+class Outcome:
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    def price(self) -> Certificate:
+        return read_certificate(self.out)
+
+    def calibrated(self) -> Calibrated:
+        document: Calibrated = json.loads(self.out)
+        return document
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def call(*arguments: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["dpadmm", *arguments])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        shown = capsys.readouterr()
+        return Outcome(code, shown.out, shown.err)
+
+    return call
+
+
+def test_the_json_is_a_certificate_that_checks(run: Run, tmp_path: Path) -> None:
+    priced = run("account", "ssadmm", *SSADMM, "--format", "json")
+    assert priced.code == 0
+    document = priced.price()
+    assert 0 < Fraction(document.epsilon.lower) <= Fraction(document.epsilon.upper)
+    assert set(document.methods) == {"lemma2-prop1", "lemma2-cks", "wbk27-cks", "tight-rdp-cks", "profile"}
+    for record in json.loads(priced.out)["methods"].values():
+        assert {"epsilon", "alpha", "theorem"} <= set(record)
+        assert Fraction(record["epsilon"]) > 0
+    file = tmp_path / "price.json"
+    file.write_text(priced.out)
+    checked = run("account", "--check", str(file))
+    assert checked.code == 0
+    assert "certified" in checked.out
+
+
+def test_a_forged_certificate_exits_1_and_an_unreadable_one_2(run: Run, tmp_path: Path) -> None:
+    priced = run(
+        "account", "gaussian", "--noise-multiplier", "30", "--releases", "50", "--delta", "1e-8", "--format", "json"
+    )
+    document = json.loads(priced.out)
+    document["epsilon"]["upper"] = "1.0"
+    file = tmp_path / "forged.json"
+    file.write_text(json.dumps(document))
+    assert run("account", "--check", str(file)).code == 1
+    file.write_text("{}")
+    assert run("account", "--check", str(file)).code == 2
+    assert run("account", "--check", str(tmp_path / "absent.json")).code == 2
+
+
+def test_thirty_digits_of_the_plain_gaussian(run: Run) -> None:
+    arguments = ["--noise-multiplier=30", "--releases=50", "--delta=1e-8", "--digits=30", "--format=json"]
+    interval = run("account", "gaussian", *arguments).price().epsilon
+    assert interval.lower.startswith("1.2145993909239961027661628161")
+    assert Fraction(interval.upper) - Fraction(interval.lower) <= Fraction(12, 10**30)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ssadmm", *SSADMM[:-1], "--delta", "0"], "delta must lie strictly between 0 and 1"),
+        (["ssadmm", *SSADMM[:-1], "--delta", "1.5"], "delta must lie strictly between 0 and 1"),
+        (["ssadmm", *SSADMM, "--batch", "1001"], "batch must be at most records"),
+        (["ssadmm", *SSADMM, "--iterations", "0"], "iterations must be >= 1"),
+        (["ssadmm", *SSADMM, "--noise-multiplier", "nan"], "noise_multiplier must be a finite number"),
+        (["ssadmm", *SSADMM, "--noise-multiplier", "-1"], "noise_multiplier must be finite and > 0"),
+        (["ssadmm", *SSADMM, "--sampling", "poisson"], "without-replacement"),
+        (["ssadmm", *SSADMM, "--sampling", "shuffle"], "without-replacement"),
+        (["ssadmm", *SSADMM, "--noise", "discrete", "--method", "profile"], "not proved"),
+        (["ssadmm", *SSADMM, "--sigma", "1"], "either noise_multiplier, or both sigma and clip"),
+        (["mpadmm", *MPADMM, "--eta", "1", "--eta", "2"], "eta must be one value or 10 values"),
+        (["mpadmm", *MPADMM, "--eta", "1", "--regularizer", "scad", "--shape", "2"], "a > 1 + 1/rho"),
+        (["mpadmm", *MPADMM, "--eta", "1", "--regularizer", "mcp"], "needs --shape"),
+        (["ssadmm", "--records", "10"], "Missing option"),
+        ([], "name a mechanism"),
+    ],
+)
+def test_bad_input_exits_2_and_says_what_would_be_right(run: Run, arguments: list[str], message: str) -> None:
+    outcome = run("account", *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert outcome.out == ""
+
+
+def test_printed_sensitivities_that_are_violated_exit_1_with_the_truth(run: Run) -> None:
+    outcome = run("account", "mpadmm", *MPADMM, "--eta", "4", "--sensitivity", "printed", "--format", "json")
+    assert outcome.code == 1
+    assert "16 times" in outcome.err
+    document = outcome.price()
+    assert not document.sound
+    assert Fraction(document.epsilon.lower) > Fraction(document.methods["gdp"].upper)
+    assert run("account", "mpadmm", *MPADMM, "--eta", "1", "--sensitivity", "printed").code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "dp-sgd --records 1000 --batch 10 --sigma 0.4 --clip 1 --iterations 5 --method lemma2-cks",
+        "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --sigma 0.01 --epochs 10 --release primal",
+        "mpadmm --records 1000 --eta 1 --rho 1 --clip 1 --sigma 0.01 --epochs 10 --regularizer mcp --shape 3",
+        "dp-admm --records 1000 --eta 1 --rho 0.5 --clip 1 --sigma 0.1 --iterations 10",
+        "admm-objp --epsilon 0.01 --iterations 100",
+        "dp-svrg --records 1000 --batch 100 --epochs 2 --inner 5 --clip 1 --sigma-full 0.01 --sigma-inner 0.2",
+        "poisson --sampling-rate 0.01 --noise-multiplier 2 --iterations 100 --method rdp-prop1",
+    ],
+)
+def test_every_mechanism_is_priced(run: Run, arguments: str) -> None:
+    outcome = run("account", *arguments.split(), "--delta", "1e-6")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("epsilon in [")
+
+
+def test_the_picture_is_drawn_and_an_unknown_format_refused(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "price.svg"
+    assert run("account", "gaussian", "--noise-multiplier", "5", "--delta", "1e-6", "--plot", str(picture)).code == 0
+    assert "<svg" in picture.read_text()
+    refused = run(
+        "account", "gaussian", "--noise-multiplier", "5", "--delta", "1e-6", "--plot", str(tmp_path / "x.xyz")
+    )
+    assert refused.code == 2
+    assert not (tmp_path / "x.xyz").exists()
+
+
+def test_calibrated_noise_is_priced_within_the_target(run: Run) -> None:
+    asked = (
+        "calibrate ssadmm --records 1000 --batch 100 --iterations 20 --clip 1 --epsilon 1 --delta 1e-6 --format json"
+    )
+    found = run(*asked.split())
+    assert found.code == 0
+    document = found.calibrated()
+    assert Fraction(document["epsilon"]["upper"]) <= 1
+    priced = run("account", "ssadmm", *SSADMM, "--noise-multiplier", document["value"], "--format", "json").price()
+    assert Fraction(priced.epsilon.upper) <= Fraction(1) + Fraction(1, 10**4)
+    assert document["sigma"] is not None
+    assert Fraction(document["sigma"]) >= Fraction(document["value"]) * 2 / 100
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "ssadmm --records 1000 --batch 100 --noise-multiplier 4 --for iterations",
+        "ssadmm --records 1000 --iterations 5 --noise-multiplier 4 --for batch",
+        "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --epochs 10",
+        "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --sigma 0.1 --for epochs",
+        "dp-admm --records 1000 --eta 1 --rho 0.5 --clip 1 --iterations 10",
+        "admm-objp --iterations 10",
+        "dp-svrg --records 1000 --batch 100 --epochs 2 --inner 5 --clip 1",
+        "gaussian --releases 5",
+    ],
+)
+def test_every_mechanism_is_calibrated(run: Run, arguments: str) -> None:
+    outcome = run("calibrate", *arguments.split(), "--epsilon", "1", "--delta", "1e-6", "--format", "json")
+    assert outcome.code == 0, outcome.err
+    assert Fraction(outcome.calibrated()["epsilon"]["upper"]) <= 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "ssadmm --records 1000 --batch 100 --iterations 20 --noise-multiplier 4",
+        "ssadmm --records 1000 --batch 100",
+        "ssadmm --records 1000 --batch 100 --sigma 1 --clip 1 --iterations 3 --for batch",
+        "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --for epochs",
+    ],
+)
+def test_contradictions_exit_2(run: Run, arguments: str) -> None:
+    assert run("calibrate", *arguments.split(), "--epsilon", "1", "--delta", "1e-6").code == 2
+
+
+def test_a_target_out_of_reach_exits_3(run: Run) -> None:
+    arguments = (
+        "calibrate ssadmm --records 10 --batch 5 --noise-multiplier 0.1 --for iterations --epsilon 0.01 --delta 1e-6"
+    )
+    outcome = run(*arguments.split())
+    assert outcome.code == 3
+    assert "not even one" in outcome.err
