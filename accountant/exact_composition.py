@@ -50,9 +50,7 @@ class IntegerMeasure:
     infinite: int
 
 
-def exact_delta_upper(
-    steps: Sequence[SubsampledGaussian], pair: ExactPair, epsilon: Fraction, grid: Grid
-) -> Fraction:
+def exact_delta_upper(steps: Sequence[SubsampledGaussian], pair: ExactPair, epsilon: Fraction, grid: Grid) -> Fraction:
     """Return an upper bound of delta(epsilon) of the composed pair."""
     total: IntegerMeasure | None = None
     for step in steps:

@@ -78,7 +78,8 @@ def _over_alpha(report: Report, axes: Axes) -> None:
 def _orders_around(alpha: Fraction) -> list[Fraction]:
     """Return some 25 orders from a quarter of alpha - 1 to four times it."""
     return [
-        1 + round((alpha - 1) * Fraction(2) ** (k // 6) * (6 + k % 6) / 6 * 1000) / Fraction(1000) for k in range(-12, 13)
+        1 + round((alpha - 1) * Fraction(2) ** (k // 6) * (6 + k % 6) / 6 * 1000) / Fraction(1000)
+        for k in range(-12, 13)
     ]
 
 

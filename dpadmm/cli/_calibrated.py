@@ -60,5 +60,7 @@ def _lower(found: Calibration, delta: str) -> str:
     """Return what a realisable pair attains at the answer (0 where none is known)."""
     report = epsilon(found.ledger, delta, methods=[found.method], digits=DIGITS)
     return min(
-        decimal_string(report.epsilon.lower, DIGITS, "down"), decimal_string(found.epsilon_upper, DIGITS, "up"), key=Fraction
+        decimal_string(report.epsilon.lower, DIGITS, "down"),
+        decimal_string(found.epsilon_upper, DIGITS, "up"),
+        key=Fraction,
     )
