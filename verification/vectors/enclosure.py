@@ -12,13 +12,14 @@ things are added, so that edge cases get tolerances that are worth having:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 
 from flint import arb
 
 UNIT = arb(2) ** -53
 SUBNORMAL = arb(0, arb(2) ** -1074)
-_MANTISSA, _LEAST, _BEYOND = 53, -1074, 1024
+_MANTISSA, _LEAST, _BEYOND, _FEW = 53, -1074, 1024, 5
 
 
 class Real:
@@ -123,9 +124,15 @@ def total(terms: Iterable[Real], roundings_a_term: int = 0) -> Real:
 
 
 def _sums_are_exact(balls: Sequence[arb], size: arb) -> bool:
-    """Whether every partial sum is a binary64: single numbers, all multiples of one unit, of few bits together."""
+    """Whether every partial sum is a binary64, in whatever order: each is the sum of a subset.
+
+    Of few terms all subsets are tried; of many it suffices that they are multiples of one unit, of few bits together.
+    """
     if not all(is_binary64(ball) for ball in balls):
         return False
+    if len(balls) <= _FEW:
+        subsets = (itertools.combinations(balls, size) for size in range(2, len(balls) + 1))
+        return all(is_binary64(sum(subset, arb(0))) for subset in itertools.chain(*subsets))
     unit = min(_lowest_bit(ball) for ball in balls)
     return bool(size < arb(2) ** (unit + _MANTISSA)) and bool(size < arb(2) ** _BEYOND)
 

@@ -40,7 +40,8 @@ def _value(recipe: Recipe, exact: Exact, enclosure: Real) -> model.Value:
     low, high = ends(enclosure.ball, recipe)
     if not low <= exact.value <= high:
         raise BadVectors(f"case {recipe.id}: the exact value {exact.shown} is outside its enclosure {enclosure.ball}")
-    nearest = float(exact.value) + 0.0  # -0.0 becomes 0.0
+    # Of the decimal, not of the rational: half-way between two binary64 the last digit shown decides for every reader.
+    nearest = float(exact.shown) + 0.0  # -0.0 becomes 0.0
     bottom, top = _least_above(low, nearest), _largest_below(high, nearest)
     bits, here = model.bits_of(nearest), model.place(nearest)
     steps = max(model.place(top) - here, here - model.place(bottom))

@@ -58,7 +58,7 @@ class Value(VectorModel):
     """An expected value and which binary64 are admissible in its place; zeros of either sign are one number."""
 
     exact: str = Field(description="the exact result to 40 significant digits")
-    bits: Bits = Field(description="the binary64 nearest to the exact result")
+    bits: Bits = Field(description="the binary64 nearest to that decimal")
     kind: Literal["bits", "ulp", "enclosure"] = Field(
         description="bits: exactly that binary64; ulp: at most `ulp` steps from it in the order of binary64; "
         "enclosure: from `low` to `high`, both included"
