@@ -1,0 +1,139 @@
+"""The HTML report as a browser sees it: everything is there, nothing is fetched, nothing is complained about."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from audits.claimfile import read_claim_file
+from audits.executors import executor
+from audits.findings import GateReport
+from audits.gate import GateOptions, run_gate
+from audits.report import RENDERERS
+from audits.report.text import headline
+from tests.audits.test_gate import claim_file, zoo
+
+_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-logging=stderr",
+    # no name can be resolved, so that nothing leaves the machine, whatever a browser does on its own account
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
+# what the page's own console says goes to stderr as `[...:INFO:CONSOLE(line)] "text", source: ...`
+_CONSOLE = re.compile(r"^.*:CONSOLE[:(].*$", re.MULTILINE)
+
+
+def opened(page: Path, scratch: Path) -> tuple[str, list[str], set[str]]:
+    """Return the DOM after loading, the console's lines, and the addresses that the page asked for."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    log = scratch / "net.json"
+    command = [chromium, *_FLAGS, f"--user-data-dir={scratch / 'profile'}", f"--log-net-log={log}", "--dump-dom"]
+    done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout, _CONSOLE.findall(done.stderr), _asked_by_the_page(json.loads(log.read_text(encoding="utf-8")))
+
+
+def _asked_by_the_page(log: dict[str, list[dict[str, dict[str, object]]]]) -> set[str]:
+    """What was asked for on behalf of the file; what a browser asks for itself has another isolation key, or none."""
+    requests = [event["params"] for event in log["events"] if "params" in event]
+    return {str(r["url"]) for r in requests if str(r.get("network_isolation_key", "")).startswith("file:")}
+
+
+class _Seen(HTMLParser):
+    """The text of the page, of its heading and of its cells, and how many plots it draws."""
+
+    def __init__(self, dom: str) -> None:
+        super().__init__()
+        self.cells: list[str] = []
+        self.heading = ""
+        self.plots = 0
+        self.lines = 0
+        self._inside: list[str] = []
+        self.feed(dom)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("meta", "br"):
+            return
+        self._inside.append(tag)
+        self.plots += tag == "svg"
+        self.lines += tag in ("polyline", "circle", "path", "rect") and "svg" in self._inside
+        if tag == "td":
+            self.cells.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if "h1" in self._inside:
+            self.heading += data
+        if "td" in self._inside:
+            self.cells[-1] += data
+
+
+@pytest.fixture(scope="module")
+def refuted(tmp_path_factory: pytest.TempPathFactory) -> GateReport:
+    folder = tmp_path_factory.mktemp("claim")
+    claims = read_claim_file(claim_file(folder, zoo("variance-as-deviation")))
+    with executor(1) as pool:
+        return run_gate(claims, pool, GateOptions(1, ("account", "audit")))
+
+
+def test_a_browser_shows_verdict_findings_and_plots_and_asks_nobody(refuted: GateReport, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(RENDERERS["html"](refuted), encoding="utf-8")
+    dom, console, asked = opened(page, tmp_path)
+    seen = _Seen(dom)
+    assert "refuted" in headline(refuted)
+    assert seen.heading == f"Privacy gate: {headline(refuted)}"
+    assert len(refuted.findings) >= 2
+    for finding in refuted.findings:
+        row = seen.cells.index(finding.name)
+        assert seen.cells[row + 1] == finding.outcome.word
+        assert finding.detail in seen.cells[row + 2]
+        assert finding.reproduction in seen.cells[row + 2]
+    assert seen.plots >= 3
+    assert seen.lines >= seen.plots
+    assert console == []
+    assert asked == set()
+
+
+def test_the_browser_test_would_see_a_fetch_and_a_complaint(refuted: GateReport, tmp_path: Path) -> None:
+    """The same page with a picture from elsewhere: refused by the page's own policy, and without it, fetched."""
+    picture = '<img src="http://elsewhere.invalid/a.png"></body>'
+    page = tmp_path / "report.html"
+    whole = RENDERERS["html"](refuted).replace("</body>", picture)
+    page.write_text(whole, encoding="utf-8")
+    _, console, asked = opened(page, tmp_path)
+    assert any("Content Security Policy" in line for line in console)
+    assert asked == set()
+    page.write_text(re.sub(r"<meta http-equiv[^>]*>", "", whole), encoding="utf-8")
+    _, console, asked = opened(page, tmp_path)
+    assert asked == {"http://elsewhere.invalid/a.png"}
+
+
+def test_words_from_outside_stay_words(refuted: GateReport, tmp_path: Path) -> None:
+    """What an adapter says becomes no tag, and is shown as it was said."""
+    hostile = "</td><script>document.title='taken'</script><b onclick=x>"
+    first = dataclasses.replace(refuted.findings[0], detail=hostile)
+    page = tmp_path / "report.html"
+    page.write_text(RENDERERS["html"](dataclasses.replace(refuted, findings=(first,))), encoding="utf-8")
+    dom, console, _ = opened(page, tmp_path)
+    assert "<script" not in dom
+    assert "<title>taken" not in dom
+    assert hostile in _Seen(dom).cells
+    assert console == []
