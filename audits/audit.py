@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from audits.attacks import Attack, LikelihoodRatio
 from audits.checkpoint import Checkpoint
 from audits.curves import FloatArray, PrivacyCurve
-from audits.errors import AuditError
+from audits.errors import AuditError, NoPower
 from audits.executors import Chunk, Scored, Target, chunks, score_chunk, workers_of
 from audits.games import Game
 from audits.lower_bounds.curve_eprocess import STOP_EARLY, CurveTest, design_test, refuted_after
@@ -26,6 +26,8 @@ from audits.verdict import Verdict, judge
 CHUNK = 250
 DEFAULT_DIVISOR = 1.2
 LARGEST_AUDIT = 200_000
+_LARGEST_DIVISOR = 16.0
+_LADDER = 1.25
 _DESIGN_SAMPLES = 40_000
 
 
@@ -75,14 +77,19 @@ def plan_audit(
 ) -> AuditPlan:
     """Design the bets from the claim alone (a simulation of it with less noise), for ``pairs`` trial pairs.
 
-    By default as many as show the violation ``wanted`` (a noise divisor) with a probability of about 0.95.
+    By default as many as show the violation ``wanted`` (a noise divisor) with a probability of about 0.95; where no
+    audit of a bearable size can, as many as show the next larger one that can be shown. ``wanted`` stays what the
+    verdict is judged by, so such an audit can refute but never stand.
     """
     if not 0.0 < alpha < 1.0:
         raise AuditError(f"alpha must be in (0, 1), got alpha={alpha!r}")
     model = SampledScores(simulate, _DESIGN_SAMPLES, seed=0)
+    focus = wanted
     if pairs is None:
-        pairs = enough_pairs(curve, model, alpha, wanted if wanted is not None else DEFAULT_DIVISOR)
-    test = design_test(curve, model, 1.0, alpha=alpha, budget=pairs, focus=wanted)
+        least = wanted if wanted is not None else DEFAULT_DIVISOR
+        shown, pairs = smallest_shown(curve, model, alpha, least)
+        focus = wanted if shown == least else shown
+    test = design_test(curve, model, 1.0, alpha=alpha, budget=pairs, focus=focus)
     return AuditPlan(
         game,
         curve,
@@ -97,6 +104,18 @@ def plan_audit(
     )
 
 
+def smallest_shown(curve: PrivacyCurve, model: ScoreModel, alpha: float, least: float) -> tuple[float, int]:
+    """Return the first noise divisor from ``least`` on (in steps of 25 %) that can be shown, and the trial pairs."""
+    divisor = least
+    while True:
+        try:
+            return divisor, enough_pairs(curve, model, alpha, divisor)
+        except NoPower:
+            if divisor >= _LARGEST_DIVISOR:
+                raise
+        divisor = min(divisor * _LADDER, _LARGEST_DIVISOR)
+
+
 def enough_pairs(curve: PrivacyCurve, model: ScoreModel, alpha: float, divisor: float) -> int:
     r"""Return how many trial pairs show noise/``divisor`` with probability about 0.95.
 
@@ -106,7 +125,7 @@ def enough_pairs(curve: PrivacyCurve, model: ScoreModel, alpha: float, divisor: 
     growth = log_optimal(curve, model.tails(divisor)).growth
     needed = (-float(ndtri(alpha * STOP_EARLY.final_share)) + 1.645) ** 2 / 2.0
     if growth * LARGEST_AUDIT < needed:
-        raise AuditError(f"noise/{divisor:g} cannot be shown against {curve.describe()} in {LARGEST_AUDIT} trial pairs")
+        raise NoPower(f"noise/{divisor:g} cannot be shown against {curve.describe()} in {LARGEST_AUDIT} trial pairs")
     return math.ceil(1.5 * needed / growth)
 
 

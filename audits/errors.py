@@ -23,6 +23,10 @@ class NothingToAudit(AuditError):
     exit_code = 3
 
 
+class NoPower(NothingToAudit):
+    """No violation within reach would show in any number of trials that can be run (exit code 3: inconclusive)."""
+
+
 class CheckpointError(AuditError):
     """A checkpoint that belongs to another audit, or that was damaged."""
 

@@ -18,7 +18,7 @@ from concurrent.futures import Executor
 from audits.account import account
 from audits.audit import AuditResult, plan_audit, run_audit
 from audits.claimfile import ClaimFile, MechanismTable, Waiver
-from audits.errors import AuditError, ClaimFileError, NothingToAudit
+from audits.errors import AuditError, ClaimFileError, NoPower, NothingToAudit
 from audits.executors import Target
 from audits.findings import Finding, GateReport, Stage
 from audits.games import curve_of
@@ -197,12 +197,16 @@ def _audits(run: _Run) -> tuple[list[Finding], list[AuditResult], Observed | Non
     results: list[AuditResult] = []
     seen: Observed | None = None
     try:
-        planned = _planned(run)
+        planned, findings = _planned(run)
         for stream, (subject, plan) in enumerate(planned):
             name = f"{Stage.AUDIT}: {subject.mode}, {plan.game.name}"
             if not run.options.wants(name):
                 continue
-            result = _one_audit(run, subject, plan, stream=stream, games=len(planned))
+            try:
+                result = _one_audit(run, subject, plan, stream=stream, games=len(planned))
+            except NoPower as error:
+                findings.append(Finding(name, Stage.AUDIT, Outcome.INCONCLUSIVE, str(error)))
+                continue
             results.append(result)
             findings.append(_audit_finding(name, result, run.options))
             if result.verdict.outcome is Outcome.REFUTED:
@@ -211,14 +215,22 @@ def _audits(run: _Run) -> tuple[list[Finding], list[AuditResult], Observed | Non
             seen = observe(run.target, results[0].plan.game, run.options.seed)
     except AdapterError as error:
         findings.append(_adapter_failed(Stage.AUDIT, error, run.options))
-    except NothingToAudit as error:
-        findings.append(Finding(str(Stage.AUDIT), Stage.AUDIT, Outcome.INCONCLUSIVE, str(error)))
     return findings, results, seen
 
 
-def _planned(run: _Run) -> list[tuple[Subject, Planned]]:
+def _planned(run: _Run) -> tuple[list[tuple[Subject, Planned]], list[Finding]]:
+    """Return the games of every subject, and a finding for each subject on which none can be played."""
+    planned: list[tuple[Subject, Planned]] = []
+    findings: list[Finding] = []
     with Session(run.target.command, run.target.limits) as session:
-        return [(subject, plan) for subject in run.subjects for plan in standard_games(session, subject)]
+        for subject in run.subjects:
+            try:
+                planned += [(subject, plan) for plan in standard_games(session, subject)]
+            except NothingToAudit as error:
+                name = f"{Stage.AUDIT}: {subject.mode}"
+                if run.options.wants(name) or any(o.startswith(name) for o in run.options.only):
+                    findings.append(Finding(name, Stage.AUDIT, Outcome.INCONCLUSIVE, str(error)))
+    return planned, findings
 
 
 def _one_audit(run: _Run, subject: Subject, planned: Planned, *, stream: int, games: int) -> AuditResult:

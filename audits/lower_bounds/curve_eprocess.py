@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from audits.curves import FloatArray, PrivacyCurve
-from audits.errors import AuditError
+from audits.errors import AuditError, NoPower
 from audits.families import ClaimFamily
 from audits.lower_bounds.design import Design, log_optimal
 from audits.lower_bounds.horizon import HorizonBet
@@ -120,7 +120,7 @@ def design_test(
     designs = [log_optimal(curve, t) for t in tails]
     early: list[Bet] = [d.portfolio for d in designs if d.portfolio.stake.size]
     if not designs[0].portfolio.stake.size:
-        raise AuditError(f"no bet against {curve.describe()} could win at {1 + excess:g} times its strength")
+        raise NoPower(f"no bet against {curve.describe()} could win at {1 + excess:g} times its strength")
     final = _final_bet(curve, model.tails(strength), designs[0], alpha=alpha * plan.final_share, budget=budget)
     share = (1.0 - plan.final_share - plan.leak_share) / len(early)
     bets, shares = [*early, final], [*[share] * len(early), plan.final_share]

@@ -11,11 +11,12 @@ import click
 
 from audits.audit import CHUNK, AuditResult, plan_audit, run_audit
 from audits.checkpoint import Checkpoint, fingerprint
+from audits.errors import NoPower
 from audits.estimates import Estimate, estimates
 from audits.executors import Target, executor
 from audits.games import curve_of
 from audits.plans import Planned, Subject, Wording, standard_games
-from audits.verdict import worst
+from audits.verdict import Outcome, worst
 from dpadmm.cli.common import emit_json, format_option
 from verification.adapter.parameters import Algorithm, Release
 from verification.adapter.process import Limits
@@ -91,25 +92,34 @@ def command(
     target = Target(adapter, Limits(request_seconds=timeout))
     with Session(target.command, target.limits) as session:
         games = standard_games(session, subject)
-    results = []
+    results, unseen = [], {}
     with executor(workers, cluster) as pool:
         for stream, planned in enumerate(games):
             kept = _kept(checkpoint, planned, target, chosen, stream)
             curve = curve_of(subject.ledger(planned.game.records, planned.game.parameters))
-            plan = plan_audit(
-                planned.game,
-                curve,
-                planned.simulate,
-                alpha=false_alarm / len(games),
-                pairs=pairs,
-                seed=chosen,
-                stream=stream,
-                wanted=detect,
-            )
+            try:
+                plan = plan_audit(
+                    planned.game,
+                    curve,
+                    planned.simulate,
+                    alpha=false_alarm / len(games),
+                    pairs=pairs,
+                    seed=chosen,
+                    stream=stream,
+                    wanted=detect,
+                )
+            except NoPower as error:
+                unseen[planned.game.name] = str(error)
+                continue
             results.append(run_audit(plan, target, pool, checkpoint=kept, progress=_progress))
     found = [estimates(r.first, r.second, r.plan.curve, delta) if bounds else [] for r in results]
-    _show(results, found, chosen, shlex.join(["dpadmm", "audit", *_again(sys.argv[2:], chosen)]), output_format)
-    raise click.exceptions.Exit(worst(r.verdict.outcome for r in results).exit_code)
+    again = shlex.join(["dpadmm", "audit", *_again(sys.argv[2:], chosen)])
+    outcome = worst([*(r.verdict.outcome for r in results), *[Outcome.INCONCLUSIVE] * len(unseen)])
+    if output_format == "json":
+        emit_json(_document(results, found, chosen, again) | {"outcome": outcome.word, "without_power": unseen})
+    else:
+        _show(results, found, unseen, again)
+    raise click.exceptions.Exit(outcome.exit_code)
 
 
 def _subject(algorithm: str, release: str | None, sensitivity: str) -> Subject:
@@ -138,10 +148,9 @@ def _progress(pairs: int, log_wealth: float) -> None:
         sys.stderr.flush()
 
 
-def _show(results: list[AuditResult], found: list[list[Estimate]], seed: int, again: str, output_format: str) -> None:
-    if output_format == "json":
-        emit_json(_document(results, found, seed, again))
-        return
+def _show(results: list[AuditResult], found: list[list[Estimate]], unseen: dict[str, str], again: str) -> None:
+    for name, reason in unseen.items():
+        click.echo(f"{Outcome.INCONCLUSIVE.word:<14} {name}: {reason}")
     for result, bounds in zip(results, found, strict=True):
         click.echo(f"{result.verdict.outcome.word:<14} {result.plan.game.name}: claim {result.plan.curve.describe()}")
         click.echo(f"{'':<14} {result.verdict.summary} ({result.seconds:.1f} s)")
@@ -153,7 +162,6 @@ def _show(results: list[AuditResult], found: list[list[Estimate]], seed: int, ag
 def _document(results: list[AuditResult], found: list[list[Estimate]], seed: int, again: str) -> dict[str, object]:
     return {
         "version": 1,
-        "outcome": worst(r.verdict.outcome for r in results).word,
         "seed": seed,
         "again": again,
         "games": [
