@@ -43,9 +43,16 @@ Bound = Callable[[Case, FloatArray, FloatArray], float]
 Refutes = Callable[[Case, FloatArray, FloatArray], bool]
 
 
+def require_number(name: str, value: float) -> float:
+    """Return a bound that is a number; a NaN would compare as "no alarm"."""
+    if math.isnan(value):
+        raise ArithmeticError(f"{name}: an auditor answered NaN")
+    return value
+
+
 def above_the_claim(bound: Bound) -> Refutes:
     """Refute when the bound is above the claimed epsilon: all that can be done with a bound at one delta."""
-    return lambda case, first, second: bound(case, first, second) > case.epsilon
+    return lambda case, first, second: require_number(case.name, bound(case, first, second)) > case.epsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +189,3 @@ AUDITORS = (
     _by_bound("jax-privacy: raw counts", _jax_raw_counts, JAX, "an estimate; it promises no confidence"),
     _by_bound("jax-privacy: one run (default)", _jax_one_run, JAX, "same canaries as ours"),
 )
-
-
-def require_number(name: str, value: float) -> float:
-    """Return the bound; a NaN would compare as "no alarm"."""
-    if math.isnan(value):
-        raise ArithmeticError(f"{name} answered NaN")
-    return value
