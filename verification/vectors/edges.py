@@ -101,16 +101,19 @@ def thresholds() -> Iterator[Recipe]:
 
 
 def one_margin(name: str, loss: str, margin: float, *, feature: float = 1.0) -> Recipe:
-    """One coordinate, a record with this margin and a record of the other label with its opposite."""
-    recipe = base(name, SSADMM, loss, "none", n=2, p=1, T=1)
+    """A record with this margin, and one of the other label with its opposite.
+
+    The first coordinate makes the margin. The second starts at 0, so that x+ shows the slope there and nothing else.
+    """
+    recipe = base(name, SSADMM, loss, "none", n=2, p=2, T=1)
     return replace(
         recipe,
-        features=np.array([[feature], [feature]]),
+        features=np.array([[feature, 1.0], [feature, 1.0]]),
         labels=(1, -1),
         batch=1,
         batches=((0,),),
-        noise={"gradient": np.zeros((1, 1))},
-        start={"x": np.array([margin / feature]), "z": np.zeros(1), "y": np.zeros(1)},
+        noise={"gradient": np.zeros((1, 2))},
+        start={"x": np.array([margin / feature, 0.0]), "z": np.zeros(2), "y": np.zeros(2)},
         rho=1.0,
         eta=(1.0,),
         clip=2.0,
@@ -151,13 +154,9 @@ def margins() -> Iterator[Recipe]:
 
 
 def _logistic(margin: float) -> Recipe:
-    shown = f"{margin:g}".replace("-", "minus-").replace(".", "-").replace("+", "")
-    recipe = one_margin(f"logistic-margin-{shown}", "logistic", margin)
-    # Away from 0 the iterate would drown the slope, which the gradient still shows; z and y start so that x+ is -g/2.
-    point = {"x": recipe.initial["x"], "z": np.zeros(1), "y": recipe.initial["x"]}
-    if abs(margin) > 1e100:
-        point["y"] = np.zeros(1)
-    return replace(recipe, start=point, flags=("saturated",), comment=f"the margin is {margin!r}")
+    shown = f"{abs(margin):g}".replace("e-0", "e-minus-").replace(".", "-").replace("+", "")
+    recipe = one_margin(f"logistic-margin-{'minus-' if margin < 0 else ''}{shown}", "logistic", margin)
+    return replace(recipe, flags=("saturated",), comment=f"the margin is {margin!r}")
 
 
 def _hardest_neighbours(kind: Kind, loss: str) -> Recipe:
@@ -216,7 +215,8 @@ def clip_bounds() -> Iterator[Recipe]:
     """Gradients of exactly the norm to which they are clipped, and bounds far from 1."""
     for shown, factor in (("at", 1.0), ("above", 1.0 + 2.0**-52), ("below", 1.0 - 2.0**-53)):
         recipe = one_margin(f"huber-gradient-{shown}-the-bound", "huber", -1.0, feature=4.0)
-        recipe = replace(recipe, clip=4.0 / factor, flags=("clipping", "at-threshold"))
+        features = np.array([[4.0, 0.0], [0.0, 4.0]])
+        recipe = replace(recipe, features=features, clip=4.0 / factor, flags=("clipping", "at-threshold"))
         yield replace(recipe, comment="slope -1, length 4: the gradient's norm is at the bound, or a step off it")
     for loss in LOSSES:
         for bound in (1e-3, 0.5, 1e6):

@@ -91,8 +91,12 @@ def rounded(ball: arb) -> Real:
 
 
 def widened(ball: arb, units: int) -> Real:
-    """A relative error of at most so many u, and underflow."""
-    return Real(ball * arb(1, units * UNIT) + SUBNORMAL)
+    """A relative error of at most so many u, and underflow; what may overflow is no number."""
+    return _representable(ball * arb(1, units * UNIT) + SUBNORMAL)
+
+
+def _representable(ball: arb) -> Real:
+    return Real(ball if ball.abs_upper() < arb(2) ** _BEYOND else arb.nan())
 
 
 def hull(*forms: Real) -> Real:
@@ -120,7 +124,9 @@ def total(terms: Iterable[Real], roundings_a_term: int = 0) -> Real:
         return Real(exact)
     k = len(balls) - 1 + roundings_a_term
     gamma = k * UNIT / (1 - k * UNIT)
-    return Real(exact + arb(0, 1) * (gamma * size) + len(balls) * SUBNORMAL)
+    if not size < arb(2) ** _BEYOND:  # a partial sum may overflow, in some order
+        return Real(arb.nan())
+    return _representable(exact + arb(0, 1) * (gamma * size) + len(balls) * SUBNORMAL)
 
 
 def _sums_are_exact(balls: Sequence[arb], size: arb) -> bool:

@@ -3,7 +3,7 @@ r"""One iteration in enclosures, in every form that a port may reasonably write 
 Rounding depends on how a formula is written: (-g - y + rho z + x/eta)/(rho + 1/eta) and x + s(rho(z - x) - y - g) are
 one number and two roundings. So each value is the hull over the forms listed here, and the tolerance holds for a port
 that mixes them as it likes, sums in any order and fuses multiplications with additions. What is *not* here is meant to
-be outside: 1 - sigmoid (cancellation), lengths that overflow, binary32, flushing subnormals to zero.
+be outside: 1 - sigmoid (cancellation), exponentials or lengths that overflow, binary32, subnormals flushed to zero.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from verification.vectors.enclosure import ONE, SUBNORMAL, UNIT, ZERO, Decisions, Real, dot, forked, hull, norm, total
+from verification.vectors.enclosure import ONE, UNIT, ZERO, Decisions, Real, dot, forked, hull, norm, total
 from verification.vectors.recipe import Recipe, given
 
 Reals = list[Real]
 _HUBER_H = Real.of(0.5)
-_BEYOND_EXP = arb(800)
+_BEYOND_EXP = arb(709)
 
 
 def reals(values: Sequence[float]) -> Reals:
@@ -55,23 +55,16 @@ def _normalised(row: Reals, target: Real) -> Reals:
 def slope(loss: str, margin: Real) -> Real:
     """phi'(v), at most 0."""
     if loss == "logistic":
-        return -forked(lambda decide: _sigmoid_of_minus(margin, decide))
+        # 1/(1 + e^v) falls with v, so the ends of v give its own.
+        return -hull(*(_sigmoid_of_minus(Real(end)) for end in (margin.ball.lower(), margin.ball.upper())))
     return -_cut(ONE + _HUBER_H - margin, ONE)  # 2h = 1: no division rounds
 
 
-def _sigmoid_of_minus(margin: Real, decide: Decisions) -> Real:
-    """1/(1 + e^v), as it stands or split at 0; it falls with v, so the ends of v give its own."""
-    plain = hull(*(_plain(Real(end)) for end in (margin.ball.lower(), margin.ball.upper())))
-    if decide.greater(margin, ZERO):
-        small = (-margin).exp()
-        return hull(plain, small / (ONE + small))
-    return plain
-
-
-def _plain(margin: Real) -> Real:
-    if margin.ball > _BEYOND_EXP:  # 1/(1 + infinity) is 0 in binary64, and below the least subnormal in truth
-        return Real(arb(0).union(SUBNORMAL.upper()))
-    return ONE / (ONE + margin.exp())
+def _sigmoid_of_minus(margin: Real) -> Real:
+    """1/(1 + e^v) at a single number: split at 0, or as it stands unless e^v overflows."""
+    small = (-abs(margin)).exp()
+    split = (small if margin.ball > 0 else ONE) / (ONE + small)
+    return split if margin.ball > _BEYOND_EXP else hull(split, ONE / (ONE + margin.exp()))
 
 
 def _cut(value: Real, most: Real) -> Real:

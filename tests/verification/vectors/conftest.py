@@ -1,0 +1,29 @@
+"""The shipped vectors, read once."""
+
+from __future__ import annotations
+
+import pytest
+
+from verification.vectors import model
+from verification.vectors.files import generated, load_all
+
+
+@pytest.fixture(scope="session")
+def files() -> list[model.VectorFile]:
+    return load_all()
+
+
+@pytest.fixture(scope="session")
+def cases(files: list[model.VectorFile]) -> list[model.Case]:
+    return [case for file in files for case in file.cases]
+
+
+@pytest.fixture(scope="session")
+def valid(cases: list[model.Case]) -> list[model.Case]:
+    return [case for case in cases if case.expected is not None]
+
+
+@pytest.fixture(scope="session")
+def texts() -> dict[str, str]:
+    """What is generated now: computed once, as it takes seconds."""
+    return generated()

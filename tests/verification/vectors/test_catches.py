@@ -1,0 +1,34 @@
+"""The vectors catch wrong implementations, each by the flag that names its bug, and accuse no honest one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.verification.vectors.wrong import WRONG
+from verification.adapter.loopback import Loopback
+from verification.adapter.stepwise import Stepwise
+from verification.vectors import model
+from verification.vectors.checking import Outcome
+from verification.vectors.inprocess import check_implementation
+
+
+@pytest.mark.parametrize("honest", [Loopback, Stepwise])
+def test_an_honest_implementation_passes_every_case(honest: type[Stepwise], cases: list[model.Case]) -> None:
+    results = list(check_implementation(honest(), cases))
+    assert [result for result in results if result.outcome is not Outcome.PASSED] == []
+    assert len(results) == len(cases)
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda kind: kind.__name__)
+def test_a_wrong_implementation_fails_where_its_flag_says(wrong: type[Stepwise], valid: list[model.Case]) -> None:
+    flag = WRONG[wrong]
+    flagged = [case for case in valid if flag in case.flags]
+    failed = [result for result in check_implementation(wrong(), flagged) if result.outcome is Outcome.FAILED]
+    assert failed, f"no case flagged {flag} catches {wrong.__name__}"
+
+
+def test_every_flag_of_a_valid_case_has_a_wrong_implementation_that_it_catches(valid: list[model.Case]) -> None:
+    used = {flag for case in valid for flag in case.flags}
+    # Ordinary cases and unusual sizes catch whatever is wrong; these have no bug of their own.
+    generic = {"plain", "scale", "normalising", "zero-row", "tiny-row"}
+    assert used - generic <= set(WRONG.values())

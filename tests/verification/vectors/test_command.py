@@ -1,0 +1,97 @@
+"""`dpadmm vectors` from outside: exit codes, table, JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dpadmm.cli import group
+from dpadmm.cli.common import exit_code_of
+from verification.vectors.files import FOLDER
+
+LOOPBACK = [sys.executable, "-m", "verification.adapter.loopback"]
+FAKE = [sys.executable, "-S", str(Path(__file__).parents[1] / "adapter" / "fake.py")]
+
+
+def dpadmm(*arguments: str) -> Result:
+    return CliRunner().invoke(group, ["vectors", *arguments])
+
+
+def wrong(name: str) -> list[str]:
+    return [sys.executable, "-m", "tests.verification.vectors.wrong", name]
+
+
+def test_the_reference_behind_the_wire_agrees_with_every_case() -> None:
+    done = dpadmm("check", "--format", "json", "--", *LOOPBACK)
+    report = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert report["version"] == 1
+    assert report["conclusion"] == "agrees"
+    assert report["counts"] == {"passed": report["cases"], "failed": 0, "skipped": 0}
+
+
+def test_a_wrong_one_exits_with_1_and_is_told_the_place_and_the_likely_bug() -> None:
+    done = dpadmm("check", "--", *wrong("LambdaAsThreshold"))
+    assert done.exit_code == 1
+    assert "failed   l1-rho-at-threshold: z[" in done.stdout
+    assert "Catches: threshold lambda, lambda eta or lambda rho in place of lambda/rho" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("mismatch: ")
+
+
+def test_an_adapter_without_replay_has_not_been_checked() -> None:
+    done = dpadmm("check", "--", *wrong("NoReplay"))
+    assert done.exit_code == 3
+    assert "not offered: replay" in done.stdout
+    assert "nothing checked: 0 passed, 0 failed" in done.stdout
+
+
+def test_an_adapter_that_fails_exits_with_4() -> None:
+    done = dpadmm("check", "--timeout", "10", "--", *FAKE, "banner")
+    assert done.exit_code == 4
+    assert "FAULT" in done.stdout
+    assert dpadmm("check", "--", "no-such-program").exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ('"version": 1', '"version": 7', "version must be"),
+        ('"rho":[', '"rho":["1",', "cases.0.rho"),
+        ("]}", "", "line"),
+    ],
+)
+def test_a_broken_file_exits_with_2_and_names_the_place(old: str, new: str, place: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text((FOLDER / "ssadmm.json").read_text("utf-8").replace(old, new, 1), "utf-8")
+    done = dpadmm("check", "--file", str(path), "--", *LOOPBACK)
+    assert isinstance(done.exception, Exception)
+    assert exit_code_of(done.exception) == 2
+    assert "mine.json" in str(done.exception)
+    assert place in str(done.exception)
+
+
+def test_stale_files_exit_with_1_and_are_named(
+    texts: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpadmm.cli.vectors.generated", lambda: texts)
+    assert dpadmm("generate", "--output", str(tmp_path)).exit_code == 0
+    assert dpadmm("generate", "--check", "--output", str(tmp_path)).exit_code == 0
+    path = tmp_path / "ssadmm.json"
+    path.write_text(path.read_text("utf-8").replace('"ulp":', '"ulp": ', 1), "utf-8")
+    done = dpadmm("generate", "--check", "--output", str(tmp_path))
+    assert done.exit_code == 1
+    assert f"stale: {path}" in done.stdout
+
+
+def test_cases_are_listed_by_flag_and_an_unknown_flag_is_a_usage_error() -> None:
+    done = dpadmm("list", "--flag", "jump")
+    assert done.exit_code == 0
+    assert "erratum E11" in done.stdout
+    assert "invalid-scad-below" in done.stdout
+    listed = json.loads(dpadmm("list", "--format", "json").stdout)
+    assert len(listed["cases"]) >= 150
+    assert dpadmm("list", "--flag", "jmp").exit_code == 2

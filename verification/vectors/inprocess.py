@@ -1,0 +1,60 @@
+"""Run an implementation through the vectors inside this process: for mutants, of which there are many."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from verification.adapter.arrays import ArrayError, Floats, unpack
+from verification.adapter.messages import Answer, RunResult
+from verification.adapter.records import Run
+from verification.adapter.serve import Implementation, Server
+from verification.vectors import model
+from verification.vectors.checking import Outcome, Result, first_difference, not_offered
+from verification.vectors.recipe import Recipe, read
+from verification.vectors.wire import data_fields, line_of, replay_fields
+
+_NAME = "D"
+
+
+def check_implementation(implementation: Implementation, cases: Iterable[model.Case]) -> Iterator[Result]:
+    """Play every case through the same lines that the wire would carry; no process, no limits of time or memory."""
+    server, description = Server(implementation), implementation.describe()
+    for case in cases:
+        recipe = read(case)
+        lacking = not_offered(description, recipe)
+        if lacking:
+            yield Result(case.id, recipe.flags, Outcome.SKIPPED, f"not offered: {', '.join(lacking)}")
+            continue
+        wrong = _wrong(server, case, recipe)
+        yield Result(case.id, recipe.flags, Outcome.FAILED if wrong else Outcome.PASSED, wrong or "")
+
+
+def _wrong(server: Server, case: model.Case, recipe: Recipe) -> str | None:
+    with np.errstate(all="ignore"):  # a wrong implementation may divide by zero; its answer is judged all the same
+        sent = json.loads(server.answer(line_of(data_fields(recipe, _NAME), 1)))
+        line = server.answer(line_of(replay_fields(recipe, _NAME), 2)) if "result" in sent else b""
+    answer = json.loads(line) if line else sent
+    refusal = answer.get("error")
+    if case.error is not None:
+        refused = refusal is not None and refusal["kind"] in case.error.kinds
+        return None if refused else f"not refused as {' or '.join(case.error.kinds)}: {case.error.about}"
+    if refusal is not None:
+        return f"refused a valid case as {refusal['kind']}: {refusal['message']}"
+    return None if case.expected is None else _judged(case.expected, line, recipe)
+
+
+def _judged(expected: model.Expected, line: bytes, recipe: Recipe) -> str | None:
+    result = Answer[RunResult].model_validate_json(line).result
+    if result is None or result.z is None or result.y is None:
+        return "the answer lacks x, z or y"
+    shape = (len(recipe.eta), recipe.dimension)
+    try:
+        values: dict[str, Floats] = {
+            name: unpack(array, name, shape) for name, array in (("x", result.x), ("z", result.z), ("y", result.y))
+        }
+    except ArrayError as error:
+        return str(error)
+    return first_difference(expected, Run(values))
