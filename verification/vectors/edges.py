@@ -202,13 +202,21 @@ def rows() -> Iterator[Recipe]:
         recipe = replace(recipe, features=features, clip=None, normalise=1.0, flags=("huge-row", "normalising"))
         yield replace(recipe, comment="lengths of 1e300 beside ordinary ones")
         recipe = base(f"{loss}-tiny-rows", MPADMM_PRIMAL, loss, n=4, p=2)
+        recipe = _quiet(recipe)
         features = recipe.features * 1e-170
         recipe = replace(recipe, features=features, clip=1e-170, flags=("tiny-row", "clipping"))
         yield replace(recipe, comment="squares of features underflow; clipping at 1e-170 must still find the length")
         recipe = base(f"{loss}-tiny-rows-normalised", MPADMM_PRIMAL, loss, n=4, p=2)
+        recipe = _quiet(recipe)
         features = normalised(recipe, 1.0).features * 1e-170
         recipe = replace(recipe, features=features, clip=None, normalise=1e-171, flags=("tiny-row", "normalising"))
         yield replace(recipe, comment="squares of features underflow; rows are normalised to 1e-171")
+
+
+def _quiet(recipe: Recipe) -> Recipe:
+    """No start, noise or penalty beside which a tiny gradient would not show."""
+    noise = {key: np.zeros_like(values) for key, values in recipe.noise.items()}
+    return replace(recipe, start=None, noise=noise, lam=0.0)
 
 
 def clip_bounds() -> Iterator[Recipe]:

@@ -126,6 +126,26 @@ class NaiveLength(Stepwise):
             return dataclasses.replace(problem, norms=np.sqrt((problem.signed**2).sum(axis=1)))
 
 
+class BoundIsOne(Stepwise):
+    """C is taken for 1, whatever was asked for."""
+
+    def problem(self, records: Records, parameters: Parameters) -> Problem:
+        bound = {"clip": 1.0} if parameters.normalise is None else {"normalise": 1.0}
+        return super().problem(records, parameters.model_copy(update=bound))
+
+
+class DividesByZero(Stepwise):
+    """Rows are divided by their length even if it is 0, and what comes out, NaN, is replaced by C."""
+
+    def problem(self, records: Records, parameters: Parameters) -> Problem:
+        problem = super().problem(records, parameters)
+        lengths = np.sqrt((problem.signed**2).sum(axis=1))
+        if parameters.normalise is None or lengths.all():
+            return problem
+        rows = np.where(lengths[:, None] > 0, problem.signed, parameters.normalise)
+        return dataclasses.replace(problem, signed=rows)
+
+
 class OneMinusSigmoid(Stepwise):
     """The slope as sigmoid(v) - 1: nothing is left of it beyond v = 37."""
 
@@ -224,31 +244,33 @@ class NoReplay(Stepwise):
     capabilities = tuple(capability for capability in Capability if capability is not Capability.REPLAY)
 
 
-# Each wrong implementation, and a flag whose cases must catch it.
-WRONG: dict[type[Stepwise], str] = {
-    LambdaAsThreshold: "threshold",
-    OldDual: "old-dual",
-    OldCopyInDual: "old-dual",
-    NextStep: "step-index",
-    NoEta: "step-size",
-    MeanOverAll: "batch-mean",
-    IgnoresStart: "initial",
-    ExchangedNoise: "noise-order",
-    PrimalTooLate: "release",
-    NoClipping: "clipping",
-    ClipsFeatures: "clipping",
-    InterceptAfterNormalising: "intercept",
-    NaiveLength: "huge-row",
-    OneMinusSigmoid: "saturated",
-    WideHinge: "huber-knees",
-    IgnoresLabels: "labels",
-    SinglePrecision: "precision",
-    FlushesToZero: "subnormal",
-    RidgeForL1: "elastic-net",
-    FoldedAsL1: "folded",
-    GroupsAsL1: "groups",
-    ColumnMajor: "matrix",
-    JumpsAtThreshold: "at-threshold",
+# Each wrong implementation, and the flags whose cases must each catch it.
+WRONG: dict[type[Stepwise], tuple[str, ...]] = {
+    LambdaAsThreshold: ("threshold",),
+    OldDual: ("old-dual", "plain"),
+    OldCopyInDual: ("old-dual",),
+    NextStep: ("step-index",),
+    NoEta: ("step-size",),
+    MeanOverAll: ("batch-mean",),
+    IgnoresStart: ("initial",),
+    ExchangedNoise: ("noise-order",),
+    PrimalTooLate: ("release",),
+    NoClipping: ("clipping",),
+    ClipsFeatures: ("clipping",),
+    InterceptAfterNormalising: ("intercept",),
+    NaiveLength: ("huge-row", "tiny-row"),
+    BoundIsOne: ("scale", "normalising"),
+    DividesByZero: ("zero-row",),
+    OneMinusSigmoid: ("saturated",),
+    WideHinge: ("huber-knees",),
+    IgnoresLabels: ("labels",),
+    SinglePrecision: ("precision",),
+    FlushesToZero: ("subnormal",),
+    RidgeForL1: ("elastic-net",),
+    FoldedAsL1: ("folded",),
+    GroupsAsL1: ("groups",),
+    ColumnMajor: ("matrix",),
+    JumpsAtThreshold: ("at-threshold",),
 }
 
 if __name__ == "__main__":
