@@ -21,7 +21,7 @@ from audits.claimfile import ClaimFile, MechanismTable, Waiver
 from audits.errors import AuditError, ClaimFileError, NoPower, NothingToAudit
 from audits.executors import Target
 from audits.findings import Finding, GateReport, Stage
-from audits.games import curve_of
+from audits.games import Threat, curve_of
 from audits.observed import Observed, observe
 from audits.plans import Planned, Subject, Wording, standard_games
 from audits.verdict import Outcome, worst
@@ -211,8 +211,10 @@ def _audits(run: _Run) -> tuple[list[Finding], list[AuditResult], Observed | Non
             findings.append(_audit_finding(name, result, run.options))
             if result.verdict.outcome is Outcome.REFUTED:
                 break
-        if results:
-            seen = observe(run.target, results[0].plan.game, run.options.seed)
+        # the noise of several steps cannot be recovered from the last model alone
+        games = [result.plan.game for result in results if result.plan.game.threat is not Threat.LAST_MODEL]
+        if games:
+            seen = observe(run.target, games[0], run.options.seed)
     except AdapterError as error:
         findings.append(_adapter_failed(Stage.AUDIT, error, run.options))
     return findings, results, seen
@@ -238,7 +240,16 @@ def _one_audit(run: _Run, subject: Subject, planned: Planned, *, stream: int, ga
     game, options, gate = planned.game, run.options, run.claims.gate
     curve = curve_of(subject.ledger(game.records, game.parameters))
     alpha = float(gate.false_alarm) * (1.0 - _CONFORMANCE_SHARE) / games
-    plan = plan_audit(game, curve, planned.simulate, alpha=alpha, seed=options.seed, stream=stream, wanted=gate.power)
+    plan = plan_audit(
+        game,
+        curve,
+        planned.simulate,
+        alpha=alpha,
+        seed=options.seed,
+        stream=stream,
+        wanted=gate.power,
+        attack=planned.attack,
+    )
 
     def progress(pairs: int, log_wealth: float) -> None:
         options.say(f"audit: {game.name}, {pairs} of {plan.pairs} trial pairs, log-wealth {log_wealth:.2f}")

@@ -10,8 +10,10 @@ import numpy as np
 
 from accountant import Accounting, Ledger, Sensitivity, exact_binary64, mpadmm, ssadmm
 from accountant import Release as LedgerRelease
+from audits.attacks import Attack, LikelihoodRatio
 from audits.errors import AuditError, NothingToAudit
 from audits.games import Game, Threat
+from audits.last_model_score import along_the_difference
 from audits.stepwise_scores import StepwiseScores
 from reference.regularizers import Regularizer as ReferenceRegularizer
 from verification.adapter.menu import parameters_for
@@ -28,6 +30,7 @@ BOUND = 0.5
 RHO = 0.5
 # the iterates stay where the gradients of the hardest pair are constant (see neighbours.py)
 SMALL_STEP = 2.0**-7
+MANY = 8
 # the printed mpADMM sensitivity is violated only beyond 1 (erratum E1)
 LARGE_STEP = 4.0
 
@@ -88,17 +91,18 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planned:
-    """A game with the simulator of its scores (strength = noise divisor; the claim's own is 1)."""
+    """A game with its score and the simulator of its scores (strength = noise divisor; the claim's own is 1)."""
 
     game: Game
     simulate: StepwiseScores
+    attack: Attack
 
 
 def standard_games(session: Session, subject: Subject) -> list[Planned]:
     """Return the games for a subject, hardest neighbours in each; raises if the implementation offers none.
 
     ssADMM: every record in every batch, and batches of a quarter. mpADMM: a step far above 1 and several small ones.
-    Where only the last model is shown, single steps.
+    Where only the last model is shown, single steps, and the end of many small ones.
     """
     if subject.algorithm not in session.description.algorithms:
         offered = ", ".join(session.description.algorithms)
@@ -109,15 +113,18 @@ def standard_games(session: Session, subject: Subject) -> list[Planned]:
         raise NothingToAudit("the claim is about release primal, which the implementation does not declare")
     planner = _Planner(session, subject)
     steps = 3 if planner.sees_every_iterate else 1
+    # first, for the single steps of mpADMM that show x alone take long and see little
+    last = [] if planner.sees_every_iterate else [planner.last_of_many("last of many steps", records=4, steps=MANY)]
     if subject.algorithm is Algorithm.SSADMM:
         return [
+            *last,
             planner.game("every record in every batch", records=4, batch=4, eta=[SMALL_STEP] * steps),
             planner.game("batches of a quarter", records=12, batch=3, eta=[SMALL_STEP] * steps),
         ]
     games = [planner.game("one step above 1", records=4, batch=None, eta=[LARGE_STEP])]
     if subject.wording is Wording.CORRECTED:
         # the printed sensitivity is loose by 1/eta below 1: there it promises next to nothing, and nothing can be bet
-        games.append(planner.game("small steps", records=4, batch=None, eta=[SMALL_STEP] * steps))
+        games = [*last, *games, planner.game("small steps", records=4, batch=None, eta=[SMALL_STEP] * steps)]
     return games
 
 
@@ -138,7 +145,17 @@ class _Planner:
         parameters = self._parameters(pair, records, batch, steps, sigma=moved / mu)
         threat = Threat.EVERY_ITERATE if self.sees_every_iterate else Threat.ONE_STEP
         game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, threat)
-        return Planned(game, StepwiseScores(rate, self._multipliers(game, pair)))
+        return Planned(game, StepwiseScores(rate, self._multipliers(game, pair)), LikelihoodRatio())
+
+    def last_of_many(self, name: str, *, records: int, steps: int) -> Planned:
+        """The end of several small steps: an honest last model holds all of their noise, and all of the influence."""
+        pair, eta = hard_pair(self._context, records, BOUND), [SMALL_STEP] * steps
+        parameters = self._parameters(pair, records, records, eta, sigma=1.0)
+        moved = float(np.linalg.norm(sensitivities(self._subject.algorithm, parameters, records)))
+        parameters = self._parameters(pair, records, records, eta, sigma=moved / TARGET_MU)
+        game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, Threat.LAST_MODEL)
+        score = along_the_difference(game)
+        return Planned(game, score.simulator(), score)
 
     def _parameters(
         self, pair: HardPair, records: int, batch: int | None, eta: list[float], sigma: float

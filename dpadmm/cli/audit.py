@@ -107,6 +107,7 @@ def command(
                     seed=chosen,
                     stream=stream,
                     wanted=detect,
+                    attack=planned.attack,
                 )
             except NoPower as error:
                 unseen[planned.game.name] = str(error)
