@@ -51,7 +51,7 @@ def test_explain_prints_statement_truth_place_and_obligations() -> None:
 
 def test_explain_without_an_id_lists_every_claim() -> None:
     shown = dpadmm("explain")
-    assert len(shown.stdout.splitlines()) == 51
+    assert len(shown.stdout.splitlines()) == 52
 
 
 def test_explain_refuses_an_unknown_claim() -> None:

@@ -26,13 +26,17 @@ def mcp() -> Folded:
 
 
 def stretches() -> list[Obligation]:
-    """0 <= prox w - prox w' <= L (w - w') for w >= w', and no smaller L will do."""
+    """0 <= prox w - prox w' <= L (w - w') for w >= w' >= 0, and no smaller L will do.
+
+    That is enough: the maps are odd (:func:`odd`) and 0 at 0, so for w >= 0 >= w' both inequalities are the sum of those
+    for (w, 0) and (-w', 0), and for 0 >= w >= w' those for (-w', -w).
+    """
     result = []
     for regularizer, domain in (scad(), mcp()):
         rho, w, other = parameter("rho"), vector("w"), vector("w_")
         dz = only(regularizer.prox(w, rho)) - only(regularizer.prox(other, rho))
         dw, stretch = only(w) - only(other), regularizer.lipschitz(rho)
-        ordered, name = (*domain, only(w) >= only(other)), regularizer.name
+        ordered, name = (*domain, only(w) >= only(other), only(other) >= 0), regularizer.name
         result += [
             Obligation(f"prox of {name} is monotone", ordered, dz >= 0, dz > 0),
             Obligation(f"prox of {name} stretches by L", ordered, dz <= stretch * dw, dz <= ALMOST * stretch * dw),
@@ -41,15 +45,31 @@ def stretches() -> list[Obligation]:
 
 
 def minimisers() -> list[Obligation]:
-    """The closed forms minimise; at w >= 0, which is enough since both maps are odd. SCAD at its usual a = 3.7."""
+    """The closed forms minimise over v >= 0 at w >= 0, SCAD at its usual a = 3.7.
+
+    That is enough: the maps are odd, and for w >= 0 the reflection of a v < 0 costs no more (:func:`even`).
+    """
     rho, lam = parameter("rho"), parameter("lambda")
-    right = (only(vector("w")) >= 0,)
+    right = (only(vector("w")) >= 0, only(vector("v")) >= 0)
     usual = SCAD(lam, constant("37/10"))
     regularizer, domain = mcp()
     return [
         minimiser(usual, (lam >= 0, rho > z3.Q(10, 27), *right)),
         minimiser(regularizer, (*domain, *right)),
     ]
+
+
+def even() -> list[Obligation]:
+    """h(-v) = h(v), and (v - w)^2 <= (-v - w)^2 for v, w >= 0."""
+    v, w = vector("v"), z3.Real("w")
+    result = []
+    for regularizer, domain in (scad(), mcp()):
+        same = only(regularizer.value(-v)) == only(regularizer.value(v))
+        nearer = square(only(v) - w) <= square(-only(v) - w)
+        right = (*domain, only(v) >= 0, w >= 0)
+        name = f"{regularizer.name} is even"
+        result.append(Obligation(name, right, z3.And(same, nearer), square(only(v) - w) < square(-only(v) - w)))
+    return result
 
 
 def odd() -> list[Obligation]:

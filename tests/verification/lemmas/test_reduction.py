@@ -20,7 +20,8 @@ def swapped(v: Vector) -> Vector:
 
 
 def first_added(v: Vector) -> Vector:
-    return v + v[0]
+    moved: Vector = v + v[0]
+    return moved
 
 
 def scaled_by_place(v: Vector) -> Vector:

@@ -15,6 +15,7 @@ from reference.errors import InvalidParameter
 from reference.losses import HuberizedHinge, Logistic
 from reference.regularizers import MCP, SCAD, NuclearNorm
 from reference.rounding import on_grid
+from reference.schedules import Constant, PerEpoch
 from verification.claims.model import Evidence, Finding, Kind
 from verification.lemmas.prover import Prover
 
@@ -151,6 +152,22 @@ def folded_refused_where_they_jump() -> Evidence:
         )
 
     return Evidence("SCAD and MCP refused where they jump", Kind.WITNESS, run)
+
+
+def epochs_of_the_schedule() -> Evidence:
+    """eta0/h with h = 1, 2, ... the expected epoch of n/m iterations: checked in rationals at every iteration."""
+
+    def run(prover: Prover) -> Finding:  # noqa: ARG001 - rationals
+        for n, m in ((10, 3), (48842, 221), (100, 100), (7, 1), (1000, 999)):
+            schedule = PerEpoch(2.0, n, m)
+            for k in (*range(60), n // m - 1, n // m, n // m + 1, 10 * n // m, 10 * n // m + 1):
+                epoch = 1 + math.floor(Fraction(k * m, n))
+                if schedule.step(k) != 2.0 / epoch:
+                    return Finding.check(False, f"n={n}, m={m}, k={k}: {schedule.step(k)} for epoch {epoch}")
+        constant = Constant(0.7)
+        return Finding.check(constant.step(0) == constant.step(99) == 0.7, "5 pairs of n and m")
+
+    return Evidence("epochs of the schedule", Kind.ENCLOSURE, run)
 
 
 def grid_moves_by_half() -> Evidence:

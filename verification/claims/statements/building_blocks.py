@@ -70,6 +70,13 @@ CLAIMS = (
         (proof(update_steps.minimiser), coordinatewise()),
     ),
     Claim(
+        "SCHEDULES",
+        "The step size of iteration k is eta0/h in the h-th expected epoch of n/m iterations, h = 1 from k = 0.",
+        "[CL20] section 5.4",
+        Status.HOLDS,
+        (floats.epochs_of_the_schedule(),),
+    ),
+    Claim(
         "GRID",
         "Rounding to a grid moves neighbours apart by at most grid sqrt(p) more, and nearly that much can happen.",
         "not in the paper: exact discrete noise",

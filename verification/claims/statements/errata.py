@@ -126,7 +126,7 @@ CLAIMS = (
         (
             attacks.folded_exceeds_convex_bound(),
             floats.folded_refused_where_they_jump(),
-            proof(folded.stretches, folded.minimisers, folded.odd, folded.joint),
+            proof(folded.stretches, folded.minimisers, folded.odd, folded.even, folded.joint),
             coordinatewise(),
         ),
         truth="SCAD and MCP stretch by L = (a-1)/(a-1-tau) and gamma/(gamma-tau): Delta(z) <= L Delta(x), "

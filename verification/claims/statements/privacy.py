@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verification.claims.evidence import convergence, printed, profiles, renyi, silences
+from verification.claims.evidence import attacks, convergence, printed, profiles, renyi, silences
 from verification.claims.evidence.proofs import proof
 from verification.claims.model import Claim, Status
 from verification.lemmas import algorithms, gradients, update_steps
@@ -42,7 +42,11 @@ CLAIMS = (
         "Algorithm 1 costs the sum over iterations of the subsampled Gaussian's Renyi divergence at 2C/m.",
         "[CL20] Theorem 1",
         Status.PROVED,
-        (proof(algorithms.post_processing, gradients.one_term_changes, gradients.lengths), silences.ledgers_add()),
+        (
+            proof(algorithms.post_processing, gradients.one_term_changes, gradients.lengths),
+            silences.ledgers_add(),
+            attacks.priced(),
+        ),
     ),
     Claim(
         "THEOREM-2",

@@ -83,7 +83,11 @@ CLAIMS = (
         "One epoch moves (x, z, y) jointly by at most sqrt(1+max(1,rho^2)) Delta(x), attained at both ends.",
         "better than [CL20] Theorem 3, which adds the three squares: 2 + rho^2",
         Status.PROVED,
-        (proof(update_steps.joint, reduction.sums), attacks.attained("joint", *attacks.BOTH_ENDS)),
+        (
+            proof(update_steps.joint, reduction.sums),
+            attacks.attained("joint", *attacks.BOTH_ENDS),
+            attacks.priced(),
+        ),
         aliases=("J",),
     ),
 )

@@ -1,0 +1,47 @@
+"""Runs inside the arena: claims and vectors on whatever packages this process sees; one JSON line at the end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import reference
+from tests.mutants.patches import VECTORS
+
+
+def vectors() -> str:
+    """The golden vectors, over the wire, through the loopback of the packages this process sees."""
+    from verification.vectors.checking import Conclusion, check_adapter
+    from verification.vectors.files import load_all
+
+    cases = [case for file in load_all() for case in file.cases]
+    report = check_adapter([sys.executable, "-P", "-m", "verification.adapter.loopback"], cases)
+    if report.conclusion is Conclusion.AGREES:
+        return "stands"
+    wrong = [result for result in report.results if result.outcome.value == "failed"]
+    return f"fails: {len(wrong)} of {len(cases)} cases" if wrong else f"fails: {report.conclusion}"
+
+
+def claim(name: str) -> str:
+    """One claim; an exception is noticed as well."""
+    from verification.claims.registry import find
+    from verification.claims.runner import check
+
+    try:
+        [checked] = check([find(name)])
+    except Exception as error:
+        return f"raises {type(error).__name__}"
+    return checked.outcome.value
+
+
+def main(folder: str, names: list[str]) -> None:
+    """Ask each suspect."""
+    if not Path(str(reference.__file__)).is_relative_to(Path(folder).resolve()):
+        raise SystemExit(f"this process sees {reference.__file__}, not the copy in {folder}")
+    answers = {name: vectors() if name == VECTORS else claim(name) for name in names}
+    print(json.dumps(answers))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
