@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from verification.conformance import batches, clipping, determinism, jumps, noise, scale, sensitivity, updates
+from verification.conformance import batches, clipping, determinism, golden, jumps, noise, scale, sensitivity, updates
 from verification.conformance.check import Check
 
 CHECKS: tuple[Check, ...] = (
     *updates.CHECKS,
+    *golden.CHECKS,
     *clipping.CHECKS,
     *jumps.CHECKS,
     *determinism.CHECKS,

@@ -15,6 +15,8 @@ SS, MP_ALL, MP_PRIMAL = EVERY
 CAUGHT = [
     ("WrongThreshold", "updates-agree", EVERY),
     ("MeanOverAll", "updates-agree", (SS,)),
+    ("WrongThreshold", "golden-vectors", EVERY),
+    ("MeanOverAll", "golden-vectors", (SS,)),
     ("NoClipping", "updates-scale", EVERY),
     ("NoClipping", "clips-each-record", EVERY),
     ("NoClipping", "one-step-sensitivity", EVERY),
