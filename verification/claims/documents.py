@@ -27,7 +27,7 @@ What this project says, where the paper says it, and what runs to support it. `d
 `dpadmm verify --claim ID` one, `dpadmm explain ID` prints an entry of this page.
 
 - *proved*: by two SMT solvers about the shipped functions, or by exact or enclosed computation;
-- *holds*: on every attack and enclosure that is run;
+- *holds*: on every attack and enclosure that is run; parts of it may be proved, the whole is not, by a machine;
 - *refuted*: by a witness that the reference reproduces. An erratum of the paper is confirmed by being refuted.
 
 Each proof obligation has a sharper twin (a bound times 0.999, a strict inequality, a missing term) that must *fail*:

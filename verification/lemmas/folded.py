@@ -28,8 +28,8 @@ def mcp() -> Folded:
 def stretches() -> list[Obligation]:
     """0 <= prox w - prox w' <= L (w - w') for w >= w' >= 0, and no smaller L will do.
 
-    That is enough: the maps are odd (:func:`odd`) and 0 at 0, so for w >= 0 >= w' both inequalities are the sum of those
-    for (w, 0) and (-w', 0), and for 0 >= w >= w' those for (-w', -w).
+    That is enough: the maps are odd (:func:`odd`) and 0 at 0, so for w >= 0 >= w' both inequalities are the sum of
+    those for (w, 0) and (-w', 0), and for 0 >= w >= w' those for (-w', -w).
     """
     result = []
     for regularizer, domain in (scad(), mcp()):

@@ -27,12 +27,12 @@ REQUIRED: dict[str, tuple[Status, int]] = {
     "LOSS-LOGISTIC": (P, 2), "LOSS-HUBER": (P, 4), "LOSS-HUBER-CASES": (P, 1), "CLIP": (P, 4),
     "SOFT-THRESHOLD": (P, 4), "PROX-FIRM": (P, 10), "UPDATE-X": (P, 1), "SENS-GRADIENT": (P, 9), "SENS-X": (P, 2),
     "SENS-Z": (P, 7), "SENS-Y": (P, 3), "SENS-X-PRINTED": (R, 0), "SENS-Z-PRINTED": (R, 0), "SENS-Y-PRINTED": (R, 0),
-    "SENS-PRINTED-SMALL-STEP": (P, 3), "JOINT": (P, 5), "P": (P, 2), "INTERCEPT-ORDER": (H, 0), "GRID": (H, 0), "SCHEDULES": (H, 0),
-    "LEMMA-1": (P, 0), "LEMMA-2": (H, 0), "LEMMA-3": (H, 0), "PROPOSITION-1": (H, 0), "THEOREM-1": (P, 11),
-    "THEOREM-2": (P, 7), "THEOREM-3": (R, 1), "G": (H, 0), "D": (H, 0), "R": (H, 0), "L": (H, 0), "WBK27": (H, 0),
-    "CAP": (P, 0), "E1": (R, 2), "E2": (R, 0), "E3": (R, 4), "E4": (R, 0), "E5": (R, 0), "E6": (R, 0), "E7": (R, 0),
-    "E8": (R, 0), "E9": (R, 1), "E10": (R, 0), "E11": (R, 13), "E12": (R, 0), "E13": (R, 0), "E14": (R, 1),
-    "E15": (R, 0), "E16": (P, 2), "E17": (R, 0), "E18": (R, 0), "E19": (R, 0),
+    "SENS-PRINTED-SMALL-STEP": (P, 3), "JOINT": (P, 5), "P": (P, 2), "INTERCEPT-ORDER": (H, 0), "GRID": (H, 0),
+    "SCHEDULES": (H, 0), "LEMMA-1": (H, 0), "LEMMA-2": (H, 0), "LEMMA-3": (H, 0), "PROPOSITION-1": (H, 0),
+    "THEOREM-1": (H, 11), "THEOREM-2": (H, 7), "THEOREM-3": (R, 1), "G": (H, 0), "D": (H, 0), "R": (H, 0),
+    "L": (H, 0), "WBK27": (H, 0), "CAP": (H, 0), "E1": (R, 2), "E2": (R, 0), "E3": (R, 4), "E4": (R, 0), "E5": (R, 0),
+    "E6": (R, 0), "E7": (R, 0), "E8": (R, 0), "E9": (R, 1), "E10": (R, 0), "E11": (R, 13), "E12": (R, 0),
+    "E13": (R, 0), "E14": (R, 1), "E15": (R, 0), "E16": (P, 2), "E17": (R, 0), "E18": (R, 0), "E19": (R, 0),
 }  # fmt: skip
 
 
