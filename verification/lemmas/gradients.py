@@ -2,8 +2,8 @@ r"""The mean gradient: replacing one record of m moves it by at most 2C/m. Claim
 
 The reference's own :meth:`reference.problem.Problem.gradient` runs on symbolic records, with a loss of which only
 -1 <= phi' <= 0 is known (claims LOSS-LOGISTIC, LOSS-HUBER): one unknown slope for each distinct margin. The sum over
-a batch is a loop that no solver sees, so the identity is proved for the batch sizes in BATCHES; the two inequalities about
-lengths hold for vectors of any length.
+a batch is a loop that no solver sees, so the identity is proved for the batch sizes in BATCHES; the two inequalities
+about lengths hold for vectors of any length.
 """
 
 from __future__ import annotations
