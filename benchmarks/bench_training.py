@@ -186,7 +186,9 @@ def diffprivlib(training: Dataset, test: Dataset, epsilon: str) -> Measured:
         return np.asarray(model.coef_[0], dtype=np.float64)
 
     seconds, accuracy = _repeated(train, test)
-    return Measured("diffprivlib LogisticRegression", seconds, 0.0, accuracy, f"({epsilon}, 0), L2 penalty 1/n")
+    return Measured(
+        "diffprivlib LogisticRegression", seconds, 0.0, accuracy, f"({epsilon}, 0), L2 penalty, its defaults"
+    )
 
 
 def _repeated(train: Callable[[int], Vector], test: Dataset) -> tuple[float, float]:
