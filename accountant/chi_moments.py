@@ -17,15 +17,18 @@ from flint import arb, fmpz
 from accountant.errors import CannotCertifyError
 from accountant.precision import arb_from_fraction, arb_precision
 
-MAX_WORK = 3 * 10**7
-"""Machine words the table of differences may touch (some 50 ms); more is refused."""
+SEARCH_WORK, ANSWER_WORK = 10**7, 10**9
+"""Machine words the table of differences may touch: a search looks at many orders with few bits (some 20 ms each),
+an answer at one (some two seconds). More is refused."""
+
+SEARCH_BITS = 64
 
 
 def central_moments(ratio_squared: Fraction, last: int, bits: int) -> dict[int, arb]:
     """Return balls around B(l), l even and 2 <= l <= last + 1, each with at least `bits` correct bits."""
     top = last + last % 2
     fixed = _fixed_point_bits(ratio_squared, top, bits)
-    if top * top * (fixed // 64 + 8) > MAX_WORK:
+    if top * top * (fixed // 64 + 8) > (SEARCH_WORK if bits <= SEARCH_BITS else ANSWER_WORK):
         raise CannotCertifyError(f"Theorem 27 needs moment {top} to {fixed} bits here: too much work")
     column = _fixed_point_moments(ratio_squared, top, fixed)
     central: dict[int, arb] = {}

@@ -24,6 +24,7 @@ LogMoment = Callable[[Fraction, int], arb]
 """(alpha, bits) to a ball around K(alpha) = (alpha-1) eps(alpha)."""
 
 SEARCH_BITS = 40
+FALLBACKS = 8
 LOWEST_EXPONENT, HIGHEST_EXPONENT = -20, 60
 """The search looks at orders alpha = 1 + 2^k with k in this range."""
 
@@ -68,6 +69,13 @@ def best_epsilon(
     exponents k from which the search walks downhill among the orders 1 + 2^k.
     """
     alpha = best_order(curve, delta, conversion, integers=integers, hints=hints)
+    for _ in range(FALLBACKS):
+        try:
+            return Converted(epsilon_at(curve, alpha, delta, conversion, digits=digits), alpha)
+        except CannotCertifyError:
+            # The search needs fewer digits than the answer. A smaller order is easier, and as valid.
+            shrunk = 1 + (alpha - 1) * 3 / 4
+            alpha = max(Fraction(2), Fraction(int(shrunk))) if integers else shrunk
     return Converted(epsilon_at(curve, alpha, delta, conversion, digits=digits), alpha)
 
 

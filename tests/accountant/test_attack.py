@@ -37,7 +37,7 @@ def ledger(rate: Fraction, multiplier: Fraction, count: int) -> Ledger:
     return Ledger(steps, realisable=steps)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @example(Fraction(1, 10**9), Fraction(1), 1, Fraction(1, 10**12))
 @example(Fraction(1, 2), Fraction(1000), 1000, Fraction(1, 10**8))
 @example(Fraction(1, 200), Fraction(2 * 10**8), 1000, Fraction(1, 10))
@@ -120,7 +120,7 @@ order stops within 1e-3 of alpha, which epsilon feels in the square. The integer
 their search may end at another integer."""
 
 
-@settings(max_examples=25)
+@settings(max_examples=16)
 @given(
     st.fractions(Fraction(1, 1000), Fraction(1, 2), max_denominator=1000),
     st.fractions(Fraction(1, 2), Fraction(20), max_denominator=20),
