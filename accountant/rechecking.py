@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from accountant.certificates import Certificate, MethodRecord, read_ledger
+from accountant.certificates import Certificate, MethodRecord, certificate, read_ledger
 from accountant.composed import profile_steps, root
 from accountant.conversion import Conversion, best_epsilon
 from accountant.errors import CannotCertifyError, CertificateError
@@ -25,6 +25,7 @@ from accountant.exact_composition import ExactPair, Grid, exact_delta_upper
 from accountant.ledger import Ledger, gdp_squared
 from accountant.precision import exact, fraction_of
 from accountant.pricing import RENYI, THEOREMS, methods_for, order_hints
+from accountant.pricing import epsilon as price
 from accountant.quantities import failure_probability, order
 from accountant.rdp import Subsampling, ledger_log_moment
 from accountant.second_route import epsilon_at_order, gaussian_delta
@@ -165,15 +166,15 @@ def recheck_grid(steps: tuple[Step, ...], delta: Fraction, epsilon: Fraction) ->
 
 def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate) -> Finding:
     _, upper = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
+    methods, whose = document.methods, ""
     if ledger.corrected:
-        _require_gdp(
-            gdp_squared(ledger.corrected), delta, Fraction(0), upper, digits=document.digits, name="epsilon.upper"
-        )
-        return Finding("epsilon.upper", "holds for the corrected sensitivities")
-    smallest = min(exact("upper", record.upper) for record in document.methods.values())
-    if upper < smallest:
-        raise CertificateError(f"epsilon.upper={document.epsilon.upper} is below what every method supports")
-    return Finding("epsilon.upper", "supported by the best method")
+        truth, whose = Ledger(ledger.corrected), " for the corrected sensitivities"
+        methods = certificate(price(truth, delta, digits=document.digits)).methods
+        for name, record in methods.items():
+            _recheck_method(truth, delta, name, record, document.digits)
+    if upper < min(exact("upper", record.upper) for record in methods.values()):
+        raise CertificateError(f"epsilon.upper={document.epsilon.upper} is below what every method supports{whose}")
+    return Finding("epsilon.upper", f"supported by the best method{whose}")
 
 
 def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Finding:

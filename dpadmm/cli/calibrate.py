@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TypedDict, Unpack
@@ -13,6 +14,7 @@ from accountant.baselines import admm_objp, dp_admm, dp_svrg, gaussian_releases
 from accountant.calibration import calibrate_count, calibrate_noise
 from accountant.errors import InvalidQuantityError
 from accountant.ledger import Ledger
+from accountant.precision import decimal_string
 from accountant.pricing import THEOREMS
 from accountant.quantities import Noise, Sampling, positive
 from dpadmm.cli import _accounting as shared
@@ -209,8 +211,27 @@ def dp_admm_command(
 @command.command("admm-objp", short_help="ADMM-objP: pure DP each iteration.")
 @shared.combined(shared.iterations_option, goal_options)
 def admm_objp_command(*, iterations: int, **goal: Unpack[Goal]) -> None:
-    """ADMM-objP: the largest epsilon_k of an iteration, reported as noise 1/epsilon_k."""
-    _noise(lambda noise: admm_objp(epsilon=1 / noise, iterations=iterations), "inverse_epsilon_per_iteration", goal)
+    """ADMM-objP: the largest epsilon_k of an iteration."""
+    found = calibrate_noise(
+        lambda noise: admm_objp(epsilon=1 / noise, iterations=iterations),
+        epsilon=goal["epsilon"],
+        delta=goal["delta"],
+        method=goal["method"],
+        digits=goal["digits"],
+    )
+    # Rounded down: a smaller epsilon_k than the one that was certified.
+    spent = Fraction(decimal_string(1 / found.value, goal["digits"] + 1, "down"))
+    missed = None if found.missed is None else Fraction(decimal_string(1 / found.missed, goal["digits"] + 1, "up"))
+    answer = dataclasses.replace(
+        found, value=spent, missed=missed, ledger=admm_objp(epsilon=spent, iterations=iterations)
+    )
+    show(
+        answer,
+        "epsilon_per_iteration",
+        target=goal["epsilon"],
+        delta=goal["delta"],
+        output_format=goal["output_format"],
+    )
 
 
 @command.command("dp-svrg", short_help="DP-SVRG (our variant): both noise multipliers alike.")
