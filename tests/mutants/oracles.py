@@ -37,6 +37,7 @@ REFERENCE_EVIDENCE = (
     floats.grid_moves_by_half(),
     floats.folded_refused_where_they_jump(),
     convergence.pathwise(),
+    convergence.averages_of_the_right_iterates(),
     convergence.last_iterate_is_not_bounded(),
     convergence.first_step_size(),
     silences.scaling_reads_the_data(),
@@ -64,6 +65,7 @@ def oracles_for(module: str) -> list[Oracle]:
     evidence = REFERENCE_EVIDENCE if package == "reference" else ACCOUNTANT_EVIDENCE
     judges: list[Oracle] = [(f"evidence: {entry.name}", functools.partial(stands, entry)) for entry in evidence]
     if package == "reference":
+        _cases()
         judges.insert(0, ("vectors", vectors_pass))
     own = [path for path in tests_of(package, name.rpartition(".")[2]) if path.is_file()]
     return [*judges, *((f"tests: {path.name}", functools.partial(tests_pass, path)) for path in own)]
@@ -89,16 +91,20 @@ def tests_pass(path: Path) -> bool:
 
 
 @functools.cache
-def _cases() -> list[tuple[model.Expected, Recipe]]:
+def _cases() -> list[tuple[model.Expected, Recipe, Parameters]]:
+    """The cases, read once; a child that is forked afterwards need not read them again."""
     every = [case for file in load_all() for case in file.cases]
-    return [(case.expected, read(case)) for case in every if case.expected is not None]
+    recipes = [(case.expected, read(case)) for case in every if case.expected is not None]
+    return [
+        (expected, recipe, Parameters.model_validate_json(json.dumps(parameter_fields(recipe))))
+        for expected, recipe in recipes
+    ]
 
 
 def vectors_pass() -> bool:
     """Whether the reference plays every golden vector that has a result."""
     loopback = Loopback()
-    for expected, recipe in _cases():
-        parameters = Parameters.model_validate_json(json.dumps(parameter_fields(recipe)))
+    for expected, recipe, parameters in _cases():
         records = Records(recipe.features, np.array(recipe.labels, dtype=np.int64))
         batches = None if recipe.batches is None else np.array(recipe.batches, dtype=np.intp)
         values = loopback.replay(records, Algorithm(recipe.algorithm), parameters, dict(recipe.noise), batches)

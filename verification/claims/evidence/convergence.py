@@ -7,6 +7,7 @@ Records are one-hot, so the objective separates: coordinate i with a positive an
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -95,6 +96,30 @@ def _pathwise_ratio(seed: int, eta: float, rho: float, sigma: float, *, T: int =
         allowed = _bound(t, eta, rho, start, squares=squares / t) + drift / t
         worst = max(worst, gap / allowed if allowed > 0 else math.inf)
     return worst
+
+
+def averages_of_the_right_iterates() -> Evidence:
+    """Claim E10: the averages that the reference returns are those of x^0..x^{t-1}, x^1..x^t and z^1..z^t."""
+
+    def run(prover: Prover) -> Finding:  # noqa: ARG001 - rationals
+        rng = np.random.default_rng(9)
+        points = [State(*rng.normal(size=(3, 2))) for _ in range(8)]
+        means, t = finish(points[0], points[1:]).averages, len(points) - 1
+        right = {
+            "x_before": [point.x for point in points[:-1]],
+            "x_after": [point.x for point in points[1:]],
+            "z_after": [point.z for point in points[1:]],
+        }
+        for name, vectors in right.items():
+            for j, got in enumerate(getattr(means, name)):
+                terms = [Fraction(float(vector[j])) for vector in vectors]
+                # At most 2t + 3 roundings of sums no larger than the sum of the absolute values (and of x^0).
+                sizes, mean = sum((abs(v) for v in terms), Fraction(8)), sum(terms, Fraction(0)) / t
+                if abs(Fraction(float(got)) - mean) > (2 * t + 3) * sizes / 2**53:
+                    return Finding.check(False, f"{name}[{j}] is {got}, the mean is {float(mean)}")
+        return Finding.check(True, "7 iterations of 2 coordinates")
+
+    return Evidence("averages of the right iterates", Kind.ENCLOSURE, run)
 
 
 def _first_step(start: State, eta: float, rho: float) -> float:

@@ -121,7 +121,7 @@ CLAIMS = (
         "The averages are (1/k) times sums over i = 1..k-1.",
         "[CL20] appendix",
         Status.REFUTED,
-        (convergence.printed_averages(), convergence.pathwise()),
+        (convergence.printed_averages(), convergence.averages_of_the_right_iterates(), convergence.pathwise()),
         truth="f at the mean of x^0..x^{t-1}, h at the mean of z^1..z^t, residual mean(x^1..x^t) - mean(z^1..z^t)",
     ),
     Claim(
