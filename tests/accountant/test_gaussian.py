@@ -75,5 +75,11 @@ def test_a_tie_that_no_precision_decides_is_an_error() -> None:
         gaussian_epsilon(Fraction(1), at_zero + Fraction(1, 10**6000))
 
 
+def test_a_root_that_was_guessed_wrongly_is_an_error_and_not_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accountant.gaussian._newton", lambda _mu, _target, upper: upper / 3)
+    with pytest.raises(CannotCertifyError, match="bits"):
+        gaussian_epsilon(Fraction(1), Fraction(1, 10**8))
+
+
 def test_the_renyi_curve_is_the_one_of_lemma_1() -> None:
     assert gaussian_rdp(Fraction(1, 9), Fraction(4)) == Fraction(4, 18)

@@ -111,6 +111,16 @@ def test_central_moments_survive_the_cancellation(nu: Fraction, top: int) -> Non
             assert found[level].rel_accuracy_bits() >= 98
 
 
+def test_central_moments_own_up_to_coarse_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With far too few digits the balls must grow until they still hold the truth."""
+    monkeypatch.setattr("accountant.chi_moments._fixed_point_bits", lambda *_: 12)
+    found = central_moments(Fraction(1, 100), 12, 200)
+    with arb_precision(600):
+        for level in range(2, 13, 2):
+            assert found[level].contains(exact_moment(Fraction(1, 100), level))
+            assert found[level].rad() >= arb(2) ** (level - 13)
+
+
 def test_115_digits_are_needed_at_one_half_and_a_thousand_and_fewer_would_be_noticed() -> None:
     level, x = 64, Fraction(1, 10**6)
     with arb_precision(int(3.33 * 100)):

@@ -1,0 +1,69 @@
+"""Composition in exact integers: an upper bound at every grid, however coarse, and tight on a fine one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from accountant.exact_composition import ExactPair, Grid, exact_delta_upper
+from accountant.gaussian import gaussian_delta
+from accountant.precision import fraction_of
+from accountant.profile import SubsampledGaussian, single_step_delta
+
+FINE = Grid(Fraction(1, 200), 1500, 80)
+GAUSSIAN = [SubsampledGaussian(Fraction(1), Fraction(8), 64)]
+"""64 releases at nu = 8: together N(1, 1) against N(0, 1)."""
+
+
+def truth(epsilon: Fraction) -> Fraction:
+    return fraction_of(gaussian_delta(Fraction(1), epsilon, digits=25).lower)
+
+
+@pytest.mark.parametrize("pair", list(ExactPair))
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1), Fraction(3)])
+def test_without_sampling_it_is_the_gaussian_from_above(pair: ExactPair, epsilon: Fraction) -> None:
+    found = exact_delta_upper(GAUSSIAN, pair, epsilon, FINE)
+    assert truth(epsilon) <= found <= truth(epsilon) * (1 + Fraction(1, 50))
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        Grid(Fraction(1, 200), 1500, 22),  # units so coarse that rounding them the other way would lose the tail
+        Grid(Fraction(1, 5), 60, 80),  # few points
+        Grid(Fraction(1, 200), 300, 80),  # a window that the loss leaves
+    ],
+)
+def test_a_bad_grid_is_loose_and_never_wrong(grid: Grid) -> None:
+    for epsilon in (Fraction(1), Fraction(3), Fraction(5)):
+        assert exact_delta_upper(GAUSSIAN, ExactPair.DOMINATING, epsilon, grid) >= truth(epsilon)
+
+
+def test_coarse_units_cost_what_they_round_up() -> None:
+    coarse = exact_delta_upper(GAUSSIAN, ExactPair.DOMINATING, Fraction(5), Grid(Fraction(1, 200), 1500, 22))
+    fine = exact_delta_upper(GAUSSIAN, ExactPair.DOMINATING, Fraction(5), FINE)
+    assert coarse > 2 * fine
+
+
+def test_one_sampled_step_is_the_closed_form_and_the_pair_attains_it() -> None:
+    step = SubsampledGaussian(Fraction(1, 10), Fraction(1), 1)
+    for epsilon in (Fraction(0), Fraction(1, 10), Fraction(1)):
+        exact = fraction_of(single_step_delta(Fraction(1, 10), Fraction(1), epsilon).lower)
+        for pair in (ExactPair.DOMINATING, ExactPair.MIXTURE_FIRST):
+            found = exact_delta_upper([step], pair, epsilon, FINE)
+            assert exact <= found <= exact * (1 + Fraction(1, 100))
+        assert exact_delta_upper([step], ExactPair.MIXTURE_SECOND, epsilon, FINE) <= exact * (1 + Fraction(1, 100))
+
+
+def test_different_steps_compose_in_either_order() -> None:
+    steps = [SubsampledGaussian(Fraction(1, 5), Fraction(2), 3), SubsampledGaussian(Fraction(1), Fraction(4), 2)]
+    forwards = exact_delta_upper(steps, ExactPair.DOMINATING, Fraction(1), FINE)
+    backwards = exact_delta_upper(steps[::-1], ExactPair.DOMINATING, Fraction(1), FINE)
+    assert abs(forwards - backwards) <= forwards / 10**6
+    assert forwards >= max(exact_delta_upper([step], ExactPair.DOMINATING, Fraction(1), FINE) for step in steps)
+
+
+def test_no_steps_are_refused() -> None:
+    with pytest.raises(ValueError, match="empty"):
+        exact_delta_upper([], ExactPair.DOMINATING, Fraction(1), FINE)
