@@ -5,8 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from flint import fmpz_poly
+from hypothesis import given
+from hypothesis import strategies as st
 
-from accountant.exact_composition import ExactPair, Grid, exact_delta_upper
+from accountant.exact_composition import ExactPair, Grid, IntegerMeasure, _product, exact_delta_upper
 from accountant.gaussian import gaussian_delta
 from accountant.precision import fraction_of
 from accountant.profile import SubsampledGaussian, single_step_delta
@@ -44,6 +47,18 @@ def test_coarse_units_cost_what_they_round_up() -> None:
     coarse = exact_delta_upper(GAUSSIAN, ExactPair.DOMINATING, Fraction(5), Grid(Fraction(1, 200), 1500, 22))
     fine = exact_delta_upper(GAUSSIAN, ExactPair.DOMINATING, Fraction(5), FINE)
     assert coarse > 2 * fine
+
+
+@given(st.lists(st.integers(0, 2**10), min_size=3, max_size=3), st.lists(st.integers(0, 2**10), min_size=3, max_size=3))
+def test_a_product_never_loses_mass(left: list[int], right: list[int]) -> None:
+    grid = Grid(Fraction(1), 1, 10)
+    found = _product(IntegerMeasure(fmpz_poly(left), 1), IntegerMeasure(fmpz_poly(right), 2), grid)
+    exact = [sum(left[i] * right[k - i] for i in range(3) if 0 <= k - i < 3) for k in range(5)]
+    masses = [int(found.masses[j]) for j in range(3)]
+    low, middle, high = exact[0] + exact[1], exact[2], exact[3]
+    assert all(mass * 2**10 >= true for mass, true in zip(masses, (low, middle, high), strict=True))
+    assert (found.infinite - 3) * 2**10 >= exact[4]
+    assert (sum(masses) + found.infinite - 3) * 2**10 <= sum(exact) + 5 * 2**10
 
 
 def test_one_sampled_step_is_the_closed_form_and_the_pair_attains_it() -> None:
