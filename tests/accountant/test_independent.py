@@ -18,7 +18,7 @@ from accountant.errors import CannotCertifyError
 from accountant.exact_composition import ExactPair, exact_delta_upper
 from accountant.ledger import Ledger
 from accountant.precision import fraction_of
-from accountant.pricing import RENYI, method_epsilon
+from accountant.pricing import RENYI, MethodResult, method_epsilon
 from accountant.rechecking import PROFILE_SLACK, recheck_grid, require_profile_lower, require_profile_upper
 from accountant.steps import SubsampledGaussianStep
 
@@ -46,25 +46,32 @@ def cases(count: int, seed: int) -> list[Case]:
     return found
 
 
+def agrees(case: Case, method: str, found: MethodResult, digits: int) -> bool:
+    theorem, conversion, _ = RENYI[method]
+    assert found.alpha is not None
+    other = fraction_of(
+        second_route.epsilon_at_order(
+            case.ledger, theorem, conversion, alpha=found.alpha, delta=case.delta, digits=digits
+        )
+    )
+    slack = other / 10 ** (DIGITS + 3)
+    lower, upper = fraction_of(found.epsilon.lower), fraction_of(found.epsilon.upper)
+    assert lower <= upper
+    return lower - slack <= other <= upper + slack
+
+
 def check_renyi(case: Case) -> int:
     """mpmath's value at the same order lies inside the enclosure; return how many methods were compared."""
     compared = 0
     for method in ("lemma2-prop1", "lemma2-cks", "wbk27-cks", "tight-rdp-cks"):
         found = method_epsilon(case.ledger, case.delta, method, digits=DIGITS)
-        theorem, conversion, _ = RENYI[method]
         assert found.alpha is not None
         if method == "wbk27-cks" and found.alpha > MPMATH_ORDER:
             continue
-        other = fraction_of(
-            second_route.epsilon_at_order(
-                case.ledger, theorem, conversion, alpha=found.alpha, delta=case.delta, digits=DIGITS + 5
-            )
-        )
         compared += 1
-        slack = other / 10 ** (DIGITS + 3)
-        lower, upper = fraction_of(found.epsilon.lower), fraction_of(found.epsilon.upper)
-        assert lower <= upper
-        assert lower - slack <= other <= upper + slack, (method, case)
+        # mpmath's quadrature proves nothing: at orders in the thousands it may need more digits to settle. A wrong
+        # enclosure disagrees at every number of digits.
+        assert agrees(case, method, found, DIGITS + 5) or agrees(case, method, found, 3 * DIGITS), (method, case)
     return compared
 
 
