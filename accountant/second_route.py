@@ -26,6 +26,8 @@ from accountant.rdp import Subsampling
 from accountant.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
 
 mp = CONTEXT
+FEWEST_DIGITS = 40
+"""mpmath's quadrature takes its degree from the precision; with fewer digits it has been seen to stop too early."""
 
 
 def number(value: Fraction) -> mpf:
@@ -43,7 +45,7 @@ def epsilon_at_order(
     digits: int,
 ) -> mpf:
     """Return the epsilon that the order gives, to about `digits` digits."""
-    with mp.workdps(digits + 15):
+    with mp.workdps(max(digits + 15, FEWEST_DIGITS)):
         moment = mp.mpf(0)
         for step in ledger.steps:
             moment += step.count * log_moment(step, theorem, alpha, digits)

@@ -57,7 +57,7 @@ def agrees(case: Case, method: str, found: MethodResult, digits: int) -> bool:
     slack = other / 10 ** (DIGITS + 3)
     lower, upper = fraction_of(found.epsilon.lower), fraction_of(found.epsilon.upper)
     assert lower <= upper
-    return lower - slack <= other <= upper + slack
+    return bool(lower - slack <= other <= upper + slack)
 
 
 def check_renyi(case: Case) -> int:

@@ -300,6 +300,8 @@ def test_ctrl_c_leaves_nothing_behind(shell: Shell, name: str, pause: int) -> No
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A background job inherits an ignored SIGINT, and then nobody could interrupt it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - one thread, one call
     )
     try:
         assert process.stdout is not None
