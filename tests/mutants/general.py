@@ -11,6 +11,7 @@ import ast
 import importlib
 import os
 import random
+import resource
 import select
 import signal
 import sys
@@ -31,6 +32,7 @@ REFERENCE = (
 ACCOUNTANT = ("gaussian", "subsampling", "conversion", "profile", "rdp", "algorithms", "tight_rdp")
 MODULES = (*(f"reference.{name}" for name in REFERENCE), *(f"accountant.{name}" for name in ACCOUNTANT))
 CHILD_SECONDS = 90
+CHILD_BYTES = 8 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ def judge(module: ModuleType, change: Change, oracles: list[tuple[str, Callable[
     if child == 0:
         os.close(read)
         verdict = ""
+        resource.setrlimit(resource.RLIMIT_AS, (CHILD_BYTES, CHILD_BYTES))
         try:
             with Path(os.devnull).open("w") as nowhere:
                 os.dup2(nowhere.fileno(), 1)

@@ -32,6 +32,8 @@ REFERENCE_EVIDENCE = (
     attacks.attained("joint", *attacks.BOTH_ENDS),
     floats.losses_at_every_margin(),
     floats.clipping_in_bits(),
+    floats.curvatures_are_attained(),
+    floats.gradient_bounds_are_attained(),
     floats.intercept_before_normalising(),
     floats.epochs_of_the_schedule(),
     floats.grid_moves_by_half(),

@@ -13,7 +13,8 @@ from reference.clipping import clipped_slopes
 from reference.dataset import Dataset, row_norms
 from reference.errors import InvalidParameter
 from reference.losses import HuberizedHinge, Logistic
-from reference.regularizers import MCP, SCAD, NuclearNorm
+from reference.problem import Problem
+from reference.regularizers import MCP, SCAD, NuclearNorm, Unregularized
 from reference.rounding import on_grid
 from reference.schedules import Constant, PerEpoch
 from verification.claims.model import Evidence, Finding, Kind
@@ -65,6 +66,43 @@ def slope_is_the_derivative() -> Evidence:
         return Finding.check(holds, "241 margins", tightness=float(largest) * 4)
 
     return Evidence("logistic slope and curvature", Kind.ATTACK, run)
+
+
+def curvatures_are_attained() -> Evidence:
+    """The steepest rise of phi' between neighbouring margins is the stated curvature, for every h."""
+
+    def run(prover: Prover) -> Finding:  # noqa: ARG001 - binary64
+        step = 2.0**-12
+        margins = np.arange(-4.0, 4.0, step)
+        reached = 1.0
+        for loss in (Logistic(), HuberizedHinge(0.25), HuberizedHinge(0.5), HuberizedHinge(1.0)):
+            rises = np.diff(loss.slope(margins)) / step
+            share = float(rises.max()) / loss.curvature
+            # Two slopes of size at most 1, each rounded: 2 ulp over the step.
+            if share > 1 + 4 * ULP / (step * loss.curvature):
+                return Finding.check(False, f"{loss.name}: a rise of {rises.max()}, curvature {loss.curvature}")
+            reached = min(reached, share)
+        return Finding.check(reached > 0.999, "4 losses", tightness=reached)
+
+    return Evidence("curvatures are attained", Kind.ATTACK, run)
+
+
+def gradient_bounds_are_attained() -> Evidence:
+    """No record's gradient is longer than the problem says, and one is as long: normalised, as given, and clipped."""
+
+    def run(prover: Prover) -> Finding:  # noqa: ARG001 - binary64
+        reached = 1.0
+        for longest, clip in ((0.5, None), (3.0, None), (3.0, 1.0), (0.5, 1.0)):
+            data = Dataset.of([[longest, 0.0], [0.0, longest / 4]], [1, -1])
+            problem = Problem.of(data, HuberizedHinge(), Unregularized(), rho=1.0, clip=clip)
+            lengths = [float(np.linalg.norm(problem.gradient(np.zeros(2), np.array([i])))) for i in range(2)]
+            share = max(lengths) / problem.gradient_bound
+            if share > 1 + 4 * ULP:
+                return Finding.check(False, f"length {longest}, clip {clip}: {max(lengths)} > {problem.gradient_bound}")
+            reached = min(reached, share)
+        return Finding.check(reached > 0.999, "4 problems", tightness=reached)
+
+    return Evidence("gradient bounds are attained", Kind.ATTACK, run)
 
 
 def clipping_in_bits() -> Evidence:

@@ -20,7 +20,7 @@ CLAIMS = (
         "The huberized hinge has slope in [-1, 0], its slope is its derivative, and its curvature is at most 1/(2h).",
         "[CL20] section 5.1",
         Status.PROVED,
-        (proof(loss_slopes.huber), floats.losses_at_every_margin()),
+        (proof(loss_slopes.huber), floats.losses_at_every_margin(), floats.curvatures_are_attained()),
     ),
     Claim(
         "LOSS-HUBER-CASES",

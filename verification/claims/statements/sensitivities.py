@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verification.claims.evidence import attacks, printed
+from verification.claims.evidence import attacks, floats, printed
 from verification.claims.evidence.proofs import coordinatewise, proof
 from verification.claims.model import Claim, Status
 from verification.lemmas import gradients, reduction, update_steps
@@ -17,6 +17,7 @@ CLAIMS = (
         Status.PROVED,
         (
             proof(gradients.one_term_changes, gradients.lengths),
+            floats.gradient_bounds_are_attained(),
             attacks.attained("gradient", attacks.SSADMM),
             attacks.searched("gradient", attacks.SSADMM),
         ),
