@@ -13,7 +13,7 @@ from audits.findings import Finding, Stage
 from audits.verdict import Outcome
 
 if TYPE_CHECKING:
-    from audits.gate import GateOptions
+    from audits.gate_run import GateOptions
 
 _DIGITS = 6
 

@@ -1,8 +1,9 @@
 """Honest implementations stand in every one of many whole gates with different seeds.
 
 Each gate alarms with probability at most 1e-3, so that 2 * GATES gates of honest implementations see an alarm with
-probability at most 0.02 over the choice of seeds; the seeds are fixed. GATES is what fits into four minutes on two
-idle cores. noise/1.5 is asked to be detectable instead of noise/1.2, which spares the longest audits.
+probability at most 0.1 over the choice of seeds; the seeds are fixed. The budget is short, the power asked for is the
+usual one (noise/1.2). An idle core needs 5 to 9 s for a gate of the reference, 2 to 6 s for one of the implementation
+in C.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from audits.gate import GateOptions, run_gate
 from audits.verdict import Outcome
 from tests.audits.test_gate import MPADMM, REFERENCE, claim_file, zoo
 
-GATES = 10
+GATES = 50
 EXAMPLE = Path(__file__).parents[2] / "examples" / "adapters" / "c"
-SHORT = (('power = "noise/1.2" ', 'power = "noise/1.5" '), ('budget = "5m"', 'budget = "60s"'))
+SHORT = ('budget = "5m"', 'budget = "60s"')
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def in_c(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def gated(command: list[str], seed: int, folder: Path) -> GateReport:
     """A whole gate: of ssADMM for even seeds, of mpADMM for odd ones."""
     claim = () if seed % 2 == 0 else (*MPADMM, ('epsilon = "1.0"', 'epsilon = "1.23"'))
-    claims = read_claim_file(claim_file(folder, command, *claim, *SHORT))
+    claims = read_claim_file(claim_file(folder, command, *claim, SHORT))
     with executor(1) as pool:
         return run_gate(claims, pool, GateOptions(seed))
 
@@ -47,7 +48,7 @@ def gated(command: list[str], seed: int, folder: Path) -> GateReport:
 def assert_stands(report: GateReport) -> None:
     assert report.outcome is Outcome.STANDS, [(f.name, f.outcome.word, f.detail) for f in report.findings]
     assert [str(f.stage) for f in report.findings] == ["account", "conform", "audit", "audit"]
-    assert all(f.power is not None and f.power.divisor <= 1.5 for f in report.findings[2:])
+    assert all(f.power is not None and f.power.divisor <= 1.2 for f in report.findings[2:])
 
 
 @pytest.mark.slow

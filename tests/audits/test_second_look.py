@@ -1,0 +1,74 @@
+"""A check that refutes by a hair is asked once more; what is certain, or cannot be asked again, stays refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from audits.claimfile import read_claim_file
+from audits.executors import executor
+from audits.findings import GateReport
+from audits.gate import GateOptions, run_gate
+from audits.gate_run import CONFORMANCE_SHARE
+from audits.verdict import Outcome
+from tests.audits.test_gate import REFERENCE, claim_file
+from verification.adapter.faults import AdapterError, AdapterFault, Fault, Step
+from verification.conformance.check import Check, Family, Finding
+from verification.conformance.context import Context
+
+SHARE = 1e-3 * CONFORMANCE_SHARE
+HAIR = 0.5 * SHARE
+
+
+def gated(
+    answers: list[float | AdapterError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, statistical: bool = True
+) -> tuple[GateReport, list[float]]:
+    """A gate whose only check gives these answers, one after the other; and the harness's draw at each."""
+    left: Iterator[float | AdapterError] = iter(answers)
+    draws: list[float] = []
+
+    def run(context: Context) -> Finding:
+        draws.append(float(context.rng.random()))
+        answer = next(left)
+        if isinstance(answer, AdapterError):
+            raise answer
+        return Finding(answer, "as told")
+
+    check = Check("told", Family.NOISE, "nothing", (), run, statistical)
+    monkeypatch.setattr("audits.conform_stage.CHECKS", (check,))
+    with executor(1) as pool:
+        claims = read_claim_file(claim_file(tmp_path, REFERENCE))
+        return run_gate(claims, pool, GateOptions(5, ("conform",))), draws
+
+
+def test_what_fresh_draws_do_not_confirm_stands_and_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report, draws = gated([HAIR, 0.7], tmp_path, monkeypatch)
+    assert report.outcome is Outcome.STANDS
+    assert "told (ssadmm) showed p = 0.00025, and 0.7 in fresh runs" in report.findings[0].detail
+    assert len(set(draws)) == 2, "the second look must have draws of its own"
+
+
+def test_what_fresh_draws_confirm_is_refuted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report, draws = gated([HAIR, HAIR], tmp_path, monkeypatch)
+    assert report.outcome is Outcome.REFUTED
+    assert len(draws) == 2
+
+
+@pytest.mark.parametrize(("first", "statistical"), [(SHARE**2, True), (0.0, False)])
+def test_what_is_certain_gets_no_second_chance(
+    first: float, statistical: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report, draws = gated([first, 1.0], tmp_path, monkeypatch, statistical=statistical)
+    assert report.outcome is Outcome.REFUTED
+    assert len(draws) == 1
+
+
+def test_an_implementation_that_fails_at_the_second_look_stays_refuted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = AdapterFault(Fault.CRASHED, Step.TRIALS, "gone")
+    assert gated([HAIR, fault], tmp_path, monkeypatch)[0].outcome is Outcome.REFUTED
