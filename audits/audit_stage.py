@@ -33,7 +33,7 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
                 findings.append(Finding(name, Stage.AUDIT, Outcome.INCONCLUSIVE, str(error)))
                 continue
             results.append(result)
-            findings.append(_audit_finding(name, result, run.options))
+            findings.append(_audit_finding(name, str(subject.mode), result, run.options))
             if result.verdict.outcome is Outcome.REFUTED:
                 break
         # the noise of several steps cannot be recovered from the last model alone
@@ -84,7 +84,7 @@ def _one_audit(run: GateRun, subject: Subject, planned: Planned, *, stream: int,
     return run_audit(plan, run.target, run.pool, deadline=until, progress=progress)
 
 
-def _audit_finding(name: str, result: AuditResult, options: GateOptions) -> Finding:
+def _audit_finding(name: str, mode: str, result: AuditResult, options: GateOptions) -> Finding:
     refuted = result.verdict.outcome is Outcome.REFUTED
     claim = result.plan.curve.describe()
     return Finding(
@@ -96,4 +96,5 @@ def _audit_finding(name: str, result: AuditResult, options: GateOptions) -> Find
         seconds=result.seconds,
         trials=result.verdict.trials,
         power=result.verdict.power,
+        mode=mode,
     )

@@ -97,4 +97,5 @@ def _refuted_check(result: Result, options: GateOptions) -> Finding:
         f"{result.detail} ({result.mode}); catches: {result.check.catches}",
         reproduction=options.reproduce(name, options.seed),
         seconds=result.seconds,
+        mode=str(result.mode),
     )

@@ -26,7 +26,10 @@ class Stage(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One conclusion, by a name that a waiver or --only can refer to."""
+    """One conclusion, by a name that a waiver or --only can refer to.
+
+    ``mode`` is the algorithm that it is about, with what that releases; empty where it is about none in particular.
+    """
 
     name: str
     stage: Stage
@@ -37,6 +40,7 @@ class Finding:
     trials: int | None = None
     power: Power | None = None
     waiver: Waiver | None = None
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

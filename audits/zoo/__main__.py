@@ -1,6 +1,7 @@
 """``python -m audits.zoo ID [SIGHT]`` serves a member on stdin and stdout.
 
-``list`` shows them all, ``table`` prints docs/zoo.md, ``claim ID [SIGHT]`` prints a claim file for `dpadmm gate`.
+``list`` shows them all, ``table`` prints docs/zoo.md, ``gates`` docs/zoo-gates.md, and ``claim ID [SIGHT]`` a
+claim file for `dpadmm gate`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from verification.adapter.serve import serve
 
 _USAGE = (
     "usage: python -m audits.zoo ID [white-box|black-box|last-model]\n"
-    "       python -m audits.zoo list | table [ID ...] | claim ID [white-box|black-box|last-model]"
+    "       python -m audits.zoo list | table [ID ...] | gates [ID ...] | claim ID [white-box|black-box|last-model]"
 )
 
 
@@ -29,6 +30,10 @@ def main(arguments: Sequence[str]) -> int:
             from audits.zoo.table import write_table  # noqa: PLC0415 - a served member must not need conformance
 
             return write_table(identities)
+        case ["gates", *identities]:
+            from audits.zoo.gates import write_gates  # noqa: PLC0415 - a served member must not need the gate
+
+            return write_gates(identities)
         case ["claim", identity] | ["claim", identity, _]:
             return _with(identity, arguments[2:], _print_claim)
         case [identity] | [identity, _] if not identity.startswith("-"):

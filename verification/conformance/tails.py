@@ -21,8 +21,11 @@ _FFT_ERROR = 1e-12
 
 
 def smallest(p_values: Floats) -> tuple[float, int]:
-    """Bonferroni: the probability that the least of many is this small, and which one it was."""
-    flat = np.ravel(p_values)
+    """Bonferroni: the probability that the least of many is this small, and which one it was.
+
+    One that is not a number counts as 0: whatever led to it, it was not what an honest implementation shows.
+    """
+    flat = np.nan_to_num(np.ravel(p_values), nan=0.0)
     if not flat.size:
         return 1.0, 0
     where = int(np.argmin(flat))
@@ -64,10 +67,12 @@ def correlation(first: Floats, second: Floats) -> Floats:
     r"""Two-sided tails for independence of standard normal columns; both arrays [samples, columns].
 
     Given the first column u, <u, v>/||u|| is *exactly* standard normal if v is independent standard normal: no
-    asymptotics, any number of samples. Returns the tails of all pairs of columns, [columns, columns].
+    asymptotics, any number of samples. Returns the tails of all pairs of columns, [columns, columns]. A column of
+    zeros, which standard normal values never are, has tail 0.
     """
-    dots = first.T @ second / np.linalg.norm(first, axis=0)[:, None]
-    return normal(dots)
+    lengths = np.linalg.norm(first, axis=0)[:, None]
+    dots = first.T @ second / np.where(lengths > 0.0, lengths, 1.0)
+    return np.where(lengths > 0.0, normal(dots), 0.0)
 
 
 def overlap(total: int, pairs: int, records: int, size: int) -> float:

@@ -110,3 +110,15 @@ def test_coincidences_fall_off_as_fast_as_independent_pairs_do() -> None:
 def test_hotelling_refuses_too_few_samples() -> None:
     with pytest.raises(ValueError, match="more than 4 samples"):
         tails.shifted_means(np.zeros((2, 3)), np.zeros((2, 3)), 1.0)
+
+
+def test_what_is_not_a_number_is_never_a_pass() -> None:
+    assert tails.smallest(np.array([0.5, np.nan, 0.2])) == (0.0, 1)
+
+
+def test_a_column_of_zeros_is_no_noise_and_correlates_with_nothing_honestly() -> None:
+    rng = np.random.default_rng(0)
+    columns = np.column_stack([np.zeros(50), rng.standard_normal(50)])
+    found = tails.correlation(columns, rng.standard_normal((50, 3)))
+    assert np.all(found[0] == 0.0)
+    assert np.all(found[1] > 0.0)
