@@ -16,7 +16,8 @@ from audits.games import Game
 from reference.many import batch_gradients
 from verification.adapter.records import Run
 from verification.adapter.translate import problem_of, sigmas
-from verification.conformance.observe import noise_of, previous
+from verification.conformance.inside import INSIDE
+from verification.conformance.observe import noise_of
 
 _RIDGE = 1e-3
 
@@ -59,8 +60,8 @@ class LikelihoodRatio:
 
 
 def _gaussian(game: Game, run: Run, sigma: FloatArray) -> FloatArray:
-    near = noise_of(game.first, game.parameters, run)
-    far = noise_of(game.second, game.parameters, run)
+    near = noise_of(game.algorithm, game.first, game.parameters, run)
+    far = noise_of(game.algorithm, game.second, game.parameters, run)
     total = np.zeros(len(run.x))
     for name, value in near.items():
         # (far - near)(far + near) instead of far^2 - near^2: both are large where x0 is
@@ -70,7 +71,7 @@ def _gaussian(game: Game, run: Run, sigma: FloatArray) -> FloatArray:
 
 
 def _subsampled(game: Game, run: Run, sigma: FloatArray) -> FloatArray:
-    residual = noise_of(game.second, game.parameters, run)["gradient"]
+    residual = noise_of(game.algorithm, game.second, game.parameters, run)["gradient"]
     shift = record_shift(game, run)
     exponent = (2.0 * (residual * shift).sum(axis=2) - (shift**2).sum(axis=2)) / (2.0 * sigma**2)
     q = game.rate
@@ -84,7 +85,7 @@ def record_shift(game: Game, run: Run) -> FloatArray:
     gradients = []
     for records in (game.first, game.second):
         problem = problem_of(records, game.parameters)
-        old = previous(game.parameters, problem, run)
+        old = INSIDE[game.algorithm].previous(game.parameters, problem, run)
         one = np.zeros((len(run.x), 1), dtype=np.intp)
         gradients.append(
             np.stack([batch_gradients(problem, old.x[:, k], one) for k in range(game.parameters.iterations)], axis=1)

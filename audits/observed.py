@@ -10,8 +10,7 @@ from audits.attacks import with_iterations
 from audits.curves import FloatArray
 from audits.executors import Chunk, Target, run_pair
 from audits.games import Game
-from verification.adapter.translate import sigmas
-from verification.conformance.observe import noise_of
+from verification.conformance.observe import standard_noise
 
 _STREAM = 1 << 20
 _PAIRS = 250
@@ -29,6 +28,6 @@ def observe(target: Target, game: Game, seed: int) -> Observed:
     """Run a few extra trials on the second neighbour, whose records are all alike, and recover their noise."""
     _, second = run_pair(target, game, Chunk(seed, _STREAM, 0, _PAIRS))
     shown = with_iterations(game, second)
-    sigma = sigmas(game.algorithm, game.parameters, game.records)[None, :, None]
-    parts = [(noise / sigma).ravel() for noise in noise_of(game.second, game.parameters, shown).values()]
+    noise = standard_noise(game.algorithm, game.second, game.parameters, shown)
+    parts = [standard.ravel() for standard in noise.values()]
     return Observed(game.name, np.sort(np.concatenate(parts)))

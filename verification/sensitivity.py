@@ -13,13 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reference.problem import State
 from verification.adapter.arrays import Floats
 from verification.adapter.loopback import Loopback
 from verification.adapter.menu import initial_point, options_for
-from verification.adapter.messages import noised_names
 from verification.adapter.parameters import Algorithm, Loss, Parameters, Regularizer, Release
 from verification.adapter.records import Records
+from verification.adapter.schemes import noised_names
 from verification.adapter.session import Session
 from verification.adapter.translate import joint_factor, problem_of, regularizer_of
 from verification.conformance.slack import rounding_slack
@@ -151,7 +150,7 @@ def _slack(parameters: Parameters, pair: Neighbours, runs: list[Mapping[str, Flo
     """Rounding of both runs, in the Euclidean norm over three vectors."""
     problem = problem_of(pair.first, parameters)
     stacked = [np.stack([pair_start, *(run[name][0] for run in runs)]) for name, pair_start in _starts(pair)]
-    return rounding_slack(parameters, problem, State(*stacked)) * math.sqrt(3 * pair.dimension)
+    return rounding_slack(parameters, problem, stacked) * math.sqrt(3 * pair.dimension)
 
 
 def _starts(pair: Neighbours) -> list[tuple[str, Floats]]:

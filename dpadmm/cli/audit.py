@@ -125,7 +125,7 @@ def command(
 
 def _subject(algorithm: str, release: str | None, sensitivity: str) -> Subject:
     which = Algorithm(algorithm)
-    if which is Algorithm.SSADMM:
+    if which is not Algorithm.MPADMM:
         if release is not None or sensitivity != "corrected":
             raise click.UsageError("--release and --sensitivity belong to --algorithm mpadmm")
         return Subject(which)

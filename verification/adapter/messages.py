@@ -13,10 +13,10 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from verification.adapter.arrays import WireArray, WireModel
 from verification.adapter.parameters import Algorithm, Parameters, WireAlgorithm, WireLoss, WireRegularizer
+from verification.adapter.schemes import SCHEMES, noised_names, require_complete
 
 PROTOCOL = 1
 ITERATES = ("x", "z", "y")
-NOISED: dict[str, tuple[str, ...]] = {"gradient": ("gradient",), "primal": ("x",), "all": ("x", "y", "z")}
 
 
 class Capability(enum.StrEnum):
@@ -73,17 +73,19 @@ class ReplayRequest(WireModel):
     algorithm: WireAlgorithm
     parameters: Parameters
     batches: list[list[NonNegativeInt]] | None = Field(
-        default=None, description="ssadmm: T lists of m record indices from 0"
+        default=None, description="where there is a batch: T lists of m record indices from 0"
     )
     noise: dict[str, WireArray] = Field(
-        description="arrays of shape [T, p]: ssadmm `gradient`; mpadmm `x`, `y`, `z`, or `x` alone for release primal"
+        description="arrays of shape [T, p]: ssadmm and dpsgd `gradient`; mpadmm `x`, `y`, `z`, or `x` alone for "
+        "release primal; objp `objective`; dpadmm `x` of shape [T, parties, p]; dpsvrg `gradient`, and `anchor` of "
+        "shape [T/inner, p]; sadmm and admm none"
     )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         require_complete(self.algorithm, self.parameters)
-        if (self.batches is None) == (self.algorithm is Algorithm.SSADMM):
-            raise ValueError(f"batches belong to ssadmm and to nothing else, got algorithm={self.algorithm}")
+        if (self.batches is None) == ("batch" in SCHEMES[self.algorithm].takes):
+            raise ValueError(f"batches belong where there is a batch size, got algorithm={self.algorithm}")
         expected = noised_names(self.algorithm, self.parameters)
         if set(self.noise) != set(expected):
             raise ValueError(f"noise must hold {sorted(expected)}, got {sorted(self.noise)}")
@@ -159,7 +161,8 @@ class DataResult(WireModel):
 class RunResult(WireModel):
     """Iterates 1..T after noise, and every other value that leaves the implementation.
 
-    `replay`: shape [T, p], and x, z, y are all there. `trials`: [count, T, p], or [count, p] for show "last", and
+    `replay`: shape [T, p], and x, z, y are all there (x alone for dpsgd and dpsvrg, which have no others; x and y of
+    dpadmm have shape [T, parties, p]). `trials`: [count, T, p], or [count, p] for show "last", and
     exactly the declared names are there. Values under `released` may have any shape behind the leading axes.
     """
 
@@ -206,22 +209,6 @@ class Answer(WireModel, Generic[ResultT]):
         if len(given) != 1:
             raise ValueError(f"an answer holds exactly one of result, skipped, error; got {len(given)}")
         return self
-
-
-def noised_names(algorithm: Algorithm, parameters: Parameters) -> tuple[str, ...]:
-    """Return what noise is added to: the gradient (ssadmm), x (release primal) or x, y and z."""
-    if algorithm is Algorithm.SSADMM:
-        return NOISED["gradient"]
-    return NOISED[str(parameters.release)]
-
-
-def require_complete(algorithm: Algorithm, parameters: Parameters) -> None:
-    """Refuse parameters that lack what the algorithm needs, or hold what belongs to the other one."""
-    ssadmm = algorithm is Algorithm.SSADMM
-    if (parameters.batch is not None) != ssadmm:
-        raise ValueError(f"batch belongs to ssadmm and to nothing else, got {algorithm}, batch={parameters.batch}")
-    if (parameters.release is None) != ssadmm:
-        raise ValueError(f"release belongs to mpadmm and to nothing else, got {algorithm}, {parameters.release=}")
 
 
 def line_of(message: WireModel) -> bytes:

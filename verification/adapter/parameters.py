@@ -15,10 +15,16 @@ from verification.adapter.arrays import WireArray, WireModel
 
 
 class Algorithm(enum.StrEnum):
-    """Which of the paper's two algorithms."""
+    """The paper's two algorithms, and those that it compares them with."""
 
     SSADMM = "ssadmm"
     MPADMM = "mpadmm"
+    DPSGD = "dpsgd"
+    DPADMM = "dpadmm"
+    DPSVRG = "dpsvrg"
+    OBJP = "objp"
+    SADMM = "sadmm"
+    ADMM = "admm"
 
 
 class Loss(enum.StrEnum):
@@ -103,8 +109,22 @@ class Parameters(WireModel):
     options: RegularizerOptions = RegularizerOptions()
     rho: Positive = Field(description="penalty parameter of the augmented Lagrangian")
     eta: list[Positive] = Field(description="step sizes eta^0 ... eta^{T-1}, one for each iteration")
-    iterations: PositiveInt = Field(description="T: iterations of ssADMM, epochs of mpADMM")
-    batch: PositiveInt | None = Field(default=None, description="m, for ssadmm; absent for mpadmm")
+    iterations: PositiveInt = Field(
+        description="T: iterations of ssADMM, epochs of mpADMM, rounds of DP-ADMM, inner steps of DP-SVRG in all"
+    )
+    batch: PositiveInt | None = Field(
+        default=None, description="m, for ssadmm, dpsgd, dpsvrg and sadmm; absent for the others"
+    )
+    parties: PositiveInt | None = Field(default=None, description="for dpadmm: how many parties hold the records")
+    inner: PositiveInt | None = Field(
+        default=None, description="for dpsvrg: steps between two full gradients, a divisor of iterations"
+    )
+    anchor_sigma: NonNegative | None = Field(
+        default=None, description="for dpsvrg with sigma: standard deviation of the noise on the full gradient"
+    )
+    epsilon: Positive | None = Field(
+        default=None, description="for objp, in place of sigma: the pure epsilon that each iteration may cost"
+    )
     sigma: NonNegative | None = Field(default=None, description="standard deviation of each coordinate of the noise")
     noise_multiplier: NonNegative | None = Field(
         default=None,
@@ -113,7 +133,7 @@ class Parameters(WireModel):
     clip: Positive | None = Field(default=None, description="C: each record's gradient is scaled down to norm C")
     normalise: Positive | None = Field(default=None, description="C: each record's features are scaled down to norm C")
     intercept: bool = Field(default=False, description="put a column of ones in front, before normalising")
-    release: WireRelease | None = Field(default=None, description="for mpadmm; absent for ssadmm")
+    release: WireRelease | None = Field(default=None, description="for mpadmm; absent for the others")
     initial: Initial | None = Field(default=None, description="absent: x, z and y start at 0")
 
     @model_validator(mode="after")
@@ -122,11 +142,13 @@ class Parameters(WireModel):
             raise ValueError(f"eta must hold iterations={self.iterations} step sizes, got {len(self.eta)}")
         if (self.clip is None) == (self.normalise is None):
             raise ValueError(f"exactly one of clip and normalise, got clip={self.clip}, normalise={self.normalise}")
-        if (self.sigma is None) == (self.noise_multiplier is None):
+        if (self.sigma, self.noise_multiplier, self.epsilon).count(None) != 2:
             raise ValueError(
-                "exactly one of sigma and noise_multiplier, "
-                f"got sigma={self.sigma}, noise_multiplier={self.noise_multiplier}"
+                "exactly one of sigma and noise_multiplier, or for objp epsilon in their place, got "
+                f"sigma={self.sigma}, noise_multiplier={self.noise_multiplier}, epsilon={self.epsilon}"
             )
+        if self.inner is not None and self.iterations % self.inner:
+            raise ValueError(f"iterations must be a multiple of inner={self.inner}, got iterations={self.iterations}")
         given = frozenset(self.options.model_dump(exclude_none=True))
         needed = _NEEDED_OPTIONS[self.regularizer]
         if given != needed:

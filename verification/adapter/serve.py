@@ -21,6 +21,7 @@ from verification.adapter import messages as m
 from verification.adapter.arrays import ArrayError, Floats, WireModel, pack, unpack
 from verification.adapter.parameters import Algorithm, Parameters
 from verification.adapter.records import Records
+from verification.adapter.schemes import SCHEMES
 
 Values = dict[str, Floats]
 _REQUEST: TypeAdapter[m.Request] = TypeAdapter(m.Request)
@@ -47,7 +48,7 @@ class Implementation(Protocol):
         noise: Values,
         batches: NDArray[np.intp] | None,
     ) -> Values:
-        """Return arrays of shape [T, p] by name; batches have shape [T, m]."""
+        """Return arrays of shape [T, p] (dpadmm's x and y: [T, parties, p]) by name; batches have shape [T, m]."""
 
     def trials(
         self,
@@ -116,8 +117,11 @@ class Server:
 
     def _replay(self, request: m.ReplayRequest) -> m.RunResult:
         records, parameters = self._records(request.data), request.parameters
-        shape = (parameters.iterations, records.columns + int(parameters.intercept))
-        noise = {name: unpack(array, f"noise.{name}", shape) for name, array in request.noise.items()}
+        scheme, dimension = SCHEMES[request.algorithm], records.columns + int(parameters.intercept)
+        noise = {
+            name: unpack(array, f"noise.{name}", scheme.noise_shape(name, parameters, dimension))
+            for name, array in request.noise.items()
+        }
         batches = None if request.batches is None else _batches(request.batches, parameters, records.count)
         return _run_result(self._implementation.replay(records, request.algorithm, parameters, noise, batches))
 

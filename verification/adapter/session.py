@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TypeVar
 
@@ -19,10 +20,25 @@ from verification.adapter.faults import AdapterFault, AdapterRefusal, AdapterSki
 from verification.adapter.parameters import Algorithm, Parameters
 from verification.adapter.process import AdapterProcess, Limits
 from verification.adapter.records import Records, Run
+from verification.adapter.schemes import SCHEMES
 
 ResultT = TypeVar("ResultT", bound=WireModel)
 _SMALL_ANSWER = 1 << 16
 _BYTES_A_NUMBER = 32  # a binary64 as decimal text with its separators; base64 needs 11
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """What an answer must hold: its leading axes, and the shape of every value where the protocol fixes it."""
+
+    leading: tuple[int, ...]
+    shapes: dict[str, tuple[int, ...] | None]
+
+    @property
+    def limit(self) -> int | None:
+        """The largest honest answer in bytes; None where values have shapes that only the implementation knows."""
+        numbers = [int(np.prod(shape)) for shape in self.shapes.values() if shape is not None]
+        return None if len(numbers) < len(self.shapes) else _SMALL_ANSWER + _BYTES_A_NUMBER * sum(numbers)
 
 
 class Session:
@@ -108,12 +124,10 @@ class Session:
             batches=None if batches is None else [list(batch) for batch in batches],
             noise={name: pack(array) if packed else as_lists(array) for name, array in noise.items()},
         )
-        leading = (parameters.iterations,)
-        shape = (*leading, self._dimension(data, parameters))
-        names = {*m.ITERATES, *self.description.released[algorithm]}
-        limit = self._answer_limit(names, shape)
-        result = self._ask(request, m.Answer[m.RunResult], Step.REPLAY, limit, may_refuse=may_refuse)
-        return self._run(result, names, leading, shape, Step.REPLAY)
+        names = {*SCHEMES[algorithm].iterates, *self.description.released[algorithm]}
+        expected = self._expected(names, (parameters.iterations,), data, algorithm, parameters)
+        result = self._ask(request, m.Answer[m.RunResult], Step.REPLAY, expected.limit, may_refuse=may_refuse)
+        return self._run(result, expected, Step.REPLAY)
 
     def trials(
         self,
@@ -137,11 +151,10 @@ class Session:
             seed=seed,
         )
         leading = (count,) if show is m.Show.LAST else (count, parameters.iterations)
-        shape = (*leading, self._dimension(data, parameters))
         names = set(self.description.released[algorithm])
-        limit = self._answer_limit(names, shape)
-        result = self._ask(request, m.Answer[m.RunResult], Step.TRIALS, limit, may_refuse=may_refuse)
-        return self._run(result, names, leading, shape, Step.TRIALS)
+        expected = self._expected(names, leading, data, algorithm, parameters)
+        result = self._ask(request, m.Answer[m.RunResult], Step.TRIALS, expected.limit, may_refuse=may_refuse)
+        return self._run(result, expected, Step.TRIALS)
 
     def stop(self) -> None:
         """Ask it to stop, and check that it ends cleanly and leaves no process."""
@@ -156,13 +169,16 @@ class Session:
         self._last_id += 1
         return self._last_id
 
-    def _dimension(self, data: str, parameters: Parameters) -> int:
-        return self._shapes[data][1] + int(parameters.intercept)
-
-    def _answer_limit(self, names: set[str], shape: tuple[int, ...]) -> int | None:
-        if names - set(m.ITERATES):  # values of shapes that only the implementation knows
-            return None
-        return _SMALL_ANSWER + _BYTES_A_NUMBER * len(names) * int(np.prod(shape))
+    def _expected(
+        self, names: set[str], leading: tuple[int, ...], data: str, algorithm: Algorithm, parameters: Parameters
+    ) -> _Expected:
+        dimension = self._shapes[data][1] + int(parameters.intercept)
+        scheme = SCHEMES[algorithm]
+        shapes = {
+            name: (*leading, *scheme.row_shape(name, parameters, dimension)) if name in m.ITERATES else None
+            for name in names
+        }
+        return _Expected(leading, shapes)
 
     def _ask(
         self,
@@ -203,9 +219,7 @@ class Session:
             first = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in problems[:3])
             raise self.fault(fault, step, f"{first} (the answer began {shown!r})") from None
 
-    def _run(
-        self, result: m.RunResult, names: set[str], leading: tuple[int, ...], shape: tuple[int, ...], step: Step
-    ) -> Run:
+    def _run(self, result: m.RunResult, expected: _Expected, step: Step) -> Run:
         given: dict[str, WireArray] = {"x": result.x, **result.released}
         if set(result.released) & set(m.ITERATES):
             raise self.fault(Fault.UNDECLARED, step, "x, z and y belong beside `released`, not into it")
@@ -213,12 +227,14 @@ class Session:
             given["z"] = result.z
         if result.y is not None:
             given["y"] = result.y
-        if set(given) != names:
-            raise self.fault(Fault.UNDECLARED, step, f"the result must hold {sorted(names)}, got {sorted(given)}")
+        if set(given) != set(expected.shapes):
+            detail = f"the result must hold {sorted(expected.shapes)}, got {sorted(given)}"
+            raise self.fault(Fault.UNDECLARED, step, detail)
         try:
-            values = {name: unpack(array, name, shape if name in m.ITERATES else None) for name, array in given.items()}
+            values = {name: unpack(array, name, expected.shapes[name]) for name, array in given.items()}
         except ArrayError as error:
             raise self.fault(Fault.WRONG_SHAPE, step, str(error)) from None
+        leading = expected.leading
         for name, array in values.items():
             if array.shape[: len(leading)] != leading:
                 detail = f"{name} must have leading axes {list(leading)}, got {list(array.shape)}"

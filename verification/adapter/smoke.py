@@ -14,10 +14,11 @@ import numpy as np
 from verification.adapter.arrays import Floats
 from verification.adapter.faults import AdapterRefusal, AdapterSkipped, Fault, Step
 from verification.adapter.menu import parameters_for
-from verification.adapter.messages import Capability, Show, noised_names
+from verification.adapter.messages import Capability, Show
 from verification.adapter.parameters import Algorithm, Parameters
 from verification.adapter.process import Limits
 from verification.adapter.records import Records, Run
+from verification.adapter.schemes import SCHEMES, noised_names
 from verification.adapter.session import Session
 
 _RECORDS, _COLUMNS, _ITERATIONS, _BATCH = 5, 4, 3, 2
@@ -76,11 +77,12 @@ def _parameters(session: Session, algorithm: Algorithm) -> Parameters:
 def _replay(session: Session, algorithm: Algorithm, names: tuple[str, str], rng: np.random.Generator) -> None:
     parameters = _parameters(session, algorithm)
     batches = None
-    if algorithm is Algorithm.SSADMM:
+    if parameters.batch is not None:
         batches = [rng.permutation(_RECORDS)[:_BATCH].tolist() for _ in range(_ITERATIONS)]
 
     def noise() -> dict[str, Floats]:
-        return {name: rng.standard_normal((_ITERATIONS, _COLUMNS)) for name in noised_names(algorithm, parameters)}
+        scheme, names = SCHEMES[algorithm], noised_names(algorithm, parameters)
+        return {name: rng.standard_normal(scheme.noise_shape(name, parameters, _COLUMNS)) for name in names}
 
     given = noise()
     run = session.replay(names[0], algorithm, parameters, given, batches)
@@ -89,7 +91,7 @@ def _replay(session: Session, algorithm: Algorithm, names: tuple[str, str], rng:
         raise session.fault(Fault.CONTRADICTION, Step.REPLAY, f"{algorithm}: the same request, two answers")
     if _same(run, session.replay(names[1], algorithm, parameters, given, batches)):
         raise session.fault(Fault.IGNORES_INPUT, Step.REPLAY, f"{algorithm}: other data, same answer")
-    if _same(run, session.replay(names[0], algorithm, parameters, noise(), batches)):
+    if given and _same(run, session.replay(names[0], algorithm, parameters, noise(), batches)):
         raise session.fault(Fault.IGNORES_INPUT, Step.REPLAY, f"{algorithm}: other noise, same answer")
 
 
@@ -116,8 +118,10 @@ def _unknown_data(session: Session) -> None:
             show = Show.EVERY_ITERATE if session.can(Capability.EVERY_ITERATE) else Show.LAST
             session.trials(nothing, algorithm, parameters, 1, show=show, may_refuse=True)
         else:
-            noise = {name: np.zeros((_ITERATIONS, _COLUMNS)) for name in noised_names(algorithm, parameters)}
-            batches = [[0, 1]] * _ITERATIONS if algorithm is Algorithm.SSADMM else None
+            scheme = SCHEMES[algorithm]
+            shapes = {n: scheme.noise_shape(n, parameters, _COLUMNS) for n in noised_names(algorithm, parameters)}
+            noise = {name: np.zeros(shape) for name, shape in shapes.items()}
+            batches = [[0, 1]] * _ITERATIONS if parameters.batch is not None else None
             session.replay(nothing, algorithm, parameters, noise, batches, may_refuse=True)
     except (AdapterRefusal, AdapterSkipped):
         return

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from verification.adapter import messages as m
 from verification.adapter.arrays import Floats
 from verification.adapter.parameters import Algorithm, Loss, Parameters, Regularizer, Release
 from verification.adapter.records import Records
+from verification.adapter.schemes import PAPER, SCHEMES, noised_names
 from verification.adapter.serve import Values
 from verification.adapter.translate import initial_of, problem_of, sigmas
 
@@ -44,6 +46,7 @@ class Stepwise:
     """An honest implementation whose parts can be overridden one by one."""
 
     name = "dpadmm reference, stepwise"
+    algorithms: ClassVar[tuple[Algorithm, ...]] = PAPER
     released: tuple[str, ...] = ("x", "z", "y")
     capabilities: tuple[m.Capability, ...] = tuple(m.Capability)
 
@@ -54,12 +57,22 @@ class Stepwise:
             name=self.name,
             version="1",
             language="python",
-            algorithms=list(Algorithm),
+            algorithms=list(self.offered),
             losses=list(Loss),
             regularizers=list(Regularizer),
             capabilities=list(self.capabilities),
-            released={algorithm: list(self.released) for algorithm in Algorithm},
+            released={algorithm: self.leaves(algorithm) for algorithm in self.offered},
         )
+
+    @property
+    def offered(self) -> tuple[Algorithm, ...]:
+        """Which algorithms are served."""
+        return self.algorithms
+
+    def leaves(self, algorithm: Algorithm) -> list[str]:
+        """Every value that leaves the implementation; an algorithm without z and y has none to release."""
+        scheme = SCHEMES[algorithm]
+        return [name for name in self.released if name not in m.ITERATES or name in scheme.iterates]
 
     # -- data ----------------------------------------------------------------------------------------------
 
@@ -145,16 +158,15 @@ class Stepwise:
     def replay(
         self,
         records: Records,
-        algorithm: Algorithm,  # noqa: ARG002 - the wire's signature; batches already tell
+        algorithm: Algorithm,
         parameters: Parameters,
         noise: Values,
         batches: Batches | None,
     ) -> Values:
         """One run on given batches and noise."""
         one_run = {name: array[None] for name, array in noise.items()}
-        values = self._run(
-            self.problem(records, parameters), parameters, one_run, None if batches is None else batches[None]
-        )
+        given = None if batches is None else batches[None]
+        values = self._run(algorithm, self.problem(records, parameters), parameters, one_run, given)
         return {name: array[0] for name, array in values.items()}
 
     def trials(
@@ -170,15 +182,22 @@ class Stepwise:
         normals = self.draw_normals(random, names, problem.dimension, parameters.iterations)
         sigma = self.sigmas(algorithm, parameters, problem.records)
         noise = {name: self.scale_noise(draws, sigma) for name, draws in normals.items()}
-        return self._run(problem, parameters, noise, batches)
+        return self._run(algorithm, problem, parameters, noise, batches)
 
     def _stream_order(self, algorithm: Algorithm, parameters: Parameters) -> tuple[str, ...]:
         """The order in which the reference cuts its noise stream: x, z, y."""
         if parameters.release is Release.ALL:
             return ("x", "z", "y")
-        return m.noised_names(algorithm, parameters)
+        return noised_names(algorithm, parameters)
 
-    def _run(self, problem: Problem, parameters: Parameters, noise: Values, batches: Batches | None) -> Values:
+    def _run(
+        self,
+        algorithm: Algorithm,  # noqa: ARG002 - for those with more than two; batches already tell
+        problem: Problem,
+        parameters: Parameters,
+        noise: Values,
+        batches: Batches | None,
+    ) -> Values:
         runs = len(next(iter(noise.values())))
         state = _repeated(initial_of(parameters, problem.dimension), runs)
         history: dict[str, list[Floats]] = {}
@@ -190,12 +209,17 @@ class Stepwise:
                 else self.ssadmm_step(problem, state, eta, batches[:, k], gamma)
             )
             values = {"x": new.x, "z": new.z, "y": new.y, **self.also_released(problem, state, new)}
-            for name, array in values.items():
-                if not np.isfinite(array).all():
-                    raise NotFinite(f"{name} is not finite after iteration {k}")
-                history.setdefault(name, []).append(array)
+            remember(history, values, k)
             state = new
         return {name: np.stack(arrays, axis=1) for name, arrays in history.items()}
+
+
+def remember(history: dict[str, list[Floats]], values: Values, k: int) -> None:
+    """Append what one iteration shows; refuse what is not finite, so that it can never be released."""
+    for name, array in values.items():
+        if not np.isfinite(array).all():
+            raise NotFinite(f"{name} is not finite after iteration {k}")
+        history.setdefault(name, []).append(array)
 
 
 def _distinct(batch: Batches) -> bool:

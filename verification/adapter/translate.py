@@ -8,6 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from reference import losses, regularizers
+from reference.baselines.dpadmm import split
+from reference.baselines.objp import Perturbation, perturbation
 from reference.dataset import Dataset
 from reference.losses import Loss
 from reference.mpadmm import Release
@@ -17,6 +19,7 @@ from verification.adapter import parameters as wire
 from verification.adapter.arrays import Floats, unpack
 from verification.adapter.parameters import Algorithm, Parameters
 from verification.adapter.records import Records
+from verification.adapter.schemes import SCHEMES, Law, noised_names
 
 T = TypeVar("T")
 _RELEASES = {wire.Release.ALL: Release.ALL, wire.Release.PRIMAL: Release.PRIMAL}
@@ -74,19 +77,28 @@ def release_of(parameters: Parameters) -> Release:
 def sensitivities(algorithm: Algorithm, parameters: Parameters, records: int) -> Floats:
     r"""The sensitivity of what each iteration's noise is added to, under replace-one; shape [T].
 
-    ssADMM: the mean gradient of a batch that holds the record, 2C/m. mpADMM, release primal: Delta(x) =
+    ssADMM and DP-SGD: the mean gradient of a batch that holds the record, 2C/m. DP-SVRG: the corrected gradient of
+    such a batch, 4C/m (its full gradient: :func:`anchor_sensitivities`). mpADMM, release primal: Delta(x) =
     2C eta/(n(1+eta rho)), corrected by the eta that [CL20] forgot (claim E1), with eta^k (claim E2). Release all:
     the joint sensitivity of (x, z, y), sqrt(1+max(1,rho^2)) Delta(x) for a convex regularizer (claim J), and
-    with L the stretch of a non-convex one sqrt(1+max(rho^2, L^2+rho^2(L-1)^2)) Delta(x) (claim E11).
+    with L the stretch of a non-convex one sqrt(1+max(rho^2, L^2+rho^2(L-1)^2)) Delta(x) (claim E11). DP-ADMM: Delta(x)
+    of the smallest party.
     """
-    C, rho = parameters.bound, parameters.rho
-    eta = np.array(parameters.eta)
-    if algorithm is Algorithm.SSADMM:
-        return np.full(len(eta), 2 * C / _given(parameters.batch))
-    primal: Floats = 2 * C * eta / (records * (1 + eta * rho))
-    if parameters.release is wire.Release.PRIMAL:
-        return primal
-    return joint_factor(parameters) * primal
+    if SCHEMES[algorithm].law is not Law.GAUSSIAN:
+        raise AssertionError(f"{algorithm} adds no Gaussian noise, so that nothing is scaled by a sensitivity")
+    C, rho, eta = parameters.bound, parameters.rho, np.array(parameters.eta)
+    averaged = SCHEMES[algorithm].averaged(parameters, records)
+    if parameters.batch is not None:
+        gradients_a_record = 2 if algorithm is Algorithm.DPSVRG else 1
+        return np.full(len(eta), gradients_a_record * 2 * C / averaged)
+    primal: Floats = 2 * C * eta / (averaged * (1 + eta * rho))
+    return joint_factor(parameters) * primal if parameters.release is wire.Release.ALL else primal
+
+
+def anchor_sensitivities(parameters: Parameters, records: int) -> Floats:
+    """The sensitivity of DP-SVRG's full gradients, 2C/n; one an epoch."""
+    epochs = parameters.iterations // _given(parameters.inner)
+    return np.full(epochs, 2 * parameters.bound / records)
 
 
 def joint_factor(parameters: Parameters) -> float:
@@ -103,6 +115,64 @@ def sigmas(algorithm: Algorithm, parameters: Parameters, records: int) -> Floats
     if parameters.sigma is not None:
         return np.full(parameters.iterations, parameters.sigma)
     return _given(parameters.noise_multiplier) * sensitivities(algorithm, parameters, records)
+
+
+def claimed_distance(algorithm: Algorithm, parameters: Parameters, records: int) -> float:
+    """How far apart neighbours may be in all Gaussian releases of a run together, in units of their noise."""
+    apart = sensitivities(algorithm, parameters, records) / sigmas(algorithm, parameters, records)
+    if algorithm is Algorithm.DPSVRG:
+        anchors = anchor_sensitivities(parameters, records) / anchor_sigmas(parameters, records)
+        apart = np.concatenate([apart, anchors])
+    return float(np.linalg.norm(apart))
+
+
+def party_sizes(parameters: Parameters, records: int) -> list[int]:
+    """How many records each party of DP-ADMM holds: consecutive blocks, the larger ones first."""
+    return [len(block) for block in np.array_split(np.arange(records), _given(parameters.parties))]
+
+
+def party_name(party: int) -> str:
+    """What the noise of one party of DP-ADMM is called."""
+    return f"x of party {party + 1}"
+
+
+def noise_scales(algorithm: Algorithm, parameters: Parameters, records: int) -> dict[str, Floats]:
+    """The scale of every stream of noise, draw by draw: sigma, or 2C/eps' for objp; DP-ADMM has a stream a party."""
+    if algorithm is Algorithm.OBJP:
+        return {"objective": np.full(parameters.iterations, perturbation_of(parameters, records).scale)}
+    if algorithm is Algorithm.DPADMM:
+        scales = sigmas(algorithm, parameters, records)
+        sizes = party_sizes(parameters, records)
+        own = [1.0 if parameters.sigma is not None else min(sizes) / size for size in sizes]
+        return {party_name(i): scales * share for i, share in enumerate(own)}
+    scales_of_all = {name: sigmas(algorithm, parameters, records) for name in noised_names(algorithm, parameters)}
+    if algorithm is Algorithm.DPSVRG:
+        scales_of_all["anchor"] = anchor_sigmas(parameters, records)
+    return scales_of_all
+
+
+def anchor_sigmas(parameters: Parameters, records: int) -> Floats:
+    """The standard deviation of the noise on each of DP-SVRG's full gradients."""
+    sensitivity = anchor_sensitivities(parameters, records)
+    if parameters.anchor_sigma is not None:
+        return np.full(len(sensitivity), parameters.anchor_sigma)
+    return _given(parameters.noise_multiplier) * sensitivity
+
+
+def perturbation_of(parameters: Parameters, records: int) -> Perturbation:
+    """How ADMM-objP spends the epsilon of an iteration."""
+    return perturbation(
+        _given(parameters.epsilon),
+        loss=loss_of(parameters),
+        records=records,
+        rho=parameters.rho,
+        length=_given(parameters.normalise),
+    )
+
+
+def parties_of(problem: Problem, parameters: Parameters) -> tuple[Problem, ...]:
+    """The problems of DP-ADMM's parties."""
+    return split(problem, _given(parameters.parties))
 
 
 def _given(value: T | None) -> T:

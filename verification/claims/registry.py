@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 from verification.claims.model import Claim
-from verification.claims.statements import building_blocks, errata, privacy, sensitivities
+from verification.claims.statements import baselines, building_blocks, errata, privacy, sensitivities
 from verification.errors import UnknownClaim
 
 
@@ -22,7 +22,7 @@ def collected(*groups: Iterable[Claim]) -> dict[str, Claim]:
     return found
 
 
-BY_NAME = collected(building_blocks.CLAIMS, sensitivities.CLAIMS, privacy.CLAIMS, errata.CLAIMS)
+BY_NAME = collected(building_blocks.CLAIMS, sensitivities.CLAIMS, privacy.CLAIMS, baselines.CLAIMS, errata.CLAIMS)
 CLAIMS: tuple[Claim, ...] = tuple(dict.fromkeys(BY_NAME.values()))
 
 

@@ -10,7 +10,7 @@ from verification.adapter.arrays import Floats
 from verification.adapter.parameters import Parameters
 from verification.adapter.records import Records
 from verification.conformance import tails
-from verification.conformance.check import EVERY_ITERATE, SSADMM, TRIALS, Check, Family, Finding, NotApplicable
+from verification.conformance.check import BATCHED_MODES, EVERY_ITERATE, TRIALS, Check, Family, Finding, NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.observe import memberships
 
@@ -28,16 +28,21 @@ def one_hot(context: Context) -> Records:
 
 
 def _parameters(context: Context, iterations: int) -> Parameters:
-    # Small steps keep x near 0, where every record's gradient is large enough to be seen.
-    eta = [2.0**-6] * iterations
-    return context.parameters(_RECORDS, eta=eta, batch=_BATCH, sigma=_SIGMA, rho=1.0, regularizer=context.plain)
+    # Small steps keep x near 0, where every record's gradient is large enough to be seen. DP-SVRG shows how gradients
+    # changed: large steps, and noise far below even a small change.
+    changes = "inner" in context.scheme.takes
+    eta, sigma = ([1.0] * (iterations + 1), 1e-3 * _SIGMA) if changes else ([2.0**-6] * iterations, _SIGMA)
+    return context.parameters(
+        _RECORDS, eta=eta, batch=_BATCH, sigma=sigma, rho=1.0, regularizer=context.plain, inner=len(eta)
+    )
 
 
 def observed(context: Context) -> Floats:
     """How often each record was counted in each batch; [trials, T, n]."""
     iterations = _ITERATIONS if context.sees_every_iterate else 1
     records, parameters = one_hot(context), _parameters(context, iterations)
-    return memberships(records, parameters, context.trials(records, parameters, context.count(_TRIALS)))
+    run = context.trials(records, parameters, context.count(_TRIALS))
+    return memberships(context.mode.algorithm, records, parameters, run)
 
 
 def members(context: Context) -> NDArray[np.bool_]:
@@ -143,7 +148,7 @@ CHECKS = (
         _size,
         statistical=False,
         needs=TRIALS,
-        modes=(SSADMM,),
+        modes=BATCHED_MODES,
     ),
     Check(
         "batch-uniform",
@@ -153,7 +158,7 @@ CHECKS = (
         _uniform,
         statistical=True,
         needs=TRIALS,
-        modes=(SSADMM,),
+        modes=BATCHED_MODES,
     ),
     Check(
         "batch-subsets",
@@ -163,7 +168,7 @@ CHECKS = (
         _order,
         statistical=True,
         needs=TRIALS,
-        modes=(SSADMM,),
+        modes=BATCHED_MODES,
     ),
     Check(
         "batch-fresh-each-iteration",
@@ -173,7 +178,7 @@ CHECKS = (
         _fresh,
         statistical=True,
         needs=EVERY_ITERATE,
-        modes=(SSADMM,),
+        modes=BATCHED_MODES,
     ),
     Check(
         "batch-fresh-each-run",
@@ -183,6 +188,6 @@ CHECKS = (
         _runs,
         statistical=True,
         needs=TRIALS,
-        modes=(SSADMM,),
+        modes=BATCHED_MODES,
     ),
 )

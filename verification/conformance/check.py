@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from verification.adapter.messages import Capability
 from verification.adapter.parameters import Algorithm, Release
+from verification.adapter.schemes import BASELINES, SCHEMES
 
 if TYPE_CHECKING:
     from verification.conformance.context import Context
@@ -50,6 +51,10 @@ SSADMM = Mode(Algorithm.SSADMM)
 MPADMM_ALL = Mode(Algorithm.MPADMM, Release.ALL)
 MPADMM_PRIMAL = Mode(Algorithm.MPADMM, Release.PRIMAL)
 EVERY_MODE = (SSADMM, MPADMM_ALL, MPADMM_PRIMAL)
+"""The paper's."""
+BASELINE_MODES = tuple(Mode(algorithm) for algorithm in BASELINES)
+ALL_MODES = (*EVERY_MODE, *BASELINE_MODES)
+BATCHED_MODES = tuple(mode for mode in ALL_MODES if "batch" in SCHEMES[mode.algorithm].takes)
 
 
 class NotApplicable(Exception):
@@ -89,7 +94,7 @@ class Check:
     run: Run
     statistical: bool
     needs: Needs = (frozenset({Capability.REPLAY}), frozenset({Capability.TRIALS}))
-    modes: tuple[Mode, ...] = EVERY_MODE
+    modes: tuple[Mode, ...] = ALL_MODES
 
     def missing(self, capabilities: frozenset[Capability]) -> str | None:
         """Why it cannot be run with these capabilities; None if it can."""

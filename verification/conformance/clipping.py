@@ -12,8 +12,9 @@ from verification.adapter.messages import Capability
 from verification.adapter.parameters import Parameters
 from verification.adapter.records import Records, Run
 from verification.adapter.translate import problem_of
-from verification.conformance.check import Check, Family, Finding, Needs
+from verification.conformance.check import Check, Family, Finding, Needs, NotApplicable
 from verification.conformance.context import Context
+from verification.conformance.inside import INSIDE
 from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless
 from verification.conformance.updates import compare
 
@@ -39,10 +40,13 @@ def _step(context: Context, count: int, columns: int, *, normalise: bool, interc
     )
 
 
-def mean_gradient(parameters: Parameters, run: Run) -> Floats:
-    """The mean gradient of the first iteration from 0."""
-    gradient: Floats = -(parameters.rho + 1 / parameters.eta[0]) * run.x[0]
-    return gradient
+def mean_gradient(context: Context, parameters: Parameters, run: Run) -> Floats:
+    """The mean gradient of the first iteration from 0; a row a party."""
+    return INSIDE[context.mode.algorithm].mean_gradient(parameters, run)
+
+
+def _longest(gradients: Floats) -> float:
+    return float(np.linalg.norm(gradients, axis=-1).max())
 
 
 def _ordinary(context: Context, *, normalise: bool, intercept: bool = False) -> str | None:
@@ -73,7 +77,7 @@ def _extreme(context: Context, *, normalise: bool) -> str | None:
             if fault.fault is not Fault.NOT_FINITE:
                 raise
             return f"features of {size:g} came out as NaN or infinity"
-        length = float(np.linalg.norm(mean_gradient(parameters, run)))
+        length = _longest(mean_gradient(context, parameters, run))
         if length > _C * (1 + _DIGITS) + 4 * DEVIATIONS * TINY_SIGMA:
             return f"features of {size:g} have a gradient of length {length:.9g}, allowed is C = {_C:g}"
     return None
@@ -86,6 +90,8 @@ def _bounded(context: Context, *, normalise: bool) -> Finding:
 
 
 def _clip(context: Context) -> Finding:
+    if not context.scheme.clips:
+        raise NotApplicable(f"{context.mode} solves with true gradients: it takes normalised records and never clips")
     return _bounded(context, normalise=False)
 
 
@@ -95,7 +101,7 @@ def _normalise(context: Context) -> Finding:
 
 def _intercept(context: Context) -> Finding:
     for normalise in (True, False):
-        if not context.can(Capability.NORMALISE if normalise else Capability.CLIP):
+        if not (context.can(Capability.NORMALISE) if normalise else context.clips):
             continue
         wrong = _ordinary(context, normalise=normalise, intercept=True) or _too_long(context, normalise)
         if wrong:
@@ -107,7 +113,7 @@ def _too_long(context: Context, normalise: bool) -> str | None:
     """Equal records: their mean gradient is each one's, so its length must not exceed C."""
     records = Records(np.full((2, 3), 40.0), np.ones(2, dtype=np.int64))
     parameters = _step(context, 2, 3, normalise=normalise, intercept=True)
-    length = float(np.linalg.norm(mean_gradient(parameters, noiseless(context, records, parameters))))
+    length = _longest(mean_gradient(context, parameters, noiseless(context, records, parameters)))
     slope = float(np.abs(problem_of(records, parameters).loss.slope(np.zeros(1)))[0])
     allowed = _C * (slope if normalise else 1.0)
     if length > allowed * (1 + _DIGITS) + 4 * DEVIATIONS * TINY_SIGMA:
@@ -126,7 +132,7 @@ def _not_finite_records() -> Iterator[tuple[str, Records]]:
 def _not_finite(context: Context) -> Finding:
     """Refused, or as harmless as any other record: the result within one record's reach of the others'."""
     refused = 0
-    normalise = not context.can(Capability.CLIP)
+    normalise = not context.clips
     parameters = _step(context, 4, 3, normalise=normalise)
     for name, records in _not_finite_records():
         try:
@@ -141,8 +147,8 @@ def _not_finite(context: Context) -> Finding:
                 False, f"a record with {name} makes the output NaN or infinite: it is revealed at once"
             )
         usual = noiseless(context, records.replace(1, np.full(3, 5.0), 1), parameters)
-        moved = float(np.linalg.norm(mean_gradient(parameters, run) - mean_gradient(parameters, usual)))
-        allowed = 2 * _C / 4
+        moved = _longest(mean_gradient(context, parameters, run) - mean_gradient(context, parameters, usual))
+        allowed = 2 * _C / context.scheme.averaged(parameters, 4)
         if moved > allowed * (1 + _DIGITS) + 8 * DEVIATIONS * TINY_SIGMA:
             return Finding.exact(
                 False, f"a record with {name} moves the gradient by {moved:.6g}, allowed is {allowed:.6g}"

@@ -9,10 +9,11 @@ import numpy as np
 
 from verification.adapter.arrays import Floats
 from verification.adapter.hidden import HiddenPair
-from verification.adapter.menu import parameters_for
+from verification.adapter.menu import EPSILON, parameters_for
 from verification.adapter.messages import Capability, Show, StartResult
 from verification.adapter.parameters import Initial, Loss, Parameters, Regularizer, Release
 from verification.adapter.records import Records, Run
+from verification.adapter.schemes import SCHEMES, Law, Scheme
 from verification.adapter.session import Session
 from verification.conformance.check import Mode, NotApplicable
 
@@ -74,6 +75,8 @@ class Context:
         initial: Initial | None = None,
         normalise: bool | None = None,
         intercept: bool = False,
+        inner: int | None = None,
+        epsilon: float = EPSILON,
     ) -> Parameters:
         """Complete parameters in this mode, in the implementation's own terms where they are left open."""
         if initial is not None and not self.can(Capability.INITIAL):
@@ -95,7 +98,28 @@ class Context:
             initial=initial,
             normalise=normalise,
             intercept=intercept,
+            inner=inner,
+            epsilon=epsilon,
         )
+
+    @property
+    def scheme(self) -> Scheme:
+        """What the algorithm is on the wire."""
+        return SCHEMES[self.mode.algorithm]
+
+    @property
+    def clips(self) -> bool:
+        """Whether gradients can be clipped: the implementation offers it, and the algorithm allows it."""
+        return self.can(Capability.CLIP) and self.scheme.clips
+
+    def penalty(self, lambda_: float) -> float:
+        """A strength of the regularizer that hides nothing: 0 where x itself goes through the proximal map."""
+        return 0.0 if self.scheme.proximal_x else lambda_
+
+    def require_private(self) -> None:
+        """Not applicable where no privacy is claimed."""
+        if self.scheme.law is Law.NONE:
+            raise NotApplicable(f"{self.mode} adds no noise and claims no privacy")
 
     def trials(self, records: Records, parameters: Parameters, count: int, session: Session | None = None) -> Run:
         """Run with the implementation's own randomness; arrays [count, T, p], seeded where seeds are taken."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from verification.adapter.messages import Capability, noised_names
+from verification.adapter.messages import Capability
 from verification.adapter.records import Run
 from verification.conformance.check import REPLAY, Check, Family, Finding
 from verification.conformance.context import Context
 from verification.conformance.noise import fresh_finding, noise_parameters, silent_records
-from verification.conformance.observe import noise_of
+from verification.conformance.observe import random_noise, standard_noise
 from verification.conformance.updates import random_records
 
 _SEEDED = (frozenset({Capability.TRIALS, Capability.SEED}),)
@@ -41,23 +41,22 @@ def _seed_repeats(context: Context) -> Finding:
 
 def _seeds_differ(context: Context) -> Finding:
     """Neighbouring seeds and none at all: no noise vector twice."""
+    context.require_private()
     records, parameters = silent_records(), noise_parameters(context, batch=3)
     name = context.session.send(records)
     base = int(context.rng.integers(1 << 52))
     vectors = []
     for seed in (0, 1, 2, base, base + 1, base + (1 << 32), None):
         run = context.trials_of(context.session, name, parameters, context.count(100), seed)
-        sigma = parameters.sigma or 1.0
-        vectors += [array.reshape(-1, array.shape[2]) / sigma for array in noise_of(records, parameters, run).values()]
+        noise = standard_noise(context.mode.algorithm, records, parameters, run)
+        vectors += [array.reshape(-1, array.shape[2]) for array in noise.values()]
     return fresh_finding(np.vstack(vectors), "under seven different seeds")
 
 
 def _replay_repeats(context: Context) -> Finding:
     records, other = random_records(context, 5, 6), random_records(context, 5, 6)
     parameters = noise_parameters(context, batch=2)
-    names = noised_names(context.mode.algorithm, parameters)
-    shape = (parameters.iterations, 6)
-    noise = {name: context.gaussian(*shape) for name in names}
+    noise = random_noise(context, parameters, 6)
     batches = None if parameters.batch is None else [[0, 3]] * parameters.iterations
     first_name, second_name = context.session.send(records), context.session.send(other)
 

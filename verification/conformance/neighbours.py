@@ -50,7 +50,7 @@ class HardPair:
 def hard_pair(context: Context, count: int, bound: float = 1.0, *, normalise: bool = False) -> HardPair:
     """Return the hardest pair of `count` records; by clipping unless only normalising is offered, or asked for."""
     losses = context.description.losses
-    if context.can(Capability.CLIP) and not (normalise and context.can(Capability.NORMALISE)):
+    if context.clips and not (normalise and context.can(Capability.NORMALISE)):
         axis = np.array([8.0 * bound, 0.0])
         return HardPair(*_pair(count, axis, -axis), None, losses[0], normalise=False, attained=1.0)
     if Loss.HUBER in losses:

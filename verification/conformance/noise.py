@@ -11,7 +11,7 @@ from verification.adapter.session import Session
 from verification.conformance import tails
 from verification.conformance.check import TRIALS, Check, Family, Finding
 from verification.conformance.context import Context
-from verification.conformance.observe import noise_of
+from verification.conformance.observe import standard_noise
 from verification.conformance.updates import random_records
 
 _DIMENSION, _ITERATIONS, _TRIALS = 6, 3, 2000
@@ -28,18 +28,20 @@ def silent_records(count: int = 8, columns: int = _DIMENSION) -> Records:
 
 def noise_parameters(context: Context, batch: int, sigma: float = _SIGMA) -> Parameters:
     """A few iterations at ordinary step sizes."""
-    eta = [1.0 / (k + 1) for k in range(context.iterations(_ITERATIONS) if context.sees_every_iterate else 1)]
-    return context.parameters(_DIMENSION, eta=eta, batch=batch, sigma=sigma, rho=0.5, lambda_=0.1)
+    wanted = 4 if "inner" in context.scheme.takes else _ITERATIONS  # two epochs of two steps
+    eta = [1.0 / (k + 1) for k in range(context.iterations(wanted) if context.sees_every_iterate else 1)]
+    return context.parameters(_DIMENSION, eta=eta, batch=batch, sigma=sigma, rho=0.5, lambda_=context.penalty(0.1))
 
 
 def standardised(
     context: Context, *, loud: bool = False, session: Session | None = None, count: int = _TRIALS
 ) -> dict[str, Floats]:
     """Noise over sigma, by what it was added to; each [trials, T, p], standard normal if all is well."""
+    context.require_private()
     records = random_records(context, 4, _DIMENSION, length=20.0) if loud else silent_records()
     parameters = noise_parameters(context, batch=4 if loud else 3)
     run = context.trials(records, parameters, context.count(count), session)
-    return {name: noise / _SIGMA for name, noise in noise_of(records, parameters, run).items()}
+    return standard_noise(context.mode.algorithm, records, parameters, run)
 
 
 def columns(noise: dict[str, Floats]) -> tuple[Floats, list[str]]:
@@ -141,6 +143,7 @@ def _never_repeats(context: Context) -> Finding:
 
 def _processes(context: Context) -> Finding:
     """Two new processes, asked the same first question: a seed fixed at import shows only at the same position."""
+    context.require_private()
     with context.another() as first, context.another() as second:
         parts = [_unseeded(context, fresh) for fresh in (first, second)]
     vectors = [array.reshape(-1, _DIMENSION) for part in parts for array in part.values()]
@@ -150,11 +153,12 @@ def _processes(context: Context) -> Finding:
 def _unseeded(context: Context, session: Session) -> dict[str, Floats]:
     records, parameters = silent_records(), noise_parameters(context, batch=3)
     run: Run = context.trials_of(session, session.send(records), parameters, context.count(500), None)
-    return {name: noise / _SIGMA for name, noise in noise_of(records, parameters, run).items()}
+    return standard_noise(context.mode.algorithm, records, parameters, run)
 
 
 def _grid(context: Context) -> Finding:
     """One iteration from 0 with rho = eta = 1 halves the noise and does nothing else to it: its grid shows."""
+    context.require_private()
     parameters = context.parameters(_DIMENSION, eta=[1.0], batch=3, sigma=1.0, regularizer=context.plain, lambda_=0.0)
     values = np.ravel(context.trials(silent_records(), parameters, context.count(_TRIALS)).x)
     equal = int(np.sum(np.unique(values, return_counts=True)[1] // 2))

@@ -20,7 +20,7 @@ from verification.adapter.process import Limits
 from verification.adapter.session import Session
 from verification.adapter.smoke import smoke_session
 from verification.conformance.check import (
-    EVERY_MODE,
+    ALL_MODES,
     MPADMM_PRIMAL,
     Check,
     Mode,
@@ -105,7 +105,7 @@ def modes_of(description: StartResult) -> tuple[Mode, ...]:
     """The ways in which an implementation says it can be run."""
     return tuple(
         mode
-        for mode in EVERY_MODE
+        for mode in ALL_MODES
         if mode.algorithm in description.algorithms
         and (mode != MPADMM_PRIMAL or Capability.PRIMAL in description.capabilities)
     )
@@ -144,7 +144,8 @@ def run_one(check: Check, context: Context, share: float) -> Result:
     except AdapterSkipped as answer:
         detail = f"declared, but answered skipped: {answer.reason}"
         return replace(blank, verdict=Verdict.UNFINISHED, detail=detail, seconds=time.monotonic() - began)
-    verdict = Verdict.REFUTED if finding.p_value <= share else Verdict.PASSED
+    # this way round, a probability that is not a number is no pass
+    verdict = Verdict.PASSED if finding.p_value > share else Verdict.REFUTED
     return replace(
         blank,
         verdict=verdict,

@@ -9,12 +9,12 @@ import numpy as np
 from verification.adapter.arrays import Floats
 from verification.adapter.messages import Capability
 from verification.adapter.parameters import Parameters, Regularizer
-from verification.adapter.translate import sigmas
+from verification.adapter.schemes import Law
 from verification.conformance import tails
-from verification.conformance.check import TRIALS, Check, Family, Finding
+from verification.conformance.check import TRIALS, Check, Family, Finding, NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.noise import silent_records
-from verification.conformance.observe import noise_of
+from verification.conformance.observe import standard_noise
 
 _DIMENSION, _TRIALS = 4, 800
 _MULTIPLIER = (frozenset({Capability.TRIALS, Capability.MULTIPLIER}),)
@@ -49,6 +49,7 @@ SETTINGS = (
 
 
 def _measure(context: Context, multiplier: bool) -> Finding:
+    context.require_private()
     p_values: list[float] = []
     labels: list[str] = []
     for setting in _settings(context):
@@ -86,6 +87,7 @@ def _parameters(context: Context, setting: Setting, regularizer: Regularizer, mu
         rho=setting.rho,
         bound=setting.bound,
         regularizer=regularizer,
+        epsilon=setting.noise,
     )
 
 
@@ -93,8 +95,7 @@ def _ratios(context: Context, setting: Setting, parameters: Parameters) -> dict[
     """Noise over what its standard deviation should be, [trials, T, p]."""
     records = silent_records(setting.records, _DIMENSION)
     run = context.trials(records, parameters, context.count(_TRIALS))
-    right = sigmas(context.mode.algorithm, parameters, setting.records)
-    return {name: noise / right[:, None] for name, noise in noise_of(records, parameters, run).items()}
+    return standard_noise(context.mode.algorithm, records, parameters, run)
 
 
 def _sigma(context: Context) -> Finding:
@@ -102,6 +103,9 @@ def _sigma(context: Context) -> Finding:
 
 
 def _multiplier(context: Context) -> Finding:
+    context.require_private()
+    if context.scheme.law is not Law.GAUSSIAN:
+        raise NotApplicable(f"{context.mode} is told an epsilon and always scales by itself; see noise-scale")
     return _measure(context, multiplier=True)
 
 
@@ -120,7 +124,7 @@ CHECKS = (
         Family.SCALE,
         "a wrong sensitivity where the implementation scales the noise itself: C for 2C, eta forgotten or of the wrong "
         "iteration, the batch size forgotten, a non-convex regularizer taken for a convex one",
-        ("SENS-GRADIENT", "SENS-X", "JOINT", "E1", "E2", "E11"),
+        ("SENS-GRADIENT", "SENS-X", "JOINT", "E1", "E2", "E11", "DPSGD", "DPADMM", "DPSVRG"),
         _multiplier,
         statistical=True,
         needs=_MULTIPLIER,

@@ -6,20 +6,20 @@ import math
 
 import numpy as np
 
-from reference.problem import State
 from verification.adapter.arrays import Floats
 from verification.adapter.menu import initial_point
-from verification.adapter.messages import Capability, noised_names
+from verification.adapter.messages import Capability
 from verification.adapter.parameters import Parameters, Regularizer
 from verification.adapter.records import Records, Run
-from verification.adapter.translate import joint_factor, problem_of, regularizer_of, sensitivities
+from verification.adapter.schemes import Law
+from verification.adapter.translate import anchor_sensitivities, claimed_distance, problem_of, sensitivities
 from verification.conformance import tails
 from verification.conformance.check import (
+    ALL_MODES,
     EVERY_ITERATE,
-    MPADMM_PRIMAL,
+    MPADMM_ALL,
     OBSERVABLE,
     REPLAY,
-    SSADMM,
     TRIALS,
     Check,
     Family,
@@ -27,13 +27,16 @@ from verification.conformance.check import (
     NotApplicable,
 )
 from verification.conformance.context import Context
+from verification.conformance.inside import INSIDE
+from verification.conformance.inside.solved import SOLVED, Solved
 from verification.conformance.neighbours import DIMENSION, SMALL_STEP, HardPair, hard_pair, silent_pair
-from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, after_x, noiseless
-from verification.conformance.slack import rounding_slack
+from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless, observable, random_noise
 from verification.conformance.updates import random_records
 
 _ATTACKS = 24
 _HOLDING = 1e3  # a threshold far above every iterate of these short runs
+_JOINTLY = "(x, z, y) jointly"
+_LOUD = 100.0
 _PLAIN_DIGITS = 1e-7  # a combination of outputs this much quieter than the loudest is taken for a constant
 
 
@@ -47,19 +50,18 @@ def _one_step(context: Context) -> Finding:
         records, neighbour, parameters = _attack(context, attack, regularizer)
         sides = (records, neighbour) if context.rng.random() < 0.5 else (neighbour, records)
         runs = [noiseless(context, side, parameters) for side in sides]
-        allowed = _allowed(parameters, context, records.count)
-        moved = {name: float(np.linalg.norm(runs[0].values[name][0] - runs[1].values[name][0])) for name in allowed[0]}
-        moved["(x, z, y) jointly"] = math.hypot(*moved.values())
+        allowed = INSIDE[context.mode.algorithm].moves(parameters, records.count)
+        moved = _moved(context, allowed, *runs)
         slack = _observation_slack(context, records, parameters, runs[0])
         for name, distance in moved.items():
-            bound = allowed[0].get(name, allowed[1])
+            bound = allowed[name]
             if distance > bound * (1 + 1e-9) + slack:
                 return Finding.exact(
                     False,
                     f"{name} moved by {distance:.9g} between neighbours, claimed is at most {bound:.9g} "
                     f"(regularizer {regularizer}, eta {parameters.eta[0]:g}, rho {parameters.rho:g})",
                 )
-        reached = max(reached, moved["x"] / allowed[0]["x"])
+        reached = max(reached, moved["x"] / allowed["x"])
     return Finding.exact(True, f"{_ATTACKS} attacks; the hardest moved x by {reached:.6f} of what is claimed")
 
 
@@ -81,7 +83,7 @@ def _attack(context: Context, attack: int, regularizer: Regularizer) -> tuple[Re
         initial = None
         if context.can(Capability.INITIAL) and attack % 4 == 1:
             initial = initial_point(*(30.0 * context.gaussian(3, dimension)))
-        normalise, loss = not context.can(Capability.CLIP), context.description.losses[0]
+        normalise, loss = not context.clips, context.description.losses[0]
     lambda_ = float(context.rng.choice([0.01, 0.2, 2.0]))
     parameters = context.parameters(
         dimension,
@@ -95,26 +97,23 @@ def _attack(context: Context, attack: int, regularizer: Regularizer) -> tuple[Re
         initial=initial,
         normalise=normalise,
     )
-    return first, second, parameters
+    return first, second, observable(context, parameters)
 
 
-def _allowed(parameters: Parameters, context: Context, count: int) -> tuple[dict[str, float], float]:
-    """What each of x, z, y may move by, and the three jointly; only those that the implementation releases."""
-    eta, rho = parameters.eta[0], parameters.rho
-    size = parameters.batch or count
-    x = 2 * parameters.bound * eta / (size * (1 + eta * rho))
-    L = max(1.0, float(regularizer_of(parameters).lipschitz(rho)))
-    every = {"x": x, "z": L * x, "y": rho * max(1.0, L - 1) * x}
+def _moved(context: Context, allowed: dict[str, float], first: Run, second: Run) -> dict[str, float]:
+    """How far each value that is released, and that a bound is known for, moved; and all of x, z, y together."""
     shown = set(context.description.released[context.mode.algorithm])
-    return {name: value for name, value in every.items() if name in shown}, joint_factor(parameters) * x
+    moved = {
+        name: float(np.linalg.norm(first.values[name][0] - second.values[name][0])) for name in allowed if name in shown
+    }
+    return moved | ({_JOINTLY: math.hypot(*moved.values())} if _JOINTLY in allowed else {})
 
 
 def _observation_slack(context: Context, records: Records, parameters: Parameters, run: Run) -> float:
-    problem = problem_of(records, parameters)
-    state = after_x(parameters, problem, run.x[None])
+    problem, inside = problem_of(records, parameters), INSIDE[context.mode.algorithm]
+    follows = inside.after_x(parameters, problem, run.x[None])
     added = 0.0 if context.can(Capability.REPLAY) else DEVIATIONS * TINY_SIGMA
-
-    return rounding_slack(parameters, problem, State(run.x, state[0][0], state[1][0]), added)
+    return inside.slack(parameters, problem, {"x": run.x, **follows}, added)
 
 
 # -- replay: what is not noised must be a function of what is ----------------------------------------------------
@@ -122,6 +121,7 @@ def _observation_slack(context: Context, records: Records, parameters: Parameter
 
 def _coupled(context: Context) -> Finding:
     """Choose the neighbour's noise so that all noised values coincide; then everything released must coincide."""
+    context.require_private()
     # Of two records that cancel one is turned round: a mean that is clipped as a whole moves as well.
     pair = hard_pair(context, 2)
     findings = [_coupled_pair(context, each) for each in (pair, silent_pair(pair))]
@@ -131,37 +131,27 @@ def _coupled(context: Context) -> Finding:
 def _coupled_pair(context: Context, pair: HardPair) -> Finding:
     count, iterations = 2, 3
     parameters = _pair_parameters(context, pair, count, [0.5] * iterations, sigma=1.0)
-    shape = (iterations, DIMENSION)
-    names = noised_names(context.mode.algorithm, parameters)
-    noise = {name: context.gaussian(*shape) for name in names}
+    noise = random_noise(context, parameters, DIMENSION)
     batches = None if parameters.batch is None else [list(range(count))] * iterations
     algorithm = context.mode.algorithm
     sides = (pair.first, pair.second) if context.rng.random() < 0.5 else (pair.second, pair.first)
     hidden = [context.session.send(side) for side in sides]
     run = context.session.replay(hidden[0], algorithm, parameters, noise, batches)
     other = {name: array.copy() for name, array in noise.items()}
+    other_problem = problem_of(sides[1], parameters)
     for k in range(iterations):
         twin = context.session.replay(hidden[1], algorithm, parameters, other, batches)
-        for name in names:
-            other[name][k] += _correction(parameters, name, run, twin, k)
+        INSIDE[algorithm].couple(parameters, other_problem, (run, twin), other, k)
     twin = context.session.replay(hidden[1], algorithm, parameters, other, batches)
     leaving = context.description.released[algorithm]  # a replay also shows what stays inside
     shown, twins = (Run({name: side.values[name] for name in leaving}) for side in (run, twin))
-    return _all_coincide(shown, twins, pair.start)
+    solved = SOLVED * iterations / parameters.rho if isinstance(INSIDE[algorithm], Solved) else 0.0
+    return _all_coincide(shown, twins, pair.start, solved)
 
 
-def _correction(parameters: Parameters, name: str, run: Run, twin: Run, k: int) -> Floats:
-    """The change of the twin's noise that makes its k-th value the run's."""
-    if name == "gradient":
-        correction: Floats = (twin.x[k] - run.x[k]) * (parameters.rho + 1 / parameters.eta[k])
-    else:
-        correction = run.values[name][k] - twin.values[name][k]
-    return correction
-
-
-def _all_coincide(run: Run, twin: Run, start: float) -> Finding:
+def _all_coincide(run: Run, twin: Run, start: float, solved: float) -> Finding:
     scale = 1.0 + start + max(float(np.abs(array).max()) for array in run.values.values())
-    close = 1e-10 * scale  # a million roundings of what is added and subtracted here
+    close = (1e-10 + solved) * scale  # a million roundings of what is added and subtracted here, and the inner solver
     for name in run.values:
         apart = float(np.abs(run.values[name] - twin.values[name]).max())
         if apart > close:
@@ -189,9 +179,8 @@ def _post_processing(context: Context) -> Finding:
             3, eta=eta, batch=batch, sigma=1.0, rho=0.5, lambda_=0.2, regularizer=regularizer
         )
         run = context.trials(records, parameters, 50)
-        z, y = after_x(parameters, problem_of(records, parameters), run.x)
-        right = {"z": z, "y": y}
-        close = 1e-10 * (1 + float(np.abs(run.x).max()) + float(np.abs(y).max()))
+        right = INSIDE[context.mode.algorithm].after_x(parameters, problem_of(records, parameters), run.x)
+        close = 1e-10 * (1 + float(np.abs(run.x).max()) + float(np.abs(right["y"]).max()))
         for name in sorted(released):
             apart = float(np.abs(run.values[name] - right[name]).max())
             if apart > close:
@@ -205,6 +194,9 @@ def _post_processing(context: Context) -> Finding:
 
 def _distinguishable(context: Context) -> Finding:
     """Compare the distance of two neighbours' outputs, in units of their own noise, with the claimed one."""
+    context.require_private()
+    if context.scheme.law is not Law.GAUSSIAN:
+        raise NotApplicable("the noise is not Gaussian, so that distances say little; the audit plays this game")
     pair = hard_pair(context, 2)
     findings = [_told_apart(context, pair, 1500), _told_apart(context, silent_pair(pair), 500)]
     least = min(findings, key=lambda finding: finding.p_value)
@@ -219,15 +211,20 @@ def _told_apart(context: Context, pair: HardPair, trials: int) -> Finding:
     multiplier = 0.8  # not 1, where with two records sigma would be 1 and its square as well
     unit = _pair_parameters(context, pair, count, eta, sigma=1.0)
     sigma = multiplier * float(sensitivities(context.mode.algorithm, unit, count)[0])
-    parameters = unit.model_copy(update={"sigma": sigma})
-    claimed = math.sqrt(iterations) / multiplier
+    noise: dict[str, float] = {"sigma": sigma}
+    if unit.inner is not None:
+        # The full gradient is what the pair moves; a step that says next to nothing leaves the claim for it alone.
+        anchor = multiplier * float(anchor_sensitivities(unit, count)[0])
+        noise = {"sigma": _LOUD * sigma, "anchor_sigma": anchor}
+    parameters = unit.model_copy(update=noise)
+    claimed = claimed_distance(context.mode.algorithm, parameters, count)
     runs = context.pair_trials(pair.first, pair.second, parameters, context.count(trials))
     first, second = (_stacked(run) for run in runs)
     return _mahalanobis(first, second, claimed)
 
 
 def _pair_parameters(context: Context, pair: HardPair, count: int, eta: list[float], sigma: float) -> Parameters:
-    held = pair.held and Regularizer.L1 in context.description.regularizers
+    held = pair.held and Regularizer.L1 in context.description.regularizers and not context.scheme.proximal_x
     return context.parameters(
         DIMENSION,
         eta=eta,
@@ -275,7 +272,7 @@ CHECKS = (
         "one-step-sensitivity",
         Family.SENSITIVITY,
         "a record that moves x, z, y or the three together further than the noise was scaled for",
-        ("SENS-GRADIENT", "SENS-X", "SENS-Z", "SENS-Y", "JOINT", "E1", "E11"),
+        ("SENS-GRADIENT", "SENS-X", "SENS-Z", "SENS-Y", "JOINT", "E1", "E11", "DPSGD", "DPADMM", "DPSVRG"),
         _one_step,
         statistical=False,
         needs=OBSERVABLE,
@@ -297,7 +294,7 @@ CHECKS = (
         _post_processing,
         statistical=False,
         needs=EVERY_ITERATE,
-        modes=(SSADMM, MPADMM_PRIMAL),
+        modes=tuple(mode for mode in ALL_MODES if mode != MPADMM_ALL),
     ),
     Check(
         "distinguishable",

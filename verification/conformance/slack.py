@@ -8,9 +8,12 @@ before it ends. So the error is at most (n + p + 40) u S (1 + L), and two evalua
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from reference.problem import Problem, State
+from reference.problem import Problem
+from verification.adapter.arrays import Floats
 from verification.adapter.parameters import Parameters
 
 _UNIT = 2.0**-53
@@ -32,11 +35,24 @@ def stretch(parameters: Parameters, problem: Problem) -> float:
     return float(largest)
 
 
-def rounding_slack(parameters: Parameters, problem: Problem, states: State, added: float = 0.0) -> float:
-    """The largest honest difference between two evaluations; ``added`` bounds the noise of a run, if any."""
-    magnitudes = [float(np.abs(array).max()) for array in (states.x, states.z, states.y)]
+def rounding_slack(parameters: Parameters, problem: Problem, values: Sequence[Floats], added: float = 0.0) -> float:
+    """The largest honest difference between two evaluations of ADMM; ``added`` bounds the noise of a run, if any."""
     steps = np.array(parameters.eta)
     weight = 1 + parameters.rho + 1 / parameters.rho + float((1 / steps).max())
-    scale = weight * (1 + max(magnitudes) + parameters.bound)
+    return _slack(parameters, problem, values, weight, added) * (1 + stretch(parameters, problem))
+
+
+def proximal_slack(parameters: Parameters, problem: Problem, values: Sequence[Floats], added: float = 0.0) -> float:
+    """The same for a proximal step along up to three gradients: stretched by eta times their curvature."""
+    eta = max(parameters.eta)
+    weight = 1 + eta + float((1 / np.array(parameters.eta)).max())
+    root = np.sqrt(problem.dimension)
+    curvature = problem.loss.curvature * float(problem.norms.max()) ** 2 * root
+    prox = max(1.0, *(float(problem.regularizer.lipschitz(1 / step)) for step in parameters.eta)) * root
+    return float(_slack(parameters, problem, values, weight, added) * (1 + prox * (1 + eta * (1 + 3 * curvature))))
+
+
+def _slack(parameters: Parameters, problem: Problem, values: Sequence[Floats], weight: float, added: float) -> float:
+    scale = weight * (1 + max(float(np.abs(array).max()) for array in values) + parameters.bound)
     roundings = (problem.records + problem.dimension + _ROUNDINGS) * _UNIT * scale
-    return 2 * (_ROOM * roundings + added) * (1 + stretch(parameters, problem))
+    return 2 * (_ROOM * roundings + added)

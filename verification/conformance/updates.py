@@ -6,17 +6,24 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from reference.problem import State
 from verification.adapter.arrays import Floats
 from verification.adapter.menu import initial_point
-from verification.adapter.messages import Capability, noised_names
-from verification.adapter.parameters import Initial, Loss, Parameters, Regularizer
+from verification.adapter.messages import Capability
+from verification.adapter.parameters import Algorithm, Initial, Loss, Parameters, Regularizer
 from verification.adapter.records import Records, Run
 from verification.adapter.translate import problem_of
-from verification.conformance.check import OBSERVABLE, Check, Family, Finding
+from verification.conformance.check import OBSERVABLE, Check, Family, Finding, Mode, NotApplicable
 from verification.conformance.context import Context
-from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, expected_steps, noiseless
-from verification.conformance.slack import rounding_slack
+from verification.conformance.inside import INSIDE
+from verification.conformance.inside.solved import SOLVED, Solved
+from verification.conformance.observe import (
+    DEVIATIONS,
+    TINY_SIGMA,
+    expected_steps,
+    noiseless,
+    observable,
+    random_noise,
+)
 
 _RECORDS, _COLUMNS, _BATCH = 7, 6, 3
 
@@ -37,23 +44,25 @@ def compare(
     noise: dict[str, Floats] | None,
 ) -> str | None:
     """Return what differs between the implementation and the reference; None if nothing does."""
+    algorithm, parameters = context.mode.algorithm, observable(context, parameters)
     if noise is None:
         run = noiseless(context, records, parameters, batches)
     else:
         name = context.session.send(records)
-        run = context.session.replay(name, context.mode.algorithm, parameters, noise, batches)
-    expected = expected_steps(records, parameters, run, noise, batches)
+        run = context.session.replay(name, algorithm, parameters, noise, batches)
+    expected = expected_steps(algorithm, records, parameters, run, noise=noise, batches=batches)
     added = 0.0 if context.can(Capability.REPLAY) else DEVIATIONS * TINY_SIGMA
-    return difference(run, expected, rounding_slack(parameters, problem_of(records, parameters), expected, added))
+    slack = INSIDE[algorithm].slack(parameters, problem_of(records, parameters), expected, added)
+    return difference(run, expected, slack)
 
 
-def difference(run: Run, expected: State, slack: float) -> str | None:
+def difference(run: Run, expected: dict[str, Floats], slack: float) -> str | None:
     """Return the first difference beyond the slack, in words."""
-    for k in range(len(expected.x)):
-        for name in ("x", "z", "y"):
+    for k in range(len(expected["x"])):
+        for name, array in expected.items():
             if name not in run.values:
                 continue
-            got, right = run.values[name][k], getattr(expected, name)[k]
+            got, right = np.ravel(run.values[name][k]), np.ravel(array[k])
             worst = int(np.argmax(np.abs(got - right)))
             if abs(got[worst] - right[worst]) > slack:
                 return (
@@ -65,7 +74,9 @@ def difference(run: Run, expected: State, slack: float) -> str | None:
 
 def _cases(context: Context) -> Iterator[tuple[Loss, Regularizer, bool, bool]]:
     """Every declared loss with every declared regularizer; bounding by clipping and by normalising in turn."""
-    bounds = [flag for flag, need in ((False, Capability.CLIP), (True, Capability.NORMALISE)) if context.can(need)]
+    bounds = [flag for flag, has in ((False, context.clips), (True, context.can(Capability.NORMALISE))) if has]
+    if not bounds:
+        raise NotApplicable(f"{context.mode} needs the capability normalise")
     case = 0
     for loss in context.description.losses:
         for regularizer in context.description.regularizers:
@@ -98,7 +109,7 @@ def _updates(context: Context) -> Finding:
                 initial=_initial(context, dimension),
             )
             batches = _batches(context, parameters, replay)
-            noise = _noise(context, parameters, dimension) if replay else None
+            noise = random_noise(context, parameters, dimension) if replay else None
             wrong = compare(context, records, parameters, batches, noise)
             compared += 1
             if wrong:
@@ -118,11 +129,6 @@ def _batches(context: Context, parameters: Parameters, replay: bool) -> list[lis
     if parameters.batch is None or not replay:
         return None
     return [context.rng.permutation(_RECORDS)[: parameters.batch].tolist() for _ in parameters.eta]
-
-
-def _noise(context: Context, parameters: Parameters, dimension: int) -> dict[str, Floats]:
-    names = noised_names(context.mode.algorithm, parameters)
-    return {name: 0.5 * context.gaussian(parameters.iterations, dimension) for name in names}
 
 
 def _scaled(context: Context) -> Finding:
@@ -147,6 +153,33 @@ def _scaled(context: Context) -> Finding:
     return Finding.exact(True, "n, m, C, eta, rho and lambda act as they should, one at a time")
 
 
+def _solved(context: Context) -> Finding:
+    """How far from a minimum the inner solver stops: what the privacy of objective perturbation rests on."""
+    algorithm = context.mode.algorithm
+    inside = INSIDE[algorithm]
+    if not isinstance(inside, Solved):
+        raise NotApplicable(f"{context.mode} solves no inner problem")
+    worst = 0.0
+    for loss in context.description.losses:
+        for rho in (0.05, 1.0, 20.0):
+            records = random_records(context, _RECORDS, _COLUMNS)
+            eta = [1.0] * context.iterations(3)
+            asked = context.parameters(_COLUMNS, eta=eta, batch=_RECORDS, sigma=0.5, rho=rho, lambda_=0.1, loss=loss)
+            parameters = observable(context, asked)
+            if context.can(Capability.REPLAY):
+                noise = random_noise(context, parameters, _COLUMNS)
+                run = context.session.replay(context.session.send(records), algorithm, parameters, noise)
+            else:
+                noise, run = {}, noiseless(context, records, parameters)
+            alone = Run({name: array[None] for name, array in run.values.items()})
+            left = inside.residuals(parameters, problem_of(records, parameters), alone, noise)
+            worst = max(worst, float(left.max()))
+    solved = worst <= SOLVED + DEVIATIONS * TINY_SIGMA
+    return Finding.exact(
+        solved, f"the inner solver leaves a gradient of length up to {worst:.2g}, allowed is {SOLVED:g}"
+    )
+
+
 CHECKS = (
     Check(
         "updates-agree",
@@ -156,6 +189,16 @@ CHECKS = (
         _updates,
         statistical=False,
         needs=OBSERVABLE,
+    ),
+    Check(
+        "inner-problem-solved",
+        Family.UPDATES,
+        "a solver that stops early: objective perturbation is private for the exact minimiser alone",
+        ("OBJP", "OBJP-INEXACT"),
+        _solved,
+        statistical=False,
+        needs=OBSERVABLE,
+        modes=(Mode(Algorithm.OBJP), Mode(Algorithm.ADMM)),
     ),
     Check(
         "updates-scale",

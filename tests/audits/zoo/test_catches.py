@@ -10,7 +10,7 @@ from audits.zoo import MEMBERS, Harm, Member, Sight
 from audits.zoo.catch import AUDIT, catch, catch_command, command_of
 from audits.zoo.last_model import audit_last_model
 from audits.zoo.table import HONEST, SLIPPED, page
-from verification.adapter.parameters import Algorithm
+from verification.adapter.schemes import PAPER
 from verification.adapter.session import Session
 from verification.conformance.check import Family
 from verification.conformance.registry import CHECKS, find
@@ -82,7 +82,7 @@ def test_the_audit_of_the_honest_last_model_alarms_no_more_often_than_stated() -
     alarms = 0
     with Session([sys.executable, "-m", "verification.adapter.loopback"]) as session:
         for seed in range(20):
-            for algorithm in Algorithm:
+            for algorithm in PAPER:
                 rng = np.random.default_rng([9, seed])
                 alarms += audit_last_model(session, algorithm, rng, alpha=0.05, budget=300).refuted
     assert alarms <= 7

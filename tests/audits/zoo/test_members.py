@@ -13,6 +13,7 @@ from reference.errors import InvalidParameter
 from verification.adapter.messages import Capability
 from verification.adapter.parameters import Algorithm, Parameters
 from verification.adapter.records import Records
+from verification.adapter.schemes import PAPER
 from verification.adapter.serve import Server, Values
 from verification.adapter.smoke import smoke
 from verification.adapter.stepwise import Stepwise
@@ -38,7 +39,7 @@ def _outputs(implementation: Stepwise, records: Records, algorithm: Algorithm, p
 def test_the_zoo_holds_what_was_asked_for() -> None:
     assert len(MEMBERS) >= 30
     for sight in Sight:
-        for algorithm in Algorithm:
+        for algorithm in PAPER:
             assert sum(sight in e.sights and algorithm in e.algorithms for e in MEMBERS.values()) >= 10, sight
     assert sum(entry.harm is Harm.LEAK for entry in MEMBERS.values()) >= 30
 

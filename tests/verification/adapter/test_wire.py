@@ -21,10 +21,11 @@ from verification.adapter.arrays import ArrayError, Floats, PackedArray, as_list
 from verification.adapter.hidden import HiddenPair
 from verification.adapter.loopback import Loopback
 from verification.adapter.menu import initial_point, parameters_for
-from verification.adapter.messages import Show, noised_names
+from verification.adapter.messages import Show
 from verification.adapter.parameters import Algorithm, Loss, Parameters, Regularizer, RegularizerOptions, Release
 from verification.adapter.records import Records
 from verification.adapter.schema import PUBLISHED, schema_text
+from verification.adapter.schemes import PAPER, noised_names
 from verification.adapter.serve import Server, serve_streams
 from verification.adapter.session import Session
 from verification.adapter.stepwise import Stepwise
@@ -142,7 +143,7 @@ def problems() -> list[tuple[Algorithm, Parameters, Records]]:
     records = Records(rng.standard_normal((9, 4)), np.where(rng.random(9) < 0.5, -1, 1).astype(np.int64))
     found = [
         (algorithm, _problem_parameters(algorithm, regularizer, loss, rng), records)
-        for algorithm in Algorithm
+        for algorithm in PAPER
         for regularizer in Regularizer
         for loss in Loss
     ]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from accountant.baselines import dp_admm, dp_svrg
+from accountant.ledger import Ledger
+from accountant.precision import Exact
 from reference.arithmetic import Vector
-from reference.losses import Logistic
+from reference.baselines.dpsgd import proximal_step
+from reference.baselines.objp import Perturbation
+from reference.losses import Logistic, Loss
+from reference.problem import Problem
 from reference.regularizers import Regularizer
 from reference.updates import update_x
 from verification.claims.evidence import quotations
-from verification.claims.model import Outcome
+from verification.claims.model import Kind, Outcome
 from verification.claims.registry import CLAIMS, find
 from verification.claims.runner import check
 
@@ -19,7 +26,7 @@ PAPER = Path(__file__).parents[4] / "shared" / "paper.tex"
 
 # Every claim whose evidence takes no more than a few seconds; the slow test runs all of them.
 SLOW = {"LOSS-LOGISTIC", "LOSS-HUBER", "SOFT-THRESHOLD", "PROX-FIRM", "SENS-GRADIENT", "SENS-X", "SENS-Z", "LEMMA-2",
-        "THEOREM-1", "THEOREM-2", "THEOREM-3", "WBK27", "E1", "E4", "E11"}  # fmt: skip
+        "THEOREM-1", "THEOREM-2", "THEOREM-3", "WBK27", "E1", "E4", "E11", "DPSGD", "DPADMM"}  # fmt: skip
 QUICK = [claim for claim in CLAIMS if claim.id not in SLOW]
 
 
@@ -70,6 +77,56 @@ def test_a_prox_that_overshoots_breaks_the_joint_bound_under_attack(monkeypatch:
     [checked] = check([find("JOINT")])
     failed = [entry.evidence.name for entry in checked.ran if entry.finding.outcome is Outcome.FAILS]
     assert "constructed neighbours for joint" in failed
+
+
+def attacks_of(name: str) -> Outcome:
+    """What the attacks of a claim find, without its proofs."""
+    claim = find(name)
+    attacks = tuple(evidence for evidence in claim.evidence if evidence.kind is Kind.ATTACK)
+    [checked] = check([replace(claim, evidence=attacks)])
+    return checked.outcome
+
+
+def test_a_step_twice_as_long_breaks_dpsgd_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(problem: Problem, x: Vector, g: Vector, eta: float) -> Vector:
+        return proximal_step(problem, x, 2 * g, eta)
+
+    assert attacks_of("DPSGD") is Outcome.STANDS
+    monkeypatch.setattr("reference.baselines.dpsgd.proximal_step", twice)
+    assert attacks_of("DPSGD") is Outcome.FAILS
+
+
+def test_a_price_that_ignores_the_parties_breaks_dpadmm_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_one_party(
+        *, records: int, eta: Exact, rho: Exact, clip: int, sigma: int, iterations: int, parties: int
+    ) -> Ledger:
+        assert parties >= 1
+        return dp_admm(records=records, eta=eta, rho=rho, clip=clip, sigma=sigma, iterations=iterations, parties=1)
+
+    assert attacks_of("DPADMM") is Outcome.STANDS
+    monkeypatch.setattr("verification.claims.evidence.baselines.dp_admm", of_one_party)
+    assert attacks_of("DPADMM") is Outcome.FAILS
+
+
+def test_a_price_of_two_c_over_m_for_two_gradients_breaks_dpsvrg_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cheaper(**given: int) -> Ledger:
+        n, m, s = (given[name] for name in ("records", "batch", "sigma_inner"))
+        full, step = dp_svrg(records=n, batch=m, epochs=1, inner=1, sigma_full=1, sigma_inner=2 * s, clip=1).steps
+        return Ledger((full, step))
+
+    assert attacks_of("DPSVRG") is Outcome.STANDS
+    monkeypatch.setattr("verification.claims.evidence.baselines.dp_svrg", cheaper)
+    assert attacks_of("DPSVRG") is Outcome.FAILS
+
+
+def test_a_perturbation_that_forgets_the_jacobian_breaks_objp(monkeypatch: pytest.MonkeyPatch) -> None:
+    def all_for_the_noise(epsilon: float, *, loss: Loss, records: int, rho: float) -> Perturbation:
+        assert loss.curvature / (records * rho) > 0
+        return Perturbation(epsilon, 0.0, 2 / epsilon)
+
+    assert attacks_of("OBJP") is Outcome.STANDS
+    monkeypatch.setattr("verification.claims.evidence.objective.perturbation", all_for_the_noise)
+    assert attacks_of("OBJP") is Outcome.FAILS
 
 
 def test_the_quoted_fragments_are_in_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:

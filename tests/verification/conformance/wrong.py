@@ -15,7 +15,7 @@ from reference.arithmetic import Scalar
 from reference.many import full_gradients
 from reference.problem import Problem, State
 from reference.regularizers import SCAD
-from tests.verification.conformance import wrong_draws
+from tests.verification.conformance import wrong_baselines, wrong_draws
 from verification.adapter import messages as m
 from verification.adapter.arrays import Floats
 from verification.adapter.messages import Capability
@@ -244,5 +244,6 @@ class ReplayOnly(Stepwise):
 
 if __name__ == "__main__":
     name = sys.argv[1]
-    served: type[Stepwise] = getattr(wrong_draws if name in vars(wrong_draws) else sys.modules[__name__], name)
+    modules = (wrong_draws, wrong_baselines, sys.modules[__name__])
+    served: type[Stepwise] = next(vars(module)[name] for module in modules if name in vars(module))
     serve(served())
