@@ -1,7 +1,10 @@
-r"""Run the general mutation tool: ``python -m tests.mutants.general [--seconds N] [--seed S] MODULE...``.
+r"""Run the general mutation tool: ``python -m tests.mutants.general [--seconds N] [--record FILE] MODULE...``.
 
 Each mutant lives in a forked child: the code of the module's functions is exchanged in place (so every importer sees
-it), and the oracles run until one notices. A child that takes too long is noticed as well. What is left is a survivor.
+it), and the oracles run until one notices. A child that uses ten times the processor time it should is noticed as well.
+What is left is a survivor, and :mod:`tests.mutants.survivors` says of each why nobody can or need notice it.
+With a record, a line of JSON a mutant, an interrupted run goes on where it stopped; ``python -m tests.mutants.score
+FILE`` makes docs/mutation.md of it.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import json
 import os
 import random
 import resource
@@ -17,7 +21,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
@@ -28,10 +32,17 @@ ROOT = Path(__file__).parents[2]
 REFERENCE = (
     *("updates", "losses", "clipping", "problem", "ssadmm", "mpadmm", "schedules", "rounding", "outputs", "dataset"),
     *("regularizers.separable", "regularizers.folded", "regularizers.matrix"),
+    *("many", "randomness", "discrete_gaussian", "words"),
+    *(f"arithmetic.{name}" for name in ("__init__", "float64", "in_digits", "in_balls", "in_symbols", "elementwise")),
+    *(f"baselines.{name}" for name in ("dpadmm", "dpsgd", "dpsvrg", "inner", "nonprivate", "objp", "optimum")),
 )
-ACCOUNTANT = ("gaussian", "subsampling", "conversion", "profile", "rdp", "algorithms", "tight_rdp")
+ACCOUNTANT = (
+    *("gaussian", "subsampling", "conversion", "profile", "rdp", "algorithms", "tight_rdp"),
+    *("baselines", "poisson", "chi_moments", "ledger"),
+)
 MODULES = (*(f"reference.{name}" for name in REFERENCE), *(f"accountant.{name}" for name in ACCOUNTANT))
-CHILD_SECONDS = 90
+CPU_SECONDS = 240  # ten times what the slowest module's oracles take when nothing is wrong
+WALL_SECONDS = 3600
 CHILD_BYTES = 8 << 30
 
 
@@ -40,6 +51,7 @@ class Tried:
     """What came of one mutant; ``by`` is empty for a survivor."""
 
     module: str
+    function: str
     line: int
     was: str
     became: str
@@ -92,6 +104,7 @@ def judge(module: ModuleType, change: Change, oracles: list[tuple[str, Callable[
         os.close(read)
         verdict = ""
         resource.setrlimit(resource.RLIMIT_AS, (CHILD_BYTES, CHILD_BYTES))
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
         try:
             with Path(os.devnull).open("w") as nowhere:
                 os.dup2(nowhere.fileno(), 1)
@@ -103,8 +116,8 @@ def judge(module: ModuleType, change: Change, oracles: list[tuple[str, Callable[
             os._exit(0)
     os.close(write)
     with os.fdopen(read) as pipe:
-        # The parent keeps the time: a test runner inside the child may take over its alarm.
-        answered, _, _ = select.select([pipe], [], [], CHILD_SECONDS)
+        # Processor time decides, whatever else the machine does; the wall clock only ends a mutant that sleeps.
+        answered, _, _ = select.select([pipe], [], [], WALL_SECONDS)
         said = pipe.read() if answered else ""
     if not answered:
         os.kill(child, signal.SIGKILL)
@@ -119,23 +132,37 @@ def _quietly(passes: Callable[[], bool]) -> bool:
         return False
 
 
-def run(modules: tuple[str, ...], *, seconds: float | None, seed: int, skip: int = 0) -> list[Tried]:
-    """Try every mutant, or a random sample that fits the time."""
+def pool_of(modules: tuple[str, ...], seed: int) -> list[tuple[str, Change]]:
+    """Every mutant of the modules, shuffled, so that a time limit leaves a random sample."""
     pool: list[tuple[str, Change]] = []
     for name in modules:
         source = (ROOT / (name.replace(".", "/") + ".py")).read_text("utf-8")
         pool += [(name, change) for change in changes(source)]
     random.Random(seed).shuffle(pool)
+    return pool
+
+
+def run(modules: tuple[str, ...], *, seconds: float | None, seed: int, record: Path | None = None) -> list[Tried]:
+    """Try every mutant, or a random sample that fits the time."""
+    pool = pool_of(modules, seed)
+    tried = [] if record is None or not record.exists() else read_record(record)
     deadline = None if seconds is None else time.monotonic() + seconds
-    tried: list[Tried] = []
-    for name, change in pool[skip:]:
+    for name, change in pool[len(tried) :]:
         if deadline is not None and time.monotonic() > deadline:
             break
-        by = judge(importlib.import_module(name), change, oracles_for(name))
-        tried.append(Tried(name, change.line, change.was, change.became, by))
+        by = judge(importlib.import_module(name.removesuffix(".__init__")), change, oracles_for(name, change.function))
+        tried.append(Tried(name, change.function, change.line, change.was, change.became, by))
         sys.stderr.write(f"{name}:{change.line}: {change.was} -> {change.became}: {by or 'SURVIVES'}\n")
+        if record is not None:
+            with record.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(tried[-1])) + "\n")
     sys.stderr.write(f"{len(tried)} of {len(pool)} mutants tried\n")
     return tried
+
+
+def read_record(path: Path) -> list[Tried]:
+    """What a run has recorded so far."""
+    return [Tried(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
 
 
 def main() -> int:
@@ -143,10 +170,10 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--skip", type=int, default=0, help="mutants of the shuffled list to leave out: continue a run")
+    parser.add_argument("--record", type=Path, help="a file to keep the results in, and to go on from")
     parser.add_argument("modules", nargs="*", default=list(MODULES))
-    arguments = parser.parse_args()
-    tried = run(tuple(arguments.modules), seconds=arguments.seconds, seed=arguments.seed, skip=arguments.skip)
+    given = parser.parse_args()
+    tried = run(tuple(given.modules), seconds=given.seconds, seed=given.seed, record=given.record)
     survivors = [entry for entry in tried if not entry.by]
     print(f"{len(tried) - len(survivors)} of {len(tried)} mutants noticed")
     for entry in sorted(survivors, key=lambda entry: (entry.module, entry.line)):

@@ -33,6 +33,7 @@ class Change:
     """One mutated module: the tree, and what was changed where."""
 
     tree: ast.Module
+    function: str
     line: int
     was: str
     became: str
@@ -50,7 +51,18 @@ def changes(source: str) -> Iterator[Change]:
             before = ast.unparse(target)
             _Replace(target, replacement).visit(tree)
             ast.fix_missing_locations(tree)
-            yield Change(tree, getattr(node, "lineno", 0), before, ast.unparse(replacement))
+            line = getattr(node, "lineno", 0)
+            yield Change(tree, _function_at(original, line), line, before, ast.unparse(replacement))
+
+
+def _function_at(tree: ast.Module, line: int) -> str:
+    """The name of the innermost function that holds a line."""
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    return min(around, key=lambda node: (node.end_lineno or node.lineno) - node.lineno).name
 
 
 class _Replace(ast.NodeTransformer):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pytest
 
+from tests.mutants.calls import calls_of, calls_of_tests
 from verification.adapter.loopback import Loopback
 from verification.adapter.parameters import Algorithm, Parameters
 from verification.adapter.records import Records, Run
@@ -60,26 +61,60 @@ ACCOUNTANT_EVIDENCE = (
     attacks.priced(),
 )
 
+# Modules whose tests are not in tests/<package>/test_<module>.py alone.
+TESTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("updates", "problem", "ssadmm", "mpadmm"), ("test_algorithms", "test_number_systems")),
+    **dict.fromkeys(
+        ("regularizers.separable", "regularizers.folded", "regularizers.matrix"),
+        ("test_regularizers", "test_number_systems"),
+    ),
+    **dict.fromkeys(
+        ("arithmetic.__init__", "arithmetic.float64", "arithmetic.in_digits", "arithmetic.elementwise"),
+        ("test_number_systems",),
+    ),
+    "arithmetic.in_balls": ("test_balls", "test_number_systems"),
+    "arithmetic.in_symbols": ("test_symbols", "test_number_systems"),
+    "many": ("test_number_systems", "test_randomness", "test_theorem2"),
+    "outputs": ("test_theorem2",),
+    "rounding": ("test_discrete_gaussian",),
+    **{
+        f"baselines.{name}": (f"baselines/test_{name}",) for name in ("dpadmm", "dpsgd", "dpsvrg", "nonprivate", "objp")
+    },
+    "baselines.inner": ("baselines/test_objp", "baselines/test_dpadmm"),
+    "baselines.optimum": ("baselines/test_nonprivate", "baselines/test_objp"),
+    **dict.fromkeys(
+        ("subsampling", "rdp", "tight_rdp", "conversion", "chi_moments", "poisson", "gaussian"),
+        ("test_subsampling", "test_gaussian", "test_pricing", "test_vectors"),
+    ),
+    **dict.fromkeys(("ledger", "baselines"), ("test_algorithms", "test_pricing", "test_vectors")),
+}
 
-def oracles_for(module: str) -> list[Oracle]:
-    """The judges of a module, the quickest first."""
+
+def oracles_for(module: str, function: str) -> list[Oracle]:
+    """Those who call a function of a module and may judge it, the quickest first."""
     package, _, name = module.partition(".")
-    evidence = REFERENCE_EVIDENCE if package == "reference" else ACCOUNTANT_EVIDENCE
-    judges: list[Oracle] = [(f"evidence: {entry.name}", functools.partial(stands, entry)) for entry in evidence]
-    if package == "reference":
-        _cases()
-        judges.insert(0, ("vectors", vectors_pass))
-    own = [path for path in tests_of(package, name.rpartition(".")[2]) if path.is_file()]
-    return [*judges, *((f"tests: {path.name}", functools.partial(tests_pass, path)) for path in own)]
+    place = (f"{module.replace('.', '/')}.py", function)
+    found = [judge for judge in judges_of(package) if place in calls_of(*judge)]
+    for path in tests_of(package, name):
+        tests = [test for test, calls in calls_of_tests(path, tests_pass).items() if place in calls]
+        if tests:
+            found.append((f"tests: {path.name}", functools.partial(tests_pass, tests)))
+    return found
+
+
+@functools.cache
+def judges_of(package: str) -> list[Oracle]:
+    """The judges of a package beside its tests."""
+    if package == "accountant":
+        return [(f"evidence: {entry.name}", functools.partial(stands, entry)) for entry in ACCOUNTANT_EVIDENCE]
+    _cases()
+    evidence = [(f"evidence: {entry.name}", functools.partial(stands, entry)) for entry in REFERENCE_EVIDENCE]
+    return [("vectors", vectors_pass), *evidence]
 
 
 def tests_of(package: str, name: str) -> list[Path]:
     """The test files that belong to a module."""
-    regularizers = dict.fromkeys(("separable", "folded", "matrix"), "regularizers")
-    algorithms = dict.fromkeys(("problem", "ssadmm", "mpadmm", "updates"), "algorithms")
-    renamed = {**regularizers, **algorithms, "outputs": "theorem2"}
-    folder = ROOT / "tests" / package
-    return [folder / f"test_{renamed.get(name, name)}.py"]
+    return [ROOT / "tests" / package / f"{file}.py" for file in TESTS.get(name, (f"test_{name}",))]
 
 
 def stands(evidence: Evidence) -> bool:
@@ -87,9 +122,10 @@ def stands(evidence: Evidence) -> bool:
     return evidence.run(NO_PROVER).outcome is Outcome.STANDS
 
 
-def tests_pass(path: Path) -> bool:
-    """Whether a test file passes, in this process."""
-    return pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", str(path)]) == 0
+def tests_pass(tests: Sequence[str], *plugins: object) -> bool:
+    """Whether tests pass, in this process."""
+    flags = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", f"--rootdir={ROOT}"]
+    return pytest.main([*flags, *tests], plugins=plugins) == 0
 
 
 @functools.cache

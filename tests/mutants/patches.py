@@ -36,10 +36,10 @@ MUTANTS = (
     Mutant("y-sign", _U, "y + rho * (x - z)", "y - rho * (x - z)", ("SENS-Y", "THEOREM-2", VECTORS)),
     Mutant("y-missing-rho", _U, "y + rho * (x - z)", "y + (x - z)", ("SENS-Y", VECTORS)),
     Mutant("ss-new-dual-in-prox", _S, "update_z(x, y, rho", "update_z(x, y + rho * (x - z), rho", (VECTORS,)),
-    Mutant("ss-no-noise", _S, "on_grid(g, grid) + gamma", "on_grid(g, grid)", ("THEOREM-2", VECTORS)),
+    Mutant("ss-no-noise", _S, "on_grid(g, grid) + gamma", "on_grid(g, grid)", (VECTORS, "THEOREM-2")),
     Mutant("ss-noise-twice", _S, "on_grid(g, grid) + gamma", "on_grid(g, grid) + 2 * gamma", (VECTORS,)),
     Mutant("ss-batch-ignored", _S, "problem.gradient(x, batch)", "problem.gradient(x)", (VECTORS,)),
-    Mutant("ss-gradient-at-z", _S, "problem.gradient(x, batch)", "problem.gradient(z, batch)", ("E8", VECTORS)),
+    Mutant("ss-gradient-at-z", _S, "problem.gradient(x, batch)", "problem.gradient(z, batch)", (VECTORS, "E8")),
     Mutant("ss-old-x-in-dual", _S, "y = update_y(y, x, z, rho=rho)", "y = update_y(y, z, z, rho=rho)", (VECTORS,)),
     Mutant(
         "mp-next-step-size",

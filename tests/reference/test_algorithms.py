@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from reference.arithmetic import Vector
 from reference.errors import InvalidParameter, NotFinite
 from reference.losses import LOSSES
 from reference.mpadmm import ModelNoise, Release, mpadmm
@@ -80,10 +81,14 @@ def test_the_generator_stops_with_its_inputs() -> None:
     zero = np.zeros(P)
     states = ssadmm(problem, State.zero(P), step_sizes=[1.0] * 5, batches=[np.arange(2)] * 3, noise=[zero] * 4)
     assert len([*states]) == 3
+    triple = ModelNoise(zero, zero, zero)
+    for count, sizes in ((3, [1.0] * 5), (2, [1.0] * 2)):
+        assert len([*mpadmm(problem, State.zero(P), step_sizes=sizes, noise=[triple] * 3)]) == count
 
 
-def test_mpadmm_refuses_to_release_without_noise_for_all_three() -> None:
-    run = mpadmm(small_problem(), State.zero(P), step_sizes=[1.0], noise=[ModelNoise(np.zeros(P))])
+@pytest.mark.parametrize("given", [{}, {"z": np.zeros(P)}, {"y": np.zeros(P)}])
+def test_mpadmm_refuses_to_release_without_noise_for_all_three(given: dict[str, Vector]) -> None:
+    run = mpadmm(small_problem(), State.zero(P), step_sizes=[1.0], noise=[ModelNoise(np.zeros(P), **given)])
     with pytest.raises(InvalidParameter, match="noise for z or y is missing"):
         next(run)
 

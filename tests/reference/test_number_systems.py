@@ -163,9 +163,10 @@ def test_choosing_by_bits_is_choosing(seed: int) -> None:
     rng = np.random.default_rng(seed)
     mask = rng.random((70, 64)) < 0.5
     a = rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1.0, -1e308], size=mask.shape)
-    for b in (a[::-1], 1.0, -0.0):
-        chosen = FLOAT64.where(mask, a, b)
-        assert chosen.tobytes() == np.where(mask, a, b).tobytes()
+    # a scalar, and a row that is chosen again and again: both smaller than the mask
+    for first, second in ((a, a[::-1]), (a, 1.0), (a, -0.0), (1.0, -0.0), (a[0], a[1]), (a[0], 2.0)):
+        chosen = FLOAT64.where(mask, first, second)
+        assert chosen.tobytes() == np.where(mask, first, second).tobytes()
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
