@@ -14,8 +14,9 @@ from audits.curves import FloatArray
 from audits.errors import AuditError
 from audits.games import Game
 from reference.many import batch_gradients
+from verification.adapter.messages import Show
 from verification.adapter.records import Run
-from verification.adapter.translate import problem_of, sigmas
+from verification.adapter.translate import noise_scales, problem_of
 from verification.conformance.inside import INSIDE
 from verification.conformance.observe import noise_of
 
@@ -32,7 +33,7 @@ class Attack(Protocol):
 
 def with_iterations(game: Game, run: Run) -> Run:
     """Return the run with an axis for the iteration, which the last model alone does not have."""
-    if run.x.ndim == 3:
+    if game.threat.show is Show.EVERY_ITERATE:
         return run
     if game.parameters.iterations != 1:
         raise AuditError("only the last of several iterates was shown: its likelihood is not known in closed form")
@@ -45,13 +46,14 @@ class LikelihoodRatio:
 
     ssADMM: the sum over k of log((1-q) + q exp((2<r_k, D_k> - |D_k|^2)/(2 sigma^2))), r_k the noisy gradient
     recovered by inverting the x update, less the common gradient v(x_k), and D_k what the differing record adds.
-    mpADMM: the Gaussian log-likelihood ratio of every noised value given the state before it.
+    DP-SGD: the same. mpADMM, DP-ADMM, DP-SVRG: the Gaussian log-likelihood ratio of every noised value given the state
+    before it.
     """
 
     def scores(self, game: Game, run: Run) -> FloatArray:
         """Return the log-likelihood ratio of each trial."""
         shown = with_iterations(game, run)
-        noise = sigmas(game.algorithm, game.parameters, game.records)
+        noise = noise_scales(game.algorithm, game.parameters, game.records)
         if game.parameters.batch is None or game.parameters.batch == game.records:
             return _gaussian(game, shown, noise)
         if not game.alike:
@@ -59,21 +61,21 @@ class LikelihoodRatio:
         return _subsampled(game, shown, noise)
 
 
-def _gaussian(game: Game, run: Run, sigma: FloatArray) -> FloatArray:
+def _gaussian(game: Game, run: Run, sigma: dict[str, FloatArray]) -> FloatArray:
     near = noise_of(game.algorithm, game.first, game.parameters, run)
     far = noise_of(game.algorithm, game.second, game.parameters, run)
     total = np.zeros(len(run.x))
     for name, value in near.items():
         # (far - near)(far + near) instead of far^2 - near^2: both are large where x0 is
         gain = ((far[name] - value) * (far[name] + value)).sum(axis=2)
-        total += (gain / (2.0 * sigma**2)).sum(axis=1)
+        total += (gain / (2.0 * sigma[name] ** 2)).sum(axis=1)
     return total
 
 
-def _subsampled(game: Game, run: Run, sigma: FloatArray) -> FloatArray:
+def _subsampled(game: Game, run: Run, sigma: dict[str, FloatArray]) -> FloatArray:
     residual = noise_of(game.algorithm, game.second, game.parameters, run)["gradient"]
     shift = record_shift(game, run)
-    exponent = (2.0 * (residual * shift).sum(axis=2) - (shift**2).sum(axis=2)) / (2.0 * sigma**2)
+    exponent = (2.0 * (residual * shift).sum(axis=2) - (shift**2).sum(axis=2)) / (2.0 * sigma["gradient"] ** 2)
     q = game.rate
     total: FloatArray = np.logaddexp(np.log1p(-q), np.log(q) + exponent).sum(axis=1)
     return total

@@ -76,15 +76,30 @@ class Released(enum.StrEnum):
     LAST_MODEL = "last-model"
 
 
+NEEDS: dict[str, tuple[str, ...]] = {
+    "ssadmm": ("batch", "sampling", "clip", "sigma"),
+    "mpadmm": ("eta", "rho", "release", "clip", "sigma"),
+    "dpsgd": ("batch", "sampling", "clip", "sigma"),
+    "dpadmm": ("eta", "rho", "parties", "clip", "sigma"),
+    "dpsvrg": ("batch", "sampling", "inner", "clip", "sigma", "sigma_full"),
+    "objp": ("epsilon_iteration",),
+    "sadmm": ("batch", "sampling"),
+    "admm": (),
+}
+"""What an algorithm's price depends on, beside records and iterations."""
+ALLOWS: dict[str, tuple[str, ...]] = {"mpadmm": ("sensitivity",)}
+PECULIAR = tuple(dict.fromkeys(name for names in (*NEEDS.values(), *ALLOWS.values()) for name in names))
+
+
 class MechanismTable(_Table):
     """[mechanism] or [[mechanism]]: what is said to be run."""
 
     name: str | None = None
-    algorithm: Literal["ssadmm", "mpadmm"]
+    algorithm: Literal["ssadmm", "mpadmm", "dpsgd", "dpadmm", "dpsvrg", "objp", "sadmm", "admm"]
     records: Count
     iterations: Count
-    clip: PositiveNumber
-    sigma: PositiveNumber
+    clip: PositiveNumber | None = None
+    sigma: PositiveNumber | None = None
     released: Annotated[Released, Field(strict=False)] = Released.EVERY_ITERATE
     batch: Count | None = None
     sampling: Literal["without-replacement"] | None = None
@@ -92,21 +107,28 @@ class MechanismTable(_Table):
     rho: PositiveNumber | None = None
     release: Literal["all", "primal"] | None = None
     sensitivity: Literal["corrected", "printed"] | None = None
+    parties: Count | None = None
+    inner: Count | None = None
+    sigma_full: PositiveNumber | None = None
+    epsilon_iteration: PositiveNumber | None = None
 
     @model_validator(mode="after")
     def _fits_its_algorithm(self) -> Self:
-        of_one = {"ssadmm": ("batch", "sampling"), "mpadmm": ("eta", "rho", "release")}
-        for algorithm, names in of_one.items():
-            given = [name for name in names if getattr(self, name) is not None]
-            if algorithm == self.algorithm and len(given) < len(names):
-                missing = ", ".join(name for name in names if name not in given)
-                raise ValueError(f"{self.algorithm} also needs {missing}")
-            if algorithm != self.algorithm and given:
-                raise ValueError(f"{', '.join(given)} belongs to {algorithm}, not to {self.algorithm}")
-        if self.sensitivity is not None and self.algorithm != "mpadmm":
-            raise ValueError("sensitivity belongs to mpadmm, not to ssadmm")
+        needs, may = NEEDS[self.algorithm], ALLOWS.get(self.algorithm, ())
+        given = [name for name in PECULIAR if getattr(self, name) is not None]
+        alien = [name for name in given if name not in (*needs, *may)]
+        if alien:
+            owners = [a for a in NEEDS if alien[0] in (*NEEDS[a], *ALLOWS.get(a, ()))]
+            raise ValueError(f"{', '.join(alien)} belongs to {', '.join(owners)}, not to {self.algorithm}")
+        missing = [name for name in needs if name not in given]
+        if missing:
+            raise ValueError(f"{self.algorithm} also needs {', '.join(missing)}")
         if self.batch is not None and self.batch > self.records:
             raise ValueError(f"batch must be at most records, got batch={self.batch}, records={self.records}")
+        if self.parties is not None and self.parties > self.records:
+            raise ValueError(f"parties must be at most records, got parties={self.parties}, records={self.records}")
+        if self.inner is not None and self.iterations % self.inner:
+            raise ValueError(f"iterations must be a multiple of inner={self.inner}, got iterations={self.iterations}")
         return self
 
     @property
@@ -218,7 +240,9 @@ delta = "1e-8"
 neighbours = "replace-one"       # one record replaced by another; n is public
 
 [mechanism]                      # what is said to be run; several: [[mechanism]], each with a name
-algorithm = "ssadmm"             # or "mpadmm", which needs eta, rho, release instead of batch and sampling
+algorithm = "ssadmm"             # or "mpadmm", which needs eta, rho, release instead of batch and sampling; or a
+                                 # baseline: dpsgd, dpadmm (eta, rho, parties), dpsvrg (inner, sigma_full), objp
+                                 # (epsilon_iteration in place of clip and sigma), sadmm, admm (never private)
 records = 48842
 batch = 221
 sampling = "without-replacement" # fresh in every iteration

@@ -12,13 +12,14 @@ import enum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
-from accountant import Ledger, SubsampledGaussianStep, delta_curve, float_up
+from accountant import Ledger, PureStep, SubsampledGaussianStep, delta_curve, float_up
 from accountant.ledger import gdp_squared
 from audits.curve_table import TableCurve
-from audits.curves import GaussianCurve, PrivacyCurve
+from audits.curves import ApproximateCurve, GaussianCurve, PrivacyCurve
 from audits.errors import AuditError
 from verification.adapter.messages import Show
 from verification.adapter.parameters import Algorithm, Parameters
@@ -91,6 +92,9 @@ def curve_of(ledger: Ledger, points: int = 40) -> PrivacyCurve:
     if mu_squared is not None:
         root = math.sqrt(float_up(mu_squared))
         return GaussianCurve(float(np.nextafter(root, math.inf)))
+    if ledger.is_pure:
+        pure = [step.epsilon * step.count for step in ledger.steps if isinstance(step, PureStep)]
+        return ApproximateCurve(float_up(sum(pure, Fraction(0))))
     claimed = delta_curve(Ledger(ledger.steps))
     last = 1.0
     while claimed.delta_upper([last])[0] > 1e-9 and last < 300.0:

@@ -16,7 +16,7 @@ from audits.errors import AuditError
 from audits.games import Game
 from audits.stepwise_scores import StepwiseScores
 from verification.adapter.records import Records, Run
-from verification.adapter.stepwise import Stepwise
+from verification.adapter.stepwise_baselines import StepwiseBaselines
 
 _RUNS = 4000
 
@@ -54,5 +54,5 @@ def along_the_difference(game: Game) -> AlongTheDifference:
 
 
 def _last(game: Game, records: Records, seed: int) -> FloatArray:
-    x: FloatArray = Stepwise().trials(records, game.algorithm, game.parameters, _RUNS, seed)["x"]
+    x: FloatArray = StepwiseBaselines().trials(records, game.algorithm, game.parameters, _RUNS, seed)["x"]
     return x[:, -1]

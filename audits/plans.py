@@ -14,13 +14,25 @@ from audits.attacks import Attack, LikelihoodRatio
 from audits.errors import AuditError, NothingToAudit
 from audits.games import Game, Threat
 from audits.last_model_score import along_the_difference
+from audits.ledgers import baseline_ledger
+from audits.objective_scores import LaplaceMidpoints, Midpoint
+from audits.scores import Simulator
 from audits.stepwise_scores import StepwiseScores
 from reference.regularizers import Regularizer as ReferenceRegularizer
 from verification.adapter.menu import parameters_for
 from verification.adapter.messages import Capability
-from verification.adapter.parameters import Algorithm, Parameters, Regularizer, Release
+from verification.adapter.parameters import Algorithm, Loss, Parameters, Regularizer, Release
+from verification.adapter.records import Records
+from verification.adapter.schemes import BASELINES, NON_PRIVATE
 from verification.adapter.session import Session
-from verification.adapter.translate import regularizer_of, sensitivities, sigmas
+from verification.adapter.translate import (
+    anchor_sensitivities,
+    anchor_sigmas,
+    perturbation_of,
+    regularizer_of,
+    sensitivities,
+    sigmas,
+)
 from verification.conformance.check import Mode
 from verification.conformance.context import Context
 from verification.conformance.neighbours import DIMENSION, HardPair, hard_pair
@@ -31,6 +43,8 @@ RHO = 0.5
 # the iterates stay where the gradients of the hardest pair are constant (see neighbours.py)
 SMALL_STEP = 2.0**-7
 MANY = 8
+LOUD = 1e3
+STIFF = 20.0
 # the printed mpADMM sensitivity is violated only beyond 1 (erratum E1)
 LARGE_STEP = 4.0
 
@@ -61,6 +75,8 @@ class Subject:
 
     def ledger(self, records: int, parameters: Parameters) -> Ledger:
         """Return what a run with these parameters is claimed to release; binary64 parameters are taken exactly."""
+        if self.algorithm in BASELINES:
+            return baseline_ledger(self.algorithm, records, parameters)
         noise = sigmas(self.algorithm, parameters, records)
         if bool(np.any(noise != noise[0])):
             raise AuditError("games use one sigma for all iterations")
@@ -94,15 +110,16 @@ class Planned:
     """A game with its score and the simulator of its scores (strength = noise divisor; the claim's own is 1)."""
 
     game: Game
-    simulate: StepwiseScores
+    simulate: Simulator
     attack: Attack
 
 
 def standard_games(session: Session, subject: Subject) -> list[Planned]:
     """Return the games for a subject, hardest neighbours in each; raises if the implementation offers none.
 
-    ssADMM: every record in every batch, and batches of a quarter. mpADMM: a step far above 1 and several small ones.
-    Where only the last model is shown, single steps, and the end of many small ones.
+    ssADMM and DP-SGD: every record in every batch, and batches of a quarter. mpADMM and DP-ADMM: a step far above 1 and
+    several small ones. DP-SVRG: full gradients. ADMM-objP: one perturbed objective in one dimension. Where only the
+    last model is shown, single steps, and (except of DP-ADMM, whose model is a party's) the end of many small ones.
     """
     if subject.algorithm not in session.description.algorithms:
         offered = ", ".join(session.description.algorithms)
@@ -111,11 +128,18 @@ def standard_games(session: Session, subject: Subject) -> list[Planned]:
         raise NothingToAudit("an audit needs the capability trials, which the implementation does not declare")
     if subject.release is Release.PRIMAL and not session.can(Capability.PRIMAL):
         raise NothingToAudit("the claim is about release primal, which the implementation does not declare")
+    if subject.algorithm in NON_PRIVATE:
+        raise NothingToAudit(f"{subject.algorithm} adds no noise: no privacy is claimed that an audit could refute")
     planner = _Planner(session, subject)
+    if subject.algorithm is Algorithm.OBJP:
+        return [planner.objective("one perturbed objective")]
+    if subject.algorithm is Algorithm.DPSVRG:
+        return [planner.full_gradients("full gradients", records=4, epochs=2)]
     steps = 3 if planner.sees_every_iterate else 1
     # first, for the single steps of mpADMM that show x alone take long and see little
-    last = [] if planner.sees_every_iterate else [planner.last_of_many("last of many steps", records=4, steps=MANY)]
-    if subject.algorithm is Algorithm.SSADMM:
+    scored = not planner.sees_every_iterate and subject.algorithm is not Algorithm.DPADMM
+    last = [] if not scored else [planner.last_of_many("last of many steps", records=4, steps=MANY)]
+    if subject.algorithm in (Algorithm.SSADMM, Algorithm.DPSGD):
         return [
             *last,
             planner.game("every record in every batch", records=4, batch=4, eta=[SMALL_STEP] * steps),
@@ -156,6 +180,51 @@ class _Planner:
         game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, Threat.LAST_MODEL)
         score = along_the_difference(game)
         return Planned(game, score.simulator(), score)
+
+    def full_gradients(self, name: str, *, records: int, epochs: int) -> Planned:
+        """DP-SVRG's full gradients, whose sensitivity the pair attains, behind steps that say next to nothing.
+
+        The steps are priced at twice what margin losses attain (claim DPSVRG-MARGIN), so that a claim about them is
+        too loose to bet on; their noise is looked at by conformance.
+        """
+        if not self.sees_every_iterate or "full_gradient" not in self._context.description.released[Algorithm.DPSVRG]:
+            raise NothingToAudit("needs every iterate and the noisy full gradient, which the claim covers, released")
+        pair = hard_pair(self._context, records, BOUND)
+        unit = self._parameters(pair, records, records, [SMALL_STEP] * (2 * epochs), sigma=1.0)
+        moved = anchor_sensitivities(unit, records)
+        noise = {
+            "anchor_sigma": float(np.linalg.norm(moved)) / TARGET_MU,
+            "sigma": LOUD * float(sensitivities(Algorithm.DPSVRG, unit, records)[0]),
+        }
+        parameters = unit.model_copy(update=noise)
+        game = Game(name, Algorithm.DPSVRG, parameters, pair.first, pair.second, Threat.EVERY_ITERATE)
+        multipliers = anchor_sigmas(parameters, records) / (moved * pair.attained)
+        return Planned(game, StepwiseScores(1.0, tuple(multipliers.tolist())), LikelihoodRatio())
+
+    def objective(self, name: str, *, records: int = 4) -> Planned:
+        """One iteration of ADMM-objP in one dimension: b is Laplace, and opposite hinges attain 2C."""
+        if Loss.HUBER not in self._context.description.losses:
+            raise NothingToAudit(
+                "in one dimension only the huberized hinge attains what objp claims; it is not offered"
+            )
+        labels = np.ones(records, dtype=np.int64)
+        second = Records(np.full((records, 1), -2.0 * BOUND), labels)
+        first = second.replace(0, np.array([2.0 * BOUND]), 1)
+        parameters = parameters_for(
+            self._context.description,
+            Algorithm.OBJP,
+            1,
+            eta=[1.0],
+            bound=BOUND,
+            # so large that the Jacobians cost little of epsilon, and that x stays where the hinge has slope -1
+            rho=STIFF,
+            loss=Loss.HUBER,
+            regularizer=self._context.plain,
+            epsilon=TARGET_MU,
+        )
+        threat = Threat.EVERY_ITERATE if self.sees_every_iterate else Threat.ONE_STEP
+        game = Game(name, Algorithm.OBJP, parameters, first, second, threat)
+        return Planned(game, LaplaceMidpoints(perturbation_of(parameters, records).noise_epsilon), Midpoint())
 
     def _parameters(
         self, pair: HardPair, records: int, batch: int | None, eta: list[float], sigma: float
