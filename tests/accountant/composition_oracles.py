@@ -1,73 +1,10 @@
-"""The composed profile by other means: Fourier inversion on a saddle-point contour, and direct double integration.
-
-Neither uses a lattice, rounding of losses, a transform, or anything from the files under test.
-"""
+"""Two composed steps by direct double integration at 20 digits: no lattice, no rounding of losses, no transform."""
 
 from __future__ import annotations
 
-import enum
-import math
-from collections.abc import Sequence
-
-import numpy as np
 from mpmath import MPContext, mpf
-from numpy.typing import NDArray
-from scipy.special import erf
 
-Complexes = NDArray[np.complex128]
-Floats = NDArray[np.float64]
-
-
-class Which(enum.Enum):
-    """The pair whose profile is wanted."""
-
-    DOMINATING = "dominating"
-    FIRST = "mixture first"
-    SECOND = "mixture second"
-
-
-def fourier_log_delta(steps: Sequence[tuple[float, float, int]], which: Which, epsilon: float) -> float:
-    r"""Return log delta(epsilon) of steps (q, nu, count), good to about 1e-7 where the integrand dies out.
-
-    delta = (1/2 pi) int M(s) e^{-s eps} / (s(1+s)) over s = theta + i tau, M the moment function of the composed loss.
-    """
-
-    def exponent(s: Complexes) -> Complexes:
-        total = -s * epsilon - np.log(s) - np.log1p(s)
-        for q, nu, count in steps:
-            total = total + count * _log_moment(q, 1 / nu, which, s)
-        return total
-
-    grid = np.exp(np.linspace(math.log(1e-3 / epsilon), math.log(1e5 / epsilon), 160))
-    with np.errstate(all="ignore"):
-        theta = float(grid[int(np.nanargmin(exponent(grid.astype(np.complex128)).real))])
-    around = exponent(np.array([0.99 * theta, theta, 1.01 * theta], dtype=np.complex128)).real
-    curvature = float(around[0] - 2 * around[1] + around[2]) / (0.01 * theta) ** 2
-    tau = np.linspace(0.0, 40 / math.sqrt(curvature), 2400)
-    values = exponent(np.asarray(theta + 1j * tau, dtype=np.complex128))
-    peak = float(values[0].real)
-    integrand = np.exp(values - peak).real
-    if abs(integrand[-1]) > 1e-12:
-        raise ValueError("the integrand does not die out: this oracle says nothing here")
-    return peak + math.log(float(integrand.sum() - integrand[0] / 2) * float(tau[1]) / math.pi)
-
-
-def _log_moment(q: float, mu: float, which: Which, s: Complexes) -> Complexes:
-    low = mu / 2 if which is Which.DOMINATING else -16.0
-    nodes, weights = np.polynomial.legendre.leggauss(40)
-    edges = np.linspace(low, 16.0 + mu, 41)
-    half = float(edges[1] - edges[0]) / 2
-    z = ((edges[:-1] + half)[:, None] + half * nodes).ravel()
-    loss = np.log1p(q * np.expm1(mu * (z - mu / 2)))
-    base = -z * z / 2 - 0.5 * math.log(2 * math.pi) + np.log(np.tile(half * weights, 40))
-    result = np.empty(s.shape, dtype=np.complex128)
-    for start in range(0, s.size, 200):
-        part = s[start : start + 200, None]
-        up = np.exp(base + (1 + part) * loss).sum(axis=1) if which is not Which.SECOND else 0.0
-        down = np.exp(base - part * loss).sum(axis=1) if which is not Which.FIRST else 0.0
-        atom = (1 - q) * float(erf(mu / math.sqrt(8))) if which is Which.DOMINATING else 0.0
-        result[start : start + 200] = np.log(up + down + atom)
-    return result
+from tests.accountant.moments import Which
 
 
 class TwoSteps:

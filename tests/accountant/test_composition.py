@@ -7,24 +7,22 @@ import itertools
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
-from flint import arb
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from accountant import pld_lattice, pld_pair
 from accountant.composition import ComposedProfile, Resolution, SubsampledGaussian, compose
 from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.gaussian import gaussian_delta, gaussian_epsilon
-from accountant.pld_cuts import Cuts, cut_axis
 from accountant.pld_event import event_delta, event_epsilon
-from accountant.pld_guess import BinaryStep, Frame, Pair
+from accountant.pld_guess import BinaryStep, Pair
 from accountant.pld_plan import build, plan_for_delta
 from accountant.pld_search import log_of
 from accountant.precision import fraction_of
 from accountant.profile import trade_off_lower
-from tests.accountant.composition_oracles import TwoSteps, Which, fourier_log_delta
+from tests.accountant.composition_oracles import TwoSteps
+from tests.accountant.inversion import fourier_log_delta
+from tests.accountant.moments import Which
 
 FINE = Resolution(tolerance=1e-5)
 COARSE = Resolution(tolerance=1e-2)
@@ -287,67 +285,6 @@ def test_far_out_on_the_curve_nothing_overflows() -> None:
     for epsilon in (50, 300, 3000, 10**7):
         bound = composed.delta(Fraction(epsilon))
         assert 0 <= fraction_of(bound.lower) <= fraction_of(bound.upper) <= Fraction(1, 10**90)
-
-
-# The wrong thing each bound must catch.
-
-
-def test_mass_that_wraps_around_unnoticed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A window far too narrow: honest bounds stay sound; without the tail bound the upper end falls below the truth."""
-    step = BinaryStep(1.0, 0.25, 100)
-    square = Fraction(100, 16)
-    plan = plan_for_delta([step], Pair.DOMINATING, math.log(1e-8), Resolution())
-    narrow = dataclasses.replace(plan, length=plan.length // 8, low=plan.low + 0.5)
-    epsilon = Fraction(plan.epsilon)
-    truth = fraction_of(gaussian_delta(square, epsilon).upper)
-    assert build(narrow).delta_upper(epsilon) >= truth
-    monkeypatch.setattr(pld_lattice, "_tail", lambda *_: arb(0))
-    assert build(narrow).delta_upper(epsilon) < truth
-
-
-def test_transform_error_without_tilt_is_caught() -> None:
-    """Nearly untilted at delta = 1e-30: rounding swamps delta. The honest bound says so; without E it would lie."""
-    step = BinaryStep(1.0, 0.25, 100)
-    plan = plan_for_delta([step], Pair.DOMINATING, math.log(1e-30), Resolution())
-    frame = Frame(plan.frame.spacing, plan.frame.z_top, 1e-3)
-    flat = dataclasses.replace(
-        plan, frame=frame, kappas=(0.0,), low=-35.0, length=plan.length * 4, above=1.0, below=1.0
-    )
-    lattice = build(flat)
-    blind = dataclasses.replace(lattice, error=arb(0), outside=arb(0), infinite=arb(0))
-    square = Fraction(100, 16)
-    lies = 0
-    for thousandths in range(900, 1100, 10):
-        epsilon = Fraction(plan.epsilon) * Fraction(thousandths, 1000)
-        truth = fraction_of(gaussian_delta(square, epsilon).upper)
-        assert lattice.delta_upper(epsilon) >= truth
-        lies += blind.delta_upper(epsilon) < truth
-    assert lies > 0
-
-
-def test_cells_in_the_wrong_place_are_never_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cuts moved down by 0.4 of a cell: cells fall and the bound holds; were their losses trusted, it would not."""
-    honest_cells = pld_pair._cells
-
-    def misplaced(q: float, mu: float, spacing: float, z_range: tuple[float, float]) -> Cuts:
-        cuts = cut_axis(q, mu, spacing, z_range)
-        edges = cuts.edges.copy()
-        edges[1:] -= 0.4 * np.diff(cuts.edges)
-        return dataclasses.replace(cuts, edges=edges)
-
-    def trusting(step: BinaryStep, cuts: Cuts) -> pld_pair._Cells:
-        cells = honest_cells(step, cuts)
-        zero = np.zeros_like(cells.excess)
-        return dataclasses.replace(cells, excess=zero, excess_error=zero)
-
-    plan = plan_for_delta([BinaryStep(0.1, 0.125, 1000)], Pair.MIXTURE_FIRST, math.log(1e-6), COARSE)
-    epsilon = 0.9 * plan.epsilon
-    truth = fourier_log_delta([(0.1, 8.0, 1000)], Which.FIRST, epsilon)
-    assert truth - 1 <= log_of(build(plan).delta_lower(Fraction(epsilon))) <= truth
-    monkeypatch.setattr(pld_pair, "cut_axis", misplaced)
-    assert log_of(build(plan).delta_lower(Fraction(epsilon))) <= truth
-    monkeypatch.setattr(pld_pair, "_cells", trusting)
-    assert log_of(build(plan).delta_lower(Fraction(epsilon))) > truth
 
 
 @pytest.mark.parametrize(
