@@ -119,9 +119,9 @@ def account(claim: Claim, mechanism: MechanismTable) -> Account:
     if mechanism.algorithm not in _LEDGERS:
         text = (
             f"{mechanism.algorithm} adds no noise: its epsilon is infinite (an output that one of two neighbours alone "
-            f"can show; claim SADMM-SAMPLING), claimed is {decimal_string(claim.epsilon, _DIGITS, 'down')}"
+            f"can show; claim SADMM-SAMPLING), claimed is {claim.epsilon_text(_DIGITS)}"
         )
-        return Account(claim, mechanism, None, Outcome.REFUTED, text)
+        return Account(claim, mechanism, None, Outcome.STANDS if claim.nothing else Outcome.REFUTED, text)
     try:
         report = epsilon(ledger_of(mechanism), claim.delta)
     except AccountantError as error:
@@ -130,7 +130,7 @@ def account(claim: Claim, mechanism: MechanismTable) -> Account:
         return Account(claim, mechanism, None, Outcome.INCONCLUSIVE, f"nothing could be certified: {error}")
     lower, upper = fraction_of(report.epsilon.lower), fraction_of(report.epsilon.upper)
     low, high = decimal_string(lower, _DIGITS, "down"), decimal_string(upper, _DIGITS, "up")
-    delta, claimed = decimal_string(claim.delta, _DIGITS, "up"), decimal_string(claim.epsilon, _DIGITS, "down")
+    delta, claimed = decimal_string(claim.delta, _DIGITS, "up"), claim.epsilon_text(_DIGITS)
     if claim.epsilon >= upper:
         text = f"epsilon at delta {delta} is at most {high}, claimed is {claimed}"
         return Account(claim, mechanism, report, Outcome.STANDS, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from audits.audit import AuditResult, plan_audit, run_audit
-from audits.errors import NoPower, NothingToAudit
+from audits.errors import NoPower, NothingClaimed, NothingToAudit
 from audits.findings import Finding, Stage
 from audits.games import Threat, curve_of
 from audits.gate_run import CONFORMANCE_SHARE, GateOptions, GateRun, adapter_failed
@@ -56,7 +56,9 @@ def _planned(run: GateRun) -> tuple[list[tuple[Subject, Planned]], list[Finding]
             except NothingToAudit as error:
                 name = f"{Stage.AUDIT}: {subject.mode}"
                 if run.options.wants(name) or any(o.startswith(name) for o in run.options.only):
-                    findings.append(Finding(name, Stage.AUDIT, Outcome.INCONCLUSIVE, str(error)))
+                    honest = isinstance(error, NothingClaimed) and run.claims.claim.nothing
+                    outcome = Outcome.STANDS if honest else Outcome.INCONCLUSIVE
+                    findings.append(Finding(name, Stage.AUDIT, outcome, str(error)))
     return planned, findings
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import enum
+import math
 import re
 import tomllib
 from fractions import Fraction
@@ -17,9 +18,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from accountant import AccountantError, exact
+from accountant import AccountantError, decimal_string, exact
 from audits.errors import ClaimFileError
 
+INFINITY = "infinity"
+"""What a claim file writes for the epsilon of what is not private."""
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -37,6 +40,10 @@ def _number(value: object) -> Fraction:
         return exact("value", value)
     except AccountantError as error:
         raise ValueError(str(error)) from None
+
+
+def _epsilon(value: object) -> Fraction | float:
+    return math.inf if value == INFINITY else _number(value)
 
 
 def _duration(value: object) -> float:
@@ -64,9 +71,18 @@ Count = Annotated[int, Field(ge=1)]
 class Claim(_Table):
     """[claim]: what is promised."""
 
-    epsilon: Annotated[Fraction, BeforeValidator(_number), Field(ge=0)]
+    epsilon: Annotated[Fraction | float, BeforeValidator(_epsilon), Field(ge=0)]
     delta: Probability
     neighbours: Literal["replace-one"]
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no privacy is claimed at all: epsilon is infinite."""
+        return not isinstance(self.epsilon, Fraction)
+
+    def epsilon_text(self, digits: int) -> str:
+        """The claimed epsilon as a decimal, rounded down, or "infinity"."""
+        return decimal_string(self.epsilon, digits, "down") if isinstance(self.epsilon, Fraction) else INFINITY
 
 
 class Released(enum.StrEnum):
@@ -235,7 +251,7 @@ TEMPLATE = """\
 # What `dpadmm gate` checks. Numbers that the claim depends on are in quotes: they are taken exactly as written.
 
 [claim]                          # what is promised
-epsilon = "1.0"
+epsilon = "1.0"                  # or "infinity", the only claim that an algorithm without noise can make
 delta = "1e-8"
 neighbours = "replace-one"       # one record replaced by another; n is public
 

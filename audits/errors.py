@@ -23,6 +23,10 @@ class NothingToAudit(AuditError):
     exit_code = 3
 
 
+class NothingClaimed(NothingToAudit):
+    """The algorithm is not private and says so: an audit stands exactly if the claim is an infinite epsilon."""
+
+
 class NoPower(NothingToAudit):
     """No violation within reach would show in any number of trials that can be run (exit code 3: inconclusive)."""
 

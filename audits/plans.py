@@ -11,7 +11,7 @@ import numpy as np
 from accountant import Accounting, Ledger, Sensitivity, exact_binary64, mpadmm, ssadmm
 from accountant import Release as LedgerRelease
 from audits.attacks import Attack, LikelihoodRatio
-from audits.errors import AuditError, NothingToAudit
+from audits.errors import AuditError, NothingClaimed, NothingToAudit
 from audits.games import Game, Threat
 from audits.last_model_score import along_the_difference
 from audits.ledgers import baseline_ledger
@@ -43,7 +43,7 @@ RHO = 0.5
 # the iterates stay where the gradients of the hardest pair are constant (see neighbours.py)
 SMALL_STEP = 2.0**-7
 MANY = 8
-LOUD = 1e3
+LOUD = 30.0
 STIFF = 20.0
 # the printed mpADMM sensitivity is violated only beyond 1 (erratum E1)
 LARGE_STEP = 4.0
@@ -129,7 +129,7 @@ def standard_games(session: Session, subject: Subject) -> list[Planned]:
     if subject.release is Release.PRIMAL and not session.can(Capability.PRIMAL):
         raise NothingToAudit("the claim is about release primal, which the implementation does not declare")
     if subject.algorithm in NON_PRIVATE:
-        raise NothingToAudit(f"{subject.algorithm} adds no noise: no privacy is claimed that an audit could refute")
+        raise NothingClaimed(f"{subject.algorithm} adds no noise: no privacy is there, and none to refute")
     planner = _Planner(session, subject)
     if subject.algorithm is Algorithm.OBJP:
         return [planner.objective("one perturbed objective")]
@@ -190,7 +190,8 @@ class _Planner:
         if not self.sees_every_iterate or "full_gradient" not in self._context.description.released[Algorithm.DPSVRG]:
             raise NothingToAudit("needs every iterate and the noisy full gradient, which the claim covers, released")
         pair = hard_pair(self._context, records, BOUND)
-        unit = self._parameters(pair, records, records, [SMALL_STEP] * (2 * epochs), sigma=1.0)
+        # steps so small that their loud noise leaves x where the gradients of the pair are constant
+        unit = self._parameters(pair, records, records, [SMALL_STEP / LOUD] * (2 * epochs), sigma=1.0)
         moved = anchor_sensitivities(unit, records)
         noise = {
             "anchor_sigma": float(np.linalg.norm(moved)) / TARGET_MU,

@@ -27,7 +27,7 @@ def document(report: GateReport) -> dict[str, object]:
         "false_alarm": decimal_string(gate.false_alarm, _DIGITS, "up"),
         "power_asked": repr(gate.power),
         "claim": {
-            "epsilon": decimal_string(report.claims.claim.epsilon, _DIGITS, "down"),
+            "epsilon": report.claims.claim.epsilon_text(_DIGITS),
             "delta": decimal_string(report.claims.claim.delta, _DIGITS, "up"),
             "neighbours": report.claims.claim.neighbours,
         },

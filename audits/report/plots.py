@@ -85,7 +85,7 @@ def epsilon_by_method(account: Account) -> Plot:
     methods = [(name, float_up(fraction_of(r.epsilon.upper))) for name, r in account.report.methods.items()]
     methods.sort(key=lambda entry: -entry[1])
     last = float(len(methods))
-    claimed = float(account.claim.epsilon)
+    claimed = methods[0][1] if account.claim.nothing else float(account.claim.epsilon)
     attained = float(fraction_of(account.report.epsilon.lower))
     names = ", ".join(f"{i + 1}: {name} {value:.5g}" for i, (name, value) in enumerate(methods))
     return Plot(

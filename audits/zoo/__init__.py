@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from audits.errors import AuditError
 from audits.zoo import (
+    baselines,
     batches,
     clipping,
     noise_draws,
@@ -24,7 +25,7 @@ from audits.zoo.specimen import Harm, Member, Sight, Specimen, registered
 __all__ = ["GROUPS", "MEMBERS", "Harm", "Member", "Setting", "Sight", "Specimen", "named"]
 
 # Importing a group registers its members; the order is that of the generated table.
-GROUPS = (noise_scale, noise_draws, sensitivities, batches, clipping, preprocessing, releases, updates)
+GROUPS = (noise_scale, noise_draws, sensitivities, batches, clipping, preprocessing, releases, updates, baselines)
 MEMBERS: dict[str, Member] = {
     member.identity: member for group in GROUPS for member in registered() if member.kind.__module__ == group.__name__
 }

@@ -13,12 +13,24 @@ from fractions import Fraction
 from accountant import decimal_string, epsilon
 from accountant.precision import fraction_of
 from audits.account import ledger_of
-from audits.claimfile import MechanismTable, Released
+from audits.claimfile import NEEDS, MechanismTable, Released
 from audits.zoo.specimen import Member, Sight
 from verification.adapter.parameters import Algorithm
 
 _DELTA = "1e-6"
 _DIGITS = 6
+_ORDINARY: dict[str, object] = {
+    "batch": 100,
+    "sampling": "without-replacement",
+    "clip": "0.5",
+    "sigma": "0.05",
+    "eta": "4",
+    "rho": "0.5",
+    "parties": 2,
+    "inner": 5,
+    "sigma_full": "0.05",
+    "epsilon_iteration": "0.1",
+}
 
 
 def claim_file(member: Member, sight: Sight, *, budget: str = "60s") -> str:
@@ -42,12 +54,10 @@ def claim_file(member: Member, sight: Sight, *, budget: str = "60s") -> str:
 def mechanism_of(member: Member, algorithm: Algorithm, sight: Sight) -> MechanismTable:
     """What the member pretends to run, at an ordinary size: a gate chooses for itself where to attack."""
     released = Released.LAST_MODEL if sight is Sight.LAST_MODEL else Released.EVERY_ITERATE
-    common: dict[str, object] = {"records": 1000, "iterations": 20, "clip": "0.5", "sigma": "0.05"}
-    if algorithm is Algorithm.SSADMM:
-        own: dict[str, object] = {"batch": 100, "sampling": "without-replacement"}
-    else:
-        own = {"eta": "4", "rho": "0.5", "release": str(member.claims.release)}
-    return MechanismTable.model_validate({"algorithm": str(algorithm), "released": released, **common, **own})
+    ordinary: dict[str, object] = {**_ORDINARY, "release": str(member.claims.release)}
+    own = {name: ordinary[name] for name in NEEDS[algorithm]}
+    common: dict[str, object] = {"records": 1000, "iterations": 20, "released": released}
+    return MechanismTable.model_validate({"algorithm": str(algorithm), **common, **own})
 
 
 def _lines(mechanism: MechanismTable) -> Iterator[str]:

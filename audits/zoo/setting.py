@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from verification.adapter.parameters import Algorithm, Loss, Parameters, Regularizer, RegularizerOptions, Release
+from verification.adapter.schemes import SCHEMES, Law
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +26,13 @@ class Setting:
     regularizer: Regularizer = Regularizer.L1
     shape: float | None = None  # a, of SCAD
     release: Release = Release.ALL
+    parties: int = 2
+    epsilon: float = 1.0
 
     def parameters(self, algorithm: Algorithm) -> Parameters:
-        """The parameters object that asks for it."""
-        ssadmm = algorithm is Algorithm.SSADMM
+        """The parameters object that asks for it, with what belongs to the algorithm and nothing else."""
+        scheme = SCHEMES[algorithm]
+        gaussian, full_gradients = scheme.law is Law.GAUSSIAN, "inner" in scheme.takes
         return Parameters(
             loss=Loss.LOGISTIC,
             regularizer=self.regularizer,
@@ -37,11 +41,15 @@ class Setting:
             rho=self.rho,
             eta=list(self.eta),
             iterations=len(self.eta),
-            batch=self.batch if ssadmm else None,
-            sigma=self.sigma,
-            noise_multiplier=self.noise_multiplier,
+            batch=self.batch if "batch" in scheme.takes else None,
+            parties=self.parties if "parties" in scheme.takes else None,
+            inner=len(self.eta) if full_gradients else None,
+            sigma=self.sigma if gaussian else None,
+            anchor_sigma=self.sigma if full_gradients else None,
+            noise_multiplier=self.noise_multiplier if gaussian else None,
+            epsilon=None if gaussian else self.epsilon,
             clip=None if self.normalise else self.bound,
             normalise=self.bound if self.normalise else None,
             intercept=self.intercept,
-            release=None if ssadmm else self.release,
+            release=self.release if "release" in scheme.takes else None,
         )

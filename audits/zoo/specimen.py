@@ -16,7 +16,7 @@ from audits.errors import AuditError
 from audits.zoo.setting import Setting
 from verification.adapter import messages as m
 from verification.adapter.parameters import Algorithm
-from verification.adapter.stepwise import Stepwise
+from verification.adapter.stepwise_baselines import StepwiseBaselines
 
 SS = (Algorithm.SSADMM,)
 MP = (Algorithm.MPADMM,)
@@ -47,7 +47,7 @@ class Harm(enum.StrEnum):
     NONE = "no leak"  # something else is computed than is claimed, at no cost in privacy
 
 
-class Specimen(Stepwise):
+class Specimen(StepwiseBaselines):
     """The served reference, of which a member replaces one part."""
 
     identity: ClassVar[str] = ""
@@ -69,7 +69,7 @@ class Specimen(Stepwise):
             losses=honest.losses,
             regularizers=honest.regularizers,
             capabilities=[c for c in honest.capabilities if c not in _HIDDEN[self._sight]],
-            released={a: ["x"] if last_model_only else list(self.released) for a in self.algorithms},
+            released={a: ["x"] if last_model_only else self.leaves(a) for a in self.algorithms},
         )
 
 

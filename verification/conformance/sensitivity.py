@@ -36,7 +36,7 @@ from verification.conformance.updates import random_records
 _ATTACKS = 24
 _HOLDING = 1e3  # a threshold far above every iterate of these short runs
 _JOINTLY = "(x, z, y) jointly"
-_LOUD = 100.0
+_LOUD = 30.0
 _PLAIN_DIGITS = 1e-7  # a combination of outputs this much quieter than the loudest is taken for a constant
 
 
@@ -208,6 +208,8 @@ def _told_apart(context: Context, pair: HardPair, trials: int) -> Finding:
     eta = [SMALL_STEP] * iterations if context.mode.release is None else [0.5] * iterations
     if pair.initial is None and context.mode.release is not None:
         eta = [SMALL_STEP] * iterations
+    if "inner" in context.scheme.takes:
+        eta = [step / _LOUD for step in eta]  # the noise of the steps is loud, and must not carry x away
     multiplier = 0.8  # not 1, where with two records sigma would be 1 and its square as well
     unit = _pair_parameters(context, pair, count, eta, sigma=1.0)
     sigma = multiplier * float(sensitivities(context.mode.algorithm, unit, count)[0])

@@ -27,6 +27,7 @@ MEANT = {
     "preprocessing": (Family.CLIPPING, Family.UPDATES),
     "releases": (Family.SENSITIVITY,),
     "updates": (Family.UPDATES,),
+    "baselines": (Family.NOISE, Family.SCALE, Family.UPDATES),
 }
 OTHERWISE_SEEN = [(entry, sight) for entry in MEMBERS.values() for sight in entry.sights if sight != Sight.BLACK_BOX]
 
