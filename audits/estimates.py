@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from audits.curves import FloatArray, GaussianCurve, PrivacyCurve
 from audits.lower_bounds import berk_jones, clopper_pearson, gaussian_shaped, point_eprocess, renyi
 from audits.lower_bounds.result import Assumption
+from audits.noise_family import pair_lower_bound
+from audits.scores import Simulator
+from audits.stepwise_scores import StepwiseScores
 
 _RENYI_ORDERS = (2.0, 8.0)
 
@@ -42,14 +45,25 @@ class Estimate:
 
 
 def estimates(
-    first: FloatArray, second: FloatArray, claim: PrivacyCurve, delta: float, confidence: float = 0.95
+    first: FloatArray,
+    second: FloatArray,
+    claim: PrivacyCurve,
+    delta: float,
+    *,
+    confidence: float = 0.95,
+    pair: Simulator | None = None,
 ) -> list[Estimate]:
-    """Return every applicable bound, each at its own ``confidence`` (they are not jointly valid at it)."""
+    """Return every applicable bound, each at its own ``confidence`` (they are not jointly valid at it).
+
+    ``pair`` says what the game's pair shows: where it does so step by step, the curve that it attains is used, too.
+    """
     bounds = [
         clopper_pearson.lower_bound(first, second, delta=delta, confidence=confidence),
         berk_jones.point_lower_bound(first, second, delta=delta, confidence=confidence),
         point_eprocess.lower_bound(first, second, delta=delta, confidence=confidence),
     ]
+    if isinstance(pair, StepwiseScores):
+        bounds.insert(0, pair_lower_bound(pair, first, second, delta=delta, confidence=confidence))
     if isinstance(claim, GaussianCurve):
         bounds.append(gaussian_shaped.lower_bound(claim, first, second, delta=delta, confidence=confidence))
     found = [Estimate(b.method, b.epsilon, b.confidence, b.runs, b.assumes, delta=b.delta) for b in bounds]

@@ -152,21 +152,34 @@ def standard_games(session: Session, subject: Subject) -> list[Planned]:
     return games
 
 
+def batch_game(session: Session, *, records: int, batch: int, steps: int, multiplier: float) -> Planned:
+    """Return a game of ssADMM of any size: every iterate shown, noise ``multiplier`` times the sensitivity 2C/m."""
+    planner = _Planner(session, Subject(Algorithm.SSADMM))
+    if not planner.sees_every_iterate:
+        raise NothingToAudit("a game of several steps needs every iterate, which the implementation does not show")
+    name = f"{steps} steps on batches of {batch} of {records}"
+    return planner.game(name, records=records, batch=batch, eta=[SMALL_STEP] * steps, multiplier=multiplier)
+
+
 class _Planner:
     def __init__(self, session: Session, subject: Subject) -> None:
         self._subject = subject
         self._context = Context(session, subject.mode, np.random.default_rng(0), _nobody)
         self.sees_every_iterate = self._context.sees_every_iterate
 
-    def game(self, name: str, *, records: int, batch: int | None, eta: list[float]) -> Planned:
+    def game(
+        self, name: str, *, records: int, batch: int | None, eta: list[float], multiplier: float | None = None
+    ) -> Planned:
+        """The hardest pair, with noise for about TARGET_MU, or ``multiplier`` times the sensitivity of a step."""
         steps = eta if self.sees_every_iterate else eta[:1]
         pair = hard_pair(self._context, records, BOUND)
         rate = 1.0 if batch is None else batch / records
         # with batches the record takes part in few steps, and half the mu shows a violation better
         mu = TARGET_MU if rate == 1.0 else TARGET_MU * math.sqrt(len(steps))
         parameters = self._parameters(pair, records, batch, steps, sigma=1.0)
-        moved = float(np.linalg.norm(sensitivities(self._subject.algorithm, parameters, records)))
-        parameters = self._parameters(pair, records, batch, steps, sigma=moved / mu)
+        moved = sensitivities(self._subject.algorithm, parameters, records)
+        sigma = float(np.linalg.norm(moved)) / mu if multiplier is None else multiplier * float(moved[0])
+        parameters = self._parameters(pair, records, batch, steps, sigma)
         threat = Threat.EVERY_ITERATE if self.sees_every_iterate else Threat.ONE_STEP
         game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, threat)
         return Planned(game, StepwiseScores(rate, self._multipliers(game, pair)), LikelihoodRatio())

@@ -22,10 +22,18 @@ from audits.lower_bounds.horizon import HorizonBet
 from audits.lower_bounds.result import Assumption, LowerBound, require_confidence
 from audits.scores import ScoreModel, ScoreTails, checked_scores
 
+METHOD = "e-process against the curve"
 ASSUMES = (Assumption.FRESH_TRIALS, Assumption.FIXED_EVENTS, Assumption.CLAIMED_CURVE)
+BOUND_ASSUMES = (*ASSUMES, Assumption.FAMILY)
 # float64 sums of at most 1e9 logarithms err by far less than this; it is charged to the bettor
 _LOG_WEALTH_SLACK = 1e-6
 _CELL = 1.07
+_PARTS = 4
+_COARSE_SHARE = 0.1
+
+
+class EveryClaimRefuted(AuditError):
+    """The family ends below what was seen: its greatest strength is exceeded."""
 
 
 class Bet(Protocol):
@@ -91,7 +99,7 @@ class Plan:
 
 
 STOP_EARLY = Plan()
-FIXED_SAMPLE = Plan(final_share=0.8, leak_share=0.0, rungs=2, ladder=6.0)
+FIXED_SAMPLE = Plan(final_share=0.8, leak_share=0.0, rungs=5, ladder=2.0)
 
 
 def design_test(
@@ -166,15 +174,17 @@ def lower_bound(
 ) -> LowerBound:
     """Return the epsilon (at ``delta``) of the infimum of the claims of the family that are not refuted.
 
-    The strengths are cut into cells. Within a cell all claims share one design, so refutation is monotone there and
-    its boundary is found by bisection; the cells are walked upwards from the least. The bound exceeds the true
-    strength only if the true claim's own test, fixed in advance, refuted it: confidence holds without a union bound.
+    The strengths are cut into cells, those into smaller ones. A claim is bet against with a tenth of the wealth by the
+    design of its cell and with the rest by that of its smaller cell; both are fixed before any score is seen, so the
+    bound exceeds the true strength only if the true claim's own test refuted it: confidence holds without a union
+    bound. Within a smaller cell all claims share their designs, so refutation is monotone there and its boundary is
+    found by bisection; cells are walked upwards from the least, and the smaller ones only where the large one's
+    tenth does not suffice.
     """
     alpha = require_confidence(confidence)
     strength = _least_not_refuted(family, model, first, second, alpha)
     epsilon = 0.0 if strength is None else family.curve(strength).epsilon_at(delta)
-    assumes = (*ASSUMES, Assumption.FAMILY)
-    return LowerBound("e-process against the curve", epsilon, delta, confidence, assumes, first.size)
+    return LowerBound(METHOD, epsilon, delta, confidence, BOUND_ASSUMES, first.size)
 
 
 def _least_not_refuted(
@@ -182,22 +192,38 @@ def _least_not_refuted(
 ) -> float | None:
     low = family.least
     anchor, excess = 0.0, 0.0
+
+    def designed(strength: float, level: float, excess: float) -> CurveTest:
+        curve, budget, focus = family.curve(strength), first.size, 1.0 + excess
+        return design_test(curve, model, strength, alpha=level, budget=budget, focus=focus, plan=FIXED_SAMPLE)
+
     while low < family.greatest:
         high = min(low * _CELL, family.greatest)
         if high > anchor:
-            # the relative excess that a budget can show varies slowly: computed anew at every doubling
+            # far below the boundary anything refutes: the excess that can be shown is computed anew at every doubling
             anchor = 2.0 * high
             excess = smallest_excess(family.curve(high), model, high, alpha, first.size)
-        curve = family.curve(high)
-        test = design_test(curve, model, high, alpha=alpha, budget=first.size, focus=1.0 + excess, plan=FIXED_SAMPLE)
+        coarse = designed(high, alpha * _COARSE_SHARE, excess)
+        if not coarse.refutes(family.curve(high), first, second, alpha * _COARSE_SHARE):
+            nearby = smallest_excess(family.curve(high), model, high, alpha, first.size)
+            for end in (low * (high / low) ** (k / _PARTS) for k in range(1, _PARTS + 1)):
+                test = _mixed(coarse, designed(end, alpha * (1.0 - _COARSE_SHARE), nearby))
 
-        def refutes(strength: float, test: CurveTest = test) -> bool:
-            return test.refutes(family.curve(strength), first, second, alpha)
+                def refutes(strength: float, test: CurveTest = test) -> bool:
+                    return test.refutes(family.curve(strength), first, second, alpha)
 
-        if not refutes(high):
-            return _boundary(refutes, low, high, family.least)
+                if not refutes(end):
+                    return _boundary(refutes, low, end, family.least)
+                low = end
         low = high
-    raise AuditError(f"every claim of {family.name} up to strength {family.greatest:g} is refuted; extend the family")
+    raise EveryClaimRefuted(
+        f"every claim of {family.name} up to strength {family.greatest:g} is refuted; extend the family"
+    )
+
+
+def _mixed(coarse: CurveTest, fine: CurveTest) -> CurveTest:
+    shares = (*(_COARSE_SHARE * s for s in coarse.shares), *((1.0 - _COARSE_SHARE) * s for s in fine.shares))
+    return CurveTest((*coarse.bets, *fine.bets), shares)
 
 
 def _boundary(refutes: Callable[[float], bool], low: float, high: float, least: float) -> float | None:

@@ -113,7 +113,7 @@ def command(
                 unseen[planned.game.name] = str(error)
                 continue
             results.append(run_audit(plan, target, pool, checkpoint=kept, progress=_progress))
-    found = [estimates(r.first, r.second, r.plan.curve, delta) if bounds else [] for r in results]
+    found = [estimates(r.first, r.second, r.plan.curve, delta, pair=r.plan.simulate) if bounds else [] for r in results]
     again = shlex.join(["dpadmm", "audit", *_again(sys.argv[2:], chosen)])
     outcome = worst([*(r.verdict.outcome for r in results), *[Outcome.INCONCLUSIVE] * len(unseen)])
     if output_format == "json":

@@ -10,17 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from accountant import epsilon, exact_binary64, ssadmm
-from accountant.precision import fraction_of
 from audits.attacks import LikelihoodRatio, canary_inner_products, learn
 from audits.curves import FloatArray, GaussianCurve
 from audits.errors import AuditError
 from audits.executors import Chunk, Target, close_sessions, run_pair, score_chunk
-from audits.families import ClaimFamily
 from audits.games import Game, Threat, curve_of
-from audits.lower_bounds.curve_eprocess import lower_bound
 from audits.plans import Planned, Subject, Wording, standard_games
-from audits.scores import SampledScores
+from audits.stepwise_scores import StepwiseScores
 from verification.adapter.parameters import Algorithm, Regularizer, Release
 from verification.adapter.process import Limits
 from verification.adapter.session import Session
@@ -60,6 +56,7 @@ def test_scores_of_the_reference_are_distributed_as_simulated(subject: Subject) 
 def test_the_pair_attains_the_whole_claim(subject: Subject) -> None:
     # log-likelihood ratios of a mu-GDP pair have mean difference mu^2: within five standard errors of 4
     for stream, planned in enumerate(games(subject)):
+        assert isinstance(planned.simulate, StepwiseScores)
         if planned.simulate.rate < 1.0:
             continue
         curve = curve_of(subject.ledger(planned.game.records, planned.game.parameters))
@@ -78,34 +75,6 @@ def test_the_printed_claim_is_a_quarter_of_the_truth_in_its_game() -> None:
     assert isinstance(true, GaussianCurve)
     # the printed Delta(x) lacks eta = 4, and is spent three times (2 + rho^2) instead of jointly (2)
     assert true.mu / claimed.mu == pytest.approx(4.0 * np.sqrt(2.0 / 2.25))
-
-
-@pytest.mark.slow
-def test_lower_bound_on_ssadmm_reaches_nine_tenths_of_what_the_pair_attains() -> None:
-    subject = Subject(Algorithm.SSADMM)
-    planned = games(subject)[1]
-    parameters = planned.game.parameters
-    parts = [score_chunk(REFERENCE, planned.game, LikelihoodRatio(), Chunk(7, 0, i, 2500)) for i in range(20)]
-    first, second = np.concatenate([p.first for p in parts]), np.concatenate([p.second for p in parts])
-
-    family = ClaimFamily(
-        "ssADMM with less noise",
-        lambda s: curve_of(
-            ssadmm(
-                records=planned.game.records,
-                batch=parameters.batch or 1,
-                iterations=parameters.iterations,
-                sigma=exact_binary64("sigma", parameters.sigma or 0.0) / exact_binary64("strength", s),
-                clip=exact_binary64("clip", parameters.bound),
-            )
-        ),
-        0.7,
-        1.5,
-    )
-    found = lower_bound(family, SampledScores(planned.simulate, 100_000), first, second, delta=1e-5)
-    report = epsilon(subject.ledger(planned.game.records, parameters), "1e-5", methods=["profile"])
-    attained = float(fraction_of(report.epsilon.lower))
-    assert 0.9 * attained <= found.epsilon <= float(fraction_of(report.epsilon.upper))
 
 
 def test_a_learned_score_sees_what_is_released_beside_the_model() -> None:
