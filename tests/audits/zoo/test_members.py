@@ -17,6 +17,7 @@ from verification.adapter.schemes import PAPER
 from verification.adapter.serve import Server, Values
 from verification.adapter.smoke import smoke
 from verification.adapter.stepwise import Stepwise
+from verification.adapter.stepwise_baselines import StepwiseBaselines
 
 PAIRS = [(entry, algorithm) for entry in MEMBERS.values() for algorithm in entry.algorithms]
 
@@ -78,7 +79,7 @@ def test_without_a_bug_a_specimen_is_the_reference() -> None:
         if entry.identity == "scad-where-it-jumps":
             continue
         ours = _outputs(Specimen(), records, algorithm, parameters)
-        theirs = _outputs(Stepwise(), records, algorithm, parameters)
+        theirs = _outputs(StepwiseBaselines(), records, algorithm, parameters)
         assert _distance(ours, theirs) == 0.0
 
 
