@@ -6,6 +6,7 @@ import cProfile
 import functools
 import os
 import pickle
+import time
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from types import CodeType
@@ -19,21 +20,22 @@ Place = tuple[str, str]  # a file below the root, a function in it
 
 
 class Calls:
-    """A plugin of pytest that keeps what each test calls."""
+    """A plugin of pytest that keeps what each test calls, and how much processor time it takes."""
 
     def __init__(self) -> None:
-        self.by_test: dict[str, set[Place]] = {}
+        self.by_test: dict[str, tuple[float, set[Place]]] = {}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, object]:
         """Watch one test with its fixtures."""
         profile = cProfile.Profile()
+        began = time.process_time()
         profile.enable()
         try:
             return (yield)
         finally:
             profile.disable()
-            self.by_test[str(ROOT / item.nodeid)] = places(profile)
+            self.by_test[str(ROOT / item.nodeid)] = time.process_time() - began, places(profile)
 
 
 def places(profile: cProfile.Profile) -> set[Place]:
@@ -82,14 +84,14 @@ def calls_of(name: str, passes: Callable[[], bool]) -> set[Place]:
 
 
 @functools.cache
-def calls_of_tests(path: Path, run: Callable[[Sequence[str], object], bool]) -> dict[str, set[Place]]:
-    """The functions that each test of a file calls."""
+def tests_by_time(path: Path, run: Callable[[Sequence[str], object], bool]) -> list[tuple[str, float, set[Place]]]:
+    """The tests of a file, the quickest first, with their seconds and the functions that each calls."""
 
-    def watched() -> dict[str, set[Place]]:
+    def watched() -> dict[str, tuple[float, set[Place]]]:
         calls = Calls()
         return calls.by_test if run([str(path)], calls) else {}
 
     found = in_a_child(watched)
     if not found:
         raise RuntimeError(f"{path.name} fails without a mutant")
-    return found
+    return sorted(((test, seconds, calls) for test, (seconds, calls) in found.items()), key=lambda row: row[1])

@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from tests.mutants.calls import calls_of, calls_of_tests
+from tests.mutants.calls import calls_of, tests_by_time
 from verification.adapter.loopback import Loopback
 from verification.adapter.parameters import Algorithm, Parameters
 from verification.adapter.records import Records, Run
@@ -61,6 +61,7 @@ ACCOUNTANT_EVIDENCE = (
     attacks.priced(),
 )
 
+LONG = 2.0  # tests that take more seconds are not asked: a survivor may yet be noticed by one of them
 # Modules whose tests are not in tests/<package>/test_<module>.py alone.
 TESTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("updates", "problem", "ssadmm", "mpadmm"), ("test_algorithms", "test_number_systems")),
@@ -96,7 +97,8 @@ def oracles_for(module: str, function: str) -> list[Oracle]:
     place = (f"{module.replace('.', '/')}.py", function)
     found = [judge for judge in judges_of(package) if place in calls_of(*judge)]
     for path in tests_of(package, name):
-        tests = [test for test, calls in calls_of_tests(path, tests_pass).items() if place in calls]
+        watched = tests_by_time(path, tests_pass)
+        tests = [test for test, seconds, calls in watched if place in calls and seconds < LONG]
         if tests:
             found.append((f"tests: {path.name}", functools.partial(tests_pass, tests)))
     return found
