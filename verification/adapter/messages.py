@@ -148,6 +148,9 @@ class StartResult(WireModel):
             raise ValueError("capabilities must hold replay, trials or both")
         if not {Capability.CLIP, Capability.NORMALISE} & set(self.capabilities):
             raise ValueError("capabilities must hold clip, normalise or both: else no gradient is bounded")
+        solving = [str(algorithm) for algorithm in self.algorithms if not SCHEMES[algorithm].clips]
+        if solving and Capability.NORMALISE not in self.capabilities:
+            raise ValueError(f"{', '.join(solving)} needs the capability normalise: a clipped gradient has no minimum")
         return self
 
 

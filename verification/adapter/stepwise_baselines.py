@@ -31,6 +31,9 @@ from verification.adapter.translate import (
     perturbation_of,
 )
 
+BLOCK_RUNS = 256
+"""So few that rounding in all of their gradients together stays below the residual of one."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
@@ -116,15 +119,21 @@ class StepwiseBaselines(Stepwise):
         return State(self.proximal_step(problem, old.x, change + full, step.eta), anchor, full)
 
     def solve(self, problem: Problem, old: State, tilt: Floats, ridge: float, length: float) -> Floats:
-        """The x step solved for all runs at once; the residual of all of them together is what is asked for."""
-        convexity = problem.rho + ridge
-
-        def gradient(x: Floats) -> Floats:
-            return full_gradients(problem, x) + old.y + problem.rho * (x - old.z) + ridge * x + tilt
-
+        """The x step solved, a block of runs at a time: the residual asked for is that of a whole block."""
+        rho, convexity = problem.rho, problem.rho + ridge
         smoothness = problem.loss.curvature * length**2 + convexity
-        accuracy = Accuracy()
-        return minimise(gradient, old.x, smoothness=smoothness, convexity=convexity, accuracy=accuracy).x
+        solved = []
+        for begin in range(0, len(old.x), BLOCK_RUNS):
+            rows = slice(begin, begin + BLOCK_RUNS)
+            constant = old.y[rows] - rho * old.z[rows] + tilt[rows]
+
+            def gradient(x: Floats, constant: Floats = constant) -> Floats:
+                return full_gradients(problem, x) + (rho + ridge) * x + constant
+
+            accuracy = Accuracy()
+            found = minimise(gradient, old.x[rows], smoothness=smoothness, convexity=convexity, accuracy=accuracy)
+            solved.append(found.x)
+        return np.concatenate(solved)
 
     def objp_step(self, problem: Problem, old: State, step: Step) -> State:
         """A perturbed objective, solved; without noise and without a ridge, an iteration of ADMM."""

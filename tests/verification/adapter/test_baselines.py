@@ -133,6 +133,12 @@ def test_parameters_that_do_not_fit_are_refused(algorithm: Algorithm, changes: d
         )
 
 
+def test_an_inner_problem_cannot_be_offered_without_normalising() -> None:
+    fields = Loopback((Algorithm.OBJP,)).describe().model_dump(mode="json") | {"capabilities": ["trials", "clip"]}
+    with pytest.raises(ValidationError, match="objp needs the capability normalise"):
+        m.StartResult.model_validate(fields)
+
+
 def test_the_loopback_serves_what_it_is_told_to() -> None:
     assert Loopback().describe().algorithms == list(PAPER)
     assert Loopback((Algorithm.OBJP,)).describe().released == {Algorithm.OBJP: ["x", "z", "y"]}

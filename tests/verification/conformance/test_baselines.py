@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from tests.verification.conformance.sessions import LOOPBACK, wrong
-from verification.adapter.schemes import BASELINES, NON_PRIVATE
-from verification.conformance.check import Family, Result, Verdict
+from verification.adapter.schemes import BASELINES, NON_PRIVATE, PRIVATE_BASELINES
+from verification.adapter.session import Session
+from verification.conformance.check import Family, Mode, NotApplicable, Result, Verdict
+from verification.conformance.context import Context
 from verification.conformance.observe import gaussianised
 from verification.conformance.registry import CHECKS
 from verification.conformance.runner import Conclusion, Plan, Report, conform
@@ -74,6 +78,24 @@ def test_honest_baselines_conform_as_far_as_they_can_be_seen(box: str) -> None:
             report.results, str(algorithm)
         )
         assert {"updates-agree", "noise-grid"} <= seen or (algorithm, box) == ("dpsvrg", "HonestLastModel"), seen
+
+
+@pytest.mark.slow
+def test_the_statistical_checks_alarm_no_more_often_than_stated_on_baselines() -> None:
+    """Each check at 2 %, 120 runs spread over the private baselines: 13 alarms have probability below 1e-6."""
+    alpha, seeds = 0.02, range(120)
+    modes = [Mode(algorithm) for algorithm in PRIVATE_BASELINES]
+    chosen = [check for check in CHECKS if check.statistical and check.name not in STARTING]
+    alarms = dict.fromkeys((check.name for check in chosen), 0)
+    with Session(COMMAND) as session:
+        for seed in seeds:
+            for check in chosen:
+                mode = modes[seed % len(modes)]
+                context = Context(session, mode, np.random.default_rng([seed, 7]), lambda: Session(COMMAND), 0.04)
+                with contextlib.suppress(NotApplicable):
+                    alarms[check.name] += mode in check.modes and check.run(context).p_value <= alpha
+    assert stats.binom.sf(12, len(seeds), alpha) < 1e-6
+    assert max(alarms.values()) <= 12, alarms
 
 
 def test_the_perturbation_of_an_objective_becomes_exactly_normal() -> None:
