@@ -99,7 +99,9 @@ class Plan:
 
 
 STOP_EARLY = Plan()
-FIXED_SAMPLE = Plan(final_share=0.8, leak_share=0.0, rungs=5, ladder=2.0)
+FIXED_SAMPLE = Plan(final_share=0.8, leak_share=0.0, rungs=2, ladder=6.0)
+# for scores at which a bet on a small excess may lose at a large one, as those of many steps do
+CLOSE_RUNGS = Plan(final_share=0.8, leak_share=0.0, rungs=5, ladder=2.0)
 
 
 def design_test(
@@ -193,9 +195,9 @@ def _least_not_refuted(
     low = family.least
     anchor, excess = 0.0, 0.0
 
-    def designed(strength: float, level: float, excess: float) -> CurveTest:
+    def designed(strength: float, level: float, excess: float, plan: Plan) -> CurveTest:
         curve, budget, focus = family.curve(strength), first.size, 1.0 + excess
-        return design_test(curve, model, strength, alpha=level, budget=budget, focus=focus, plan=FIXED_SAMPLE)
+        return design_test(curve, model, strength, alpha=level, budget=budget, focus=focus, plan=plan)
 
     while low < family.greatest:
         high = min(low * _CELL, family.greatest)
@@ -203,11 +205,11 @@ def _least_not_refuted(
             # far below the boundary anything refutes: the excess that can be shown is computed anew at every doubling
             anchor = 2.0 * high
             excess = smallest_excess(family.curve(high), model, high, alpha, first.size)
-        coarse = designed(high, alpha * _COARSE_SHARE, excess)
+        coarse = designed(high, alpha * _COARSE_SHARE, excess, FIXED_SAMPLE)
         if not coarse.refutes(family.curve(high), first, second, alpha * _COARSE_SHARE):
             nearby = smallest_excess(family.curve(high), model, high, alpha, first.size)
             for end in (low * (high / low) ** (k / _PARTS) for k in range(1, _PARTS + 1)):
-                test = _mixed(coarse, designed(end, alpha * (1.0 - _COARSE_SHARE), nearby))
+                test = _mixed(coarse, designed(end, alpha * (1.0 - _COARSE_SHARE), nearby, CLOSE_RUNGS))
 
                 def refutes(strength: float, test: CurveTest = test) -> bool:
                     return test.refutes(family.curve(strength), first, second, alpha)
