@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.calibration_search import first_guess, narrowed, whole_number_search, widened
+from accountant.calibration_search import descending_search, first_guess, narrowed, whole_number_search, widened
 from accountant.composed import composed_epsilon_upper
 from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.ledger import Ledger
@@ -96,6 +96,8 @@ def calibrate_noise(
     low, high = widened(price, guess, target.epsilon, digits)
     low, high = narrowed(price, low, high, target.epsilon, digits)
     ledger = ledger_of(high)
+    if not price(high) <= target.epsilon:
+        raise CannotCertifyError(f"noise={high} was not certified to meet epsilon={epsilon}")
     return Calibration(high, low, price(high), target.method_for(ledger), ledger)
 
 
@@ -106,20 +108,23 @@ def calibrate_count(
     delta: Exact,
     method: str | None = None,
     largest: int = 10**9,
+    increasing: bool = True,
 ) -> Calibration:
     """Return the largest whole number (iterations, epochs, batch) in 1..largest whose ledger meets the target.
 
-    `ledger_of(number)` must cost no less for a larger number.
+    With `increasing`, `ledger_of(number)` must cost no less for a larger number: iterations do by composition, batches
+    at a fixed noise multiplier because the profile grows with q. Without it nothing is assumed; the answer still
+    meets the target and the next number does not, but a larger one might, unless the answer is `largest` itself.
     """
     target = Target(*_validated(epsilon, delta), method, Fraction(1, 10**4))
-    number, missed, upper = whole_number_search(
-        lambda candidate: target.price(ledger_of(candidate)), target.epsilon, largest
-    )
+    search = whole_number_search if increasing else descending_search
+    number, missed, upper = search(lambda candidate: target.price(ledger_of(candidate)), target.epsilon, largest)
     if number == 0:
-        raise CannotCertifyError(
-            f"not even one meets epsilon={epsilon} at delta={delta}: more noise or a larger epsilon would"
-        )
+        tried = "not even one meets" if increasing else f"neither {largest} nor a half, a quarter, ... of it meets"
+        raise CannotCertifyError(f"{tried} epsilon={epsilon} at delta={delta}: more noise or a larger epsilon would")
     ledger = ledger_of(number)
+    if not upper <= target.epsilon:
+        raise CannotCertifyError(f"{number} was not certified to meet epsilon={epsilon}")
     beyond = None if missed is None else Fraction(missed)
     return Calibration(Fraction(number), beyond, upper, target.method_for(ledger), ledger)
 

@@ -139,3 +139,29 @@ def whole_number_search(
         else:
             high = middle
     return low, high, met
+
+
+def descending_search(
+    price: Callable[[int], Fraction], target: Fraction, largest: int
+) -> tuple[int, int | None, Fraction]:
+    """Return a number that meets the target (0 if none of those tried does), the next one above it, and its price.
+
+    Nothing is assumed of the price: the largest number is tried first, then its halves; between a half that meets the
+    target and the number above it that does not, a bisection finds a place where one meets it and the next does not.
+    """
+    high, low = largest + 1, largest
+    while low >= 1:
+        met = price(low)
+        if met <= target:
+            break
+        low, high = low // 2, low
+    else:
+        return 0, None, Fraction(0)
+    while high - low > 1:
+        middle = (low + high) // 2
+        cost = price(middle)
+        if cost <= target:
+            low, met = middle, cost
+        else:
+            high = middle
+    return low, None if high > largest else high, met

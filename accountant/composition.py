@@ -23,8 +23,17 @@ from accountant.gaussian import gaussian_delta, gaussian_epsilon
 from accountant.pld_event import event_delta, event_epsilon
 from accountant.pld_guess import BinaryStep, Pair
 from accountant.pld_lattice import ComposedLattice
-from accountant.pld_plan import BLUNT_TRUNCATION, Plan, Resolution, build, plan_for_delta, plan_for_epsilon
-from accountant.pld_search import certified_near, epsilon_guess, log_of
+from accountant.pld_plan import (
+    BLUNT_TRUNCATIONS,
+    LOG_TRUNCATION,
+    MILD_TRUNCATION,
+    Plan,
+    Resolution,
+    build,
+    plan_for_delta,
+    plan_for_epsilon,
+)
+from accountant.pld_search import certified_near, epsilon_guess, finer_resolution, log_of
 from accountant.precision import (
     Bound,
     arb_from_fraction,
@@ -118,25 +127,44 @@ class ComposedProfile:
         return min(found, self._unamplified(delta)) if self._is_hardly_sampled else found
 
     def _dominating_epsilon(self, delta: Fraction) -> Fraction:
-        """Return what the tilted lattice certifies or, where that is all error or fails, what a blunt one does.
+        """Return the least that lattices certify: a tilted one, and blunt ones where that is all error or fails.
 
-        The blunt one spends half of delta on calling the rarest losses infinite.
+        A blunt one spends a part of delta on calling the rarest losses infinite.
         """
-        sharp: Fraction | None = None
+        found: list[Fraction] = []
+        failure: CannotCertifyError | None = None
+        for log_truncation in (LOG_TRUNCATION, *BLUNT_TRUNCATIONS):
+            try:
+                plan, lattice = self._lattice_for_delta(Pair.DOMINATING, delta, log_truncation)
+                found.append(_lattice_epsilon(plan, lattice, delta))
+            except CannotCertifyError as reason:
+                failure = failure or reason
+                continue
+            if log_truncation == LOG_TRUNCATION and (found[0] == 0 or lattice.judged_upper(found[0])[1] <= _BLUNT_FROM):
+                return self._refined_upper(plan, lattice, found[0], delta)
+        if not found:
+            raise failure or CannotCertifyError("no lattice certified anything")
+        return min(found)
+
+    def _refined_upper(self, plan: Plan, lattice: ComposedLattice, found: Fraction, delta: Fraction) -> Fraction:
+        finer = self._finer_lattice(plan, lattice, found, delta)
+        if finer is None:
+            return found
+        with contextlib.suppress(CannotCertifyError):  # what was found stands
+            found = min(found, _lattice_epsilon(*finer, delta))
+        return found
+
+    def _finer_lattice(
+        self, plan: Plan, lattice: ComposedLattice, near: Fraction, delta: Fraction
+    ) -> tuple[Plan, ComposedLattice] | None:
+        """Return a lattice fit for the answer where the one at hand is too coarse there; None otherwise."""
+        finer = finer_resolution(plan, lattice, float(near), self._resolution)
+        if finer is None:
+            return None
         with contextlib.suppress(CannotCertifyError):
-            plan, lattice = self._lattice_for_delta(Pair.DOMINATING, delta)
-            sharp = _lattice_epsilon(plan, lattice, delta)
-            if sharp == 0 or lattice.judged_upper(sharp)[1] <= _BLUNT_FROM:
-                return sharp
-        steps, log_delta = self._binary(Pair.DOMINATING), log_of(delta)
-        try:
-            plan = plan_for_delta(steps, Pair.DOMINATING, log_delta, self._resolution, log_truncation=BLUNT_TRUNCATION)
-            blunt = _lattice_epsilon(plan, build(plan), delta)
-        except CannotCertifyError:
-            if sharp is None:
-                raise
-            return sharp
-        return blunt if sharp is None else min(sharp, blunt)
+            planned = plan_for_delta(plan.steps, plan.pair, log_of(delta), finer, log_truncation=MILD_TRUNCATION)
+            return planned, build(planned)
+        return None
 
     def epsilon_lower(self, delta: Fraction) -> Fraction:
         """Return an epsilon below which a realisable pair violates (epsilon, delta); 0 if none could be certified."""
@@ -158,12 +186,9 @@ class ComposedProfile:
         if plan_for_delta(steps, pair, log_of(delta), self._resolution).epsilon <= least:
             return _ZERO
         plan, lattice = self._lattice_for_delta(pair, delta)
-        return certified_near(
-            epsilon_guess(lattice, plan.epsilon, delta),
-            1 / plan.frame.theta,
-            lambda epsilon: lattice.delta_lower(epsilon) >= delta,
-            upwards=False,
-        )
+        found = _attained_epsilon(plan, lattice, delta)
+        finer = self._finer_lattice(plan, lattice, max(found, least), delta)
+        return found if finer is None else max(found, _attained_epsilon(*finer, delta))
 
     def _closed_delta(self, epsilon: Fraction) -> Bound | None:
         if not self._merged:
@@ -203,8 +228,13 @@ class ComposedProfile:
                 total += arb_from_fraction(step.sampling_rate * step.count) * (mu / arb(8).sqrt()).erf()
             return min(fraction_from_arb(total.upper()), Fraction(1))
 
-    def _lattice_for_delta(self, pair: Pair, delta: Fraction) -> tuple[Plan, ComposedLattice]:
+    def _lattice_for_delta(
+        self, pair: Pair, delta: Fraction, log_truncation: float = LOG_TRUNCATION
+    ) -> tuple[Plan, ComposedLattice]:
         log_delta = log_of(delta)
+        if log_truncation != LOG_TRUNCATION:  # of use for this delta alone
+            blunt = plan_for_delta(self._binary(pair), pair, log_delta, self._resolution, log_truncation=log_truncation)
+            return blunt, build(blunt)
         for plan, lattice in self._lattices[pair]:
             if plan.log_delta == log_delta:
                 return plan, lattice
@@ -272,6 +302,16 @@ def _lattice_epsilon(plan: Plan, lattice: ComposedLattice, delta: Fraction) -> F
         1 / plan.frame.theta,
         lambda epsilon: lattice.delta_upper(epsilon) <= delta,
         upwards=True,
+    )
+
+
+def _attained_epsilon(plan: Plan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
+    """Return about the largest epsilon at which the dominated lattice still reaches delta."""
+    return certified_near(
+        epsilon_guess(lattice, plan.epsilon, delta),
+        1 / plan.frame.theta,
+        lambda epsilon: lattice.delta_lower(epsilon) >= delta,
+        upwards=False,
     )
 
 

@@ -109,8 +109,8 @@ def tilted_deviation(sketches: Sequence[Sketch], theta: float) -> float:
         exponent = s.log_weights + theta * s.losses
         weight = np.exp(exponent - exponent.max())
         weight /= weight.sum()
-        mean = float(weight @ s.losses)
-        variance += s.count * float(weight @ (s.losses - mean) ** 2)
+        mean = float((weight * s.losses).sum())
+        variance += s.count * float((weight * (s.losses - mean) ** 2).sum())
     return math.sqrt(variance)
 
 

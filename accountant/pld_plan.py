@@ -40,7 +40,8 @@ FEWEST_POINTS: Final = 1 << 10
 MOST_POINTS: Final = 1 << 20
 CHEAP_POINTS: Final = 1 << 14
 """If a window of this size holds every possible loss, it is taken: nothing wraps around then."""
-BLUNT_TRUNCATION: Final = math.log(1 / 2)
+BLUNT_TRUNCATIONS: Final = (math.log(1 / 5), math.log(1 / 50))
+MILD_TRUNCATION: Final = math.log(1e-4)
 LEAST_SPACING: Final = 1e-200
 LEAST_LOG_DELTA: Final = -5000.0
 """Below this, delta(epsilon) is bounded by about e^-5000 and not looked at more closely."""
@@ -103,7 +104,7 @@ def plan_for_delta(
     """Plan a lattice that is sharp where delta(epsilon) is about e^log_delta.
 
     `log_truncation` says which part of delta may be spent on calling the largest losses infinite. Where rare, large
-    losses decide, no tilt suits them and the bulk at once, and `BLUNT_TRUNCATION` does better.
+    losses decide, no tilt suits them and the bulk at once, and `MILD_TRUNCATION` or `BLUNT_TRUNCATIONS` do better.
     """
     z_top = truncation_point(steps, log_delta + log_truncation)
     sketches = [sketch(step, pair, z_top) for step in steps]

@@ -12,10 +12,14 @@ from typing import Final
 
 from accountant.errors import CannotCertifyError
 from accountant.pld_lattice import ComposedLattice
+from accountant.pld_plan import Plan, Resolution
 from accountant.precision import arb_from_fraction, arb_precision
 
 _MOST_SECANTS: Final = 100
 _MOST_MARGINS: Final = 40
+_PROBE: Final = 0.02
+_MOST_REFINED: Final = 1 << 18
+_LEAST_TOLERANCE: Final = 1e-15
 
 
 def epsilon_guess(lattice: ComposedLattice, start: float, delta: Fraction) -> float:
@@ -49,6 +53,24 @@ def _next_point(point: float, move: float, left: float, right: float, unit: floa
     if left < following < right:
         return following
     return (left + right) / 2 if math.isfinite(left) else max(right - unit, 0.0)
+
+
+def finer_resolution(plan: Plan, lattice: ComposedLattice, epsilon: float, asked: Resolution) -> Resolution | None:
+    r"""Return a resolution that suits the answer where the plan's does not; None where it does.
+
+    A plan takes the slope of log(delta) to be its tilt. Where rare, large losses keep the tilt small, the slope at the
+    answer is steeper, and h^2 = 12 tolerance epsilon/(slope T) asks for more points.
+    """
+    if not epsilon > 0:
+        return None
+    drop = lattice.log_estimate(Fraction(epsilon * (1 - _PROBE))) - lattice.log_estimate(Fraction(epsilon))
+    slope = drop / (_PROBE * epsilon) if math.isfinite(drop) else 0.0
+    number = sum(step.count for step in plan.steps)
+    wanted = math.sqrt(12 * asked.tolerance * epsilon / (max(slope, 1 / epsilon) * number))
+    if plan.frame.spacing <= 2 * wanted or plan.length >= _MOST_REFINED:
+        return None
+    tolerance = asked.tolerance * (wanted / plan.frame.spacing) ** 2
+    return Resolution(tolerance=max(tolerance, _LEAST_TOLERANCE), most_points=min(asked.most_points, _MOST_REFINED))
 
 
 def certified_near(guess: float, scale: float, holds: Callable[[Fraction], bool], *, upwards: bool) -> Fraction:

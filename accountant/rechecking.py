@@ -12,27 +12,26 @@ Whatever does not fit raises `CertificateError`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import arb
-
 from accountant.certificates import Certificate, MethodRecord, certificate, read_ledger
-from accountant.composed import profile_steps, root
-from accountant.conversion import Conversion, best_epsilon
+from accountant.composed import composed_profile, profile_steps
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.exact_composition import ExactPair, Grid, exact_delta_upper
 from accountant.ledger import Ledger, gdp_squared
+from accountant.pld_search import log_of
 from accountant.precision import exact, fraction_of
-from accountant.pricing import RENYI, THEOREMS, methods_for, order_hints
+from accountant.pricing import RENYI, THEOREMS, methods_for
 from accountant.pricing import epsilon as price
 from accountant.quantities import failure_probability, order
-from accountant.rdp import Subsampling, ledger_log_moment
 from accountant.second_route import epsilon_at_order, gaussian_delta
 from accountant.steps import PureStep, Step
 
 PROFILE_SLACK = Fraction(1, 500)
 MAX_WINDOW = 1 << 16
+SPACING_BITS = 20
 SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""
 
@@ -146,18 +145,19 @@ def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fract
 def recheck_grid(steps: tuple[Step, ...], delta: Fraction, epsilon: Fraction) -> Grid:
     r"""Return a grid whose chords cost about half the slack: they shift epsilon by about theta T h^2/12.
 
-    theta = alpha - 1 at the best Renyi order, which also bounds the mass beyond the window (Markov).
+    theta is the slope of -log(delta). It and the reach are asked of the fast composition, for a guess only: every grid
+    is sound. P[L > beyond + near] <= delta(beyond)/(1 - e^-near), so beyond the window lies little of delta.
     """
-    ledger, T = Ledger(steps), sum(step.count for step in steps)
-
-    def curve(alpha: Fraction, bits: int) -> arb:
-        return ledger_log_moment(ledger, Subsampling.TIGHT, alpha, bits)
-
-    hints = order_hints(ledger, delta)
-    beyond = best_epsilon(curve, delta / 10**5, Conversion.PROPOSITION1, digits=6, integers=False, hints=hints)
-    square = 6 * PROFILE_SLACK * epsilon / ((beyond.alpha - 1) * T)
-    spacing = root(square, "down").limit_denominator(10**9)
-    window = (fraction_of(beyond.epsilon.upper) / spacing).__ceil__() + 1 if spacing else MAX_WINDOW + 1
+    composed, T = composed_profile(steps, delta), sum(step.count for step in steps)
+    near = epsilon or composed.epsilon_upper(min(delta, composed.delta_upper(Fraction(0))) / 4)
+    if not near > 0:
+        raise CannotCertifyError("the losses are too small to re-derive the profile on a grid")
+    drop = log_of(composed.delta_upper(near * Fraction(99, 100))) - log_of(composed.delta_upper(near))
+    theta = max(100 * drop, 1.0)
+    mantissa, exponent = math.frexp(float(near) * math.sqrt(6 * float(PROFILE_SLACK) / (theta * T)))
+    spacing = Fraction(round(mantissa * 2**SPACING_BITS)) * Fraction(2) ** (exponent - SPACING_BITS)
+    beyond = composed.epsilon_upper(delta * min(Fraction(1), near) / 10**5)
+    window = ((beyond + near) / spacing).__ceil__() + 1
     if window > MAX_WINDOW:
         raise CannotCertifyError(f"re-deriving the profile needs {window} points a side, above {MAX_WINDOW}")
     bits = (1 / delta).__ceil__().bit_length() + T.bit_length() + window.bit_length() + 16

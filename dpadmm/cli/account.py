@@ -12,10 +12,12 @@ from accountant.algorithms import Accounting, Release, Sensitivity, mpadmm, ssad
 from accountant.baselines import admm_objp, dp_admm, dp_svrg, gaussian_releases, poisson_sgd
 from accountant.certificates import Certificate, certificate, read_certificate
 from accountant.ledger import Ledger
+from accountant.ledger_file import read_ledger_file
 from accountant.pricing import THEOREMS, Report, epsilon
 from accountant.quantities import Noise, Sampling
 from accountant.rechecking import recheck
 from dpadmm.cli import _accounting as shared
+from dpadmm.cli._account_help import HELP, LEDGER_HELP
 from dpadmm.cli.common import EXIT_REFUTED, emit_json, format_option
 
 
@@ -46,21 +48,6 @@ output_options = shared.combined(
     ),
     format_option,
 )
-
-
-HELP = """Price a mechanism: a certified enclosure of epsilon at delta.
-
-Numbers are exact: 1e-8, 0.1 and 1/3 mean what they say. `epsilon.upper` holds for every data set;
-`epsilon.lower` is what a concrete pair of neighbouring data sets attains, where one is known.
-
-\b
-dpadmm account ssadmm --records 48842 --batch 221 \\
-    --noise-multiplier 4 --iterations 2210 --delta 1e-8
-dpadmm account mpadmm --records 48842 --eta 1 --rho 0.5 \\
-    --clip 1 --sigma 0.01 --epochs 50 --delta 1e-8
-dpadmm account ssadmm ... --format json > price.json
-dpadmm account --check price.json
-"""
 
 
 @click.group("account", invoke_without_command=True, help=HELP)
@@ -292,6 +279,14 @@ def poisson_command(sampling_rate: str, noise_multiplier: str, iterations: int, 
     _answer(ledger, **output)
 
 
+@command.command("ledger", short_help="A file of steps: batches, noise or mechanism that change.", help=LEDGER_HELP)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@output_options
+def ledger_command(file: Path, **output: Unpack[Output]) -> None:
+    """Price a heterogeneous ledger."""
+    _answer(read_ledger_file(file), **output)
+
+
 def _answer(ledger: Ledger, **output: Unpack[Output]) -> None:
     methods = output["methods"] or None
     report = epsilon(ledger, output["delta"], methods=methods, digits=output["digits"], progress=shared.progress)
@@ -318,5 +313,6 @@ def _text(report: Report, document: Certificate) -> str:
     rows += [(name, record.upper, record.alpha or "-", record.theorem) for name, record in document.methods.items()]
     lines.append(shared.table(rows))
     lines += [f"{name}: no answer: {reason}" for name, reason in document.refused.items()]
-    lines += [f"note: {note}" for note in report.ledger.notes]
+    if report.ledger.sound:  # else they are said once, as what refutes the claim
+        lines += [f"note: {note}" for note in report.ledger.notes]
     return "\n".join(lines)

@@ -34,6 +34,12 @@ dpadmm calibrate ssadmm --records 48842 --batch 221 \\
 """
 
 
+FIXED_SIGMA = (
+    "at a fixed sigma a larger batch has a larger noise multiplier, and the cost is not proved to grow with the batch: "
+    "this batch meets the target, and of the larger ones only a few were tried"
+)
+
+
 class Goal(TypedDict):
     """What every mechanism's command takes besides its own parameters."""
 
@@ -111,10 +117,15 @@ def ssadmm_command(
         nu = gradient_noise_multiplier(m, noise_multiplier, sigma, clip)
         _count(lambda T: ledger(m, T, nu), "iterations", goal)
     else:
-        # At a fixed sigma, nu = sigma m/(2C) grows with m: larger batches then cost less, and n is the answer.
-        _refuse(quantity, batch=batch, sigma=sigma)
-        T, nu = _given("--iterations", iterations), gradient_noise_multiplier(1, noise_multiplier, None, None)
-        _count(lambda m: ledger(m, T, nu), "batch", goal, largest=records)
+        _refuse(quantity, batch=batch)
+        T = _given("--iterations", iterations)
+        gradient_noise_multiplier(1, noise_multiplier, sigma, clip)  # refuses what contradicts itself
+
+        def with_batch(m: int) -> Ledger:
+            made = ledger(m, T, gradient_noise_multiplier(m, noise_multiplier, sigma, clip))
+            return made if sigma is None else dataclasses.replace(made, notes=(*made.notes, FIXED_SIGMA))
+
+        _count(with_batch, "batch", goal, largest=records, increasing=sigma is None)
 
 
 command.add_command(
@@ -281,10 +292,17 @@ def _noise(
     show(found, quantity, target=goal["epsilon"], delta=goal["delta"], output_format=goal["output_format"], sigma=sigma)
 
 
-def _count(ledger_of: Callable[[int], Ledger], quantity: str, goal: Goal, *, largest: int = 10**9) -> None:
+def _count(
+    ledger_of: Callable[[int], Ledger], quantity: str, goal: Goal, *, largest: int = 10**9, increasing: bool = True
+) -> None:
     shared.progress(f"searching {quantity}")
     found = calibrate_count(
-        ledger_of, epsilon=goal["epsilon"], delta=goal["delta"], method=goal["method"], largest=largest
+        ledger_of,
+        epsilon=goal["epsilon"],
+        delta=goal["delta"],
+        method=goal["method"],
+        largest=largest,
+        increasing=increasing,
     )
     show(found, quantity, target=goal["epsilon"], delta=goal["delta"], output_format=goal["output_format"])
 

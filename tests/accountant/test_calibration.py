@@ -15,11 +15,13 @@ from accountant import (
     Sensitivity,
     calibrate_count,
     calibrate_noise,
+    calibration,
     epsilon,
     gaussian_releases,
     mpadmm,
     ssadmm,
 )
+from accountant.calibration_search import descending_search
 from accountant.errors import InvalidQuantityError
 from accountant.precision import fraction_of
 
@@ -112,3 +114,31 @@ def test_discrete_noise_is_calibrated_by_what_is_proved_for_it() -> None:
         delta="1e-6",
     )
     assert found.method == "lemma2-cks"
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(0, 9))
+def test_a_descending_search_assumes_nothing_and_returns_what_was_priced(prices: list[int], target: int) -> None:
+    """Prices in any order: the answer meets the target, the one above it does not, and the largest is tried first."""
+    asked: list[int] = []
+
+    def price(number: int) -> Fraction:
+        asked.append(number)
+        return Fraction(prices[number - 1])
+
+    number, missed, met = descending_search(price, Fraction(target), len(prices))
+    assert asked[0] == len(prices)
+    if number == 0:
+        assert all(prices[tried - 1] > target for tried in asked)
+        return
+    assert met == prices[number - 1] <= target
+    assert (missed is None) == (number == len(prices))
+    assert missed is None or (missed == number + 1 and prices[number] > target)
+
+
+def test_an_answer_that_was_not_certified_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that returns a price above the target must not get through."""
+    monkeypatch.setattr(calibration, "whole_number_search", lambda *_: (5, 6, Fraction(2)))
+    with pytest.raises(CannotCertifyError, match="not certified"):
+        calibrate_count(
+            lambda T: ssadmm(records=1000, batch=10, noise_multiplier=4, iterations=T), epsilon=1, delta="1e-6"
+        )

@@ -5,7 +5,7 @@
 | four Renyi bounds | binary64 on a logarithmic scale, numpy and scipy (`renyi_oracles`) | all, at the order reported |
 | the same | mpmath, definitions (`second_route`) | twelve sets, orders up to 300 for Theorem 27 |
 | composed profile, upper end | Fourier inversion, numpy and scipy (`inversion`) | wherever it resolves |
-| the same | exact integers (no transform, no binary floats) | every set that inversion does not resolve |
+| the same | exact integers, to 0.2 % of epsilon (no transform, no floats) | every set that it does not resolve |
 | composed profile, lower end | inversion of either order, or a single event in mpmath | wherever one resolves |
 | the same | exact integers must not exclude it | every other set |
 
@@ -27,10 +27,11 @@ from mpmath import MPContext
 
 from accountant import second_route
 from accountant.composition import ComposedProfile, SubsampledGaussian, compose
-from accountant.exact_composition import ExactPair, Grid, exact_delta_upper
+from accountant.errors import CertificateError
 from accountant.ledger import Ledger
 from accountant.precision import fraction_of
 from accountant.pricing import RENYI, MethodResult, method_epsilon
+from accountant.rechecking import require_profile_lower, require_profile_upper
 from accountant.steps import SubsampledGaussianStep
 from tests.accountant import renyi_oracles
 from tests.accountant.inversion import Inversion
@@ -43,8 +44,6 @@ ORACLE_ERROR = 1e-10
 """Of the size of the summands: a hundred times what `renyi_oracles` was seen to be off by."""
 RESOLVED = 1e-4
 """An inversion counts if its error moves epsilon by less than this, relatively: the accountant's own tolerance."""
-EXACT_SLACK = Fraction(1, 500)
-"""Exact integers decide to 0.2 % of epsilon: the price of their chords."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,36 +213,20 @@ def event_delta(case: Case, epsilon: Fraction) -> Fraction:
 
 def exact_integers_confirm(case: Case, upper: Fraction) -> bool:
     """Some grid proves delta(upper (1 + slack)) <= delta. Every grid gives an upper bound, so one suffices."""
-    step = SubsampledGaussian(case.rate, case.multiplier, case.steps)
-    return any(
-        exact_delta_upper([step], ExactPair.DOMINATING, upper * (1 + EXACT_SLACK), grid_near(case, upper, finer))
-        <= case.delta
-        for finer in (1, 2, 4)
-    )
+    try:
+        require_profile_upper((case.step,), case.delta, upper)
+    except CertificateError:
+        return False
+    return True
 
 
 def exact_integers_admit(case: Case, lower: Fraction) -> bool:
     """No grid proves that both orders of the pair stay below delta at lower (1 - slack)."""
-    step = SubsampledGaussian(case.rate, case.multiplier, case.steps)
-    return any(
-        exact_delta_upper([step], pair, lower * (1 - EXACT_SLACK), grid_near(case, lower, 1)) >= case.delta
-        for pair in (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND)
-    )
-
-
-def grid_near(case: Case, epsilon: Fraction, finer: int) -> Grid:
-    r"""Return a grid whose chords cost about half the slack: they shift epsilon by about theta T h^2/12.
-
-    theta = -d log delta/d epsilon. Where the accountant is asked, it is for a guess: every grid is sound.
-    """
-    composed = case.composed
-    steepness = math.log(composed.delta_upper(epsilon * Fraction(99, 100)) / composed.delta_upper(epsilon))
-    theta = 100 * max(steepness, 0.05) / float(epsilon)
-    spacing = math.sqrt(6 * float(EXACT_SLACK * epsilon) / (theta * case.steps)) / finer
-    reach = max(float(composed.epsilon_upper(case.delta / 10**5)), float(epsilon) + 10 / theta)
-    window = math.ceil(reach / spacing)
-    bits = math.ceil(-math.log2(case.delta)) + case.steps.bit_length() + window.bit_length() + 16
-    return Grid(Fraction(spacing).limit_denominator(10**12), window, bits)
+    try:
+        require_profile_lower((case.step,), case.delta, lower)
+    except CertificateError:
+        return False
+    return True
 
 
 def summary(verdicts: list[Verdict]) -> str:

@@ -11,7 +11,8 @@ from typing import TypedDict
 
 import pytest
 
-from accountant import Certificate, read_certificate
+from accountant import Certificate, read_certificate, ssadmm
+from accountant.certificates import ledger_record
 from dpadmm.cli import main
 
 SSADMM = ["--records=1000", "--batch=100", "--noise-multiplier=4", "--iterations=20", "--delta=1e-6"]
@@ -130,6 +131,113 @@ def test_printed_sensitivities_that_are_violated_exit_1_with_the_truth(run: Run)
     assert run("account", "mpadmm", *MPADMM, "--eta", "1", "--sensitivity", "printed").code == 0
 
 
+def test_what_refutes_a_claim_is_said_once_and_on_a_line_of_its_own(run: Run) -> None:
+    refuted = run("account", "mpadmm", *MPADMM, "--eta", "4", "--sensitivity", "printed")
+    assert refuted.out.endswith("\n")
+    assert "note:" not in refuted.out
+    assert refuted.err.startswith("refuted: printed sensitivities (E1) are violated here")
+    assert refuted.err.count("\n") == 1
+    valid = run("account", "mpadmm", *MPADMM, "--eta", "0.5", "--sensitivity", "printed")
+    assert valid.out.splitlines()[-1].startswith("note: printed sensitivities (E1): valid here")
+    assert valid.err == ""
+
+
+TWO_PHASES = """
+[[step]]
+mechanism = "ssadmm"
+records = 1000
+batch = 100
+noise_multiplier = 4
+count = 20
+[[step]]
+mechanism = "ssadmm"
+records = 1000
+batch = 50
+sigma = 0.16
+clip = "1"
+count = 7
+"""
+
+
+def test_a_file_of_steps_is_priced_like_the_ledgers_it_lists(run: Run, tmp_path: Path) -> None:
+    toml, as_json = tmp_path / "run.toml", tmp_path / "run.json"
+    toml.write_text(TWO_PHASES)
+    as_json.write_text(
+        '[{"mechanism": "ssadmm", "records": 1000, "batch": 100, "noise_multiplier": "4", "count": 20},'
+        ' {"mechanism": "ssadmm", "records": 1000, "batch": 50, "noise_multiplier": 4.0, "count": 7}]'
+    )
+    first = run("account", "ledger", str(toml), "--delta", "1e-6", "--format", "json")
+    assert first.code == 0, first.err
+    assert first.out == run("account", "ledger", str(as_json), "--delta", "1e-6", "--format", "json").out
+    parts = [ssadmm(records=1000, batch=m, noise_multiplier=4, iterations=T) for m, T in ((100, 20), (50, 7))]
+    assert first.price().ledger == ledger_record(parts[0] + parts[1])
+    assert Fraction(first.price().epsilon.lower) > 0
+    text = run("account", "ledger", str(toml), "--delta", "1e-6", "--method", "profile")
+    assert text.out.startswith("epsilon in [")
+    certificate = tmp_path / "price.json"
+    certificate.write_text(first.out)
+    assert run("account", "--check", str(certificate)).code == 0
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        'mechanism = "gaussian"\nnoise_multiplier = 20\ncount = 3',
+        'mechanism = "mpadmm"\nrecords = 1000\neta = 1\nrho = 0.5\nclip = 1\nsigma = 0.05\ncount = 3',
+    ],
+)
+def test_mechanisms_may_be_mixed_and_then_nothing_is_said_to_be_attained(run: Run, tmp_path: Path, step: str) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text(TWO_PHASES + "[[step]]\n" + step + "\n")
+    priced = run("account", "ledger", str(file), "--delta", "1e-6", "--method", "profile", "--format", "json")
+    assert priced.code == 0, priced.err
+    document = priced.price()
+    assert document.epsilon.lower == "0"
+    assert Fraction(document.epsilon.upper) > 0
+    assert "different mechanisms" in document.ledger.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.toml", "[[step]\n", "cannot be read"),
+        ("a.json", "[1,", "line 1 column"),
+        ("a.toml", "", "one or more steps"),
+        ("a.toml", "steps = 1", "one or more steps"),
+        ("a.json", "[]", "one or more steps"),
+        ("a.json", "[3]", "step 1: "),
+        ("a.toml", TWO_PHASES.replace("batch = 50", "batch = 5000"), "step 2: batch must be at most records"),
+        ("a.toml", TWO_PHASES.replace("count = 7", "count = 0"), "step 2: iterations must be >= 1"),
+        ("a.toml", TWO_PHASES.replace("count = 7", "count = 7.5"), "step 2: count: "),
+        ("a.toml", TWO_PHASES.replace("count = 7", "cuont = 7"), "step 2: c"),
+        ("a.toml", TWO_PHASES.replace("count = 20", "count = true"), "step 1: count: "),
+        ("a.toml", TWO_PHASES.replace("sigma = 0.16", "sigma = -1"), "step 2: sigma must be finite and > 0"),
+        ("a.toml", TWO_PHASES.replace("sigma = 0.16", "sigma = nan"), "step 2: sigma"),
+        ("a.toml", TWO_PHASES.replace("sigma = 0.16", ""), "step 2: give either noise_multiplier, or both"),
+        ("a.toml", TWO_PHASES.replace("clip", 'sampling = "poisson"\nclip'), "step 2: this theorem needs"),
+        ("a.toml", TWO_PHASES.replace("ssadmm", "magic", 1), "step 1: "),
+        (
+            "a.toml",
+            TWO_PHASES + '[[step]]\nmechanism = "poisson"\nsampling_rate = 0.1\nnoise_multiplier = 2\ncount = 1\n',
+            "one neighbouring relation",
+        ),
+    ],
+)
+def test_a_bad_file_of_steps_exits_2_and_names_the_place(
+    run: Run, tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(text)
+    outcome = run("account", "ledger", str(file), "--delta", "1e-6")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert str(file) in outcome.err
+    assert message in outcome.err
+
+
+def test_a_file_that_is_not_there_exits_2(run: Run, tmp_path: Path) -> None:
+    assert run("account", "ledger", str(tmp_path / "none.toml"), "--delta", "1e-6").code == 2
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -213,3 +321,15 @@ def test_a_target_out_of_reach_exits_3(run: Run) -> None:
     outcome = run(*arguments.split())
     assert outcome.code == 3
     assert "not even one" in outcome.err
+
+
+def test_the_batch_at_a_fixed_sigma_meets_the_target_and_says_what_was_not_tried(run: Run) -> None:
+    shared = "calibrate ssadmm --records 1000 --clip 1 --iterations 200 --for batch --epsilon 1 --delta 1e-6"
+    met = run(*shared.split(), "--sigma", "0.16")
+    assert met.code == 0, met.err
+    assert met.out.startswith("batch = 1000\n")
+    assert "not proved to grow with the batch" in met.out
+    missed = run(*shared.split(), "--sigma", "0.02")
+    assert missed.code == 3
+    assert "neither 1000 nor a half" in missed.err
+    assert run(*shared.split()).code == 2
