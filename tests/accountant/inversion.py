@@ -102,10 +102,12 @@ class Inversion:
         return right
 
 
-def fourier_log_delta(steps: Sequence[tuple[float, float, int]], which: Which, epsilon: float) -> float:
-    """Return log delta(epsilon) down to about e^-150, good to 1e-7; CannotResolve otherwise."""
+def fourier_log_delta(
+    steps: Sequence[tuple[float, float, int]], which: Which, epsilon: float, *, within: float = 1e-7
+) -> float:
+    """Return log delta(epsilon), down to about e^-150, to the error stated; CannotResolve otherwise."""
     value = Inversion(steps, which, epsilon, -150.0).log_delta(epsilon)
-    if value.error > 1e-7:
+    if value.error > within:
         raise CannotResolve(f"two evaluations differ by {value.error}")
     return value.log_delta
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from accountant import composition
 from accountant.composition import ComposedProfile, Resolution, SubsampledGaussian, compose
 from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.gaussian import gaussian_delta, gaussian_epsilon
@@ -232,6 +233,29 @@ def test_where_one_rare_loss_decides_the_enclosure_stays_narrow(q: str, nu: str,
     assert fraction_of(epsilon.upper) <= fraction_of(epsilon.lower) * Fraction(11, 10)
 
 
+@pytest.mark.parametrize(
+    ("case", "before"),
+    [
+        (("4.6e-10", "0.78", 7, "3e-10"), 4.60),
+        (("3.69e-10", "0.447", 215, "2.57e-11"), 4.80),
+        (("9.36e-9", "0.46", 16, "2.37e-19"), 1.39),
+    ],
+)
+def test_a_lattice_too_coarse_for_its_answer_is_refined(
+    monkeypatch: pytest.MonkeyPatch, case: tuple[str, str, int, str], before: float
+) -> None:
+    """Upper over lower end; `before`: without refinement, with half of delta spent on the rarest losses."""
+    delta = Fraction(case[3])
+    epsilon = _profile(case[0], case[1], case[2]).epsilon(delta)
+    assert fraction_of(epsilon.upper) <= fraction_of(epsilon.lower) * Fraction(6, 5)
+    monkeypatch.setattr(composition, "finer_resolution", lambda *_: None)
+    monkeypatch.setattr(composition, "BLUNT_TRUNCATIONS", (math.log(1 / 2),))
+    coarse = _profile(case[0], case[1], case[2]).epsilon(delta)
+    assert fraction_of(coarse.lower) <= fraction_of(epsilon.lower) <= fraction_of(epsilon.upper)
+    assert fraction_of(epsilon.upper) <= fraction_of(coarse.upper)
+    assert float(fraction_of(coarse.upper) / fraction_of(coarse.lower)) == pytest.approx(before, abs=0.01)
+
+
 def test_event_bound_is_below_the_pair_it_belongs_to() -> None:
     steps = [SubsampledGaussian(Fraction(0.1), Fraction(1), 30)]
     for epsilon in (1.0, 3.0, 6.0):
@@ -248,7 +272,7 @@ def test_event_bound_is_below_the_pair_it_belongs_to() -> None:
 def test_a_million_steps() -> None:
     epsilon = _profile("1/250", "4", 10**6).epsilon(Fraction(1, 10**8))
     assert Fraction("5.88") <= fraction_of(epsilon.lower) <= fraction_of(epsilon.upper) <= Fraction("6.50")
-    truth = fourier_log_delta([(0.004, 4.0, 10**6)], Which.DOMINATING, 6.4)
+    truth = fourier_log_delta([(0.004, 4.0, 10**6)], Which.DOMINATING, 6.4, within=1e-5)
     bound = log_of(_profile("1/250", "4", 10**6).delta_upper(Fraction("6.4")))
     assert 0 <= bound - truth <= 1e-2
 

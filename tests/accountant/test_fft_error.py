@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from flint import acb, arb
 
-from accountant import fft_error
+from accountant import fft_error, pld_lattice
 from accountant.errors import InvalidQuantityError
 from accountant.fft_error import Complexes, forward, inverse_real, powers_product, transform_error
 from accountant.pld_elementary import UNIT_ROUNDOFF, Floats
@@ -117,3 +119,12 @@ def test_other_lengths_are_refused(length: int) -> None:
 def test_no_factor_is_refused() -> None:
     with pytest.raises(InvalidQuantityError, match="at least one factor"):
         powers_product([])
+
+
+def test_nothing_is_left_to_a_library_whose_rounding_and_threads_are_its_own() -> None:
+    """No matrix product anywhere in the accountant: BLAS sums in an order of its own, and its threads cost ten times
+    the work on the short vectors here."""
+    for file in sorted(Path(pld_lattice.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            assert not isinstance(node, ast.MatMult), file
+            assert not (isinstance(node, ast.Attribute) and node.attr in {"dot", "matmul", "vdot", "inner"}), file
