@@ -10,10 +10,15 @@ from audits.findings import Finding, Stage
 from audits.games import Threat, curve_of
 from audits.gate_run import CONFORMANCE_SHARE, GateOptions, GateRun, adapter_failed
 from audits.observed import Observed, observe
+from audits.own_pair import own_pair_game
 from audits.plans import Planned, Subject, standard_games
 from audits.verdict import Outcome
 from verification.adapter.faults import AdapterError
+from verification.adapter.parameters import Release
 from verification.adapter.session import Session
+
+# a pair that attains this much of the claim attains it: the rest is what was simulated
+_WHOLE = 0.98
 
 
 def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observed | None]:
@@ -33,7 +38,7 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
                 findings.append(Finding(name, Stage.AUDIT, Outcome.INCONCLUSIVE, str(error)))
                 continue
             results.append(result)
-            findings.append(_audit_finding(name, str(subject.mode), result, run.options))
+            findings.append(_audit_finding(name, subject, plan, result, run.options))
             if result.verdict.outcome is Outcome.REFUTED:
                 break
         # the noise of several steps cannot be recovered from the last model alone
@@ -53,6 +58,8 @@ def _planned(run: GateRun) -> tuple[list[tuple[Subject, Planned]], list[Finding]
         for subject in run.subjects:
             try:
                 planned += [(subject, plan) for plan in standard_games(session, subject)]
+                if run.options.pair is not None:
+                    planned.append((subject, own_pair_game(session, subject, run.options.pair)))
             except NothingToAudit as error:
                 name = f"{Stage.AUDIT}: {subject.mode}"
                 if run.options.wants(name) or any(o.startswith(name) for o in run.options.only):
@@ -74,7 +81,7 @@ def _one_audit(run: GateRun, subject: Subject, planned: Planned, *, stream: int,
         alpha=alpha,
         seed=options.seed,
         stream=stream,
-        wanted=gate.power,
+        wanted=gate.power if planned.demanded else None,
         attack=planned.attack,
     )
 
@@ -86,17 +93,29 @@ def _one_audit(run: GateRun, subject: Subject, planned: Planned, *, stream: int,
     return run_audit(plan, run.target, run.pool, deadline=until, progress=progress)
 
 
-def _audit_finding(name: str, mode: str, result: AuditResult, options: GateOptions) -> Finding:
-    refuted = result.verdict.outcome is Outcome.REFUTED
+def _audit_finding(name: str, subject: Subject, planned: Planned, result: AuditResult, options: GateOptions) -> Finding:
+    outcome = result.verdict.outcome
     claim = result.plan.curve.describe()
+    limit = f"; {_limit(subject, planned)}" if outcome is not Outcome.REFUTED and planned.attained < _WHOLE else ""
     return Finding(
         name,
         Stage.AUDIT,
-        result.verdict.outcome,
-        f"claim {claim}: {result.verdict.summary}",
-        reproduction=options.reproduce(name, options.seed) if refuted else "",
+        outcome,
+        f"claim {claim}: {result.verdict.summary}{limit}",
+        reproduction=options.reproduce(name, options.seed) if outcome is Outcome.REFUTED else "",
         seconds=result.seconds,
         trials=result.verdict.trials,
         power=result.verdict.power,
-        mode=mode,
+        mode=str(subject.mode),
     )
+
+
+def _limit(subject: Subject, planned: Planned) -> str:
+    """Why no number of runs would show more, and what to do about it."""
+    text = (
+        f"what is shown of this pair attains {planned.attained:.3g} of the claim: in no number of runs does anything "
+        f"below noise/{1.0 / planned.attained:.3g} exceed it"
+    )
+    if subject.release is Release.ALL and planned.demanded:
+        text += ". x, z and y are paid for and x alone is shown: ask for less power, show all, or claim release primal"
+    return text

@@ -160,6 +160,14 @@ class ImplementationTable(_Table):
     timeout: Seconds = 60.0
 
 
+class PairTable(_Table):
+    """[pair]: two files of records that differ in one, audited beside the hardest neighbours."""
+
+    first: Annotated[str, Field(min_length=1)]
+    second: Annotated[str, Field(min_length=1)]
+    label_column: str | None = None
+
+
 class GateTable(_Table):
     """[gate]: how long and how hard to look."""
 
@@ -186,6 +194,7 @@ class ClaimFile(_Table):
     claim: Claim
     mechanism: list[MechanismTable]
     implementation: ImplementationTable | None = None
+    pair: PairTable | None = None
     gate: GateTable = GateTable()
     waiver: list[Waiver] = []
 
@@ -211,6 +220,7 @@ _TABLES: dict[str, type[_Table]] = {
     "claim": Claim,
     "mechanism": MechanismTable,
     "implementation": ImplementationTable,
+    "pair": PairTable,
     "gate": GateTable,
     "waiver": Waiver,
 }
@@ -270,6 +280,11 @@ released = "every-iterate"       # or "last-model"
 [implementation]                 # who claims it: any program that speaks the protocol (docs/protocol.md)
 command = ["python", "adapter.py"]
 timeout = "60s"                  # for one request
+
+# [pair]                         # also audit neighbours of your own: CSV, NPZ or LIBSVM files that differ in one record
+# first = "data.csv"
+# second = "data-with-one-record-replaced.csv"
+# label_column = "income"        # of a CSV file; the last by default
 
 [gate]
 budget = "5m"                    # time for everything; what finds no time is inconclusive, never a pass

@@ -17,7 +17,7 @@ from concurrent.futures import Executor
 from audits.account import account
 from audits.audit import AuditResult
 from audits.audit_stage import audit_stage
-from audits.claimfile import ClaimFile, MechanismTable, Waiver
+from audits.claimfile import ClaimFile, MechanismTable, Released, Waiver
 from audits.conform_stage import conform_stage
 from audits.errors import AuditError, ClaimFileError
 from audits.executors import Target
@@ -94,7 +94,8 @@ def _subjects(mechanisms: Sequence[MechanismTable]) -> list[Subject]:
     for mechanism in mechanisms:
         release = None if mechanism.release is None else Release(mechanism.release)
         wording = Wording.PRINTED if mechanism.sensitivity == "printed" else Wording.CORRECTED
-        subject = Subject(Algorithm(mechanism.algorithm), release, wording)
+        last_only = mechanism.released is Released.LAST_MODEL
+        subject = Subject(Algorithm(mechanism.algorithm), release, wording, last_only)
         if subject not in subjects:
             subjects.append(subject)
     return subjects

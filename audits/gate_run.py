@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from audits.claimfile import ClaimFile
 from audits.executors import Target
 from audits.findings import Finding, Stage
+from audits.own_pair import OwnPair
 from audits.plans import Subject
 from audits.verdict import Outcome
 from verification.adapter.faults import AdapterError
@@ -27,6 +28,7 @@ class GateOptions:
     only: tuple[str, ...] = ()
     today: datetime.date = dataclasses.field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date())
     say: Say = lambda _: None
+    pair: OwnPair | None = None
     reproduce: Callable[[str, int], str] = lambda finding, seed: f"dpadmm gate --seed {seed} --only {finding!r}"
 
     def wants(self, name: str) -> bool:

@@ -63,6 +63,7 @@ class Subject:
     algorithm: Algorithm
     release: Release | None = None
     wording: Wording = Wording.CORRECTED
+    last_model_only: bool = False
 
     def __post_init__(self) -> None:
         if (self.algorithm is Algorithm.MPADMM) != (self.release is not None):
@@ -72,6 +73,11 @@ class Subject:
     def mode(self) -> Mode:
         """The subject in the conformance checks' words."""
         return Mode(self.algorithm, self.release)
+
+    def sees_every_iterate(self, session: Session) -> bool:
+        """Whether every iterate is claimed to be released, and the implementation shows it in full."""
+        context = Context(session, self.mode, np.random.default_rng(0), _nobody)
+        return context.sees_every_iterate and not self.last_model_only
 
     def ledger(self, records: int, parameters: Parameters) -> Ledger:
         """Return what a run with these parameters is claimed to release; binary64 parameters are taken exactly."""
@@ -107,11 +113,17 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planned:
-    """A game with its score and the simulator of its scores (strength = noise divisor; the claim's own is 1)."""
+    """A game with its score and the simulator of its scores (strength = noise divisor; the claim's own is 1).
+
+    ``attained`` is what share of the claim the pair shows: nothing below noise/(1/attained) can be seen in any number
+    of runs. ``demanded`` is whether the power that a gate asks for is asked of this game.
+    """
 
     game: Game
     simulate: Simulator
     attack: Attack
+    attained: float = 1.0
+    demanded: bool = True
 
 
 def standard_games(session: Session, subject: Subject) -> list[Planned]:
@@ -165,7 +177,7 @@ class _Planner:
     def __init__(self, session: Session, subject: Subject) -> None:
         self._subject = subject
         self._context = Context(session, subject.mode, np.random.default_rng(0), _nobody)
-        self.sees_every_iterate = self._context.sees_every_iterate
+        self.sees_every_iterate = subject.sees_every_iterate(session)
 
     def game(
         self, name: str, *, records: int, batch: int | None, eta: list[float], multiplier: float | None = None
@@ -182,7 +194,8 @@ class _Planner:
         parameters = self._parameters(pair, records, batch, steps, sigma)
         threat = Threat.EVERY_ITERATE if self.sees_every_iterate else Threat.ONE_STEP
         game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, threat)
-        return Planned(game, StepwiseScores(rate, self._multipliers(game, pair)), LikelihoodRatio())
+        attained = pair.attained * self._attained_jointly(game)
+        return Planned(game, StepwiseScores(rate, self._multipliers(game, pair)), LikelihoodRatio(), attained)
 
     def last_of_many(self, name: str, *, records: int, steps: int) -> Planned:
         """The end of several small steps: an honest last model holds all of their noise, and all of the influence."""
@@ -192,7 +205,7 @@ class _Planner:
         parameters = self._parameters(pair, records, records, eta, sigma=moved / TARGET_MU)
         game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, Threat.LAST_MODEL)
         score = along_the_difference(game)
-        return Planned(game, score.simulator(), score)
+        return Planned(game, score.simulator(), score, min(1.0, 1.0 / (score.nu * TARGET_MU)))
 
     def full_gradients(self, name: str, *, records: int, epochs: int) -> Planned:
         """DP-SVRG's full gradients, whose sensitivity the pair attains, behind steps that say next to nothing.
@@ -265,13 +278,14 @@ class _Planner:
     def _multipliers(self, game: Game, pair: HardPair) -> tuple[float, ...]:
         """The noise over what this pair really moves, step by step: for designs and power, not for the claim."""
         moved = sensitivities(game.algorithm, game.parameters, game.records) * pair.attained
-        if game.parameters.release is Release.ALL:
-            moved = moved * self._attained_jointly(game)
+        moved = moved * self._attained_jointly(game)
         noise = sigmas(game.algorithm, game.parameters, game.records)
         return tuple((noise / moved).tolist())
 
     def _attained_jointly(self, game: Game) -> float:
         """What share of the joint sensitivity shows: all of it if z and y do, else that of the released values."""
+        if game.parameters.release is not Release.ALL:
+            return 1.0
         released = set(self._context.description.released[game.algorithm])
         regularizer: ReferenceRegularizer = regularizer_of(game.parameters)
         if not regularizer.convex or game.parameters.lambda_ != 0.0:

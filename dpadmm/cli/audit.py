@@ -11,12 +11,15 @@ import click
 
 from audits.audit import CHUNK, AuditResult, plan_audit, run_audit
 from audits.checkpoint import Checkpoint, fingerprint
+from audits.claimfile import Released
 from audits.errors import NoPower
 from audits.estimates import Estimate, estimates
 from audits.executors import Target, executor
 from audits.games import curve_of
-from audits.plans import Planned, Subject, Wording, standard_games
+from audits.own_pair import own_pair_game
+from audits.plans import BOUND, Planned, Subject, Wording, standard_games
 from audits.verdict import Outcome, worst
+from dpadmm.cli._own_pair import load_pair
 from dpadmm.cli.common import emit_json, format_option
 from verification.adapter.parameters import Algorithm, Release
 from verification.adapter.process import Limits
@@ -47,6 +50,29 @@ from verification.adapter.session import Session
     show_default=True,
     help="The noise divisor that must have been detectable.",
 )
+@click.option(
+    "--released",
+    type=click.Choice([r.value for r in Released]),
+    default="every-iterate",
+    show_default=True,
+    help="What the adversary sees; last-model even where the implementation would show more.",
+)
+@click.option(
+    "--pair",
+    "own",
+    nargs=2,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FIRST SECOND",
+    help="Also audit neighbours of your own: two files of records (CSV, NPZ, LIBSVM) that differ in one.",
+)
+@click.option("--label-column", help="Of --pair's CSV files: a name or a number, the last by default.")
+@click.option(
+    "--clip",
+    type=click.FloatRange(min=0, min_open=True),
+    default=BOUND,
+    show_default=True,
+    help="The bound on a record's gradient at which --pair is looked at.",
+)
 @click.option("--pairs", type=click.IntRange(min=1), help="Trial pairs a game; by default what --detect needs.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of all draws; fresh and printed if not given.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one a core.")
@@ -68,6 +94,10 @@ def command(
     sensitivity: str,
     false_alarm: float,
     detect: float,
+    released: str,
+    own: tuple[Path, Path] | None,
+    label_column: str | None,
+    clip: float,
     pairs: int | None,
     seed: int | None,
     workers: int | None,
@@ -87,11 +117,14 @@ def command(
         raise click.UsageError("name the adapter's command after --, for example: dpadmm audit -- ./adapter")
     if checkpoint is not None and seed is None:
         raise click.UsageError("--checkpoint needs --seed: only the same seed can be resumed")
-    subject = _subject(algorithm, release, sensitivity)
+    subject = _subject(algorithm, release, sensitivity, Released(released))
+    neighbours = None if own is None else load_pair(*own, label_column=label_column, bound=clip)
     chosen = secrets.randbits(32) if seed is None else seed
     target = Target(adapter, Limits(request_seconds=timeout))
     with Session(target.command, target.limits) as session:
         games = standard_games(session, subject)
+        if neighbours is not None:
+            games.append(own_pair_game(session, subject, neighbours))
     results, unseen = [], {}
     with executor(workers, cluster) as pool:
         for stream, planned in enumerate(games):
@@ -106,7 +139,7 @@ def command(
                     pairs=pairs,
                     seed=chosen,
                     stream=stream,
-                    wanted=detect,
+                    wanted=detect if planned.demanded else None,
                     attack=planned.attack,
                 )
             except NoPower as error:
@@ -123,13 +156,13 @@ def command(
     raise click.exceptions.Exit(outcome.exit_code)
 
 
-def _subject(algorithm: str, release: str | None, sensitivity: str) -> Subject:
-    which = Algorithm(algorithm)
+def _subject(algorithm: str, release: str | None, sensitivity: str, released: Released) -> Subject:
+    which, last_only = Algorithm(algorithm), released is Released.LAST_MODEL
     if which is not Algorithm.MPADMM:
         if release is not None or sensitivity != "corrected":
             raise click.UsageError("--release and --sensitivity belong to --algorithm mpadmm")
-        return Subject(which)
-    return Subject(which, Release(release or "all"), Wording(sensitivity))
+        return Subject(which, last_model_only=last_only)
+    return Subject(which, Release(release or "all"), Wording(sensitivity), last_only)
 
 
 def _kept(folder: Path | None, planned: Planned, target: Target, seed: int, stream: int) -> Checkpoint | None:

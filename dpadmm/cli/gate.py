@@ -10,10 +10,13 @@ from pathlib import Path
 
 import click
 
-from audits.claimfile import TEMPLATE, read_claim_file
+from audits.claimfile import TEMPLATE, ClaimFile, read_claim_file
 from audits.executors import executor
 from audits.gate import GateOptions, check_only, run_gate
+from audits.own_pair import OwnPair
+from audits.plans import BOUND
 from audits.report import RENDERERS
+from dpadmm.cli._own_pair import load_pair
 from dpadmm.cli.common import atomic_write, format_option
 
 
@@ -76,7 +79,7 @@ def command(
     def reproduce(finding: str, used: int) -> str:
         return shlex.join(["dpadmm", "gate", str(claim_file), "--seed", str(used), "--only", finding])
 
-    options = GateOptions(chosen, only, say=_progress(), reproduce=reproduce)
+    options = GateOptions(chosen, only, say=_progress(), pair=_pair(claims, claim_file), reproduce=reproduce)
     with executor(workers, cluster) as pool:
         report = run_gate(claims, pool, options)
     for kind, path in reports:
@@ -84,6 +87,16 @@ def command(
             file.write(RENDERERS[kind](report).encode("utf-8"))
     click.echo(RENDERERS[output_format](report), nl=False)
     raise click.exceptions.Exit(report.outcome.exit_code)
+
+
+def _pair(claims: ClaimFile, claim_file: Path) -> OwnPair | None:
+    """The pair that the claim file names, its paths relative to the file; looked at with the least clipping bound."""
+    if claims.pair is None:
+        return None
+    folder, pair = claim_file.absolute().parent, claims.pair
+    bounds = [float(mechanism.clip) for mechanism in claims.mechanism if mechanism.clip is not None]
+    bound = min(bounds, default=BOUND)
+    return load_pair(folder / pair.first, folder / pair.second, label_column=pair.label_column, bound=bound)
 
 
 def _progress() -> Callable[[str], None]:

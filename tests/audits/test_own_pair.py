@@ -1,0 +1,120 @@
+"""The user's own neighbours: checked to be neighbours, played, refuted where they show too much."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from audits.errors import AuditError
+from audits.games import Threat
+from audits.own_pair import own_pair
+from audits.plans import Subject, standard_games
+from tests.audits.test_gate import REFERENCE, claim_file, dpadmm, gate, zoo
+from verification.adapter.parameters import Algorithm, Release
+from verification.adapter.records import Records
+from verification.adapter.session import Session
+
+ONLY = ("--only", "audit: ssadmm, your own pair")
+SMALL = ('power = "noise/1.2" ', 'power = "noise/1.5" ')
+
+
+def records(rows: int = 6) -> Records:
+    rng = np.random.default_rng(3)
+    return Records(rng.normal(size=(rows, 3)), np.where(np.arange(rows) % 2, -1, 1).astype(np.int64))
+
+
+def written(path: Path, data: Records) -> Path:
+    lines = [
+        ",".join([*map(repr, row), str(label)])
+        for row, label in zip(data.features.tolist(), data.labels.tolist(), strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def with_pair(folder: Path, command: list[str], first: Records, second: Records) -> Path:
+    path = claim_file(folder, command, SMALL)
+    written(folder / "a.csv", first)
+    written(folder / "b.csv", second)
+    path.write_text(path.read_text() + '\n[pair]\nfirst = "a.csv"\nsecond = "b.csv"\n')
+    return path
+
+
+def opposed(data: Records) -> tuple[Records, Records]:
+    """Record 4 of large gradient one way and the other: all but what is claimed."""
+    far = np.array([40.0, 0.0, 0.0])
+    return data.replace(4, far, 1), data.replace(4, -far, 1)
+
+
+def test_the_differing_record_comes_first_and_the_others_keep_their_order() -> None:
+    first, second = opposed(records())
+    pair = own_pair(first, second)
+    np.testing.assert_array_equal(pair.first.features[0], first.features[4])
+    np.testing.assert_array_equal(pair.second.features[1:], np.delete(second.features, 4, axis=0))
+
+
+def test_what_is_no_pair_of_neighbours_is_refused_with_the_reason() -> None:
+    data = records()
+    with pytest.raises(AuditError, match="differ in exactly one record, they differ in 0;"):
+        own_pair(data, data)
+    with pytest.raises(AuditError, match=r"they differ in 2 \(records 1, 3\); records are compared in the order"):
+        own_pair(data, data.replace(0, np.ones(3), 1).replace(2, np.ones(3), 1))
+    with pytest.raises(AuditError, match=r"equally many records and features, got \(6, 3\) and \(5, 3\)"):
+        own_pair(data, Records(data.features[1:], data.labels[1:]))
+    # a label alone makes another record
+    assert own_pair(data, data.replace(1, data.features[1], 1)).first.labels[0] == -1
+
+
+def test_the_honest_stand_on_their_own_pair_and_too_little_noise_is_refuted(tmp_path: Path) -> None:
+    first, second = opposed(records())
+    stands = gate(with_pair(tmp_path, REFERENCE, first, second), *ONLY)
+    assert stands.returncode == 0, stands.stdout + stands.stderr
+    assert "your own pair" in stands.stdout
+    refuted = gate(with_pair(tmp_path, zoo("variance-as-deviation"), first, second), *ONLY)
+    assert refuted.returncode == 1, refuted.stdout + refuted.stderr
+
+
+def test_records_that_nothing_can_tell_apart_are_inconclusive(tmp_path: Path) -> None:
+    # without features a record has no gradient, whatever its label
+    data, empty = records(), np.zeros(3)
+    done = gate(with_pair(tmp_path, REFERENCE, data.replace(0, empty, 1), data.replace(0, empty, -1)), *ONLY)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "same gradient after bounding" in done.stdout
+
+
+def test_files_that_cannot_be_a_pair_are_usage_errors(tmp_path: Path) -> None:
+    data = records()
+    path = with_pair(tmp_path, ["/no/such/adapter"], data, data)
+    assert (done := gate(path)).returncode == 2
+    assert "differ in exactly one record" in done.stderr
+    (tmp_path / "b.csv").unlink()
+    assert (done := gate(path)).returncode == 2
+    assert "there is no such file" in done.stderr
+    path.write_text(path.read_text().replace("second =", "secnd ="))
+    assert (done := gate(path)).returncode == 2
+    assert "did you mean 'second'?" in done.stderr
+
+
+def test_the_audit_command_takes_a_pair(tmp_path: Path) -> None:
+    first, second = opposed(records())
+    files = [str(written(tmp_path / name, data)) for name, data in (("a.csv", first), ("b.csv", second))]
+    command = ("--seed", "1", "--workers", "1", "--pair", *files, "--", *zoo("variance-as-deviation"))
+    done = dpadmm("audit", *command)
+    assert done.returncode == 1, done.stderr
+    assert "refuted        your own pair" in done.stdout
+    again = dpadmm("audit", "--pair", files[0], files[0], "--", *REFERENCE)
+    assert again.returncode == 2
+    assert "they differ in 0" in again.stderr
+
+
+@pytest.mark.parametrize("algorithm", [Algorithm.SSADMM, Algorithm.MPADMM])
+def test_what_is_released_chooses_the_game(algorithm: Algorithm) -> None:
+    release = Release.ALL if algorithm is Algorithm.MPADMM else None
+    with Session([sys.executable, "-m", "verification.adapter.loopback"]) as session:
+        every = standard_games(session, Subject(algorithm, release))
+        last = standard_games(session, Subject(algorithm, release, last_model_only=True))
+    assert {planned.game.threat for planned in every} == {Threat.EVERY_ITERATE}
+    assert [planned.game.threat for planned in last] == [Threat.LAST_MODEL, Threat.ONE_STEP, Threat.ONE_STEP]
