@@ -59,16 +59,17 @@ def dpsgd_sees_the_noisy_gradient() -> list[Obligation]:
 
 
 def other_parties_stay() -> list[Obligation]:
-    """Claim DPADMM: replacing a record of the first party moves no x but its own; z follows from the x_i."""
+    """Claim DPADMM: replacing a record of the first party moves no x but its own; z and the y_i follow from the x_i."""
     pair, eta = Neighbours.unknown(), parameter("eta")
     states = [_one_round(problem, eta, name) for problem, name in ((pair.problem, "own"), (pair.other, "own_"))]
     domain = (eta > 0, *pair.domain)
     first, second = ((state.x[0, 0], state.x[1, 0]) for state in states)
     released = (*domain, first[0] == z3.Real("released"), second[0] == z3.Real("released"))
-    centre = only(states[0].z) == only(states[1].z)
+    one, two = states
+    follow = z3.And(only(one.z) == only(two.z), *(one.y[i, 0] == two.y[i, 0] for i in range(2)))
     return [
         Obligation("DP-ADMM: the other party's x stays", domain, first[1] == second[1], first[0] == second[0]),
-        Obligation("DP-ADMM: z follows from the released x_i", released, centre, only(states[0].z) == 0),
+        Obligation("DP-ADMM: z and the y_i follow from the released x_i", released, follow, only(one.z) == 0),
     ]
 
 
