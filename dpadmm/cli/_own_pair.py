@@ -9,7 +9,7 @@ import numpy as np
 from audits.errors import AuditError
 from audits.own_pair import OwnPair, own_pair
 from audits.plans import BOUND
-from dpadmm.loaders import Loaded, load
+from dpadmm.loaders import Loaded, format_of, load
 from verification.adapter.records import Records
 
 
@@ -19,6 +19,12 @@ def load_pair(first: Path, second: Path, *, label_column: str | None = None, bou
         if not path.is_file():
             raise AuditError(f"{path}: there is no such file")
     a, b = (load(path, label_column=label_column) for path in (first, second))
+    # LIBSVM leaves out what is 0: the replaced record may hold the only value of the last feature
+    widths = a.features.shape[1], b.features.shape[1]
+    if widths[0] < widths[1] and format_of(first) == "libsvm":
+        a = load(first, features=widths[1])
+    if widths[1] < widths[0] and format_of(second) == "libsvm":
+        b = load(second, features=widths[0])
     if a.classes != b.classes:
         raise AuditError(f"{first} and {second} must name their classes alike, got {a.classes} and {b.classes}")
     return own_pair(_records(a), _records(b), bound)

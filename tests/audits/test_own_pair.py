@@ -12,6 +12,7 @@ from audits.errors import AuditError
 from audits.games import Threat
 from audits.own_pair import own_pair
 from audits.plans import Subject, standard_games
+from dpadmm.cli._own_pair import load_pair
 from tests.audits.test_gate import REFERENCE, claim_file, dpadmm, gate, zoo
 from verification.adapter.parameters import Algorithm, Release
 from verification.adapter.records import Records
@@ -108,6 +109,14 @@ def test_the_audit_command_takes_a_pair(tmp_path: Path) -> None:
     again = dpadmm("audit", "--pair", files[0], files[0], "--", *REFERENCE)
     assert again.returncode == 2
     assert "they differ in 0" in again.stderr
+
+
+def test_a_libsvm_file_whose_neighbour_has_one_more_feature_is_padded_with_zeros(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("+1 1:0.5\n-1 1:1 2:2\n")
+    (tmp_path / "b").write_text("+1 1:0.5\n-1 1:1 3:2\n")
+    pair = load_pair(tmp_path / "a", tmp_path / "b")
+    np.testing.assert_array_equal(pair.first.features, [[1.0, 2.0, 0.0], [0.5, 0.0, 0.0]])
+    np.testing.assert_array_equal(pair.second.features[0], [1.0, 0.0, 2.0])
 
 
 @pytest.mark.parametrize("algorithm", [Algorithm.SSADMM, Algorithm.MPADMM])

@@ -1,0 +1,105 @@
+"""How much of what ssADMM costs an audit shows: ``python -m benchmarks.bench_tightness [--pairs N]``.
+
+SPEC's hardest pair, every iterate visible, the reference behind the wire, delta = 1e-5, 95 %. For each setting:
+
+* the accountant's lower and upper end;
+* *any pair*: the share of the lower end that infinitely many runs would show if the family of claims were the curves
+  that hold for every pair: the part that is lost to the pair;
+* *this pair*: the share that N trial pairs do show with the curves that this pair attains (`audits.noise_family`): what
+  is missing there is statistics.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from accountant import Ledger, epsilon, ssadmm
+from accountant.precision import fraction_of
+from audits.attained_curve import attained_curve
+from audits.curves import FloatArray
+from audits.executors import Chunk, Target, close_sessions, score_chunk
+from audits.games import curve_of
+from audits.noise_family import pair_lower_bound
+from audits.plans import batch_game
+from audits.stepwise_scores import StepwiseScores
+from verification.adapter.process import Limits
+from verification.adapter.session import Session
+
+# records, batch, noise multiplier, steps
+SETTINGS = [
+    (12, 3, "0.5", 3),
+    (12, 3, "1", 4),
+    (12, 3, "1", 10),
+    (12, 3, "2", 20),
+    (40, 4, "0.5", 10),
+    (40, 4, "1", 20),
+]
+DELTA = "1e-5"
+CHUNK = 2500
+TARGET = Target((sys.executable, "-m", "verification.adapter.loopback"), Limits())
+
+
+def row(records: int, batch: int, nu: str, steps: int, pairs: int) -> str:
+    """One line of the table."""
+    rate = batch / records
+    lower, upper = _ends(_ledger(records, batch, Fraction(nu), steps))
+    limit = _limit(records, batch, nu, steps) / lower
+    with Session(TARGET.command, TARGET.limits) as session:
+        planned = batch_game(session, records=records, batch=batch, steps=steps, multiplier=float(nu))
+    if not isinstance(planned.simulate, StepwiseScores):
+        raise TypeError("a game of ssADMM shows its pair step by step")
+    chunks = [Chunk(7, 0, i, CHUNK) for i in range(-(-pairs // CHUNK))]
+    scored = [score_chunk(TARGET, planned.game, planned.attack, chunk) for chunk in chunks]
+    close_sessions()
+    first, second = (np.concatenate([getattr(part, side) for part in scored]) for side in ("first", "second"))
+    found = pair_lower_bound(planned.simulate, first, second, delta=float(DELTA)).epsilon
+    return f"| {rate:g} | {nu} | {steps} | {lower:.3f} | {upper:.3f} | {limit:.2f} | {found / lower:.3f} |"
+
+
+def _ledger(records: int, batch: int, nu: Fraction, steps: int) -> Ledger:
+    return ssadmm(records=records, batch=batch, iterations=steps, sigma=nu * 2 / batch, clip=1)
+
+
+def _ends(ledger: Ledger) -> tuple[float, float]:
+    bound = epsilon(ledger, DELTA, methods=["profile"]).epsilon
+    return float(fraction_of(bound.lower)), float(fraction_of(bound.upper))
+
+
+def _limit(records: int, batch: int, nu: str, steps: int) -> float:
+    """The epsilon of the largest claim for every pair, at more noise, that this pair exceeds somewhere."""
+    shown = attained_curve(batch / records, float(nu), steps)
+    low, high = Fraction(1, 10), Fraction(1)
+    for _ in range(8):
+        middle = (low + high) / 2
+        claim = curve_of(_ledger(records, batch, Fraction(nu) / middle, steps))
+        epsilons: FloatArray = np.linspace(0.0, shown.epsilon_at(1e-7), 400)
+        # the attained curve is rounded up by 0.01 in epsilon
+        exceeds = bool(np.any(shown.delta(epsilons + 0.01) > claim.delta(epsilons)))
+        low, high = (middle, high) if exceeds else (low, middle)
+    return _ends(_ledger(records, batch, Fraction(nu) / low, steps))[1]
+
+
+def table(pairs: int) -> Iterator[str]:
+    """The whole table."""
+    yield f"| q | nu | T | lower | upper | any pair, infinitely many | this pair, {pairs:,} |"
+    yield "|---|---|---|---|---|---|---|"
+    for setting in SETTINGS:
+        yield row(*setting, pairs)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bench_tightness", description=__doc__)
+    parser.add_argument("--pairs", type=int, default=50_000)
+    for line in table(parser.parse_args(arguments).pairs):
+        print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
