@@ -30,7 +30,7 @@ from accountant.second_route import epsilon_at_order, gaussian_delta
 from accountant.steps import PureStep, Step
 
 PROFILE_SLACK = Fraction(1, 500)
-MAX_WINDOW = 1 << 16
+MAX_WINDOW = 1 << 18
 SPACING_BITS = 20
 SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""
@@ -134,11 +134,10 @@ def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fract
 def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> None:
     """Raise where exact integers prove that neither order of the realisable pair reaches delta at lower."""
     above, grid = profile_steps(steps, "up"), recheck_grid(steps, delta, lower)
-    reached = max(
-        exact_delta_upper(above, pair, lower * (1 - PROFILE_SLACK), grid)
+    if all(
+        exact_delta_upper(above, pair, lower * (1 - PROFILE_SLACK), grid) < delta
         for pair in (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND)
-    )
-    if reached < delta:
+    ):
         raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
 
 
@@ -146,7 +145,7 @@ def recheck_grid(steps: tuple[Step, ...], delta: Fraction, epsilon: Fraction) ->
     r"""Return a grid whose chords cost about half the slack: they shift epsilon by about theta T h^2/12.
 
     theta is the slope of -log(delta). It and the reach are asked of the fast composition, for a guess only: every grid
-    is sound. P[L > beyond + near] <= delta(beyond)/(1 - e^-near), so beyond the window lies little of delta.
+    is sound. Beyond the window may lie a tenth of what the slack allows of delta: P[L > x + y] <= delta(x)/(1 - e^-y).
     """
     composed, T = composed_profile(steps, delta), sum(step.count for step in steps)
     near = epsilon or composed.epsilon_upper(min(delta, composed.delta_upper(Fraction(0))) / 4)
@@ -156,8 +155,9 @@ def recheck_grid(steps: tuple[Step, ...], delta: Fraction, epsilon: Fraction) ->
     theta = max(100 * drop, 1.0)
     mantissa, exponent = math.frexp(float(near) * math.sqrt(6 * float(PROFILE_SLACK) / (theta * T)))
     spacing = Fraction(round(mantissa * 2**SPACING_BITS)) * Fraction(2) ** (exponent - SPACING_BITS)
-    beyond = composed.epsilon_upper(delta * min(Fraction(1), near) / 10**5)
-    window = ((beyond + near) / spacing).__ceil__() + 1
+    spare = delta * PROFILE_SLACK * Fraction(theta) / 10
+    reach = min(composed.epsilon_upper(spare * min(y, Fraction(1)) / 2) + y for y in (near, Fraction(1)))
+    window = (reach / spacing).__ceil__() + 1
     if window > MAX_WINDOW:
         raise CannotCertifyError(f"re-deriving the profile needs {window} points a side, above {MAX_WINDOW}")
     bits = (1 / delta).__ceil__().bit_length() + T.bit_length() + window.bit_length() + 16
