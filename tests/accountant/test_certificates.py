@@ -27,7 +27,10 @@ from accountant import (
     ssadmm,
 )
 from accountant.certificates import Interval, LedgerRecord, exact_string, ledger_record, read_ledger
-from accountant.precision import decimal_string
+from accountant.precision import decimal_string, fraction_of
+from accountant.pricing import method_epsilon
+from accountant.rechecking import require_profile_lower, require_profile_upper
+from accountant.steps import SubsampledGaussianStep
 
 LEDGERS: dict[str, Ledger] = {
     "ssadmm": ssadmm(records=1000, batch=100, noise_multiplier=4, iterations=20),
@@ -197,3 +200,25 @@ def test_numbers_are_written_exactly_or_not_at_all() -> None:
         assert Fraction(exact_string(value)) == value
     with pytest.raises(InvalidQuantityError, match="fewer digits"):
         exact_string(Fraction(1, 3**20_000))
+
+
+@pytest.mark.parametrize(
+    ("q", "nu", "count", "delta"),
+    [
+        ("3.4e-5", "2.22", 4, "1e-16"),  # single losses decide: a grid taken from the Renyi order is too coarse here
+        ("2.81e-5", "22.9", 3, "1e-25"),
+        ("1/100", "4", 50, "1/10"),  # epsilon = 0
+    ],
+)
+def test_exact_integers_confirm_what_holds_and_nothing_smaller(q: str, nu: str, count: int, delta: str) -> None:
+    steps = (SubsampledGaussianStep(Fraction(q), Fraction(nu), count),)
+    bound = method_epsilon(Ledger(steps), Fraction(delta), "profile", digits=10).epsilon
+    upper = fraction_of(bound.upper)
+    require_profile_upper(steps, Fraction(delta), upper)
+    if upper > 0:
+        require_profile_lower(steps, Fraction(delta), fraction_of(bound.lower))
+        with pytest.raises(CertificateError, match="above the stated delta"):
+            require_profile_upper(steps, Fraction(delta), upper * Fraction(99, 100))
+    else:
+        with pytest.raises(CertificateError, match="above the stated delta"):
+            require_profile_upper(steps, Fraction(1, 10**4), upper)
