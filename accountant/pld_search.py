@@ -18,6 +18,8 @@ from accountant.precision import arb_from_fraction, arb_precision
 _MOST_SECANTS: Final = 100
 _MOST_MARGINS: Final = 40
 _PROBE: Final = 0.02
+_TILT_SUITS_FROM: Final = 10.0
+"""theta epsilon from which on the tilt is about the slope: no time is spent on looking."""
 _MOST_REFINED: Final = 1 << 18
 _LEAST_TOLERANCE: Final = 1e-15
 
@@ -61,7 +63,7 @@ def finer_resolution(plan: Plan, lattice: ComposedLattice, epsilon: float, asked
     A plan takes the slope of log(delta) to be its tilt. Where rare, large losses keep the tilt small, the slope at the
     answer is steeper, and h^2 = 12 tolerance epsilon/(slope T) asks for more points.
     """
-    if not epsilon > 0:
+    if not 0 < epsilon * plan.frame.theta < _TILT_SUITS_FROM:
         return None
     drop = lattice.log_estimate(Fraction(epsilon * (1 - _PROBE))) - lattice.log_estimate(Fraction(epsilon))
     slope = drop / (_PROBE * epsilon) if math.isfinite(drop) else 0.0
