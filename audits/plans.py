@@ -205,7 +205,10 @@ class _Planner:
         parameters = self._parameters(pair, records, records, eta, sigma=moved / TARGET_MU)
         game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, Threat.LAST_MODEL)
         score = along_the_difference(game)
-        return Planned(game, score.simulator(), score, min(1.0, 1.0 / (score.nu * TARGET_MU)))
+        attained = min(1.0, 1.0 / (score.nu * TARGET_MU))
+        # where z and y are shown beside it, single steps attain the whole claim, and they are asked for the power
+        demanded = self._attained_jointly(game) < 1.0 or self._subject.release is not Release.ALL
+        return Planned(game, score.simulator(), score, attained, demanded)
 
     def full_gradients(self, name: str, *, records: int, epochs: int) -> Planned:
         """DP-SVRG's full gradients, whose sensitivity the pair attains, behind steps that say next to nothing.

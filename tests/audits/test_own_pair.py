@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from audits.games import Threat
 from audits.own_pair import own_pair
 from audits.plans import Subject, standard_games
 from dpadmm.cli._own_pair import load_pair
-from tests.audits.test_gate import REFERENCE, claim_file, dpadmm, gate, zoo
+from tests.audits.test_gate import MPADMM, REFERENCE, claim_file, dpadmm, gate, zoo
 from verification.adapter.parameters import Algorithm, Release
 from verification.adapter.records import Records
 from verification.adapter.session import Session
@@ -127,3 +128,12 @@ def test_what_is_released_chooses_the_game(algorithm: Algorithm) -> None:
         last = standard_games(session, Subject(algorithm, release, last_model_only=True))
     assert {planned.game.threat for planned in every} == {Threat.EVERY_ITERATE}
     assert [planned.game.threat for planned in last] == [Threat.LAST_MODEL, Threat.ONE_STEP, Threat.ONE_STEP]
+
+
+def test_a_last_model_with_z_and_y_beside_it_stands_with_the_power_asked_for(tmp_path: Path) -> None:
+    """Of three games two see all that is paid for; the end of many steps, which is x alone, need not."""
+    last = ('released = "every-iterate"', 'released = "last-model"')
+    done = gate(claim_file(tmp_path, REFERENCE, *MPADMM, last, SMALL), "--only", "audit")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "audit: mpadmm/all, last of many steps" in done.stdout
+    assert re.search(r"attains 0\.[67][0-9]* of the claim", done.stdout)
