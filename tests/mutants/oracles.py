@@ -87,7 +87,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         ("subsampling", "rdp", "tight_rdp", "conversion", "chi_moments", "poisson", "gaussian"),
         ("test_subsampling", "test_gaussian", "test_pricing", "test_vectors"),
     ),
-    **dict.fromkeys(("ledger", "baselines"), ("test_algorithms", "test_pricing", "test_vectors")),
+    "algorithms": ("test_algorithms", "test_baseline_ledgers"),
+    **dict.fromkeys(
+        ("ledger", "baselines"), ("test_baseline_ledgers", "test_algorithms", "test_pricing", "test_vectors")
+    ),
 }
 
 

@@ -119,6 +119,9 @@ def test_a_grid_too_fine_for_exact_sums_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="grid is too fine for values this large to be added exactly"):
         on_grid(np.array([1.0]), 2.0**-60)
     with pytest.raises(InvalidParameter, match="grid is too fine"):
+        on_grid(np.array([1.0]), 2.0**-52)
+    assert on_grid(np.array([1.0 - 2.0**-52]), 2.0**-52) == 1.0 - 2.0**-52
+    with pytest.raises(InvalidParameter, match="grid is too fine"):
         on_grid(np.array([math.nan]), 1.0)
     with pytest.raises(InvalidParameter, match="grid is too fine"):
         next(ExactEntropy(2.0**-70, random.Random(1).randrange).noise(3, 1.0, 1))

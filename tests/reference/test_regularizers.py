@@ -141,6 +141,7 @@ def test_the_lipschitz_constant_one_is_approached_by_groups_and_singular_values(
         far, farther = np.array([1e3, 0, 0, 1e3]), np.array([1e3 + 1, 0, 0, 1e3])
         moved = np.linalg.norm(regularizer.prox(farther, 1.0) - regularizer.prox(far, 1.0))
         assert moved == pytest.approx(1.0, rel=1e-6)
+        assert regularizer.lipschitz(1.0) == 1.0
 
 
 @pytest.mark.parametrize("sign", [1, -1])

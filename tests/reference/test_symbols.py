@@ -2,6 +2,7 @@ r"""The updates, proximal maps and losses as formulas: z3 takes each, and its va
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import cast
@@ -85,6 +86,19 @@ def test_logistic_slope_lies_between_minus_one_and_zero_by_proof() -> None:
         FACTS.reset(token)
     assert proved(z3.And(slope >= -1, slope <= 0), facts)
     assert not proved(slope >= -0.5, facts)  # what is false must not be proved
+
+
+@pytest.mark.parametrize("argument", [-30.0, -1.0, 0.0, 0.5, 30.0])
+def test_what_is_assumed_of_exp_is_true_of_it(argument: float) -> None:
+    facts: list[z3.BoolRef] = []
+    token = FACTS.set(facts)
+    try:
+        value = symbols().exp(terms([argument]))[0]
+    finally:
+        FACTS.reset(token)
+    solver = z3.Solver()
+    solver.add(*facts, value >= math.exp(argument) * (1 - 1e-12), value <= math.exp(argument) * (1 + 1e-12))
+    assert solver.check() == z3.sat
 
 
 def test_group_norms_become_formulas_with_their_facts() -> None:
