@@ -106,7 +106,9 @@ def shifted_means(first: Floats, second: Floats, distance: float) -> float:
     centred = np.vstack([first - first.mean(axis=0), second - second.mean(axis=0)])
     _, singular, axes = np.linalg.svd(centred, full_matrices=False)
     weight = n1 * n2 / (n1 + n2)
-    observed = weight * float(np.sum((axes @ shift / singular) ** 2)) * freedom / d
+    # without noise in some direction the distance there is infinite, or (where the means agree, too) not a number
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = weight * float(np.sum((axes @ shift / singular) ** 2)) * freedom / d
     return float(stats.ncf.sf(observed, d, freedom, weight * distance**2))
 
 

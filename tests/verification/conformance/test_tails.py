@@ -122,3 +122,10 @@ def test_a_column_of_zeros_is_no_noise_and_correlates_with_nothing_honestly() ->
     found = tails.correlation(columns, rng.standard_normal((50, 3)))
     assert np.all(found[0] == 0.0)
     assert np.all(found[1] > 0.0)
+
+
+def test_means_apart_without_any_noise_between_them_are_infinitely_far_apart() -> None:
+    first = np.zeros((20, 2))
+    assert tails.shifted_means(first, first + 1.0, 0.5) == 0.0
+    # and that nothing is known of no noise and no distance is not taken for a pass (runner.py)
+    assert not tails.shifted_means(first, first, 0.5) > 0.0
