@@ -92,6 +92,19 @@ def test_chords_between_integers_bound_the_tight_curve(q: Fraction, nu: Fraction
             assert not step_log_moment(step, Subsampling.TIGHT, below + share, 80) > chord
 
 
+@pytest.mark.parametrize("theorem", [Subsampling.LEMMA2, Subsampling.WBK27])
+@pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 2), Fraction(1, 3), Fraction(3, 4)])
+@pytest.mark.parametrize("below", [1, 2, 5])
+def test_a_chord_joins_the_nearest_integers(theorem: Subsampling, share: Fraction, below: int) -> None:
+    step = SubsampledGaussianStep(Fraction(1, 50), Fraction(4), 1)
+    with arb_precision(128):
+        found = step_log_moment(step, theorem, below + share, 100)
+        low = step_log_moment(step, theorem, Fraction(below), 100) if below > 1 else arb(0)
+        high = step_log_moment(step, theorem, Fraction(below + 1), 100)
+        chord = low + (high - low) * arb_from_fraction(share)
+        assert abs(found - chord) <= arb(2) ** -80 * high
+
+
 def exact_moment(x: Fraction, level: int) -> arb:
     """E[(L-1)^l] by the alternating sum with precision to burn."""
     return sum(
