@@ -13,6 +13,7 @@ import argparse
 import ast
 import importlib
 import json
+import math
 import os
 import random
 import resource
@@ -166,6 +167,22 @@ def run(modules: tuple[str, ...], *, seconds: float | None, seed: int, record: P
     return tried
 
 
+def ask_again(survivors: list[Tried], record: Path) -> list[Tried]:
+    """Ask every test, the long ones too, about those that survived the short ones."""
+    tried: list[Tried] = []
+    for entry in survivors:
+        wanted = (entry.function, entry.was, entry.became)
+        same = [c for _, c in pool_of((entry.module,), 0) if (c.function, c.was, c.became) == wanted]
+        module = importlib.import_module(entry.module.removesuffix(".__init__"))
+        for change in [c for c in same if c.line == entry.line] or same:
+            by = judge(module, change, oracles_for(entry.module, change.function, longest=math.inf))
+            tried.append(Tried(entry.module, change.function, change.line, change.was, change.became, by))
+            sys.stderr.write(f"{entry.module}:{change.line}: {change.was} -> {change.became}: {by or 'SURVIVES'}\n")
+            with record.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(tried[-1])) + "\n")
+    return tried
+
+
 def read_record(path: Path) -> list[Tried]:
     """What a run has recorded so far."""
     return [Tried(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
@@ -177,9 +194,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--record", type=Path, help="a file to keep the results in, and to go on from")
+    parser.add_argument("--again", type=Path, help="ask all tests about the survivors in this record, and append to it")
     parser.add_argument("modules", nargs="*", default=list(MODULES))
     given = parser.parse_args()
-    tried = run(tuple(given.modules), seconds=given.seconds, seed=given.seed, record=given.record)
+    if given.again is not None:
+        tried = ask_again([entry for entry in read_record(given.again) if not entry.by], given.again)
+    else:
+        tried = run(tuple(given.modules), seconds=given.seconds, seed=given.seed, record=given.record)
     survivors = [entry for entry in tried if not entry.by]
     print(f"{len(tried) - len(survivors)} of {len(tried)} mutants noticed")
     for entry in sorted(survivors, key=lambda entry: (entry.module, entry.line)):

@@ -61,7 +61,7 @@ ACCOUNTANT_EVIDENCE = (
     attacks.priced(),
 )
 
-LONG = 2.0  # tests that take more seconds are not asked: a survivor may yet be noticed by one of them
+LONG = 2.0  # seconds; longer tests are asked about survivors alone
 # Modules whose tests are not in tests/<package>/test_<module>.py alone.
 TESTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("updates", "problem", "ssadmm", "mpadmm"), ("test_algorithms", "test_number_systems")),
@@ -94,14 +94,14 @@ TESTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def oracles_for(module: str, function: str) -> list[Oracle]:
+def oracles_for(module: str, function: str, longest: float = LONG) -> list[Oracle]:
     """Those who call a function of a module and may judge it, the quickest first."""
     package, _, name = module.partition(".")
     place = (f"{module.replace('.', '/')}.py", function)
     found = [judge for judge in judges_of(package) if place in calls_of(*judge)]
     for path in tests_of(package, name):
         watched = tests_by_time(path, tests_pass)
-        tests = [test for test, seconds, calls in watched if place in calls and seconds < LONG]
+        tests = [test for test, seconds, calls in watched if place in calls and seconds < longest]
         if tests:
             found.append((f"tests: {path.name}", functools.partial(tests_pass, tests)))
     return found
