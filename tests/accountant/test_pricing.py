@@ -243,3 +243,12 @@ def test_steps_refuse_what_no_mechanism_has() -> None:
     ):
         with pytest.raises(InvalidQuantityError):
             build()
+
+
+@pytest.mark.parametrize("digits", [8, 30, 50])
+@pytest.mark.parametrize("method", ["lemma2-prop1", "lemma2-cks", "wbk27-cks", "tight-rdp-cks"])
+def test_the_digits_that_were_asked_for_are_there(digits: int, method: str) -> None:
+    ledger = ssadmm(records=1000, batch=10, noise_multiplier=2, iterations=5)
+    found = epsilon(ledger, "1e-6", methods=[method], digits=digits).methods[method].epsilon
+    lower, upper = fraction_of(found.lower), fraction_of(found.upper)
+    assert 0 < lower <= upper <= lower * (1 + Fraction(1, 10**digits))

@@ -11,6 +11,8 @@ _FINITE = "the sum is only asked whether it is finite, which it is or is not wha
 _DIGITS = "more or fewer guard bits: what they do not certify is tried again with twice as many"
 _BOUNDARY = "decides a tie that rational inputs do not reach, or where both sides give the same"
 _SEARCH = "where the search looks next; what it finds is judged by the objective"
+_PIECES = "where the integral is cut into pieces: any cut gives an enclosure, some a narrower one"
+_BELOW = "a bound of a rest that lies below the last bit shown"
 _EARLY = "a shortcut that is taken a little earlier or later; both ways are certified"
 
 
@@ -35,4 +37,99 @@ EXPLAINED: tuple[Explained, ...] = (
     Explained("reference.dataset", "scaled", "1.0", "2.0", _STAND_IN),
     Explained("reference.regularizers.separable", "prox", "1.0", "2.0", _STAND_IN),
     Explained("reference.clipping", "clipped_slopes", "1.0", "2.0", _STAND_IN),
+    Explained(
+        "reference.regularizers.folded",
+        "prox",
+        "a * lam * tau + 0 * w",
+        "a * lam * tau - 0 * w",
+        "0 * w only gives the constant the shape of w",
+    ),
+    Explained(
+        "reference.problem", "in_system", "self.clip is None", "self.clip is not None", "norms serve clipping alone"
+    ),
+    Explained(
+        "reference.problem",
+        "in_system",
+        "self.norms if self.clip is None else system.norm(signed)",
+        "system.norm(signed) if self.clip is None else self.norms",
+        "without clipping norms are not used; with it float64 norms are within rounding of the others",
+    ),
+    Explained(
+        "reference.arithmetic.in_balls",
+        "rounded",
+        "exact * arb(1, units * UNIT_ROUNDOFF) + UNDERFLOW",
+        "exact * arb(1, units * UNIT_ROUNDOFF) - UNDERFLOW",
+        _SYMMETRIC,
+    ),
+    Explained(
+        "reference.arithmetic.in_balls",
+        "rounded_sum",
+        "exact + arb(0, 1) * (gamma * magnitude) + n * UNDERFLOW",
+        "exact + arb(0, 1) * (gamma * magnitude) - n * UNDERFLOW",
+        _SYMMETRIC,
+    ),
+    Explained("reference.baselines.optimum", "_line_search", "2", "3", _SEARCH),
+    Explained(
+        "reference.baselines.objp",
+        "perturbation",
+        "2 * loss.steepest",
+        "2 / loss.steepest",
+        "the slopes of both losses have size at most 1 exactly",
+    ),
+    Explained(
+        "reference.words",
+        "subsets",
+        "1",
+        "2",
+        "decides which of two ways draws the subsets; they give the same ones (tested)",
+    ),
+    Explained(
+        "reference.arithmetic.in_symbols", "all_finite", "True", "False", "nobody asks a term whether it is finite"
+    ),
+    Explained("accountant.gaussian", "gaussian_epsilon", "2", "3", _DIGITS),
+    Explained("accountant.gaussian", "gaussian_epsilon", "at_zero > target", "at_zero >= target", _BOUNDARY),
+    Explained(
+        "accountant.gaussian",
+        "_is_above",
+        "delta_ball(mu, arb_from_fraction(epsilon)) > target",
+        "delta_ball(mu, arb_from_fraction(epsilon)) >= target",
+        _BOUNDARY,
+    ),
+    Explained("accountant.profile", "single_step_epsilon", "64", "65", _DIGITS),
+    Explained(
+        "accountant.profile",
+        "single_step_epsilon",
+        "4 * _CLOSED_FORM_DIGITS + 64",
+        "4 * _CLOSED_FORM_DIGITS - 64",
+        _DIGITS,
+    ),
+    Explained("accountant.profile", "single_step_delta", "128", "129", _DIGITS),
+    Explained("accountant.conversion", "epsilon_at", "2", "3", _DIGITS),
+    Explained("accountant.tight_rdp", "tight_moment", "order / nu", "order * nu", _PIECES),
+    Explained("accountant.tight_rdp", "tight_moment", "8", "9", _PIECES),
+    Explained("accountant.tight_rdp", "tight_moment", "growth + 2 * nu.log1p()", "growth - 2 * nu.log1p()", _PIECES),
+    Explained(
+        "accountant.tight_rdp",
+        "tight_moment",
+        "order * (order - 1) * q * q",
+        "order * (order - 1) * q / q",
+        _BELOW,
+    ),
+    Explained("accountant.subsampling", "wbk27_at_least", "4 * root ** 3 < 2", "4 * root ** 3 <= 2", _BOUNDARY),
+    Explained(
+        "accountant.subsampling",
+        "_doubled_terms",
+        "alpha + 1",
+        "alpha - 1",
+        "the condition under which a proof works; just beyond it the bound still holds, with room to spare",
+    ),
+    Explained("accountant.subsampling", "_doubled_terms", "2 * ratio < 1", "2 * ratio <= 1", _BOUNDARY),
+    Explained("accountant.subsampling", "_last_order_that_needs_moments", "2", "3", _EARLY),
+    Explained(
+        "accountant.subsampling",
+        "_binomial_rest",
+        "alpha * (alpha - 1) // 2 * y",
+        "alpha * (alpha - 1) // 2 / y",
+        "a smaller lower bound, which only saves work where it is large",
+    ),
 )
