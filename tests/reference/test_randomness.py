@@ -18,7 +18,7 @@ from reference.errors import InvalidParameter
 from reference.many import seeded_batches, seeded_noise
 from reference.mpadmm import Release
 from reference.randomness import Entropy, Randomness, Seeded, model_noise
-from reference.words import Words
+from reference.words import PhiloxWords, Words
 
 FINGERPRINT = """
 import hashlib, numpy as np
@@ -117,6 +117,13 @@ def test_noise_scales_with_sigma_and_vanishes_at_zero() -> None:
     unit, double = (np.array([*Seeded(9).noise(4, sigma, 10)]) for sigma in (1.0, 2.0))
     assert np.array_equal(2 * unit, double)
     assert not np.array([*Seeded(9).noise(4, 0.0, 10)]).any()
+
+
+def test_release_noise_is_sigma_times_standard_normals() -> None:
+    drawn = [np.stack([*Entropy(PhiloxWords.at(7, 0)).noise(5, sigma, 400)]) for sigma in (1.0, 0.25)]
+    assert np.array_equal(drawn[1], 0.25 * drawn[0])
+    # one fixed seed; a true normal sample fails with probability 1e-4 over the choice of the seed
+    assert stats.kstest(drawn[0].ravel(), "norm").pvalue > 1e-4
 
 
 def test_model_noise_is_three_vectors_or_one() -> None:
