@@ -23,7 +23,8 @@ from accountant import (
     ssadmm,
 )
 from accountant.errors import InvalidQuantityError
-from accountant.precision import Bound, fraction_of
+from accountant.precision import Bound, arb_precision, fraction_of
+from accountant.rdp import Subsampling, step_log_moment
 
 
 def test_gaussian_releases() -> None:
@@ -93,6 +94,14 @@ def test_three_sensitivities_apart_cost_the_sum_of_their_squares(rho: Fraction) 
     assert Proximal().joint_factor(rho) == 1 + max(Fraction(1), rho**2)
     L = Fraction(5, 2)
     assert Proximal(L).joint_factor(rho) == 1 + max(rho**2, L**2 + rho**2 * (L - 1) ** 2)
+
+
+@pytest.mark.parametrize("alpha", [Fraction(3, 2), Fraction(2), Fraction(7)])
+def test_a_pure_step_costs_what_randomised_response_costs(alpha: Fraction) -> None:
+    with arb_precision(128):
+        found = float(step_log_moment(PureStep(Fraction(2, 5), 1), Subsampling.LEMMA2, alpha, 80).mid())
+    e, a = 0.4, float(alpha)
+    assert found == pytest.approx(math.log((math.exp(a * e) + math.exp((1 - a) * e)) / (1 + math.exp(e))), rel=1e-12)
 
 
 def assert_close(bound: Bound, about: float) -> None:

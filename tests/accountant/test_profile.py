@@ -214,3 +214,9 @@ def test_impossible_steps_are_refused_by_name(rate: Fraction, noise: Fraction, c
 
 def test_log_of_any_size() -> None:
     assert log_of(Fraction(1, 10**4000)) == pytest.approx(-4000 * math.log(10))
+
+
+def test_a_single_step_is_a_mechanism() -> None:
+    assert SubsampledGaussian(Fraction(1), Fraction(1, 2), 1).count == 1
+    with pytest.raises(InvalidQuantityError, match="count must be an integer >= 1"):
+        SubsampledGaussian(Fraction(1), Fraction(1, 2), 0)
