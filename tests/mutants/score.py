@@ -81,8 +81,8 @@ def main(records: list[str]) -> int:
     noticed = sum(bool(entry.by) for entry in tried)
     score = (
         f"{noticed} of {len(tried)} mutants tried are noticed ({100 * noticed / len(tried):.1f} %). What the paper's "
-        "two algorithms compute was tried in full; of the other modules a random sample. Mutants that read alike on one "
-        "line count once among the tried.\n"
+        "two algorithms compute was tried in full; of the other modules a random sample. Mutants that read alike on "
+        "one line count once among the tried.\n"
     )
     tables = (table_of_modules(tried), table_of_judges(tried), table_of_survivors(tried))
     DOCUMENT.write_text(_HEAD + score + "".join("\n" + "\n".join(table) + "\n" for table in tables), "utf-8")
