@@ -45,6 +45,12 @@ def test_batches() -> None:
     )
 
 
+@pytest.mark.parametrize("given", [{"sigma": 1, "clip": 1}, {"sigma": 1}, {"clip": 1}])
+def test_noise_is_given_in_one_way(given: dict[str, int]) -> None:
+    with pytest.raises(InvalidQuantityError):
+        ssadmm(records=10, batch=3, iterations=7, noise_multiplier=2, sigma=given.get("sigma"), clip=given.get("clip"))
+
+
 def test_dp_svrg_has_a_full_gradient_an_epoch_and_corrected_batches() -> None:
     ledger = dp_svrg(records=10, batch=3, epochs=2, inner=5, sigma_full="1/7", sigma_inner="1/3", clip="3/2")
     full = GaussianStep((2 * Fraction(3, 2) / 10 * 7) ** 2, 2)

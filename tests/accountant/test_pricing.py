@@ -252,3 +252,12 @@ def test_the_digits_that_were_asked_for_are_there(digits: int, method: str) -> N
     found = epsilon(ledger, "1e-6", methods=[method], digits=digits).methods[method].epsilon
     lower, upper = fraction_of(found.lower), fraction_of(found.upper)
     assert 0 < lower <= upper <= lower * (1 + Fraction(1, 10**digits))
+
+
+@pytest.mark.parametrize("digits", [8, 30, 50])
+def test_the_exact_gaussian_has_the_digits_that_were_asked_for(digits: int) -> None:
+    found = epsilon(gaussian_releases(noise_multiplier=3, releases=7), "1e-6", methods=["gdp"], digits=digits)
+    lower, upper = (
+        fraction_of(end) for end in (found.methods["gdp"].epsilon.lower, found.methods["gdp"].epsilon.upper)
+    )
+    assert 0 < lower <= upper <= lower * (1 + Fraction(1, 10**digits))
