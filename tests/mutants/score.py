@@ -39,10 +39,16 @@ def why(entry: Tried) -> str:
     return next((e.why for e in EXPLAINED if (e.module, e.function, e.was, e.became) == key), "")
 
 
+def mutants_of(tried: Sequence[Tried]) -> Counter[str]:
+    """How many mutants the modules have; those that read alike on one line count once, as among the tried."""
+    pool = pool_of(tuple(sorted({entry.module for entry in tried})), 0)
+    return Counter(name for name, *_ in {(name, c.function, c.line, c.was, c.became) for name, c in pool})
+
+
 def table_of_modules(tried: Sequence[Tried]) -> list[str]:
     """A row a module: mutants there are, tried, noticed, explained, holes."""
     rows = ["| module | mutants | tried | noticed | survivors, explained | holes |", "|---|---|---|---|---|---|"]
-    possible = Counter(name for name, _ in pool_of(tuple(sorted({entry.module for entry in tried})), 0))
+    possible = mutants_of(tried)
     modules = sorted({entry.module for entry in tried})
     for module, some in [*((m, [e for e in tried if e.module == m]) for m in modules), ("all", list(tried))]:
         survivors = [entry for entry in some if not entry.by]
@@ -80,9 +86,8 @@ def main(records: list[str]) -> int:
     tried = list({(e.module, e.function, e.line, e.was, e.became): e for e in every}.values())
     noticed = sum(bool(entry.by) for entry in tried)
     score = (
-        f"{noticed} of {len(tried)} mutants tried are noticed ({100 * noticed / len(tried):.1f} %). What the paper's "
-        "two algorithms compute was tried in full; of the other modules a random sample. Mutants that read alike on "
-        "one line count once among the tried.\n"
+        f"{noticed} of {len(tried)} mutants tried are noticed ({100 * noticed / len(tried):.1f} %). Where fewer were "
+        "tried than there are, they are a random sample. Mutants that read alike on one line count once.\n"
     )
     tables = (table_of_modules(tried), table_of_judges(tried), table_of_survivors(tried))
     DOCUMENT.write_text(_HEAD + score + "".join("\n" + "\n".join(table) + "\n" for table in tables), "utf-8")
