@@ -70,9 +70,7 @@ class Proximal:
         return cls(shape / (shape - tau))
 
     def joint_factor(self, rho: Fraction) -> Fraction:
-        r"""Return joint^2 / Delta(x)^2: 1 + max(1, rho^2) if convex, else E11's constant."""
-        if self.lipschitz == 1:
-            return 1 + max(Fraction(1), rho**2)
+        r"""Return joint^2 / Delta(x)^2 (E11); with L = 1 it is the 1 + max(1, rho^2) of every convex regularizer."""
         L = self.lipschitz
         return 1 + max(rho**2, L**2 + rho**2 * (L - 1) ** 2)
 

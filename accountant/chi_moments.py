@@ -25,7 +25,7 @@ SEARCH_BITS = 64
 
 
 def central_moments(ratio_squared: Fraction, last: int, bits: int) -> dict[int, arb]:
-    """Return balls around B(l), l even and 2 <= l <= last + 1, each with at least `bits` correct bits."""
+    """Return balls around B(l), l even and at most last + 1, each with at least `bits` correct bits."""
     top = last + last % 2
     fixed = _fixed_point_bits(ratio_squared, top, bits)
     if top * top * (fixed // 64 + 8) > (SEARCH_WORK if bits <= SEARCH_BITS else ANSWER_WORK):
@@ -35,7 +35,7 @@ def central_moments(ratio_squared: Fraction, last: int, bits: int) -> dict[int, 
     with arb_precision(bits + 16):
         unit = arb(2) ** (-fixed)
         for level in range(top + 1):
-            if level >= 2 and level % 2 == 0:
+            if level % 2 == 0:
                 central[level] = (arb(fmpz(column[0])) + arb(0, 1) * arb(2) ** level) * unit
             column = [after - before for before, after in itertools.pairwise(column)]
     return central
@@ -44,13 +44,13 @@ def central_moments(ratio_squared: Fraction, last: int, bits: int) -> dict[int, 
 def first_useless_moment(ratio_squared: Fraction) -> int:
     r"""Return an even l from which on B(l) >= a_l/2, so that 4 sqrt(B B) >= 2 a_j for every j > l.
 
-    (1-u)^l >= 1 - l u for u >= 0 and even l gives B(l) >= a_l - l a_{l-1} = a_l (1 - l e^{-(l-1)x}); the subtracted
-    part falls in l once l x >= 1. For odd j, a_{j-1} a_{j+1} = a_j^2 e^x >= a_j^2.
+    (1-u)^l >= 1 - l u for u >= 0 and even l gives B(l) >= a_l - l a_{l-1} = a_l (1 - l e^{-(l-1)x}). The subtracted
+    part falls in l once l x >= 1, which 2 l e^{-(l-1)x} <= 1 implies. For odd j, a_{j-1} a_{j+1} = a_j^2 e^x >= a_j^2.
     """
     with arb_precision(64):
         x = arb_from_fraction(ratio_squared)
         level = 2
-        while not (level * x >= 1 and 2 * level * (-(level - 1) * x).exp() <= 1):
+        while not 2 * level * (-(level - 1) * x).exp() <= 1:
             level += 2 * (1 + level // 64)
     return level
 

@@ -17,6 +17,7 @@ from fractions import Fraction
 
 from flint import arb
 
+from accountant.digits import has_digits, precisions
 from accountant.errors import CannotCertifyError
 from accountant.precision import Bound, arb_from_fraction, arb_precision, fraction_from_arb, shown
 
@@ -73,22 +74,23 @@ def best_epsilon(
         try:
             return Converted(epsilon_at(curve, alpha, delta, conversion, digits=digits), alpha)
         except CannotCertifyError:
-            # The search needs fewer digits than the answer. A smaller order is easier, and as valid.
-            shrunk = 1 + (alpha - 1) * 3 / 4
-            alpha = max(Fraction(2), Fraction(int(shrunk))) if integers else shrunk
+            alpha = _easier(alpha, integers=integers)
     return Converted(epsilon_at(curve, alpha, delta, conversion, digits=digits), alpha)
+
+
+def _easier(alpha: Fraction, *, integers: bool) -> Fraction:
+    """Return a smaller order: as valid, and easier where the answer needs more digits than the search did."""
+    shrunk = 1 + (alpha - 1) * 3 / 4
+    return max(Fraction(2), Fraction(int(shrunk))) if integers else shrunk
 
 
 def epsilon_at(curve: LogMoment, alpha: Fraction, delta: Fraction, conversion: Conversion, *, digits: int) -> Bound:
     """Enclose the epsilon that one order gives; raise where the digits cannot be had."""
-    wanted = int(3.33 * digits) + 4
-    bits = wanted + 64
-    for _ in range(8):
+    for bits in precisions(digits):
         with arb_precision(bits):
             value = convert(curve(alpha, bits), alpha, delta, conversion)
-            if value.is_zero() or (value.is_finite() and value.rel_accuracy_bits() >= wanted):
+            if has_digits(value, digits):
                 return Bound.from_arb(value)
-        bits *= 2
     raise CannotCertifyError(f"no {digits} certified digits at alpha={shown(alpha)} within {bits} bits")
 
 

@@ -13,10 +13,10 @@ from fractions import Fraction
 
 from flint import arb
 
+from accountant.digits import has_digits, precisions
 from accountant.errors import CannotCertifyError
 from accountant.precision import Bound, arb_from_fraction, arb_precision, fraction_from_arb, shown
 
-MAX_BITS = 1 << 14
 SMALLEST_UPPER = arb(2) ** -100_000
 """An upper bound need not be smaller than this, and its exact value would be unwieldy."""
 
@@ -28,16 +28,12 @@ def gaussian_rdp(ratio_squared: Fraction, alpha: Fraction) -> Fraction:
 
 def gaussian_delta(mu_squared: Fraction, epsilon: Fraction, *, digits: int = 30) -> Bound:
     """Enclose delta(epsilon) of mu-GDP to `digits` significant digits."""
-    bits = _first_bits(digits)
-    while bits <= MAX_BITS:
+    for bits in precisions(digits):
         with arb_precision(bits):
             ball = delta_ball(arb_from_fraction(mu_squared).sqrt(), arb_from_fraction(epsilon))
-            if ball.rel_accuracy_bits() >= 3.33 * digits + 2:
+            if has_digits(ball, digits):
                 return Bound.from_arb(ball)
-        bits *= 2
-    raise CannotCertifyError(
-        f"delta at epsilon {shown(epsilon)}, mu^2 {shown(mu_squared)} needs more than {MAX_BITS} bits"
-    )
+    raise CannotCertifyError(f"delta at epsilon {shown(epsilon)}, mu^2 {shown(mu_squared)} needs more than {bits} bits")
 
 
 def gaussian_delta_upper(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
@@ -58,8 +54,7 @@ def gaussian_epsilon(mu_squared: Fraction, delta: Fraction, *, digits: int = 30)
     A guess is refined by bisection on balls; both ends are then certified by the sign of delta(end) - delta, which
     is decisive because delta(.) decreases strictly.
     """
-    bits = _first_bits(digits)
-    while bits <= MAX_BITS:
+    for bits in precisions(digits):
         with arb_precision(bits):
             mu, target = arb_from_fraction(mu_squared).sqrt(), arb_from_fraction(delta)
             at_zero = delta_ball(mu, arb(0))
@@ -68,10 +63,7 @@ def gaussian_epsilon(mu_squared: Fraction, delta: Fraction, *, digits: int = 30)
             found = _bracket(mu, target, digits) if at_zero > target else None
         if found is not None:
             return Bound.from_fractions(*found)
-        bits *= 2
-    raise CannotCertifyError(
-        f"epsilon at delta {shown(delta)}, mu^2 {shown(mu_squared)} needs more than {MAX_BITS} bits"
-    )
+    raise CannotCertifyError(f"epsilon at delta {shown(delta)}, mu^2 {shown(mu_squared)} needs more than {bits} bits")
 
 
 def delta_ball(mu: arb, epsilon: arb) -> arb:
@@ -82,10 +74,6 @@ def delta_ball(mu: arb, epsilon: arb) -> arb:
 
 def _normal_cdf(x: arb) -> arb:
     return (-x / arb(2).sqrt()).erfc() / 2
-
-
-def _first_bits(digits: int) -> int:
-    return int(3.33 * digits) + 64
 
 
 def _bracket(mu: arb, target: arb, digits: int) -> tuple[Fraction, Fraction] | None:

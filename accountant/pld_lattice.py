@@ -241,7 +241,7 @@ def _fraction_above(ball: arb) -> Fraction:
     """Return an exact rational at or above the ball and at most 1, which delta never exceeds; at least 2^-20000."""
     if not ball.is_finite() or ball > 1:
         return Fraction(1)
-    return _LEAST_DELTA if ball < _LEAST_DELTA_BALL else fraction_from_arb(ball.upper())
+    return _LEAST_DELTA if ball < _LEAST_DELTA_BALL else min(fraction_from_arb(ball.upper()), Fraction(1))
 
 
 def _fraction_below(ball: arb) -> Fraction:

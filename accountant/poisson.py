@@ -34,15 +34,23 @@ def poisson_moment(rate: Fraction, noise_multiplier: Fraction, alpha: Fraction, 
     if rate == 1:
         return arb_from_fraction(alpha * (alpha - 1) / noise_multiplier**2 / 2).expm1()
     nu, order, q = arb_from_fraction(noise_multiplier), arb_from_fraction(alpha), arb_from_fraction(rate)
+    pieces, crossing = _pieces(nu, order, q, bits)
+    value = integral(_integrand(nu, order, q, crossing), pieces, bits) / (2 * arb.pi()).sqrt()
+    return value + rest_beyond(pieces[-1], nu, order) * arb(0.5, 0.5)
+
+
+def rest_beyond(end: arb, nu: arb, order: arb) -> arb:
+    """Return an upper bound of the integral beyond +-end, of phi (L^alpha + alpha) above and phi (1 + alpha) below."""
     growth = order * (order - 1) / (2 * nu * nu)
-    end = safe_end(order / nu, growth + 2 * nu.log1p() - 2 * q.log(), bits)
-    # Above `end` the integrand is at most phi (L^alpha + alpha), below -end at most phi (1 + alpha).
-    rest = growth.exp() * normal_tail(end - order / nu) + (1 + 2 * order) * normal_tail(end)
+    return growth.exp() * normal_tail(end - order / nu) + (1 + 2 * order) * normal_tail(end)
+
+
+def _pieces(nu: arb, order: arb, q: arb, bits: int) -> tuple[list[arb], arb]:
+    """Return where to cut the axis, -end first and end last, and where to change form, as in `accountant.tight_rdp`."""
+    end = safe_end(order / nu, order * (order - 1) / (2 * nu * nu) + 2 * nu.log1p() - 2 * q.log(), bits)
     crossing, peak = nu * ((1 - q) / q).log() + 1 / (2 * nu), order / nu
     inner = breakpoints(2 * end, [end + p for p in (crossing, peak - 8, peak, peak + 8, arb(-8), arb(0), arb(8))])
-    pieces = [point - end for point in inner]
-    value = integral(_integrand(nu, order, q, crossing), pieces, bits)
-    return value / (2 * arb.pi()).sqrt() + rest * arb(0.5, 0.5)
+    return [point - end for point in inner], crossing
 
 
 def _integrand(nu: arb, order: arb, q: arb, crossing: arb) -> Integrand:

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from accountant.digits import has_digits, precisions
 from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.gaussian import delta_ball, gaussian_epsilon
 from accountant.precision import Bound, arb_from_fraction, arb_precision, fraction_from_arb, fraction_of
 
 _CLOSED_FORM_DIGITS = 30
-_MAX_BITS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,14 @@ class CurvePoint:
 
 def single_step_delta(sampling_rate: Fraction, mu_squared: Fraction, epsilon: Fraction) -> Bound:
     r"""Enclose delta(epsilon), epsilon >= 0, of one step with mu^2 = 1/nu^2; attained by a realisable pair."""
-    bits = 128
-    while bits <= _MAX_BITS:
+    for bits in precisions(_CLOSED_FORM_DIGITS):
         with arb_precision(bits):
             q, mu = arb_from_fraction(sampling_rate), arb_from_fraction(mu_squared).sqrt()
             inner = (arb_from_fraction(epsilon).expm1() / q).log1p()
             ball = q * delta_ball(mu, inner)
-            if ball.rel_accuracy_bits() >= 3.33 * _CLOSED_FORM_DIGITS:
+            if has_digits(ball, _CLOSED_FORM_DIGITS):
                 return Bound.from_arb(ball)
-        bits *= 2
-    raise CannotCertifyError(f"delta({epsilon}) of one step needs more than {_MAX_BITS} bits")
+    raise CannotCertifyError(f"delta({epsilon}) of one step needs more than {bits} bits")
 
 
 def single_step_epsilon(sampling_rate: Fraction, mu_squared: Fraction, delta: Fraction) -> Bound:
@@ -76,7 +74,7 @@ def single_step_epsilon(sampling_rate: Fraction, mu_squared: Fraction, delta: Fr
     if delta >= sampling_rate:
         return Bound.from_fractions(Fraction(0), Fraction(0))
     inner = gaussian_epsilon(mu_squared, delta / sampling_rate, digits=_CLOSED_FORM_DIGITS)
-    with arb_precision(4 * _CLOSED_FORM_DIGITS + 64):
+    with arb_precision(next(precisions(_CLOSED_FORM_DIGITS))):
         q = arb_from_fraction(sampling_rate)
         ends = [(q * arb_from_fraction(fraction_of(end)).expm1()).log1p() for end in (inner.lower, inner.upper)]
         return Bound.from_fractions(fraction_from_arb(ends[0].lower()), fraction_from_arb(ends[1].upper()))

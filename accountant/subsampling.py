@@ -37,7 +37,7 @@ def wbk27_moment(rate: Fraction, ratio_squared: Fraction, alpha: int, bits: int)
     total = _second_term(rate, ratio_squared, alpha) + tail
     settled = first_useless_moment(ratio_squared) + 1
     last = _last_order_that_needs_moments(terms, total, settled, bits)
-    central = central_moments(ratio_squared, last + 1, bits) if last >= 3 else {}
+    central = central_moments(ratio_squared, last, bits) if last >= 3 else {}
     x = arb_from_fraction(ratio_squared)
     for j, doubled in enumerate(terms[1:], start=3):
         if j > last:

@@ -36,14 +36,27 @@ from accountant.precision import arb_from_fraction
 def tight_moment(rate: Fraction, noise_multiplier: Fraction, alpha: Fraction, bits: int) -> arb:
     """Enclose M(alpha) - 1 = exp((alpha-1) eps(alpha)) - 1 of the dominating pair, for any real alpha > 1."""
     nu, order, q = arb_from_fraction(noise_multiplier), arb_from_fraction(alpha), arb_from_fraction(rate)
-    c, b = 1 / (2 * nu), order + 2
+    pieces, crossing = _pieces(nu, order, q, bits)
+    value = integral(_integrand(nu, order, q, crossing), pieces, bits) / (2 * arb.pi()).sqrt()
+    return value + rest_beyond(pieces[-1], nu, order, q) * arb(0.5, 0.5)
+
+
+def rest_beyond(end: arb, nu: arb, order: arb, q: arb) -> arb:
+    """Return an upper bound of the integral from `end` on."""
+    b = order + 2
     growth = b * (b - 1) / (2 * nu * nu)
-    end = safe_end(b / nu - c, growth + 2 * nu.log1p(), bits)
-    rest = order * (order - 1) * q * q * growth.exp() * normal_tail(end + c - b / nu)
+    return order * (order - 1) * q * q * growth.exp() * normal_tail(end + 1 / (2 * nu) - b / nu)
+
+
+def _pieces(nu: arb, order: arb, q: arb, bits: int) -> tuple[list[arb], arb]:
+    """Return where to cut the axis, 0 first and the end last, and where to change the form of the integrand.
+
+    Any cut gives an enclosure, because the rest is added, and either form is the integrand; these make it narrow.
+    """
+    c, b = 1 / (2 * nu), order + 2
+    end = safe_end(b / nu - c, b * (b - 1) / (2 * nu * nu) + 2 * nu.log1p(), bits)
     peak, crossing = order / nu - c, nu * ((1 - q) / q).log1p()
-    integrand = _integrand(nu, order, q, crossing)
-    pieces = breakpoints(end, [crossing, peak - 8, peak, peak + 8, nu, arb(1), arb(8)])
-    return integral(integrand, pieces, bits) / (2 * arb.pi()).sqrt() + rest * arb(0.5, 0.5)
+    return breakpoints(end, [crossing, peak - 8, peak, peak + 8, nu, arb(1), arb(8)]), crossing
 
 
 def _integrand(nu: arb, order: arb, q: arb, crossing: arb) -> Integrand:

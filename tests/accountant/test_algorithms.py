@@ -92,6 +92,27 @@ def test_the_printed_sensitivity_uses_the_next_step_size() -> None:
         mpadmm(records=10, eta=falling[:2], rho=1, clip=1, sigma=1, epochs=2, sensitivity=Sensitivity.PRINTED)
 
 
+@pytest.mark.parametrize("clip", ["1/3", "1", "5"])
+def test_every_sensitivity_is_proportional_to_the_clipping_bound(clip: str) -> None:
+    """With noise in units of C nothing depends on C."""
+    sigma = Fraction(clip) / 7
+    for sensitivity in Sensitivity:
+        scaled, plain = (
+            mpadmm(records=10, eta=3, rho=2, epochs=2, clip=c, sigma=s, sensitivity=sensitivity)
+            for c, s in ((clip, sigma), (1, Fraction(1, 7)))
+        )
+        assert scaled == plain
+    batches = ssadmm(records=10, batch=5, clip=clip, sigma=sigma, iterations=2)
+    assert batches.steps == ssadmm(records=10, batch=5, noise_multiplier=Fraction(5, 14), iterations=2).steps
+
+
+def test_batches_of_everything_are_a_gaussian_release_and_others_are_not() -> None:
+    everything = ssadmm(records=10, batch=10, noise_multiplier=3, iterations=7)
+    assert gdp_squared(everything.steps) == Fraction(7, 9)
+    assert gdp_squared(ssadmm(records=10, batch=9, noise_multiplier=3, iterations=7).steps) is None
+    assert gdp_squared(()) is None
+
+
 def test_equal_epochs_are_one_step_and_a_schedule_is_many() -> None:
     assert mpadmm(records=10, eta=1, rho=1, clip=1, sigma=1, epochs=7).steps[0].count == 7
     varied = mpadmm(records=10, eta=["1", "1", "0.5"], rho=1, clip=1, sigma=1, epochs=3)
@@ -117,6 +138,31 @@ def test_the_usual_scad_and_mcp_are_refused_at_the_papers_rho() -> None:
         Proximal.scad("3.7", "0.25")
     with pytest.raises(InvalidQuantityError, match="gamma > "):
         Proximal.mcp(3, "0.25")
+
+
+@pytest.mark.parametrize(("rho", "release", "factor"), [("1/2", "all", 2), ("3", "all", 10), ("3", "primal", 1)])
+def test_a_pair_attains_the_joint_release_of_every_convex_regularizer(rho: str, release: str, factor: int) -> None:
+    ledger = mpadmm(records=10, eta=2, rho=rho, clip=1, sigma=1, epochs=4, release=Release(release))
+    delta_x = Fraction(2, 10) / (Fraction(rho) + Fraction(1, 2))
+    assert ledger.realisable == ledger.steps == (GaussianStep(factor * delta_x**2, 4),)
+    bound = epsilon(ledger, "1e-6").epsilon
+    assert fraction_of(bound.upper) <= fraction_of(bound.lower) * (1 + Fraction(1, 10**12))
+
+
+def test_beyond_convex_regularizers_only_what_one_release_of_x_shows_is_called_realisable() -> None:
+    ledger = mpadmm(records=10, eta=2, rho=3, clip=1, sigma=1, epochs=4, proximal=Proximal.scad("3.7", 3))
+    assert ledger.realisable == (GaussianStep((Fraction(2, 10) / Fraction(7, 2)) ** 2, 4),)
+
+
+def test_the_joint_factor_beyond_convex_regularizers_is_the_larger_of_its_two_ends() -> None:
+    """At rho = 10 the coordinates that do not move z cost 1 + rho^2; at rho = 1/2 those that stretch it cost more."""
+    flat, steep = Proximal(Fraction(11, 10)), Proximal(Fraction(3))
+    assert [Proximal().joint_factor(Fraction(rho)) for rho in (1, 2)] == [2, 5]
+    assert Proximal(Fraction(2)).joint_factor(Fraction(2)) == 1 + 4 + 4
+    assert flat.joint_factor(Fraction(10)) == 101
+    assert steep.joint_factor(Fraction(1, 2)) == 1 + 9 + 1
+    assert flat.separate_factor(Fraction(10)) == 1 + Fraction(121, 100) + 100
+    assert steep.separate_factor(Fraction(1, 2)) == 1 + 9 + 1
 
 
 def test_discrete_noise_claims_no_realisable_pair() -> None:

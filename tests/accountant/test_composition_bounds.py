@@ -11,14 +11,16 @@ import pytest
 from flint import arb
 
 from accountant import pld_lattice, pld_pair, pld_step
+from accountant.errors import CannotCertifyError
 from accountant.gaussian import gaussian_delta
 from accountant.pld_cuts import Cuts, cut_axis
 from accountant.pld_elementary import Floats
 from accountant.pld_guess import BinaryStep, Frame, Pair
+from accountant.pld_lattice import _fraction_above, _fraction_below
 from accountant.pld_plan import Plan, Resolution, build, plan_for_delta
 from accountant.pld_search import log_of
-from accountant.pld_step import LatticeStep
-from accountant.precision import fraction_of
+from accountant.pld_step import LatticeStep, normalised
+from accountant.precision import arb_precision, fraction_of
 from tests.accountant.inversion import fourier_log_delta
 from tests.accountant.moments import Which
 
@@ -149,3 +151,35 @@ def test_a_cell_that_falls_leaves_its_tilt_behind(monkeypatch: pytest.MonkeyPatc
     assert 0.99 <= total() <= 1
     monkeypatch.setattr(pld_pair, "_untilted", as_it_was)
     assert total() > 1 + 1e-3
+
+
+def test_a_delta_is_never_above_one_nor_below_zero_and_what_is_not_finite_says_nothing() -> None:
+    nowhere = arb("nan")
+    assert [_fraction_above(ball) for ball in (arb(2), nowhere, arb(1, 1), arb(10**10).exp(), arb(2) ** -30000)] == [
+        1,
+        1,
+        1,
+        1,
+        Fraction(1, 2**20000),
+    ]
+    assert [_fraction_below(ball) for ball in (arb(-2), nowhere, arb(1, 2), arb(2) ** -30000)] == [0, 0, 0, 0]
+    assert Fraction(1, 2) <= _fraction_above(arb(1) / 2)
+    assert _fraction_below(arb(1) / 2) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("masses", [[math.inf, 1.0], [math.nan, 1.0], [0.0, 0.0]])
+def test_masses_without_a_finite_positive_sum_are_refused(masses: list[float]) -> None:
+    with pytest.raises(CannotCertifyError, match="finite sum > 0"):
+        normalised(np.array(masses), 0.0, upwards=True)
+
+
+@pytest.mark.parametrize("upwards", [True, False])
+def test_scaled_masses_stand_on_the_stated_side_of_what_they_were(upwards: bool) -> None:
+    masses = np.random.default_rng(2).random(500) * 1e-3
+    scaled, log_scale = normalised(masses, 0.25, upwards=upwards)
+    with arb_precision(200):
+        back = (log_scale - arb(0.25)).exp()
+        ratios = [arb(float(new)) * back / arb(float(old)) for new, old in zip(scaled, masses, strict=True)]
+        assert all(ratio >= 1 if upwards else ratio <= 1 for ratio in ratios)
+        assert all(abs(ratio - 1) < arb(2) ** -50 for ratio in ratios)
+    assert abs(float(scaled.sum()) - 1) < 1e-12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -94,6 +95,47 @@ def test_infinity_is_a_result_and_nan_is_not() -> None:
         Bound(CONTEXT.mpf(0), CONTEXT.mpf("nan"))
     with pytest.raises(CannotCertifyError, match="lower <= upper"):
         Bound(CONTEXT.mpf(2), CONTEXT.mpf(1))
+
+
+def test_infinity_is_infinity_in_binary64_on_either_side() -> None:
+    assert float_up(INFINITY) == float_down(INFINITY) == math.inf
+    assert float_up(-INFINITY) == float_down(-INFINITY) == -math.inf
+    beyond = Fraction(10) ** 400
+    assert (float_down(beyond), float_up(beyond)) == (sys.float_info.max, math.inf)
+    assert (float_down(-beyond), float_up(-beyond)) == (-math.inf, -sys.float_info.max)
+
+
+def test_an_enclosure_contains_its_ends_and_nothing_beyond_them() -> None:
+    bound = Bound.from_fractions(Fraction(1, 4), Fraction(1, 2))
+    assert [bound.contains(value) for value in ("0.2499", "0.25", "0.3", "0.5", "0.5001")] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
+    endless = Bound(CONTEXT.mpf(1), INFINITY)
+    assert [endless.contains(value) for value in ("0.9", "1", "1e300")] == [False, True, True]
+    assert bound.width == Fraction(1, 4)
+    assert endless.width == INFINITY
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Fraction(1, 10**30), "1e-30"),
+        (Fraction(3, 2) / 10**30, "1.5e-30"),
+        (Fraction(1, 10**5), "0.00001"),
+        (Fraction(1, 10**6), "1e-6"),
+        (Fraction(-5, 4), "-1.25"),
+        (Fraction(10), "10"),
+        (Fraction(99, 10), "9.9"),
+        (Fraction(10) ** 20, "100000000000000000000"),
+        (Fraction(10) ** 21, "1e21"),
+    ],
+)
+def test_numbers_are_written_as_people_write_them(value: Fraction, text: str) -> None:
+    assert decimal_string(value, 5, "up") == decimal_string(value, 5, "down") == text
 
 
 def test_a_ball_that_is_not_finite_certifies_nothing() -> None:

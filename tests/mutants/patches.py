@@ -178,7 +178,11 @@ MUTANTS = (
     Mutant("accountant-c-for-2c", _A, "2 * C / (n * (r + 1 / step))", "C / (n * (r + 1 / step))", ("JOINT",)),
     Mutant("accountant-m-over-c", _A, '/ (2 * positive("clip", clip))', '/ (positive("clip", clip))', ("THEOREM-1",)),
     Mutant(
-        "accountant-forgets-rho", _A, "return 1 + max(Fraction(1), rho**2)\n", "return 1 + Fraction(1)\n", ("JOINT",)
+        "accountant-forgets-rho",
+        _A,
+        "return 1 + max(rho**2, L**2 + rho**2 * (L - 1) ** 2)\n",
+        "return 1 + L**2\n",
+        ("JOINT",),
     ),
     Mutant(
         "accountant-gaussian-rdp",

@@ -70,6 +70,21 @@ def test_sums_hold_every_order_of_summation(a: Vector, b: Vector) -> None:
     assert holds(enclosure, sum((Fraction(s) * Fraction(t) for s, t in zip(a, b, strict=True)), Fraction(0)))
 
 
+@pytest.mark.parametrize("n", [2, 10, 1000])
+def test_sums_hold_the_worst_order_and_little_more(n: int) -> None:
+    """One, and n - 1 times u, half a unit of its last place: from the left all are lost, of n u that are allowed."""
+    terms = np.array([1.0] + [2.0**-53] * (n - 1))
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    assert total == 1.0
+    with ctx.workprec(200):  # so that what the balls themselves round does not hide what they allow for
+        enclosure = BALLS.sum(BALLS.array(terms))[()]
+    assert holds(enclosure, total)
+    u = Fraction(1, 2**53)
+    assert not holds(enclosure, 1 + (n - 1) * u - (n + Fraction(1, 100)) * u)
+
+
 @given(vectors(4, st.floats(-1e100, 1e100)))
 @example(np.zeros(4))
 @example(np.full(4, LEAST))

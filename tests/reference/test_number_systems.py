@@ -124,11 +124,27 @@ def test_both_ways_to_many_gradients_stay_inside_the_balls(monkeypatch: pytest.M
     monkeypatch.setattr(many_module, "DENSE_RATIO", ratio)
     problem = small_problem(rho=0.75, clip=0.4)
     many = ssadmm_many(
-        problem, started(), schedule=SCHEDULE, batch=M, sigma=SIGMA, iterations=T, seed=SEED, runs=range(2)
+        problem, started(), schedule=SCHEDULE, batch=M, sigma=SIGMA, iterations=T, seed=SEED, runs=range(3)
     )
-    for run in range(2):
+    for run in range(3):
         states = [State(many.x[run, k], many.z[run, k], many.y[run, k]) for k in range(T)]
         assert outside(run_in(balls(), problem, "ssadmm", run), states) == 0
+
+
+@pytest.mark.parametrize("clip", [None, 0.4])
+def test_many_gradients_are_those_of_each_point_and_batch_and_refused_where_not_finite(clip: float | None) -> None:
+    problem, rng = small_problem(clip=clip), np.random.default_rng(5)
+    x = rng.normal(size=(4, P))
+    batches = np.stack([rng.choice(problem.records, M, replace=False) for _ in range(4)])
+    some, every = many_module.batch_gradients(problem, x, batches), many_module.full_gradients(problem, x)
+    for row in range(4):
+        np.testing.assert_allclose(some[row], problem.gradient(x[row], batches[row]), rtol=0, atol=1e-14)
+        np.testing.assert_allclose(every[row], problem.gradient(x[row]), rtol=0, atol=1e-14)
+    x[2, 0] = np.nan
+    with pytest.raises(NotFinite, match="gradient"):
+        many_module.batch_gradients(problem, x, batches)
+    with pytest.raises(NotFinite, match="gradient"):
+        many_module.full_gradients(problem, x)
 
 
 @pytest.mark.parametrize("runs", [range(0), range(0, 4, 2), range(-1, 3)])
@@ -266,3 +282,8 @@ def test_many_shows_the_last_iterate_alone_when_asked() -> None:
     assert last.x.shape == (2000, 1, P)
     assert np.array_equal(whole.x[:, -1:], last.x)
     assert np.array_equal(whole.y[:, -1:], last.y)
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (2, 3, 0)])
+def test_a_norm_over_no_coordinates_is_zero_for_each_of_the_others(shape: tuple[int, ...]) -> None:
+    np.testing.assert_array_equal(FLOAT64.norm(np.ones(shape)), np.zeros(shape[:-1]))

@@ -88,7 +88,7 @@ def test_logistic_slope_lies_between_minus_one_and_zero_by_proof() -> None:
     assert not proved(slope >= -0.5, facts)  # what is false must not be proved
 
 
-@pytest.mark.parametrize("argument", [-30.0, -1.0, 0.0, 0.5, 30.0])
+@pytest.mark.parametrize("argument", [-30.0, -1.0, -0.001, 0.0, 0.001, 0.5, 1.0, 2.0, 30.0])
 def test_what_is_assumed_of_exp_is_true_of_it(argument: float) -> None:
     facts: list[z3.BoolRef] = []
     token = FACTS.set(facts)
@@ -99,6 +99,20 @@ def test_what_is_assumed_of_exp_is_true_of_it(argument: float) -> None:
     solver = z3.Solver()
     solver.add(*facts, value >= math.exp(argument) * (1 - 1e-12), value <= math.exp(argument) * (1 + 1e-12))
     assert solver.check() == z3.sat
+
+
+@pytest.mark.parametrize("root", [0.0, 1e-9, 0.25, 1.0, 1e9])
+def test_what_is_assumed_of_a_square_root_is_true_of_it_and_of_nothing_else(root: float) -> None:
+    facts: list[z3.BoolRef] = []
+    token = FACTS.set(facts)
+    try:
+        value = symbols().sqrt(terms([root]) * terms([root]))[0]
+    finally:
+        FACTS.reset(token)
+    solver = z3.Solver()
+    solver.add(*facts)
+    assert solver.check() == z3.sat
+    assert proved(value == terms([root])[0], facts)
 
 
 def test_group_norms_become_formulas_with_their_facts() -> None:

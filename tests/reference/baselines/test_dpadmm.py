@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -57,6 +58,12 @@ def test_rounds_are_the_printed_updates_party_by_party(consensus: Consensus) -> 
         y = y + rho * (x - z)
         for got, expected in ((state.x, x), (state.z, z), (state.y, y)):
             np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12)
+
+
+def test_an_endless_schedule_ends_with_the_noise() -> None:
+    parties = split(small_problem(Logistic()), 2)
+    states = dpadmm(parties, initial_state(2, 4), step_sizes=itertools.repeat(0.5), noise=silence(2, 4, 3))
+    assert sum(1 for _ in states) == 3
 
 
 @EITHER

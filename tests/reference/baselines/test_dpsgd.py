@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -53,6 +54,13 @@ def test_each_step_is_the_printed_update_record_by_record(loss: Loss) -> None:
         np.testing.assert_allclose(state.x, x, rtol=0, atol=ROUNDING)
         np.testing.assert_array_equal(state.z, state.x)
         np.testing.assert_array_equal(state.y, 0)
+
+
+def test_an_endless_schedule_ends_with_the_batches() -> None:
+    problem, draws = small_problem(HuberizedHinge()), Seeded(5)
+    batches, noise = list(draws.batches(12, 3, 4)), list(draws.noise(4, 0.2, 4))
+    states = dpsgd(problem, State.zero(4), step_sizes=itertools.repeat(0.5), batches=batches, noise=noise)
+    assert sum(1 for _ in states) == 4
 
 
 @pytest.mark.parametrize("clip", [None, 0.3])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,15 @@ def test_steps_are_the_stated_updates(loss: Loss) -> None:
             x = np.sign(moved) * np.maximum(np.abs(moved) - 0.04 * eta, 0)
             np.testing.assert_allclose(next(states).x, x, rtol=0, atol=1e-12)
     assert next(states, None) is None
+
+
+def test_an_endless_schedule_ends_with_the_batches() -> None:
+    problem = problem_of(random_data(6, 9, 3), HuberizedHinge())
+    drawn = inputs()
+    endless = [Epoch(e.anchor_noise, itertools.repeat(0.8), e.batches, e.noise) for e in drawn]
+    given, repeated = (list(dpsvrg(problem, State.zero(4), epochs=some)) for some in (drawn, endless))
+    assert len(given) == len(repeated) == 12
+    np.testing.assert_array_equal(given[-1].x, repeated[-1].x)
 
 
 def test_the_full_gradient_moves_by_two_c_over_n() -> None:

@@ -14,7 +14,7 @@ from reference.baselines.objp import Perturbation, objp, perturbation, perturbat
 from reference.baselines.optimum import second_derivative
 from reference.dataset import Dataset
 from reference.errors import InvalidParameter
-from reference.losses import HuberizedHinge, Logistic
+from reference.losses import HuberizedHinge, Logistic, Loss
 from reference.problem import Problem, State
 from reference.randomness import Seeded
 from reference.regularizers import L1
@@ -86,9 +86,11 @@ def test_no_neighbours_exceed_epsilon_anywhere() -> None:
         assert abs(ratio[0] - ratio[1]) <= epsilon + 1e-9
 
 
-def test_the_solution_is_the_one_whose_hidden_noise_was_drawn() -> None:
+@pytest.mark.parametrize("epsilon", [0.05, 5.0])
+def test_the_solution_is_the_one_whose_hidden_noise_was_drawn(epsilon: float) -> None:
     problem = small_problem(Logistic())
-    spent = perturbation(5.0, loss=problem.loss, records=12, rho=0.5)
+    spent = perturbation(epsilon, loss=problem.loss, records=12, rho=0.5)
+    assert (spent.ridge > 0) is (epsilon < 1)
     b = list(perturbations(Seeded(1), 4, spent.scale, 3))
     old = State.zero(4)
     for solved, drawn in zip(objp(problem, old, perturbations=b, ridge=spent.ridge), b, strict=True):
@@ -100,10 +102,11 @@ def test_the_solution_is_the_one_whose_hidden_noise_was_drawn() -> None:
         old = solved.state
 
 
+@pytest.mark.parametrize("length", [1.0, 3.0])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0])
-def test_the_budget_is_the_published_one(epsilon: float) -> None:
-    n, rho, c = 10, 0.5, 0.25
-    spent = perturbation(epsilon, loss=Logistic(), records=n, rho=rho)
+def test_the_budget_is_the_published_one(epsilon: float, length: float) -> None:
+    n, rho, c = 10, 0.5, 0.25 * length**2
+    spent = perturbation(epsilon, loss=Logistic(), records=n, rho=rho, length=length)
     published = epsilon - math.log(1 + 2 * c / (n * rho) + c**2 / (n * rho) ** 2)
     if published > 0:
         assert spent.noise_epsilon == pytest.approx(published, rel=1e-12)
@@ -112,7 +115,7 @@ def test_the_budget_is_the_published_one(epsilon: float) -> None:
         assert spent.noise_epsilon == epsilon / 2
         assert spent.ridge == pytest.approx(c / (n * (math.exp(epsilon / 4) - 1)) - rho, rel=1e-9)
         assert spent.ridge > 0
-    assert spent.scale == pytest.approx(2 / spent.noise_epsilon)
+    assert spent.scale == pytest.approx(2 * length / spent.noise_epsilon)
 
 
 def test_the_noise_has_a_gamma_norm_and_a_uniform_direction() -> None:
@@ -146,18 +149,36 @@ def test_clipping_and_long_records_are_refused() -> None:
         next(objp(long, State.zero(4), perturbations=[np.ones(4)]))
 
 
+@pytest.mark.parametrize("length", [0.01, 5.0, 100.0])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_records_of_any_public_length_are_solved_for(loss: Loss, length: float) -> None:
+    data = random_data(8, 12, 3)
+    problem = problem_of(Dataset.of(length * data.features, data.labels), loss, rho=0.5)
+    [solved] = objp(problem, State.zero(4), perturbations=[np.ones(4)], length=length)
+    np.testing.assert_allclose(hidden_noise(problem, State.zero(4), solved.state.x, 0.0), np.ones(4), atol=12 * 1e-11)
+
+
+@pytest.mark.parametrize("smoothness", [1.0, 1e-3, 1e3])
 @pytest.mark.parametrize("convexity", [1.0, 1e-2, 1e-4])
-def test_the_inner_solver_contracts_as_its_theory_says(convexity: float) -> None:
-    eigenvalues = np.geomspace(convexity, 1.0, 30)
+def test_the_inner_solver_contracts_as_its_theory_says(convexity: float, smoothness: float) -> None:
+    """A function times a constant is as hard, if its gradients may be so much longer."""
+    eigenvalues = smoothness * np.geomspace(convexity, 1.0, 30)
     target = np.linspace(-1, 1, 30)
+    asked = []
+
+    def gradient(x: Vector) -> Vector:
+        asked.append(x)
+        return np.asarray(eigenvalues * (x - target))
+
     solved = minimise(
-        lambda x: eigenvalues * (x - target),
+        gradient,
         np.zeros(30),
-        smoothness=1.0,
-        convexity=convexity,
-        accuracy=Accuracy(1e-10),
+        smoothness=smoothness,
+        convexity=smoothness * convexity,
+        accuracy=Accuracy(smoothness * 1e-10),
     )
-    assert np.linalg.norm(solved.x - target) <= solved.residual / convexity
+    assert solved.steps == len(asked)
+    assert np.linalg.norm(solved.x - target) <= solved.residual / (smoothness * convexity)
     # f - f* <= (L + mu)/2 |x0 - x*|^2 (1 - sqrt(mu/L))^k, and |g|^2 <= 2L (f - f*); momentum points add a constant.
     contraction = -math.log1p(-math.sqrt(convexity)) if convexity < 1 else math.inf
     most = 2 + (2 * math.log(1e10) + math.log(2 * 4 * float(target @ target))) / contraction
