@@ -12,7 +12,7 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.errors import InvalidQuantityError
+from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.gaussian import gaussian_delta
 from accountant.pld_guess import BinaryStep, Frame, Pair
 from accountant.pld_plan import Resolution, build, plan_for_delta, plan_for_epsilon
@@ -187,6 +187,15 @@ def test_mismatch_of_a_loss_is_never_understated_and_hardly_overstated(
             assert mismatch <= arb(float(limit))
             # e^x - 1 for x, a hundredth more, and some 60 + 2|t| roundings of terms below 1
             assert arb(float(limit)) <= mismatch * arb("1.03") + arb(2) ** -53 * (2 * abs(t) + 140)
+
+
+@pytest.mark.parametrize("off", [-0.02, 0.02, 0.5])
+def test_points_far_from_their_losses_are_refused(off: float) -> None:
+    z = np.array([0.5, 2.0])
+    losses = np.log1p(0.1 * np.expm1(z - 0.5))
+    assert loss_mismatch(0.1, 1.0, z, losses + 1e-3).max() < 2e-3
+    with pytest.raises(CannotCertifyError, match="could not be located"):
+        loss_mismatch(0.1, 1.0, z, losses + off)
 
 
 def test_trade_off_of_no_privacy_loss_is_a_straight_line_and_points_only_help() -> None:

@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 import cProfile
-import functools
 import os
 import pickle
 import time
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 from typing import TypeVar
 
 import pytest
 
+from tests.mutants.exchange import forget_results
+
 ROOT = Path(__file__).parents[2]
 _T = TypeVar("_T")
-Place = tuple[str, str]  # a file below the root, a function in it
+Place = tuple[str, str]  # a file below the root, the qualified name of a function in it
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A judge that was watched at work: the processor time it took, and what it called."""
+
+    name: str
+    seconds: float
+    calls: frozenset[Place]
 
 
 class Calls:
     """A plugin of pytest that keeps what each test calls, and how much processor time it takes."""
 
     def __init__(self) -> None:
-        self.by_test: dict[str, tuple[float, set[Place]]] = {}
+        self.tests: list[Watched] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, object]:
-        """Watch one test with its fixtures."""
+        """Watch one test with its fixtures; what others left in caches must not hide that it calls a function."""
+        for package in ("reference", "accountant"):
+            forget_results(package)
         profile = cProfile.Profile()
         began = time.process_time()
         profile.enable()
@@ -35,14 +48,14 @@ class Calls:
             return (yield)
         finally:
             profile.disable()
-            self.by_test[str(ROOT / item.nodeid)] = time.process_time() - began, places(profile)
+            self.tests.append(Watched(str(ROOT / item.nodeid), time.process_time() - began, places(profile)))
 
 
-def places(profile: cProfile.Profile) -> set[Place]:
+def places(profile: cProfile.Profile) -> frozenset[Place]:
     """The functions below the root that were called while the profile was on."""
     codes = [entry.code for entry in profile.getstats() if isinstance(entry.code, CodeType)]
     below = f"{ROOT}{os.sep}"
-    return {(c.co_filename[len(below) :], c.co_name) for c in codes if c.co_filename.startswith(below)}
+    return frozenset((c.co_filename[len(below) :], c.co_qualname) for c in codes if c.co_filename.startswith(below))
 
 
 def in_a_child(work: Callable[[], _T]) -> _T:
@@ -69,29 +82,29 @@ def in_a_child(work: Callable[[], _T]) -> _T:
     return found
 
 
-@functools.cache
-def calls_of(name: str, passes: Callable[[], bool]) -> set[Place]:
-    """The functions that a judge calls; a judge must pass when nothing is wrong."""
+def watch(name: str, passes: Callable[[], bool]) -> Watched:
+    """Watch a judge, which must pass when nothing is wrong."""
 
-    def watched() -> set[Place]:
+    def watched() -> Watched | None:
         profile = cProfile.Profile()
-        return places(profile) if profile.runcall(passes) else set()
+        began = time.process_time()
+        passed = profile.runcall(passes)
+        return Watched(name, time.process_time() - began, places(profile)) if passed else None
 
     found = in_a_child(watched)
-    if not found:
+    if found is None:
         raise RuntimeError(f"{name} fails without a mutant")
     return found
 
 
-@functools.cache
-def tests_by_time(path: Path, run: Callable[[Sequence[str], object], bool]) -> list[tuple[str, float, set[Place]]]:
-    """The tests of a file, the quickest first, with their seconds and the functions that each calls."""
+def watch_tests(paths: Sequence[Path], run: Callable[[Sequence[str], object], bool]) -> list[Watched]:
+    """Watch every test of some files, which must pass when nothing is wrong; the quickest first."""
 
-    def watched() -> dict[str, tuple[float, set[Place]]]:
+    def watched() -> list[Watched]:
         calls = Calls()
-        return calls.by_test if run([str(path)], calls) else {}
+        return calls.tests if run([str(path) for path in paths], calls) else []
 
     found = in_a_child(watched)
     if not found:
-        raise RuntimeError(f"{path.name} fails without a mutant")
-    return sorted(((test, seconds, calls) for test, (seconds, calls) in found.items()), key=lambda row: row[1])
+        raise RuntimeError(f"tests of {', '.join(path.name for path in paths)} fail without a mutant")
+    return sorted(found, key=lambda test: test.seconds)

@@ -1,17 +1,20 @@
-"""Who judges a general mutant: golden vectors in this process, evidence without solvers, and a module's own tests."""
+"""Who judges a general mutant: golden vectors in this process, evidence without solvers, and a package's own tests."""
 
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import cast
 
 import numpy as np
 import pytest
 
-from tests.mutants.calls import calls_of, tests_by_time
+from tests.mutants.calls import Watched, watch, watch_tests
+from tests.mutants.scope import ROOT, path_of
 from verification.adapter.loopback import Loopback
 from verification.adapter.parameters import Algorithm, Parameters
 from verification.adapter.records import Records, Run
@@ -24,8 +27,6 @@ from verification.vectors.files import load_all
 from verification.vectors.recipe import Recipe, read
 from verification.vectors.wire import parameter_fields
 
-ROOT = Path(__file__).parents[2]
-Oracle = tuple[str, Callable[[], bool]]
 NO_PROVER = cast(Prover, None)  # evidence that asks no solver ignores it
 
 REFERENCE_EVIDENCE = (
@@ -61,66 +62,59 @@ ACCOUNTANT_EVIDENCE = (
     attacks.priced(),
 )
 
-LONG = 2.0  # seconds; longer tests are asked about survivors alone
-# Modules whose tests are not in tests/<package>/test_<module>.py alone.
-TESTS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("updates", "problem", "ssadmm", "mpadmm"), ("test_algorithms", "test_number_systems")),
-    **dict.fromkeys(
-        ("regularizers.separable", "regularizers.folded", "regularizers.matrix"),
-        ("test_regularizers", "test_number_systems"),
-    ),
-    **dict.fromkeys(
-        ("arithmetic.__init__", "arithmetic.float64", "arithmetic.in_digits", "arithmetic.elementwise"),
-        ("test_number_systems",),
-    ),
-    "arithmetic.in_balls": ("test_balls", "test_number_systems"),
-    "arithmetic.in_symbols": ("test_symbols", "test_number_systems"),
-    "many": ("test_number_systems", "test_randomness", "test_theorem2"),
-    "outputs": ("test_theorem2",),
-    "rounding": ("test_discrete_gaussian",),
-    **{
-        f"baselines.{name}": (f"baselines/test_{name}",) for name in ("dpadmm", "dpsgd", "dpsvrg", "nonprivate", "objp")
-    },
-    "baselines.inner": ("baselines/test_objp", "baselines/test_dpadmm"),
-    "baselines.optimum": ("baselines/test_nonprivate", "baselines/test_objp"),
-    **dict.fromkeys(
-        ("subsampling", "tight_rdp", "conversion", "chi_moments", "poisson", "gaussian"),
-        ("test_subsampling", "test_gaussian", "test_pricing", "test_vectors"),
-    ),
-    "algorithms": ("test_algorithms", "test_baseline_ledgers"),
-    **dict.fromkeys(
-        ("ledger", "baselines", "rdp"),
-        ("test_baseline_ledgers", "test_subsampling", "test_algorithms", "test_pricing", "test_vectors"),
-    ),
-}
+QUICK = 2.0  # seconds; longer tests are asked about survivors alone
+FEW = 8
+PATIENCE = 12.0  # seconds; so much of the quickest judges is asked, and the rest about survivors alone
 
 
-def oracles_for(module: str, function: str, longest: float = LONG) -> list[Oracle]:
-    """Those who call a function of a module and may judge it, the quickest first."""
-    package, _, name = module.partition(".")
-    place = (f"{module.replace('.', '/')}.py", function)
-    found = [judge for judge in judges_of(package) if place in calls_of(*judge)]
-    for path in tests_of(package, name):
-        watched = tests_by_time(path, tests_pass)
-        tests = [test for test, seconds, calls in watched if place in calls and seconds < longest]
-        if tests:
-            found.append((f"tests: {path.name}", functools.partial(tests_pass, tests)))
-    return found
+@dataclass(frozen=True, slots=True)
+class Jury:
+    """Those who judge a package, watched at work: its tests, the quickest first, and the others."""
+
+    tests: tuple[Watched, ...]
+    others: tuple[tuple[Watched, Callable[[], bool]], ...]
+
+    def judges(self, module: str, function: str, *, every: bool = False) -> list[Judge]:
+        """Those who call a function; without ``every``, only the quick ones."""
+        place = (str(path_of(module).relative_to(ROOT)), function)
+        tests = [test for test in self.tests if place in test.calls]
+        if not every:
+            spent = accumulate(test.seconds for test in tests)
+            tests = [test for test, sum_ in zip(tests, spent, strict=True) if test.seconds < QUICK and sum_ < PATIENCE]
+        # The quickest alone first: they often notice, and to collect all the others takes longer than to run these.
+        groups = [
+            Judge("tests", sum(t.seconds for t in some), functools.partial(tests_pass, [t.name for t in some]))
+            for some in (tests[:FEW], tests[FEW:])
+            if some
+        ]
+        others = [Judge(w.name, w.seconds, passes) for w, passes in self.others if place in w.calls]
+        return sorted([*groups, *others], key=lambda judge: judge.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Who may notice a mutant, and the processor time it takes when nothing is wrong."""
+
+    name: str
+    seconds: float
+    passes: Callable[[], bool]
 
 
 @functools.cache
-def judges_of(package: str) -> list[Oracle]:
-    """The judges of a package beside its tests."""
-    if package == "accountant":
-        return [(f"evidence: {entry.name}", functools.partial(stands, entry)) for entry in ACCOUNTANT_EVIDENCE]
-    _cases()
-    evidence = [(f"evidence: {entry.name}", functools.partial(stands, entry)) for entry in REFERENCE_EVIDENCE]
-    return [("vectors", vectors_pass), *evidence]
-
-
-def tests_of(package: str, name: str) -> list[Path]:
-    """The test files that belong to a module."""
-    return [ROOT / "tests" / package / f"{file}.py" for file in TESTS.get(name, (f"test_{name}",))]
+def jury_of(package: str) -> Jury:
+    """Everybody who judges a package; watched once, which takes a minute or three."""
+    paths = sorted((ROOT / "tests" / package).rglob("test_*.py"))
+    # Imported here, a child need not import them again; hypothesis is told how to draw before tests are defined.
+    for path in (ROOT / "tests" / "conftest.py", *paths):
+        importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    evidence = ACCOUNTANT_EVIDENCE if package == "accountant" else REFERENCE_EVIDENCE
+    others: list[tuple[str, Callable[[], bool]]]
+    others = [(f"evidence: {entry.name}", functools.partial(stands, entry)) for entry in evidence]
+    if package == "reference":
+        _cases()
+        others = [("vectors", vectors_pass), *others]
+    watched = sorted(((watch(*other), other[1]) for other in others), key=lambda pair: pair[0].seconds)
+    return Jury(tuple(watch_tests(paths, tests_pass)), tuple(watched))
 
 
 def stands(evidence: Evidence) -> bool:
@@ -131,6 +125,7 @@ def stands(evidence: Evidence) -> bool:
 def tests_pass(tests: Sequence[str], *plugins: object) -> bool:
     """Whether tests pass, in this process."""
     flags = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", f"--rootdir={ROOT}"]
+    flags += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # what was imported before is not rewritten
     return pytest.main([*flags, *tests], plugins=plugins) == 0
 
 
