@@ -62,7 +62,9 @@ def judge(module: str, change: Change, judges: Sequence[Judge]) -> str:
         said = pipe.read() if answered else ""
     if not answered:
         os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}:
+        raise RuntimeError(f"{module}: {change.text} was ended from outside, which is no verdict")
     if said == "?":
         raise RuntimeError(f"{module}: {change.function} could not be exchanged")
     return "" if said == "-" else said or "time limit"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
+import signal
 import zlib
 
 import numpy as np
@@ -122,6 +124,16 @@ def test_a_mutant_that_never_ends_is_noticed() -> None:
 
     [mutant] = [c for c in mutants_of("reference.updates") if c.text == "return y «+ → -» rho * (x - z)"]
     assert judge("reference.updates", mutant, [Judge("who never ends", -9.0, forever)]) == "time limit"
+
+
+def test_a_mutant_that_somebody_ends_has_no_verdict() -> None:
+    def ended() -> bool:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return True
+
+    [mutant] = [c for c in mutants_of("reference.updates") if c.text == "return y «+ → -» rho * (x - z)"]
+    with pytest.raises(RuntimeError, match="no verdict"):
+        judge("reference.updates", mutant, [Judge("who is ended", 1.0, ended)])
 
 
 def test_what_is_left_out_exists_and_has_mutants() -> None:
