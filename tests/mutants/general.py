@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tests.mutants import record
 from tests.mutants.exchange import exchange
-from tests.mutants.jury import Judge, jury_of
+from tests.mutants.jury import Judge, NotAskedError, jury_of
 from tests.mutants.operators import Change, mutated
 from tests.mutants.record import Tried
 from tests.mutants.scope import modules, mutants_of, path_of
@@ -52,6 +52,8 @@ def judge(module: str, change: Change, judges: Sequence[Judge]) -> str:
             placed = change.function.partition(".<locals>")[0] in exchange(loaded, tree)
             noticed = next((judge.name for judge in judges if not _quietly(judge.passes)), "-")
             verdict = noticed if placed else "?"
+        except NotAskedError:
+            verdict = "?"
         finally:
             os.write(write, verdict.encode())
             os._exit(0)
@@ -66,13 +68,15 @@ def judge(module: str, change: Change, judges: Sequence[Judge]) -> str:
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) in {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}:
         raise RuntimeError(f"{module}: {change.text} was ended from outside, which is no verdict")
     if said == "?":
-        raise RuntimeError(f"{module}: {change.function} could not be exchanged")
+        raise RuntimeError(f"{module}: {change.function} could not be exchanged, or its judges not be asked")
     return "" if said == "-" else said or "time limit"
 
 
 def _quietly(passes: Callable[[], bool]) -> bool:
     try:
         return passes()
+    except NotAskedError:
+        raise
     except BaseException:
         return False
 

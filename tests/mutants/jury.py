@@ -117,16 +117,23 @@ def jury_of(package: str) -> Jury:
     return Jury(tuple(watch_tests(paths, tests_pass)), tuple(watched))
 
 
+class NotAskedError(Exception):
+    """A judge could not be asked, which is no verdict."""
+
+
 def stands(evidence: Evidence) -> bool:
     """Whether a piece of evidence stands."""
     return evidence.run(NO_PROVER).outcome is Outcome.STANDS
 
 
 def tests_pass(tests: Sequence[str], *plugins: object) -> bool:
-    """Whether tests pass, in this process."""
+    """Whether tests pass, in this process; :class:`NotAskedError` if they could not be found."""
     flags = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", f"--rootdir={ROOT}"]
     flags += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # what was imported before is not rewritten
-    return pytest.main([*flags, *tests], plugins=plugins) == 0
+    code = pytest.main([*flags, *tests], plugins=plugins)
+    if code in {pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED}:
+        raise NotAskedError(f"pytest could not run {len(tests)} tests, {tests[0]} and others: {code}")
+    return code == 0
 
 
 @functools.cache

@@ -13,7 +13,7 @@ import pytest
 
 from accountant import pld_quadrature
 from reference import mpadmm, updates
-from tests.mutants import record
+from tests.mutants import jury, record
 from tests.mutants.exchange import exchange, function_behind, functions_of
 from tests.mutants.general import judge, key_of, pool_of, run
 from tests.mutants.jury import Judge
@@ -124,6 +124,13 @@ def test_a_mutant_that_never_ends_is_noticed() -> None:
 
     [mutant] = [c for c in mutants_of("reference.updates") if c.text == "return y «+ → -» rho * (x - z)"]
     assert judge("reference.updates", mutant, [Judge("who never ends", -9.0, forever)]) == "time limit"
+
+
+def test_tests_that_are_not_there_have_no_verdict() -> None:
+    [mutant] = [c for c in mutants_of("reference.updates") if c.text == "return y «+ → -» rho * (x - z)"]
+    missing = functools.partial(jury.tests_pass, [f"{__file__}::test_no_such"])
+    with pytest.raises(RuntimeError, match="not be asked"):
+        judge("reference.updates", mutant, [Judge("who is not there", 1.0, missing)])
 
 
 def test_a_mutant_that_somebody_ends_has_no_verdict() -> None:
