@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 KEPT = Path(__file__).with_name("record.jsonl")
+PYTHON = (3, 11)
+"""Whose record it is: mutants are named by statements as this version of Python writes them out."""
 Key = tuple[str, str, str]
 
 

@@ -6,6 +6,7 @@ import ast
 import functools
 import os
 import signal
+import sys
 import zlib
 
 import numpy as np
@@ -22,6 +23,9 @@ from tests.mutants.scope import GUESSES, LEFT_OUT, every_module, modules, mutant
 from tests.mutants.score import DOCUMENT, document, possible
 from tests.mutants.survivors import explained
 
+OF_THIS_PYTHON = pytest.mark.skipif(
+    sys.version_info[:2] != record.PYTHON, reason=f"the record is one of Python {'.'.join(map(str, record.PYTHON))}"
+)
 ONE = np.ones(1)
 SOURCE = '''
 def f(a):
@@ -149,17 +153,20 @@ def test_what_is_left_out_exists_and_has_mutants() -> None:
         assert functions <= {change.function for change in changes(path_of(module).read_text("utf-8"))}
 
 
+@OF_THIS_PYTHON
 def test_every_mutant_has_been_tried_and_the_page_says_what_came_of_it() -> None:
     untried = possible() - set(record.read(record.KEPT))
     assert not untried, "run python -m tests.mutants.general --jobs 2, then python -m tests.mutants.score"
     assert DOCUMENT.read_text("utf-8") == document(), "run python -m tests.mutants.score"
 
 
+@OF_THIS_PYTHON
 def test_every_survivor_is_explained_and_every_explanation_is_about_a_survivor() -> None:
     survivors = {key for key, tried in record.read(record.KEPT).items() if not tried.by}
     assert survivors == set(explained())
 
 
+@OF_THIS_PYTHON
 @pytest.mark.slow
 def test_a_random_sample_of_mutants_is_what_the_record_says() -> None:
     """Another sample whenever the record changes; a mutant that is noticed may be noticed by somebody else now."""
