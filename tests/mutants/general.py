@@ -96,7 +96,8 @@ def pool_of(names: Sequence[str], seed: int) -> list[Mutant]:
 def run(
     pool: Sequence[Mutant], *, seconds: float | None = None, every: bool = False, kept: Path | None = None
 ) -> list[Tried]:
-    """Try mutants one by one while the time lasts."""
+    """Try mutants one by one while the time lasts, which begins when their judges have been watched."""
+    watch_judges_of(pool)
     tried: list[Tried] = []
     deadline = None if seconds is None else time.monotonic() + seconds
     for done, (name, change) in enumerate(pool):
@@ -111,11 +112,16 @@ def run(
     return tried
 
 
+def watch_judges_of(pool: Sequence[Mutant]) -> None:
+    """Watch, once in a process and those it forks, everybody who judges one of the mutants."""
+    for package in sorted({name.partition(".")[0] for name, _ in pool}):
+        sys.stderr.write(f"watching the judges of {package}, unless they have been\n")
+        jury_of(package)
+
+
 def share_among(jobs: int, pool: list[Mutant], work: Callable[[list[Mutant]], object]) -> None:
     """Share a pool among forked processes, which inherit what is known of the judges."""
-    for package in sorted({name.partition(".")[0] for name, _ in pool}):
-        sys.stderr.write(f"watching the judges of {package}\n")
-        jury_of(package)
+    watch_judges_of(pool)
     children = []
     for job in range(jobs):
         child = os.fork()
