@@ -9,8 +9,20 @@ Numbers go in exactly (decimal strings, integers, fractions; never binary floats
 `upper` alone may support a claim.
 """
 
-from accountant.algorithms import Accounting, Proximal, Release, Sensitivity, mpadmm, ssadmm
-from accountant.baselines import (
+from accountant.calibration import Calibration, calibrate_count, calibrate_noise
+from accountant.certificates.certificate import Certificate, certificate, read_certificate
+from accountant.certificates.recheck import recheck
+from accountant.delta_curve import DeltaCurve, delta_curve
+from accountant.errors import (
+    AccountantError,
+    BinaryFloatError,
+    CannotCertifyError,
+    CertificateError,
+    InvalidQuantityError,
+    UnsupportedSchemeError,
+)
+from accountant.mechanisms.algorithms import Accounting, Proximal, Release, Sensitivity, mpadmm, ssadmm
+from accountant.mechanisms.baselines import (
     ObjectivePerturbation,
     admm_objp,
     dp_admm,
@@ -20,23 +32,11 @@ from accountant.baselines import (
     objective_perturbation,
     poisson_sgd,
 )
-from accountant.calibration import Calibration, calibrate_count, calibrate_noise
-from accountant.certificates import Certificate, certificate, read_certificate
-from accountant.curve import DeltaCurve, delta_curve
-from accountant.errors import (
-    AccountantError,
-    BinaryFloatError,
-    CannotCertifyError,
-    CertificateError,
-    InvalidQuantityError,
-    UnsupportedSchemeError,
-)
-from accountant.ledger import Ledger
-from accountant.precision import Bound, Exact, decimal_string, exact, exact_binary64, float_down, float_up
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.quantities import Neighbours, Noise, Sampling
+from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.numbers import Bound, Exact, decimal_string, exact, exact_binary64, float_down, float_up
 from accountant.pricing import MethodResult, Report, epsilon, methods_for
-from accountant.quantities import Neighbours, Noise, Sampling
-from accountant.rechecking import recheck
-from accountant.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
 
 __all__ = [
     "AccountantError",

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.calibration_search import descending_search, first_guess, narrowed, whole_number_search, widened
-from accountant.composed import composed_epsilon_upper
 from accountant.errors import CannotCertifyError, InvalidQuantityError
-from accountant.ledger import Ledger
-from accountant.precision import INFINITY, Exact, fraction_of
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.quantities import failure_probability, positive
+from accountant.numbers import INFINITY, Exact, fraction_of
+from accountant.pld.ledger_steps import composed_epsilon_upper
 from accountant.pricing import method_epsilon, methods_for
-from accountant.quantities import failure_probability, positive
 
 BEYOND_REACH = Fraction(10) ** 60
 """Stands for an epsilon that could not be certified: no target is as large."""

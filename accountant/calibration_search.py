@@ -12,10 +12,10 @@ from fractions import Fraction
 from flint import arb
 
 from accountant.errors import CannotCertifyError
-from accountant.gaussian import delta_ball
-from accountant.ledger import Ledger
-from accountant.precision import arb_from_fraction, arb_precision, decimal_string, fraction_from_arb, shown
-from accountant.steps import GaussianStep, PureStep, Step
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.steps import GaussianStep, PureStep, Step
+from accountant.numbers import arb_from_fraction, arb_precision, decimal_string, fraction_from_arb, shown
+from accountant.profiles.gaussian import delta_ball
 
 Price = Callable[[Fraction], Fraction]
 MAX_ROUNDS = 200

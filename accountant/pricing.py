@@ -23,14 +23,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 
-from accountant.conversion import Conversion, best_epsilon
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
-from accountant.gaussian import gaussian_epsilon
-from accountant.ledger import Ledger, gdp_squared
-from accountant.precision import CONTEXT, Bound, Exact
-from accountant.quantities import failure_probability
-from accountant.rdp import Subsampling, ledger_log_moment
-from accountant.steps import PureStep, Step
+from accountant.mechanisms.ledger import Ledger, gdp_squared
+from accountant.mechanisms.quantities import failure_probability
+from accountant.mechanisms.steps import PureStep, Step
+from accountant.numbers import CONTEXT, Bound, Exact
+from accountant.profiles.gaussian import gaussian_epsilon
+from accountant.renyi.conversion import Conversion, best_epsilon
+from accountant.renyi.moments import Subsampling, ledger_log_moment
 
 DEFAULT_DIGITS = 15
 
@@ -138,7 +138,7 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
         )
         return MethodResult(found.epsilon, found.alpha, theorem)
     if method == "profile":
-        from accountant.composed import composed_epsilon  # noqa: PLC0415 - numpy is loaded only when it is needed
+        from accountant.pld.ledger_steps import composed_epsilon  # noqa: PLC0415 - numpy is loaded only when it is needed
 
         return MethodResult(composed_epsilon(ledger.steps, delta), None, theorem)
     if method == "gdp":

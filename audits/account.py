@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from accountant import AccountantError, Ledger, Report, Sensitivity, decimal_string, epsilon, mpadmm, ssadmm
 from accountant import Release as LedgerRelease
-from accountant.baselines import admm_objp, dp_admm, dp_sgd, dp_svrg
-from accountant.precision import fraction_of
+from accountant.mechanisms.baselines import admm_objp, dp_admm, dp_sgd, dp_svrg
+from accountant.numbers import fraction_of
 from audits.claimfile import Claim, MechanismTable
 from audits.errors import AuditError
 from audits.findings import Finding, Stage

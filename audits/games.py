@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from accountant import Ledger, PureStep, SubsampledGaussianStep, delta_curve, float_up
-from accountant.ledger import gdp_squared
+from accountant.mechanisms.ledger import gdp_squared
 from audits.curve_table import TableCurve
 from audits.curves import ApproximateCurve, GaussianCurve, PrivacyCurve
 from audits.errors import AuditError

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from accountant import Ledger, exact_binary64
-from accountant.baselines import admm_objp, dp_admm, dp_sgd, dp_svrg
+from accountant.mechanisms.baselines import admm_objp, dp_admm, dp_sgd, dp_svrg
 from audits.errors import AuditError
 from verification.adapter.parameters import Algorithm, Parameters
 from verification.adapter.translate import anchor_sigmas, sigmas

@@ -19,11 +19,11 @@ from functools import partial
 from pathlib import Path
 
 import accountant
-from accountant import rdp
-from accountant.composition import SubsampledGaussian, compose
-from accountant.precision import fraction_of
+from accountant.numbers import fraction_of
+from accountant.pld.composition import SubsampledGaussian, compose
 from accountant.pricing import method_epsilon
-from accountant.subsampling import wbk27_moment
+from accountant.renyi import moments as rdp
+from accountant.renyi.without_replacement import wbk27_moment
 from benchmarks.accounting_peers import (
     PEERS,
     WITHOUT_REPLACEMENT,

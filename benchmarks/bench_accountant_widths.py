@@ -10,8 +10,8 @@ import sys
 import time
 from fractions import Fraction
 
-from accountant.composition import SubsampledGaussian, compose
-from accountant.precision import fraction_of
+from accountant.numbers import fraction_of
+from accountant.pld.composition import SubsampledGaussian, compose
 
 SEED, SETS, WIDE = 1, 150, 1.2
 Case = tuple[Fraction, Fraction, int, Fraction]

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from accountant import Ledger, epsilon, ssadmm
-from accountant.precision import fraction_of
+from accountant.numbers import fraction_of
 from audits.composed_scores import ComposedScores
 from audits.curves import PrivacyCurve
 from audits.executors import Chunk, Target, close_sessions, score_chunk

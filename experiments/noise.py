@@ -32,7 +32,7 @@ from accountant import (
     ssadmm,
 )
 from accountant import epsilon as price
-from accountant.precision import fraction_of
+from accountant.numbers import fraction_of
 from experiments import folds
 from experiments.config import AccountingName, AlgorithmName, Algorithms, Objective
 from reference.losses import LOSSES

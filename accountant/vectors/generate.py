@@ -14,15 +14,15 @@ from pathlib import Path
 from flint import arb
 from mpmath import mpf
 
-from accountant.conversion import Conversion, convert
 from accountant.errors import CannotCertifyError
-from accountant.gaussian import delta_ball, gaussian_delta, gaussian_epsilon
-from accountant.poisson import poisson_moment
-from accountant.precision import Bound, arb_from_fraction, arb_precision, exact, fraction_of
-from accountant.rdp import Subsampling, step_log_moment
-from accountant.steps import SubsampledGaussianStep
-from accountant.subsampling import lemma2_moment, wbk27_moment
-from accountant.tight_rdp import tight_moment
+from accountant.mechanisms.steps import SubsampledGaussianStep
+from accountant.numbers import Bound, arb_from_fraction, arb_precision, exact, fraction_of
+from accountant.profiles.gaussian import delta_ball, gaussian_delta, gaussian_epsilon
+from accountant.renyi.conversion import Conversion, convert
+from accountant.renyi.moments import Subsampling, step_log_moment
+from accountant.renyi.poisson import poisson_moment
+from accountant.renyi.tight import tight_moment
+from accountant.renyi.without_replacement import lemma2_moment, wbk27_moment
 from accountant.vectors.model import FLAGS, Enclosure, Vector, Vectors
 from accountant.vectors.sets import ParameterSet, parameter_sets
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from accountant import float_up
-from accountant.precision import fraction_of
+from accountant.numbers import fraction_of
 from audits.account import Account
 from audits.audit import AuditResult
 from audits.curves import FloatArray

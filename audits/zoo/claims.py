@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from accountant import decimal_string, epsilon
-from accountant.precision import fraction_of
+from accountant.numbers import fraction_of
 from audits.account import ledger_of
 from audits.claimfile import NEEDS, MechanismTable, Released
 from audits.zoo.specimen import Member, Sight

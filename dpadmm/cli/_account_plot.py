@@ -7,13 +7,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accountant.conversion import epsilon_at
-from accountant.curve import delta_curve
+from accountant.delta_curve import delta_curve
 from accountant.errors import AccountantError, CannotCertifyError
-from accountant.ledger import Ledger
-from accountant.precision import float_up, fraction_of
+from accountant.mechanisms.ledger import Ledger
+from accountant.numbers import float_up, fraction_of
 from accountant.pricing import RENYI, Report
-from accountant.rdp import ledger_log_moment
+from accountant.renyi.conversion import epsilon_at
+from accountant.renyi.moments import ledger_log_moment
 from dpadmm.cli.common import atomic_write
 
 if TYPE_CHECKING:

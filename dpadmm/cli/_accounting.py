@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import click
 
-from accountant.algorithms import Accounting, Proximal, Release, Sensitivity
 from accountant.errors import InvalidQuantityError
-from accountant.quantities import Noise, Sampling
+from accountant.mechanisms.algorithms import Accounting, Proximal, Release, Sensitivity
+from accountant.mechanisms.quantities import Noise, Sampling
 
 Command = TypeVar("Command", bound=Callable[..., object])
 

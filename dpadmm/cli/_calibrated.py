@@ -7,10 +7,10 @@ from fractions import Fraction
 import click
 
 from accountant.calibration import Calibration
-from accountant.certificates import exact_string, ledger_record
-from accountant.precision import decimal_string
+from accountant.certificates.certificate import exact_string, ledger_record
+from accountant.mechanisms.quantities import failure_probability, positive
+from accountant.numbers import decimal_string
 from accountant.pricing import epsilon
-from accountant.quantities import failure_probability, positive
 from dpadmm.cli.common import emit_json
 
 DIGITS = 12

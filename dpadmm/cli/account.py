@@ -8,14 +8,14 @@ from typing import TypedDict, Unpack
 
 import click
 
-from accountant.algorithms import Accounting, Release, Sensitivity, mpadmm, ssadmm
-from accountant.baselines import admm_objp, dp_admm, dp_svrg, gaussian_releases, poisson_sgd
-from accountant.certificates import Certificate, certificate, read_certificate
-from accountant.ledger import Ledger
-from accountant.ledger_file import read_ledger_file
+from accountant.certificates.certificate import Certificate, certificate, read_certificate
+from accountant.certificates.recheck import recheck
+from accountant.mechanisms.algorithms import Accounting, Release, Sensitivity, mpadmm, ssadmm
+from accountant.mechanisms.baselines import admm_objp, dp_admm, dp_svrg, gaussian_releases, poisson_sgd
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.ledger_file import read_ledger_file
+from accountant.mechanisms.quantities import Noise, Sampling
 from accountant.pricing import THEOREMS, Report, epsilon
-from accountant.quantities import Noise, Sampling
-from accountant.rechecking import recheck
 from dpadmm.cli import _accounting as shared
 from dpadmm.cli._account_help import HELP, LEDGER_HELP
 from dpadmm.cli.common import EXIT_REFUTED, emit_json, format_option

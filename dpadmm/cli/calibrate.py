@@ -9,14 +9,14 @@ from typing import TypedDict, Unpack
 
 import click
 
-from accountant.algorithms import Accounting, Release, Sensitivity, gradient_noise_multiplier, mpadmm, ssadmm
-from accountant.baselines import admm_objp, dp_admm, dp_svrg, gaussian_releases
 from accountant.calibration import calibrate_count, calibrate_noise
 from accountant.errors import InvalidQuantityError
-from accountant.ledger import Ledger
-from accountant.precision import decimal_string
+from accountant.mechanisms.algorithms import Accounting, Release, Sensitivity, gradient_noise_multiplier, mpadmm, ssadmm
+from accountant.mechanisms.baselines import admm_objp, dp_admm, dp_svrg, gaussian_releases
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.quantities import Noise, Sampling, positive
+from accountant.numbers import decimal_string
 from accountant.pricing import THEOREMS
-from accountant.quantities import Noise, Sampling, positive
 from dpadmm.cli import _accounting as shared
 from dpadmm.cli._calibrated import show
 from dpadmm.cli.common import format_option

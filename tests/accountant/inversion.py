@@ -1,6 +1,6 @@
 r"""The composed profile by another method and another library: Fourier inversion of the moment function.
 
-Nothing is shared with `accountant.composition`, `pld_*` or `fft_error`: no lattice of losses, no chords, no cells, no
+Nothing is shared with `accountant.pld`: no lattice of losses, no chords, no cells, no
 balls. numpy and scipy evaluate one integral.
 
 Let L be the loss of one step under the first distribution of its pair and M(s) = E[e^{sL}] (`moments`). The loss of T

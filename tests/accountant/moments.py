@@ -27,7 +27,7 @@ from mpmath import MPContext
 from numpy.typing import NDArray
 from scipy.special import erf, log_ndtr
 
-from accountant.precision import fraction_of
+from accountant.numbers import fraction_of
 from tests.accountant.nonuniform import gauss
 
 Floats = NDArray[np.float64]

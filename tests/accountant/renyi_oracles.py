@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, gammaln, logsumexp
 
-from accountant.conversion import Conversion
-from accountant.rdp import Subsampling
-from accountant.steps import SubsampledGaussianStep
+from accountant.mechanisms.steps import SubsampledGaussianStep
+from accountant.renyi.conversion import Conversion
+from accountant.renyi.moments import Subsampling
 
 Floats = NDArray[np.float64]
 

@@ -26,8 +26,8 @@ from accountant import (
     ssadmm,
 )
 from accountant.errors import InvalidQuantityError
-from accountant.ledger import gdp_squared
-from accountant.precision import fraction_of
+from accountant.mechanisms.ledger import gdp_squared
+from accountant.numbers import fraction_of
 
 positive = st.fractions(Fraction(1, 100), Fraction(100), max_denominator=1000)
 

@@ -8,15 +8,15 @@ from flint import arb
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from accountant import second_route
-from accountant.conversion import Conversion, epsilon_at
+from accountant.certificates import mpmath_route as second_route
 from accountant.errors import CannotCertifyError
-from accountant.gaussian import gaussian_epsilon
-from accountant.ledger import Ledger
-from accountant.precision import arb_precision, fraction_of
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.steps import SubsampledGaussianStep
+from accountant.numbers import arb_precision, fraction_of
 from accountant.pricing import epsilon, method_epsilon
-from accountant.rdp import Subsampling, ledger_log_moment
-from accountant.steps import SubsampledGaussianStep
+from accountant.profiles.gaussian import gaussian_epsilon
+from accountant.renyi.conversion import Conversion, epsilon_at
+from accountant.renyi.moments import Subsampling, ledger_log_moment
 
 rates = st.builds(lambda m, e: Fraction(m, 10**e), st.integers(1, 9), st.integers(1, 12)) | st.fractions(
     Fraction(1, 100), Fraction(1), max_denominator=100

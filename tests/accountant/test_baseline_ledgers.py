@@ -23,8 +23,8 @@ from accountant import (
     ssadmm,
 )
 from accountant.errors import InvalidQuantityError
-from accountant.precision import Bound, arb_precision, fraction_of
-from accountant.rdp import Subsampling, step_log_moment
+from accountant.numbers import Bound, arb_precision, fraction_of
+from accountant.renyi.moments import Subsampling, step_log_moment
 
 
 def test_gaussian_releases() -> None:

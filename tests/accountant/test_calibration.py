@@ -23,7 +23,7 @@ from accountant import (
 )
 from accountant.calibration_search import descending_search
 from accountant.errors import InvalidQuantityError
-from accountant.precision import fraction_of
+from accountant.numbers import fraction_of
 
 
 def adult(noise: Fraction) -> Ledger:

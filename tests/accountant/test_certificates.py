@@ -26,11 +26,11 @@ from accountant import (
     recheck,
     ssadmm,
 )
-from accountant.certificates import Interval, LedgerRecord, exact_string, ledger_record, read_ledger
-from accountant.precision import decimal_string, fraction_of
+from accountant.certificates.certificate import Interval, LedgerRecord, exact_string, ledger_record, read_ledger
+from accountant.certificates.recheck import require_profile_lower, require_profile_upper
+from accountant.mechanisms.steps import SubsampledGaussianStep
+from accountant.numbers import decimal_string, fraction_of
 from accountant.pricing import method_epsilon
-from accountant.rechecking import require_profile_lower, require_profile_upper
-from accountant.steps import SubsampledGaussianStep
 
 LEDGERS: dict[str, Ledger] = {
     "ssadmm": ssadmm(records=1000, batch=100, noise_multiplier=4, iterations=20),

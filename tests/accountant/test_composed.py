@@ -9,17 +9,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from accountant import composed
 from accountant.calibration import calibrate_noise
-from accountant.composition import SubsampledGaussian, compose
 from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
-from accountant.gaussian import gaussian_epsilon
-from accountant.ledger import Ledger
-from accountant.pld_guess import Pair
-from accountant.precision import fraction_of
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.quantities import Noise
+from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.numbers import fraction_of
+from accountant.pld import ledger_steps as composed
+from accountant.pld.composition import SubsampledGaussian, compose
+from accountant.pld.types import Pair
 from accountant.pricing import epsilon
-from accountant.quantities import Noise
-from accountant.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.profiles.gaussian import gaussian_epsilon
 
 DELTA = Fraction(1, 10**6)
 

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from accountant import composition
-from accountant.composition import ComposedProfile, Resolution, SubsampledGaussian, compose
 from accountant.errors import CannotCertifyError, InvalidQuantityError
-from accountant.gaussian import gaussian_delta, gaussian_epsilon
-from accountant.pld_event import event_delta, event_epsilon
-from accountant.pld_guess import BinaryStep, Pair
-from accountant.pld_plan import build, plan_for_delta
-from accountant.pld_search import log_of
-from accountant.precision import fraction_of
-from accountant.profile import trade_off_lower
+from accountant.numbers import fraction_of
+from accountant.pld import composition
+from accountant.pld.composition import ComposedProfile, Resolution, SubsampledGaussian, compose
+from accountant.pld.event_bound import event_delta, event_epsilon
+from accountant.pld.invert import log_of
+from accountant.pld.plan import build, plan_for_delta
+from accountant.pld.types import BinaryStep, Pair
+from accountant.profiles.gaussian import gaussian_delta, gaussian_epsilon
+from accountant.profiles.one_step import trade_off_lower
 from tests.accountant.composition_oracles import TwoSteps
 from tests.accountant.inversion import fourier_log_delta
 from tests.accountant.moments import Which

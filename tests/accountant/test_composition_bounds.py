@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from flint import arb
 
-from accountant import pld_lattice, pld_pair, pld_step
 from accountant.errors import CannotCertifyError
-from accountant.gaussian import gaussian_delta
-from accountant.pld_cuts import Cuts, cut_axis
-from accountant.pld_elementary import Floats
-from accountant.pld_guess import BinaryStep, Frame, Pair
-from accountant.pld_lattice import _fraction_above, _fraction_below
-from accountant.pld_plan import Plan, Resolution, build, plan_for_delta
-from accountant.pld_search import log_of
-from accountant.pld_step import LatticeStep, normalised
-from accountant.precision import arb_precision, fraction_of
+from accountant.numbers import arb_precision, fraction_of
+from accountant.pld import convolution, lower_step, upper_step
+from accountant.pld.cell_edges import Cuts, cut_axis
+from accountant.pld.certified_exp import Floats
+from accountant.pld.convolution import _fraction_above, _fraction_below
+from accountant.pld.invert import log_of
+from accountant.pld.plan import Plan, Resolution, build, plan_for_delta
+from accountant.pld.rounding import normalised
+from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
+from accountant.profiles.gaussian import gaussian_delta
 from tests.accountant.inversion import fourier_log_delta
 from tests.accountant.moments import Which
 
@@ -36,7 +36,7 @@ def test_mass_that_wraps_around_unnoticed_is_caught(monkeypatch: pytest.MonkeyPa
     epsilon = Fraction(plan.epsilon)
     truth = fraction_of(gaussian_delta(SQUARE, epsilon).upper)
     assert build(narrow).delta_upper(epsilon) >= truth
-    monkeypatch.setattr(pld_lattice, "_tail", lambda *_: arb(0))
+    monkeypatch.setattr(convolution, "_tail", lambda *_: arb(0))
     assert build(narrow).delta_upper(epsilon) < truth
 
 
@@ -65,8 +65,8 @@ def test_mass_below_the_window_is_counted_at_the_upper_end(monkeypatch: pytest.M
     truth = fraction_of(gaussian_delta(SQUARE, epsilon).upper)
     high = dataclasses.replace(plan, low=plan.epsilon + 1)
     assert build(high).delta_upper(epsilon) >= truth
-    honest = pld_lattice._tail
-    monkeypatch.setattr(pld_lattice, "_tail", lambda *of: honest(*of) if of[2] > 0 else arb(0))
+    honest = convolution._tail
+    monkeypatch.setattr(convolution, "_tail", lambda *of: honest(*of) if of[2] > 0 else arb(0))
     assert build(high).delta_upper(epsilon) < truth / 2
 
 
@@ -81,17 +81,17 @@ def test_mass_below_the_lattice_of_a_step_is_moved_up_and_not_lost(monkeypatch: 
     step, frame = BinaryStep(0.5, 0.5, 1), Frame(2.0**-6, 2.0, 3.0)
 
     def total() -> float:
-        made = pld_step.dominating_step(step, frame, 0.0)
+        made = upper_step.dominating_step(step, frame, 0.0)
         return untilted_mass(made, frame) + float(made.infinite.mid())
 
     assert 1 - 1e-12 <= total() <= 1 + 1e-9
-    honest = pld_step._scalar_masses
+    honest = upper_step._scalar_masses
 
     def forgetful(*of: float | BinaryStep) -> tuple[float, float, arb]:
         atom, _, infinite = honest(*of)  # type: ignore[arg-type]  # the arguments are passed on as they came
         return atom, 0.0, infinite
 
-    monkeypatch.setattr(pld_step, "_scalar_masses", forgetful)
+    monkeypatch.setattr(upper_step, "_scalar_masses", forgetful)
     assert total() < 1 - 1e-3
 
 
@@ -114,18 +114,18 @@ def misplaced_plan() -> tuple[Plan, Fraction, float]:
 
 def test_cells_in_the_wrong_place_are_never_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cuts moved down by 0.4 of a cell: cells fall and the bound holds; were their losses trusted, it would not."""
-    honest_cells = pld_pair._cells
+    honest_cells = lower_step._cells
 
-    def trusting(step: BinaryStep, cuts: Cuts) -> pld_pair._Cells:
+    def trusting(step: BinaryStep, cuts: Cuts) -> lower_step._Cells:
         cells = honest_cells(step, cuts)
         zero = np.zeros_like(cells.excess)
         return dataclasses.replace(cells, excess=zero, excess_error=zero)
 
     plan, epsilon, truth = misplaced_plan()
     assert truth - 1 <= log_of(build(plan).delta_lower(epsilon)) <= truth
-    monkeypatch.setattr(pld_pair, "cut_axis", misplaced)
+    monkeypatch.setattr(lower_step, "cut_axis", misplaced)
     assert log_of(build(plan).delta_lower(epsilon)) <= truth
-    monkeypatch.setattr(pld_pair, "_cells", trusting)
+    monkeypatch.setattr(lower_step, "_cells", trusting)
     assert log_of(build(plan).delta_lower(epsilon)) > truth
 
 
@@ -142,14 +142,14 @@ def test_a_cell_that_falls_leaves_its_tilt_behind(monkeypatch: pytest.MonkeyPatc
         return dataclasses.replace(cuts, edges=edges)
 
     def total() -> float:
-        return untilted_mass(pld_pair.dominated_step(step, pair, frame, 0.0), frame)
+        return untilted_mass(lower_step.dominated_step(step, pair, frame, 0.0), frame)
 
     def as_it_was(masses: Floats, fallen: Floats, frame: Frame) -> Floats:
         return masses
 
-    monkeypatch.setattr(pld_pair, "cut_axis", some_misplaced)
+    monkeypatch.setattr(lower_step, "cut_axis", some_misplaced)
     assert 0.99 <= total() <= 1
-    monkeypatch.setattr(pld_pair, "_untilted", as_it_was)
+    monkeypatch.setattr(lower_step, "_untilted", as_it_was)
     assert total() > 1 + 1e-3
 
 

@@ -19,8 +19,8 @@ from accountant import (
     ssadmm,
 )
 from accountant.errors import InvalidQuantityError
-from accountant.gaussian import gaussian_delta
-from accountant.precision import fraction_of
+from accountant.numbers import fraction_of
+from accountant.profiles.gaussian import gaussian_delta
 
 GRID = [0.0, 0.01, 0.1, 0.3, 0.7, 1.0, 2.0, 4.0]
 LEDGERS: dict[str, Ledger] = {

@@ -9,10 +9,10 @@ from flint import fmpz_poly
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.exact_composition import ExactPair, Grid, IntegerMeasure, _product, exact_delta_upper
-from accountant.gaussian import gaussian_delta
-from accountant.precision import fraction_of
-from accountant.profile import SubsampledGaussian, single_step_delta
+from accountant.certificates.integer_route import ExactPair, Grid, IntegerMeasure, _product, exact_delta_upper
+from accountant.numbers import fraction_of
+from accountant.profiles.gaussian import gaussian_delta
+from accountant.profiles.one_step import SubsampledGaussian, single_step_delta
 
 FINE = Grid(Fraction(1, 200), 1500, 80)
 GAUSSIAN = [SubsampledGaussian(Fraction(1), Fraction(8), 64)]

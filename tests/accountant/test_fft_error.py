@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
-from accountant import fft_error, pld_lattice
 from accountant.errors import InvalidQuantityError
-from accountant.fft_error import Complexes, forward, inverse_real, powers_product, transform_error
-from accountant.pld_elementary import UNIT_ROUNDOFF, Floats
-from accountant.precision import arb_precision
+from accountant.numbers import arb_precision
+from accountant.pld import certified_fft as fft_error
+from accountant.pld import convolution as pld_lattice
+from accountant.pld.certified_exp import UNIT_ROUNDOFF, Floats
+from accountant.pld.certified_fft import Complexes, forward, inverse_real, powers_product, transform_error
 
 BITS = 160
 

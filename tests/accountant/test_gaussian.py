@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant import second_route
-from accountant.baselines import gaussian_releases
-from accountant.composed import root
+from accountant.certificates import mpmath_route as second_route
 from accountant.errors import CannotCertifyError
-from accountant.gaussian import gaussian_delta, gaussian_delta_upper, gaussian_epsilon, gaussian_rdp
-from accountant.precision import fraction_of
+from accountant.mechanisms.baselines import gaussian_releases
+from accountant.numbers import fraction_of
+from accountant.pld.ledger_steps import root
 from accountant.pricing import epsilon
+from accountant.profiles.gaussian import gaussian_delta, gaussian_delta_upper, gaussian_epsilon, gaussian_rdp
 
 squares = st.fractions(Fraction(1, 10**6), Fraction(400), max_denominator=10**6)
 ratios = st.fractions(Fraction(0), Fraction(200), max_denominator=1000)
@@ -76,7 +76,7 @@ def test_a_tie_that_no_precision_decides_is_an_error() -> None:
 
 
 def test_a_root_that_was_guessed_wrongly_is_an_error_and_not_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accountant.gaussian._newton", lambda _mu, _target, upper: upper / 3)
+    monkeypatch.setattr("accountant.profiles.gaussian._newton", lambda _mu, _target, upper: upper / 3)
     with pytest.raises(CannotCertifyError, match="bits"):
         gaussian_epsilon(Fraction(1), Fraction(1, 10**8))
 

@@ -25,14 +25,14 @@ import numpy as np
 import pytest
 from mpmath import MPContext
 
-from accountant import second_route
-from accountant.composition import ComposedProfile, SubsampledGaussian, compose
+from accountant.certificates import mpmath_route as second_route
+from accountant.certificates.recheck import require_profile_lower, require_profile_upper
 from accountant.errors import CertificateError
-from accountant.ledger import Ledger
-from accountant.precision import fraction_of
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.steps import SubsampledGaussianStep
+from accountant.numbers import fraction_of
+from accountant.pld.composition import ComposedProfile, SubsampledGaussian, compose
 from accountant.pricing import RENYI, MethodResult, method_epsilon
-from accountant.rechecking import require_profile_lower, require_profile_upper
-from accountant.steps import SubsampledGaussianStep
 from tests.accountant import renyi_oracles
 from tests.accountant.inversion import Inversion
 from tests.accountant.moments import CannotResolve, Which

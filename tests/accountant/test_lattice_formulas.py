@@ -15,22 +15,23 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant import pld_pair
-from accountant.composition import compose
-from accountant.curve import _log_factor, _randomised_response, delta_curve
+from accountant.delta_curve import _log_factor, _randomised_response, delta_curve
 from accountant.errors import CannotCertifyError
-from accountant.ledger import Ledger
-from accountant.pld_cuts import Cuts, cut_axis
-from accountant.pld_event import event_delta
-from accountant.pld_guess import BinaryStep, Frame, Pair, point_at
-from accountant.pld_lattice import ComposedLattice, Window, _arithmetic_error, compose_lattices
-from accountant.pld_pair import dominated_step
-from accountant.pld_search import certified_near
-from accountant.pld_step import LatticeStep, _scalar_masses, dominating_step
-from accountant.precision import fraction_of
-from accountant.profile import SubsampledGaussian, single_step_delta
-from accountant.quantities import Noise
-from accountant.steps import GaussianStep, PureStep
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.quantities import Noise
+from accountant.mechanisms.steps import GaussianStep, PureStep
+from accountant.numbers import fraction_of
+from accountant.pld import lower_step
+from accountant.pld.cell_edges import Cuts, cut_axis
+from accountant.pld.composition import compose
+from accountant.pld.convolution import ComposedLattice, Window, _arithmetic_error, compose_lattices
+from accountant.pld.event_bound import event_delta
+from accountant.pld.heuristics import point_at
+from accountant.pld.invert import certified_near
+from accountant.pld.lower_step import dominated_step
+from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
+from accountant.pld.upper_step import _scalar_masses, dominating_step
+from accountant.profiles.one_step import SubsampledGaussian, single_step_delta
 
 THETA, SPACING, FIRST = 0.5, 0.25, 3
 
@@ -173,7 +174,7 @@ def test_cells_said_to_lose_much_more_or_less_than_they_do_fall_to_where_they_be
         numbers, losses = cuts.numbers[first:] + cells_too_high, losses[first:]
         return Cuts(cuts.offset, cuts.edges[first:], numbers, losses, point_at(q, mu, losses))
 
-    monkeypatch.setattr(pld_pair, "cut_axis", misplaced)
+    monkeypatch.setattr(lower_step, "cut_axis", misplaced)
     if cells_too_high == 60:
         with pytest.raises(CannotCertifyError, match="too wide"):
             dominated_step(step, pair, frame, 0.0)

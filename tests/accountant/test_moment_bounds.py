@@ -8,9 +8,12 @@ import mpmath
 import pytest
 from flint import acb, arb
 
-from accountant import chi_moments, digits, integration, poisson, tight_rdp
-from accountant.precision import Bound, arb_from_fraction, arb_precision, fraction_of
-from accountant.subsampling import lemma2_at_least, lemma2_moment, wbk27_at_least, wbk27_moment
+from accountant import numbers
+from accountant.numbers import Bound, arb_from_fraction, arb_precision, fraction_of
+from accountant.renyi import central_moments as chi_moments
+from accountant.renyi import integration, poisson
+from accountant.renyi import tight as tight_rdp
+from accountant.renyi.without_replacement import lemma2_at_least, lemma2_moment, wbk27_at_least, wbk27_moment
 
 mp = mpmath.MPContext()
 mp.dps = 40
@@ -202,9 +205,9 @@ def test_moments_are_useless_from_an_even_level_on(x: str) -> None:
 def test_digits_are_counted_with_two_bits_to_spare() -> None:
     for count in (5, 30, 300):
         bits = -(-333 * count // 100) + 2
-        assert digits.has_digits(arb(1, arb(2) ** (-bits - 1)), count)
-        assert not digits.has_digits(arb(1, arb(2) ** (-bits + 2)), count)
-    assert digits.has_digits(arb(0), 30)
-    assert not digits.has_digits(arb("nan"), 1)
-    assert not digits.has_digits(arb(1, arb("inf")), 1)
-    assert [bits / next(digits.precisions(9)) for bits in digits.precisions(9)] == [2**k for k in range(8)]
+        assert numbers.has_digits(arb(1, arb(2) ** (-bits - 1)), count)
+        assert not numbers.has_digits(arb(1, arb(2) ** (-bits + 2)), count)
+    assert numbers.has_digits(arb(0), 30)
+    assert not numbers.has_digits(arb("nan"), 1)
+    assert not numbers.has_digits(arb(1, arb("inf")), 1)
+    assert [bits / next(numbers.precisions(9)) for bits in numbers.precisions(9)] == [2**k for k in range(8)]

@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant import second_route
-from accountant.gaussian import gaussian_delta
-from accountant.precision import fraction_of
-from accountant.rdp import Subsampling
-from accountant.steps import SubsampledGaussianStep
+from accountant.certificates import mpmath_route as second_route
+from accountant.mechanisms.steps import SubsampledGaussianStep
+from accountant.numbers import fraction_of
+from accountant.profiles.gaussian import gaussian_delta
+from accountant.renyi.moments import Subsampling
 from tests.accountant import inversion, renyi_oracles
 from tests.accountant.composition_oracles import TwoSteps
 from tests.accountant.inversion import Inversion, fourier_log_delta

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accountant.errors import BinaryFloatError, CannotCertifyError, InvalidQuantityError
-from accountant.precision import (
+from accountant.numbers import (
     CONTEXT,
     INFINITY,
     Bound,

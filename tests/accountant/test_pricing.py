@@ -22,12 +22,12 @@ from accountant import (
     poisson_sgd,
     ssadmm,
 )
-from accountant.conversion import epsilon_at
 from accountant.errors import BinaryFloatError, CannotCertifyError, InvalidQuantityError
-from accountant.precision import fraction_of
+from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, SubsampledGaussianStep
+from accountant.numbers import fraction_of
 from accountant.pricing import RENYI
-from accountant.rdp import Subsampling, ledger_log_moment
-from accountant.steps import GaussianStep, PoissonGaussianStep, SubsampledGaussianStep
+from accountant.renyi.conversion import epsilon_at
+from accountant.renyi.moments import Subsampling, ledger_log_moment
 
 TABLE = [
     # n, m, nu, T; lemma2-prop1 and its alpha; lemma2-cks; wbk27-cks; R on a coarse grid; L upper, L lower
@@ -227,7 +227,7 @@ def test_a_method_that_fails_is_named_and_the_others_stand(monkeypatch: pytest.M
     def broken(*_: object, **__: object) -> None:
         raise CannotCertifyError("grid too small")
 
-    monkeypatch.setattr("accountant.composed.compose", broken)
+    monkeypatch.setattr("accountant.pld.ledger_steps.compose", broken)
     report = epsilon(ssadmm(records=100, batch=1, noise_multiplier=1, iterations=5), "1e-6")
     assert report.refused == {"profile": "grid too small"}
     assert report.epsilon.upper == report.methods["tight-rdp-cks"].epsilon.upper

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError
-from accountant.gaussian import gaussian_delta
-from accountant.pld_guess import BinaryStep, Frame, Pair
-from accountant.pld_plan import Resolution, build, plan_for_delta, plan_for_epsilon
-from accountant.pld_quadrature import NODES, QUADRATURE_ERROR, panels
-from accountant.pld_search import log_of
-from accountant.pld_step import dominating_step, loss_mismatch
-from accountant.precision import arb_precision, fraction_of
-from accountant.profile import (
+from accountant.numbers import arb_precision, fraction_of
+from accountant.pld.invert import log_of
+from accountant.pld.plan import Resolution, build, plan_for_delta, plan_for_epsilon
+from accountant.pld.quadrature import NODES, QUADRATURE_ERROR, panels
+from accountant.pld.types import BinaryStep, Frame, Pair
+from accountant.pld.upper_step import dominating_step, loss_mismatch
+from accountant.profiles.gaussian import gaussian_delta
+from accountant.profiles.one_step import (
     CurvePoint,
     SubsampledGaussian,
     single_step_delta,

@@ -10,15 +10,15 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant import subsampling
-from accountant.chi_moments import central_moments, first_useless_moment
 from accountant.errors import CannotCertifyError
-from accountant.poisson import poisson_moment
-from accountant.precision import arb_from_fraction, arb_precision, fraction_from_arb
-from accountant.rdp import Subsampling, step_log_moment
-from accountant.steps import PoissonGaussianStep, PureStep, SubsampledGaussianStep
-from accountant.subsampling import lemma2_at_least, lemma2_moment, wbk27_at_least, wbk27_moment
-from accountant.tight_rdp import tight_moment
+from accountant.mechanisms.steps import PoissonGaussianStep, PureStep, SubsampledGaussianStep
+from accountant.numbers import arb_from_fraction, arb_precision, fraction_from_arb
+from accountant.renyi import without_replacement as subsampling
+from accountant.renyi.central_moments import central_moments, first_useless_moment
+from accountant.renyi.moments import Subsampling, step_log_moment
+from accountant.renyi.poisson import poisson_moment
+from accountant.renyi.tight import tight_moment
+from accountant.renyi.without_replacement import lemma2_at_least, lemma2_moment, wbk27_at_least, wbk27_moment
 
 rates = st.fractions(Fraction(1, 10**6), Fraction(1), max_denominator=10**6)
 multipliers = st.fractions(Fraction(3, 10), Fraction(50), max_denominator=1000)
@@ -126,7 +126,7 @@ def test_central_moments_survive_the_cancellation(nu: Fraction, top: int) -> Non
 
 def test_central_moments_own_up_to_coarse_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """With far too few digits the balls must grow until they still hold the truth."""
-    monkeypatch.setattr("accountant.chi_moments._fixed_point_bits", lambda *_: 12)
+    monkeypatch.setattr("accountant.renyi.central_moments._fixed_point_bits", lambda *_: 12)
     found = central_moments(Fraction(1, 100), 12, 200)
     with arb_precision(600):
         for level in range(2, 13, 2):

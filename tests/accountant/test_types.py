@@ -23,7 +23,7 @@ LEAKS = {
     "the class itself": "mpf(0.1)",
 }
 FINE = ["CONTEXT.mpf(1) * 2", "CONTEXT.mpf('0.1') / 3", "CONTEXT.log(CONTEXT.mpf(2)) < 1", "mpf(1) + mpf('0.1')"]
-HEADER = "from mpmath import mpf\nfrom accountant.precision import CONTEXT, Bound\n"
+HEADER = "from mpmath import mpf\nfrom accountant.numbers import CONTEXT, Bound\n"
 
 
 @pytest.fixture(scope="module")

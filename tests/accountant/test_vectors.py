@@ -8,12 +8,12 @@ from fractions import Fraction
 import jsonschema
 import pytest
 
-from accountant import second_route
-from accountant.conversion import Conversion
-from accountant.ledger import Ledger
-from accountant.precision import CONTEXT, fraction_of
-from accountant.rdp import Subsampling
-from accountant.steps import PoissonGaussianStep, SubsampledGaussianStep
+from accountant.certificates import mpmath_route as second_route
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.steps import PoissonGaussianStep, SubsampledGaussianStep
+from accountant.numbers import CONTEXT, fraction_of
+from accountant.renyi.conversion import Conversion
+from accountant.renyi.moments import Subsampling
 from accountant.vectors.generate import DATA, SCHEMA, main, vector
 from accountant.vectors.model import Vector, Vectors
 from accountant.vectors.sets import parameter_sets

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from accountant import epsilon, ssadmm
-from accountant.precision import fraction_of
+from accountant.numbers import fraction_of
 from audits.attained_curve import attained_curve
 from audits.composed_scores import ComposedScores
 from audits.curves import GaussianCurve

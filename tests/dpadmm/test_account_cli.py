@@ -12,7 +12,7 @@ from typing import TypedDict
 import pytest
 
 from accountant import Certificate, read_certificate, ssadmm
-from accountant.certificates import ledger_record
+from accountant.certificates.certificate import ledger_record
 from dpadmm.cli import main
 
 SSADMM = ["--records=1000", "--batch=100", "--noise-multiplier=4", "--iterations=20", "--delta=1e-6"]

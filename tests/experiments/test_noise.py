@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from accountant import mpadmm
-from accountant.gaussian import gaussian_epsilon
-from accountant.precision import fraction_of
+from accountant.numbers import fraction_of
+from accountant.profiles.gaussian import gaussian_epsilon
 from experiments.config import Algorithms, load_algorithms
 from experiments.noise import Accountant, Setting
 

@@ -21,7 +21,7 @@ class Mutant:
 _U, _S, _M, _P = "reference/updates.py", "reference/ssadmm.py", "reference/mpadmm.py", "reference/problem.py"
 _L, _C, _D = "reference/losses.py", "reference/clipping.py", "reference/dataset.py"
 _R, _F = "reference/regularizers/separable.py", "reference/regularizers/folded.py"
-_A = "accountant/algorithms.py"
+_A = "accountant/mechanisms/algorithms.py"
 
 MUTANTS = (
     Mutant("x-gradient-sign", _U, "(-g - y", "(g - y", ("UPDATE-X", VECTORS)),
@@ -186,28 +186,28 @@ MUTANTS = (
     ),
     Mutant(
         "accountant-gaussian-rdp",
-        "accountant/gaussian.py",
+        "accountant/profiles/gaussian.py",
         "alpha * ratio_squared / 2",
         "(alpha - 1) * ratio_squared / 2",
         ("LEMMA-1",),
     ),
     Mutant(
         "accountant-lemma2-second-term",
-        "accountant/subsampling.py",
+        "accountant/renyi/without_replacement.py",
         "(4 * x.expm1()).min(2 * x.exp())",
         "(x.expm1()).min(2 * x.exp()) / 2",
         ("LEMMA-2",),
     ),
     Mutant(
         "accountant-profile-without-q",
-        "accountant/profile.py",
+        "accountant/profiles/one_step.py",
         "ball = q * delta_ball(mu, inner)",
         "ball = q * q * delta_ball(mu, inner)",
         ("D",),
     ),
     Mutant(
         "accountant-conversion-sign",
-        "accountant/conversion.py",
+        "accountant/renyi/conversion.py",
         "value = (log_moment - d.log()) / (a - 1)",
         "value = (log_moment + d.log()) / (a - 1)",
         ("PROPOSITION-1",),

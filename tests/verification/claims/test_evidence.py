@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from accountant.baselines import dp_admm, dp_svrg
-from accountant.ledger import Ledger
-from accountant.precision import Exact
+from accountant.mechanisms.baselines import dp_admm, dp_svrg
+from accountant.mechanisms.ledger import Ledger
+from accountant.numbers import Exact
 from reference.arithmetic import Vector
 from reference.baselines.dpsgd import proximal_step
 from reference.baselines.objp import Perturbation

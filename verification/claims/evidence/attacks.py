@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from accountant.algorithms import Release, mpadmm, ssadmm
-from accountant.ledger import Ledger
-from accountant.precision import exact_binary64, float_up
-from accountant.steps import GaussianStep, SubsampledGaussianStep
+from accountant.mechanisms.algorithms import Release, mpadmm, ssadmm
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
+from accountant.numbers import exact_binary64, float_up
 from verification.adapter.parameters import Algorithm, Loss, Regularizer
 from verification.claims.model import Evidence, Finding, Kind
 from verification.lemmas.prover import Prover

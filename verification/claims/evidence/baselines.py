@@ -7,9 +7,9 @@ from itertools import repeat
 
 import numpy as np
 
-from accountant.baselines import dp_admm, dp_sgd, dp_svrg
-from accountant.precision import exact_binary64, float_up
-from accountant.steps import GaussianStep, SubsampledGaussianStep
+from accountant.mechanisms.baselines import dp_admm, dp_sgd, dp_svrg
+from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
+from accountant.numbers import exact_binary64, float_up
 from reference.arithmetic import Vector
 from reference.baselines.dpadmm import Consensus, dpadmm, initial_state, split
 from reference.baselines.dpsgd import dpsgd

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant.gaussian import gaussian_epsilon
-from accountant.precision import exact_binary64, float_up
+from accountant.numbers import exact_binary64, float_up
+from accountant.profiles.gaussian import gaussian_epsilon
 from reference.arithmetic import Vector
 from reference.dataset import Dataset
 from reference.losses import Logistic

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 from flint import acb, arb
 
-from accountant.composed import composed_epsilon
-from accountant.gaussian import gaussian_delta, gaussian_epsilon
-from accountant.precision import arb_from_fraction, arb_precision, float_down, float_up, fraction_of
-from accountant.profile import single_step_delta
-from accountant.rdp import Subsampling, step_log_moment
-from accountant.steps import GaussianStep, SubsampledGaussianStep
-from accountant.tight_rdp import tight_moment
+from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
+from accountant.numbers import arb_from_fraction, arb_precision, float_down, float_up, fraction_of
+from accountant.pld.ledger_steps import composed_epsilon
+from accountant.profiles.gaussian import gaussian_delta, gaussian_epsilon
+from accountant.profiles.one_step import single_step_delta
+from accountant.renyi.moments import Subsampling, step_log_moment
+from accountant.renyi.tight import tight_moment
 from verification.claims.model import Evidence, Finding, Kind
 from verification.lemmas.prover import Prover
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 from flint import acb, arb
 
-from accountant.conversion import Conversion, convert
-from accountant.gaussian import gaussian_rdp
-from accountant.precision import arb_from_fraction, arb_precision
-from accountant.rdp import Subsampling, step_log_moment
-from accountant.steps import SubsampledGaussianStep
-from accountant.subsampling import lemma2_moment, wbk27_moment
-from accountant.tight_rdp import tight_moment
+from accountant.mechanisms.steps import SubsampledGaussianStep
+from accountant.numbers import arb_from_fraction, arb_precision
+from accountant.profiles.gaussian import gaussian_rdp
+from accountant.renyi.conversion import Conversion, convert
+from accountant.renyi.moments import Subsampling, step_log_moment
+from accountant.renyi.tight import tight_moment
+from accountant.renyi.without_replacement import lemma2_moment, wbk27_moment
 from verification.claims.model import Evidence, Finding, Kind
 from verification.lemmas.prover import Prover
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 import z3
 
-from accountant.algorithms import Release, Sensitivity, mpadmm, ssadmm
 from accountant.errors import UnsupportedSchemeError
-from accountant.ledger import Ledger
-from accountant.precision import arb_precision
-from accountant.quantities import Sampling
-from accountant.rdp import Subsampling, ledger_log_moment
-from accountant.steps import GaussianStep
+from accountant.mechanisms.algorithms import Release, Sensitivity, mpadmm, ssadmm
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.quantities import Sampling
+from accountant.mechanisms.steps import GaussianStep
+from accountant.numbers import arb_precision
+from accountant.renyi.moments import Subsampling, ledger_log_moment
 from reference.dataset import Dataset, min_max_bounds
 from reference.losses import HuberizedHinge
 from reference.problem import Problem

@@ -1,0 +1,1 @@
+"""Certificates: written answers, re-derived by independent routes."""

@@ -1,0 +1,136 @@
+r"""The composed profile a second time, in exact integers: slow, simple, and sharing nothing with the fast one.
+
+Used to re-derive certificates. No binary float, no Fourier transform, no tilting:
+
+1. The profile H of one step is evaluated in balls at the points y_j = e^{jh} and joined by chords. H is convex, so
+   the chords lie above it, and they are the profile of a discrete pair: mass p_j = y_j (slope after - slope before)
+   at loss jh, and H(y_top) at infinity.
+2. Masses become integers in units of 2^-S, rounded *up*, and are composed by exact polynomial multiplication;
+   after each product they are rounded up again, mass above the window becomes infinite loss, mass below it moves up.
+
+Everything rounds towards more loss, so the delta that comes out is an upper bound for the composed pair.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, fmpz, fmpz_poly
+
+from accountant.numbers import arb_from_fraction, arb_precision, fraction_from_arb
+from accountant.profiles.gaussian import delta_ball
+from accountant.profiles.one_step import SubsampledGaussian
+
+
+class ExactPair(enum.Enum):
+    """Whose profile: the one that dominates every step, or the realisable mixture in either order."""
+
+    DOMINATING = "dominating"
+    MIXTURE_FIRST = "mixture first"
+    MIXTURE_SECOND = "mixture second"
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Losses jh for |j| <= window, masses in units of 2^-bits."""
+
+    spacing: Fraction
+    window: int
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerMeasure:
+    """Masses of the losses jh, j = -window..window, and of an infinite loss; at least the true ones."""
+
+    masses: fmpz_poly
+    infinite: int
+
+
+def exact_delta_upper(steps: Sequence[SubsampledGaussian], pair: ExactPair, epsilon: Fraction, grid: Grid) -> Fraction:
+    """Return an upper bound of delta(epsilon) of the composed pair."""
+    total: IntegerMeasure | None = None
+    for step in steps:
+        powered = _power(_one_step(step, pair, grid), step.count, grid)
+        total = powered if total is None else _product(total, powered, grid)
+    if total is None:
+        raise ValueError("steps must not be empty")
+    return min(_delta(total, epsilon, grid), Fraction(1))
+
+
+def _one_step(step: SubsampledGaussian, pair: ExactPair, grid: Grid) -> IntegerMeasure:
+    w, scale = grid.window, 1 << grid.bits
+    with arb_precision(grid.bits + 4 * grid.spacing.denominator.bit_length() + 64):
+        spacing = arb_from_fraction(grid.spacing)
+        y = [(j * spacing).exp() for j in range(-w, w + 1)]
+        profile = _profile(step, pair, y, w)
+        before = (profile[0] - 1) / y[0]
+        masses: list[fmpz | int] = []
+        for j in range(2 * w + 1):
+            after = (profile[j + 1] - profile[j]) / (y[j + 1] - y[j]) if j < 2 * w else arb(0)
+            masses.append(_units(y[j] * (after - before), scale))
+            before = after
+        return IntegerMeasure(fmpz_poly(masses), _units(profile[-1], scale))
+
+
+def _profile(step: SubsampledGaussian, pair: ExactPair, y: list[arb], w: int) -> list[arb]:
+    r"""Return H at each y; H_mixture(y) = q H_G((y-1+q)/q), or 1 - y where y <= 1 - q.
+
+    The other order is 1 - y + y H(1/y); the dominating profile takes the larger branch on each side of 1.
+    """
+    q, mu = arb_from_fraction(step.sampling_rate), arb_from_fraction(1 / step.noise_multiplier)
+
+    def mixture(at: arb) -> arb:
+        inner = (at - 1 + q) / q
+        return q * delta_ball(mu, inner.log()) if inner > 0 else (1 - at).max(arb(0))
+
+    if pair is ExactPair.MIXTURE_FIRST:
+        return [mixture(at) for at in y]
+    mirrored = [1 - y[j] + y[j] * mixture(y[2 * w - j]) for j in range(2 * w + 1)]
+    if pair is ExactPair.MIXTURE_SECOND:
+        return mirrored
+    return mirrored[:w] + [mixture(at) for at in y[w:]]
+
+
+def _units(mass: arb, scale: int) -> int:
+    """Return the mass in units, rounded up; what is negative by rounding alone is 0."""
+    return max(0, int((mass * scale).upper().ceil().fmpz()))
+
+
+def _power(measure: IntegerMeasure, count: int, grid: Grid) -> IntegerMeasure:
+    result: IntegerMeasure | None = None
+    while True:
+        if count & 1:
+            result = measure if result is None else _product(result, measure, grid)
+        count >>= 1
+        if count == 0:
+            assert result is not None
+            return result
+        measure = _product(measure, measure, grid)
+
+
+def _product(a: IntegerMeasure, b: IntegerMeasure, grid: Grid) -> IntegerMeasure:
+    """Convolve, round up to units, and fold what left the window: up to infinity, or up to its lower end."""
+    w, half = grid.window, (1 << grid.bits) - 1
+    raw = (a.masses * b.masses).coeffs()
+    units = [(int(c) + half) >> grid.bits for c in raw]
+    units += [0] * (4 * w + 1 - len(units))
+    inside = units[w : 3 * w + 1]
+    inside[0] += sum(units[:w])
+    return IntegerMeasure(fmpz_poly(inside), a.infinite + b.infinite + sum(units[3 * w + 1 :]))
+
+
+def _delta(measure: IntegerMeasure, epsilon: Fraction, grid: Grid) -> Fraction:
+    r"""Return sum over jh > eps of (1 - e^{eps-jh}) p_j, plus the infinite mass, rounded up."""
+    masses = [int(c) for c in measure.masses.coeffs()]
+    first = max(0, (epsilon / grid.spacing).__floor__() + 1 + grid.window)
+    with arb_precision(grid.bits + 64):
+        total, step = arb(measure.infinite), (-arb_from_fraction(grid.spacing)).exp()
+        ratio = arb_from_fraction(epsilon - (first - grid.window) * grid.spacing).exp()
+        for mass in masses[first:]:
+            total += mass * (1 - ratio)
+            ratio = ratio * step
+        return fraction_from_arb((total / (1 << grid.bits)).upper())

@@ -1,0 +1,116 @@
+r"""The whole privacy curve of a ledger, certified from above: eps to delta(eps), and the trade-off function.
+
+For audits: a mechanism that is claimed to have these steps obeys delta(eps) for *every* eps, which is far easier to
+refute than one point of it. Every number is rounded up, binary64 ones included.
+
+- Gaussian releases of everything: exact. Real Gaussian noise with batches: the composed profile.
+- Otherwise the Renyi curve, by Canonne, Kamath and Steinke 2020, Proposition 12, over a fixed set of orders:
+  delta(eps) <= e^{(alpha-1)(eps(alpha) - eps)} (1 - 1/alpha)^{alpha-1} / alpha.
+- Pure steps also obey the curve of randomised response at the summed epsilon E: (e^E - e^eps)/(1 + e^E).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from accountant.errors import CannotCertifyError
+from accountant.mechanisms.ledger import Ledger, gdp_squared
+from accountant.mechanisms.quantities import privacy_loss
+from accountant.mechanisms.steps import PureStep
+from accountant.numbers import (
+    Exact,
+    arb_from_fraction,
+    arb_precision,
+    exact_binary64,
+    float_up,
+    fraction_from_arb,
+)
+from accountant.pld.ledger_steps import composed_profile
+from accountant.profiles.gaussian import SMALLEST_UPPER, gaussian_delta_upper
+from accountant.profiles.one_step import CurvePoint, trade_off_lower
+from accountant.renyi.moments import Subsampling, ledger_log_moment
+
+_BITS = 96
+_ORDERS = [Fraction(2) ** (k // 8) * (8 + k % 8) / 8 for k in range(-64, 97)]
+"""alpha - 1, eight to each doubling, from 2^-8 to 2^12."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaCurve:
+    """A certified upper bound on delta(eps) for every eps >= 0, as an exact number or rounded up to binary64."""
+
+    description: str
+    _upper: Callable[[Fraction], Fraction]
+
+    def __call__(self, epsilon: Exact) -> Fraction:
+        """Return a delta for which the ledger is (epsilon, delta)-private."""
+        return min(self._upper(privacy_loss(epsilon)), Fraction(1))
+
+    def delta_upper(self, epsilons: Iterable[float]) -> list[float]:
+        """Return delta rounded up to binary64 at each binary64 epsilon, taken exactly."""
+        return [float_up(self(exact_binary64("epsilon", float(epsilon)))) for epsilon in epsilons]
+
+    def points(self, epsilons: Sequence[Exact]) -> tuple[CurvePoint, ...]:
+        """Return certified points of the curve."""
+        return tuple(CurvePoint(privacy_loss(epsilon), self(epsilon)) for epsilon in epsilons)
+
+    def trade_off(self, epsilons: Sequence[Exact], false_alarm: Exact) -> Fraction:
+        """Return a certified lower bound on the type II error of any test at that level, from these points."""
+        return trade_off_lower(self.points(epsilons), privacy_loss(false_alarm))
+
+
+def delta_curve(ledger: Ledger) -> DeltaCurve:
+    """Return the certified curve of the ledger (of the corrected one where printed sensitivities are violated)."""
+    steps = ledger.corrected or ledger.steps
+    true = Ledger(steps)
+    mu_squared = gdp_squared(steps)
+    if mu_squared is not None:
+        return DeltaCurve(f"{mu_squared}^(1/2)-GDP", lambda epsilon: gaussian_delta_upper(mu_squared, epsilon))
+    if true.is_exactly_gaussian:
+        return DeltaCurve("composed profile", composed_profile(steps).delta_upper)
+    renyi = _renyi_curve(true)
+    if not true.is_pure:
+        return DeltaCurve("Renyi curve", renyi)
+    total = sum((step.count * step.epsilon for step in steps if isinstance(step, PureStep)), Fraction(0))
+    return DeltaCurve(f"{total}-DP", lambda epsilon: min(renyi(epsilon), _randomised_response(total, epsilon)))
+
+
+def _randomised_response(total: Fraction, epsilon: Fraction) -> Fraction:
+    if epsilon >= total:
+        return Fraction(0)
+    with arb_precision(_BITS):
+        top = arb_from_fraction(total).exp()
+        return fraction_from_arb(((top - arb_from_fraction(epsilon).exp()) / (1 + top)).upper())
+
+
+def _renyi_curve(ledger: Ledger) -> Callable[[Fraction], Fraction]:
+    """Return delta as a function of eps: the least over the orders, whose moments are taken once."""
+    factors = [factor for order in _ORDERS if (factor := _log_factor(ledger, 1 + order)) is not None]
+    if not factors:
+        raise CannotCertifyError("no Renyi order of this ledger could be evaluated")
+
+    def delta(epsilon: Fraction) -> Fraction:
+        with arb_precision(_BITS):
+            e = arb_from_fraction(epsilon)
+            best = min(fraction_from_arb((factor - below * e).upper()) for below, factor in factors)
+            tail = arb_from_fraction(min(best, Fraction(0))).exp()
+            return fraction_from_arb(tail.max(SMALLEST_UPPER).upper())
+
+    return delta
+
+
+def _log_factor(ledger: Ledger, alpha: Fraction) -> tuple[arb, arb] | None:
+    """Return (alpha - 1, K(alpha) + (alpha-1) log(1 - 1/alpha) - log alpha), or None if it cannot be had."""
+    theorem = Subsampling.TIGHT if ledger.is_exactly_gaussian else Subsampling.LEMMA2
+    with arb_precision(_BITS):
+        try:
+            moment = ledger_log_moment(ledger, theorem, alpha, _BITS)
+        except CannotCertifyError:
+            return None
+        a = arb_from_fraction(alpha)
+        factor = moment + (a - 1) * (-1 / a).log1p() - a.log()
+        return (a - 1, factor) if factor.is_finite() else None

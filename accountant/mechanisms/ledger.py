@@ -1,0 +1,96 @@
+"""What was released, in order: a list of steps under one neighbouring relation.
+
+Steps may differ (step sizes, noise and batches that change over time). `realisable` lists the part of it that a
+concrete pair of neighbouring data sets is known to attain, which is what a lower bound may rest on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
+from accountant.mechanisms.quantities import Neighbours, Noise
+from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Adaptive releases as they are to be priced.
+
+    `corrected` holds the true steps where the *paper's* sensitivities were asked for and are violated (E1): then
+    what `steps` cost is no bound, and only `corrected` may support a claim.
+    """
+
+    steps: tuple[Step, ...]
+    realisable: tuple[Step, ...] = ()
+    corrected: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Refuse an empty ledger and one that mixes neighbouring relations."""
+        if not self.steps:
+            raise InvalidQuantityError("a ledger needs at least one step: nothing released costs nothing to prove")
+        relations = {step.neighbours for step in self.steps}
+        if len(relations) > 1:
+            raise UnsupportedSchemeError(
+                "a ledger speaks of one neighbouring relation, got "
+                + " and ".join(sorted(relation.value for relation in relations))
+            )
+
+    def __add__(self, other: Ledger) -> Ledger:
+        """Compose adaptively: first this ledger, then the other."""
+        return Ledger(
+            self.steps + other.steps,
+            self.realisable + other.realisable,
+            self._corrected_or_steps() + other._corrected_or_steps() if not (self.sound and other.sound) else (),
+            self.notes + tuple(note for note in other.notes if note not in self.notes),
+        )
+
+    def _corrected_or_steps(self) -> tuple[Step, ...]:
+        return self.corrected or self.steps
+
+    @property
+    def sound(self) -> bool:
+        """Whether the price of `steps` bounds what was released."""
+        return not self.corrected
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The neighbouring relation all steps share."""
+        return self.steps[0].neighbours
+
+    @property
+    def is_subsampled(self) -> bool:
+        """Whether some step draws batches without replacement."""
+        return any(isinstance(step, SubsampledGaussianStep) for step in self.steps)
+
+    @property
+    def is_poisson(self) -> bool:
+        """Whether the steps are Poisson-subsampled."""
+        return any(isinstance(step, PoissonGaussianStep) for step in self.steps)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether every step is pure DP."""
+        return all(isinstance(step, PureStep) for step in self.steps)
+
+    @property
+    def is_exactly_gaussian(self) -> bool:
+        """Whether every step adds real Gaussian noise (what profiles and the tight moments are proved for)."""
+        return all(
+            isinstance(step, GaussianStep | SubsampledGaussianStep) and step.noise is Noise.GAUSSIAN
+            for step in self.steps
+        )
+
+
+def gdp_squared(steps: tuple[Step, ...]) -> Fraction | None:
+    """Return mu^2 if the steps are real Gaussian releases of everything (q = 1 included), else None."""
+    total = Fraction(0)
+    for step in steps:
+        if not isinstance(step, GaussianStep | SubsampledGaussianStep) or step.noise is not Noise.GAUSSIAN:
+            return None
+        if isinstance(step, SubsampledGaussianStep) and step.sampling_rate != 1:
+            return None
+        total += step.count * step.ratio_squared
+    return total if steps else None

@@ -1,0 +1,101 @@
+"""The quantities of a privacy statement, each inside its domain or refused by name.
+
+A neighbouring relation, a sampling scheme and a kind of noise are part of every mechanism: a theorem proved for
+one of them says nothing about another.
+"""
+
+from __future__ import annotations
+
+import enum
+from fractions import Fraction
+
+from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
+from accountant.numbers import Exact, exact
+
+
+class Neighbours(enum.Enum):
+    """When two data sets count as neighbours."""
+
+    REPLACE_ONE = "replace-one"
+    ADD_OR_REMOVE_ONE = "add-or-remove-one"
+
+
+class Sampling(enum.Enum):
+    """How the records of one iteration are drawn."""
+
+    ALL = "all"
+    WITHOUT_REPLACEMENT = "without-replacement"
+    POISSON = "poisson"
+    SHUFFLE = "shuffle"
+
+
+class Noise(enum.Enum):
+    """What is added: reals of the normal law, or the exact discrete Gaussian on a grid."""
+
+    GAUSSIAN = "gaussian"
+    DISCRETE = "discrete"
+
+
+def positive(name: str, value: Exact) -> Fraction:
+    """Return the exact value of a finite quantity > 0."""
+    number = exact(name, value)
+    if number <= 0:
+        raise InvalidQuantityError(f"{name} must be finite and > 0, got {name}={value}")
+    return number
+
+
+def order(value: Exact) -> Fraction:
+    """Return a Renyi order, alpha > 1."""
+    number = exact("alpha", value)
+    if number <= 1:
+        raise InvalidQuantityError(f"alpha must be > 1, got alpha={value}")
+    return number
+
+
+def failure_probability(value: Exact) -> Fraction:
+    """Return delta, strictly between 0 and 1."""
+    number = exact("delta", value)
+    if not 0 < number < 1:
+        raise InvalidQuantityError(f"delta must lie strictly between 0 and 1, got delta={value}")
+    return number
+
+
+def privacy_loss(value: Exact) -> Fraction:
+    """Return epsilon >= 0."""
+    number = exact("epsilon", value)
+    if number < 0:
+        raise InvalidQuantityError(f"epsilon must be >= 0, got epsilon={value}")
+    return number
+
+
+def count(name: str, value: object) -> int:
+    """Return a whole number >= 1 (iterations, records, epochs)."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidQuantityError(f"{name} must be a whole number, got {name}={value!r} ({type(value).__name__})")
+    if value < 1:
+        raise InvalidQuantityError(f"{name} must be >= 1, got {name}={value}")
+    return value
+
+
+def sampling_rate(batch: int, records: int) -> Fraction:
+    """Return q = m/n, 1 <= m <= n."""
+    m, n = count("batch", batch), count("records", records)
+    if m > n:
+        raise InvalidQuantityError(f"batch must be at most records, got batch={m}, records={n}")
+    return Fraction(m, n)
+
+
+def require_without_replacement(sampling: Sampling) -> None:
+    """Refuse every scheme other than fresh batches without replacement, and say what would be right."""
+    if sampling is Sampling.WITHOUT_REPLACEMENT:
+        return
+    remedy = {
+        Sampling.POISSON: "Poisson batches have a size that varies and another neighbouring relation: "
+        "use the mechanism `poisson`",
+        Sampling.SHUFFLE: "passing through a shuffled epoch has no amplification theorem here: draw a fresh batch "
+        "each iteration, or account with batch = records and the same noise multiplier",
+        Sampling.ALL: "every record is used: account with batch = records",
+    }[sampling]
+    raise UnsupportedSchemeError(
+        f"this theorem needs sampling='without-replacement', got sampling='{sampling.value}'; {remedy}"
+    )

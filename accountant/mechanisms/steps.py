@@ -1,0 +1,117 @@
+r"""What one release costs, stated exactly: the entries of a ledger.
+
+Every step says how often it is repeated, which neighbouring relation it speaks of and which noise it adds.
+Its parameters are exact rationals; nothing is rounded before a transcendental function is evaluated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from accountant.errors import InvalidQuantityError
+from accountant.mechanisms.quantities import Neighbours, Noise
+from accountant.numbers import shown
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise InvalidQuantityError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianStep:
+    r"""`count` adaptive Gaussian releases of everything, each with (Delta/sigma)^2 = ratio_squared.
+
+    [CL20] Lemma 1. The square is kept because a joint sensitivity is the root of a rational.
+    """
+
+    ratio_squared: Fraction
+    count: int
+    noise: Noise = Noise.GAUSSIAN
+
+    def __post_init__(self) -> None:
+        """Refuse ratios and counts that no mechanism has."""
+        _require(self.ratio_squared > 0, f"(Delta/sigma)^2 must be > 0, got {shown(self.ratio_squared)}")
+        _require(self.count >= 1, f"count must be >= 1, got count={self.count}")
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The sensitivity was taken over replaced records."""
+        return Neighbours.REPLACE_ONE
+
+
+@dataclass(frozen=True, slots=True)
+class SubsampledGaussianStep:
+    r"""`count` iterations, each with a fresh batch without replacement, q = m/n, and noise nu = sigma m/(2C).
+
+    [CL20] Algorithm 1, lines 4-6. nu is sigma over the *replace-one* sensitivity 2C/m.
+    """
+
+    sampling_rate: Fraction
+    noise_multiplier: Fraction
+    count: int
+    noise: Noise = Noise.GAUSSIAN
+
+    def __post_init__(self) -> None:
+        """Refuse rates outside (0, 1], noise that is not positive, no iterations."""
+        _require_sampled(self.sampling_rate, self.noise_multiplier, self.count)
+
+    @property
+    def ratio_squared(self) -> Fraction:
+        """(Delta/sigma)^2 of the release on one batch."""
+        return 1 / self.noise_multiplier**2
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """n is public and fixed."""
+        return Neighbours.REPLACE_ONE
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonGaussianStep:
+    r"""`count` iterations in which each record joins independently with probability q; noise nu = sigma/C.
+
+    Only for comparing with accountants of DP-SGD: neighbours differ by one *added or removed* record, so the
+    sensitivity of the summed gradient is C and not 2C.
+    """
+
+    sampling_rate: Fraction
+    noise_multiplier: Fraction
+    count: int
+
+    def __post_init__(self) -> None:
+        """Refuse rates outside (0, 1], noise that is not positive, no iterations."""
+        _require_sampled(self.sampling_rate, self.noise_multiplier, self.count)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation of the Poisson analysis."""
+        return Neighbours.ADD_OR_REMOVE_ONE
+
+
+@dataclass(frozen=True, slots=True)
+class PureStep:
+    """`count` releases that each are epsilon-DP with delta = 0."""
+
+    epsilon: Fraction
+    count: int
+
+    def __post_init__(self) -> None:
+        """Refuse epsilons and counts that no mechanism has."""
+        _require(self.epsilon > 0, f"epsilon of a step must be > 0, got epsilon={shown(self.epsilon)}")
+        _require(self.count >= 1, f"count must be >= 1, got count={self.count}")
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """ADMM-objP's sensitivities are for replaced records."""
+        return Neighbours.REPLACE_ONE
+
+
+Step = GaussianStep | SubsampledGaussianStep | PoissonGaussianStep | PureStep
+
+
+def _require_sampled(rate: Fraction, noise_multiplier: Fraction, count: int) -> None:
+    _require(0 < rate <= 1, f"sampling rate must lie in (0, 1], got q={shown(rate)}")
+    _require(noise_multiplier > 0, f"noise multiplier must be finite and > 0, got nu={shown(noise_multiplier)}")
+    _require(count >= 1, f"count must be >= 1, got count={count}")

@@ -1,0 +1,1 @@
+"""Certified numerical composition of privacy loss distributions (PLD)."""

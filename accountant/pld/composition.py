@@ -1,0 +1,331 @@
+r"""Certified numerical composition of privacy profiles, upper and lower end.
+
+1. `compose` takes steps (any mixture of sampling rates and noise) and returns a `ComposedProfile`.
+2. Its upper end holds for every mechanism made of such steps: the dominating profile of each step is composed,
+   adaptively (Zhu, Dong and Wang 2022), with losses rounded up. Its lower end is attained by a concrete pair of
+   neighbours, so no accountant that knows only the steps may report less.
+3. One step alone, and steps without sampling, have closed forms, and these are used.
+
+Inputs are exact rationals, outputs `Bound`s; in between float64 is used under the bounds proved in `pld_*` and
+`certified_fft` (docs/adr/0002-certified-composition.md). Whatever cannot be certified raises `CannotCertifyError`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from flint import arb
+
+from accountant.errors import CannotCertifyError, InvalidQuantityError
+from accountant.numbers import (
+    Bound,
+    arb_from_fraction,
+    arb_precision,
+    float_down,
+    float_up,
+    fraction_from_arb,
+    fraction_of,
+)
+from accountant.pld.convolution import ComposedLattice
+from accountant.pld.event_bound import event_delta, event_epsilon
+from accountant.pld.invert import certified_near, epsilon_guess, finer_resolution, log_of
+from accountant.pld.plan import (
+    BLUNT_TRUNCATIONS,
+    LOG_TRUNCATION,
+    MILD_TRUNCATION,
+    Plan,
+    Resolution,
+    build,
+    plan_for_delta,
+    plan_for_epsilon,
+)
+from accountant.pld.types import BinaryStep, Pair
+from accountant.profiles.gaussian import gaussian_delta, gaussian_epsilon
+from accountant.profiles.one_step import CurvePoint, SubsampledGaussian, single_step_delta, single_step_epsilon
+
+__all__ = ["ComposedProfile", "CurvePoint", "Resolution", "SubsampledGaussian", "compose"]
+
+_ZERO = Fraction(0)
+_LOWER_PAIRS = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
+_SCALAR_BITS = 128
+_TOLERATED_ERROR_SHARE = 1e-3
+_BLUNT_FROM = 0.1
+
+
+def compose(
+    steps: Sequence[SubsampledGaussian],
+    *,
+    target_delta: Fraction | None = None,
+    resolution: Resolution = Resolution(),  # noqa: B008 - frozen
+) -> ComposedProfile:
+    """Return the composition of all steps; nothing is computed before it is asked for.
+
+    `target_delta` lets `delta` reuse the lattice made for it; a coarser `resolution` is faster and never unsound.
+    """
+    return ComposedProfile(steps, target_delta=target_delta, resolution=resolution)
+
+
+class ComposedProfile:
+    r"""Enclosures of delta(epsilon) and epsilon(delta) of composed steps.
+
+    `upper`: every mechanism made of these steps satisfies it. `lower`: a realisable pair violates anything less.
+    """
+
+    def __init__(
+        self, steps: Sequence[SubsampledGaussian], *, target_delta: Fraction | None, resolution: Resolution
+    ) -> None:
+        if not steps:
+            raise InvalidQuantityError("compose needs at least one step, got none")
+        self._resolution = resolution
+        self._target = None if target_delta is None else _checked_delta(target_delta)
+        self._merged, self._gaussian_square = _merged(steps)
+        self._lattices: dict[Pair, list[tuple[Plan, ComposedLattice]]] = {pair: [] for pair in Pair}
+
+    def delta(self, epsilon: Fraction) -> Bound:
+        """Enclose the least delta that goes with an epsilon >= 0."""
+        closed = self._closed_delta(_checked_epsilon(epsilon))
+        if closed is not None:
+            return closed
+        return Bound.from_fractions(self.delta_lower(epsilon), self.delta_upper(epsilon))
+
+    def epsilon(self, delta: Fraction) -> Bound:
+        """Enclose the smallest epsilon >= 0 with delta(epsilon) <= delta."""
+        closed = self._closed_epsilon(_checked_delta(delta))
+        if closed is not None:
+            return closed
+        return Bound.from_fractions(self.epsilon_lower(delta), self.epsilon_upper(delta))
+
+    def delta_upper(self, epsilon: Fraction) -> Fraction:
+        """Return a delta for which every mechanism made of these steps is (epsilon, delta)-private."""
+        closed = self._closed_delta(_checked_epsilon(epsilon))
+        if closed is not None:
+            return fraction_of(closed.upper)
+        bound = self._near_epsilon(Pair.DOMINATING, epsilon, ComposedLattice.judged_upper)
+        return min(bound, self._total_variation())
+
+    def delta_lower(self, epsilon: Fraction) -> Fraction:
+        """Return a delta that a realisable pair attains or exceeds at epsilon."""
+        closed = self._closed_delta(_checked_epsilon(epsilon))
+        if closed is not None:
+            return fraction_of(closed.lower)
+        best = event_delta(self._merged, epsilon) if epsilon > 0 else _ZERO
+        for pair in _LOWER_PAIRS:
+            with contextlib.suppress(CannotCertifyError):  # a lower end of 0 is always true
+                best = max(best, self._near_epsilon(pair, epsilon, ComposedLattice.judged_lower))
+        return best
+
+    def epsilon_upper(self, delta: Fraction) -> Fraction:
+        """Return the smallest epsilon >= 0 that could be certified for every mechanism made of these steps."""
+        closed = self._closed_epsilon(_checked_delta(delta))
+        if closed is not None:
+            return fraction_of(closed.upper)
+        if self._total_variation() <= delta:
+            return _ZERO
+        found = self._dominating_epsilon(delta)
+        return min(found, self._unamplified(delta)) if self._is_hardly_sampled else found
+
+    def _dominating_epsilon(self, delta: Fraction) -> Fraction:
+        """Return the least that lattices certify: a tilted one, and blunt ones where that is all error or fails.
+
+        A blunt one spends a part of delta on calling the rarest losses infinite.
+        """
+        found: list[Fraction] = []
+        failure: CannotCertifyError | None = None
+        for log_truncation in (LOG_TRUNCATION, *BLUNT_TRUNCATIONS):
+            try:
+                plan, lattice = self._lattice_for_delta(Pair.DOMINATING, delta, log_truncation)
+                found.append(_lattice_epsilon(plan, lattice, delta))
+            except CannotCertifyError as reason:
+                failure = failure or reason
+                continue
+            if log_truncation == LOG_TRUNCATION and (found[0] == 0 or lattice.judged_upper(found[0])[1] <= _BLUNT_FROM):
+                return self._refined_upper(plan, lattice, found[0], delta)
+        if not found:
+            raise failure or CannotCertifyError("no lattice certified anything")
+        return min(found)
+
+    def _refined_upper(self, plan: Plan, lattice: ComposedLattice, found: Fraction, delta: Fraction) -> Fraction:
+        finer = self._finer_lattice(plan, lattice, found, delta)
+        if finer is None:
+            return found
+        with contextlib.suppress(CannotCertifyError):  # what was found stands
+            found = min(found, _lattice_epsilon(*finer, delta))
+        return found
+
+    def _finer_lattice(
+        self, plan: Plan, lattice: ComposedLattice, near: Fraction, delta: Fraction
+    ) -> tuple[Plan, ComposedLattice] | None:
+        """Return a lattice fit for the answer where the one at hand is too coarse there; None otherwise."""
+        finer = finer_resolution(plan, lattice, float(near), self._resolution)
+        if finer is None:
+            return None
+        with contextlib.suppress(CannotCertifyError):
+            planned = plan_for_delta(plan.steps, plan.pair, log_of(delta), finer, log_truncation=MILD_TRUNCATION)
+            return planned, build(planned)
+        return None
+
+    def epsilon_lower(self, delta: Fraction) -> Fraction:
+        """Return an epsilon below which a realisable pair violates (epsilon, delta); 0 if none could be certified."""
+        closed = self._closed_epsilon(_checked_delta(delta))
+        if closed is not None:
+            return fraction_of(closed.lower)
+        best = event_epsilon(self._merged, delta)
+        for pair in _LOWER_PAIRS:
+            with contextlib.suppress(CannotCertifyError):  # a lower end of 0 is always true
+                best = max(best, self._pair_epsilon(pair, delta, best))
+        return best
+
+    def curve(self, epsilons: Sequence[Fraction]) -> tuple[CurvePoint, ...]:
+        """Return certified points (epsilon, delta upper) of the privacy curve, for audits and trade-off functions."""
+        return tuple(CurvePoint(epsilon, self.delta_upper(epsilon)) for epsilon in epsilons)
+
+    def _pair_epsilon(self, pair: Pair, delta: Fraction, least: Fraction) -> Fraction:
+        steps = self._binary(pair)
+        if plan_for_delta(steps, pair, log_of(delta), self._resolution).epsilon <= least:
+            return _ZERO
+        plan, lattice = self._lattice_for_delta(pair, delta)
+        found = _attained_epsilon(plan, lattice, delta)
+        finer = self._finer_lattice(plan, lattice, max(found, least), delta)
+        return found if finer is None else max(found, _attained_epsilon(*finer, delta))
+
+    def _closed_delta(self, epsilon: Fraction) -> Bound | None:
+        if not self._merged:
+            return gaussian_delta(self._gaussian_square, epsilon)
+        if self._single is not None:
+            return single_step_delta(self._single.sampling_rate, 1 / self._single.noise_multiplier**2, epsilon)
+        return None
+
+    def _closed_epsilon(self, delta: Fraction) -> Bound | None:
+        if not self._merged:
+            return gaussian_epsilon(self._gaussian_square, delta)
+        if self._single is not None:
+            return single_step_epsilon(self._single.sampling_rate, 1 / self._single.noise_multiplier**2, delta)
+        return None
+
+    @property
+    def _single(self) -> SubsampledGaussian | None:
+        alone = len(self._merged) == 1 and self._merged[0].count == 1 and self._gaussian_square == 0
+        return self._merged[0] if alone else None
+
+    @property
+    def _is_hardly_sampled(self) -> bool:
+        """Say whether the exact bound without sampling may be below the lattice's, which has a width."""
+        return all(step.sampling_rate > Fraction(9, 10) for step in self._merged)
+
+    def _unamplified(self, delta: Fraction) -> Fraction:
+        """Return epsilon(delta), rounded up, as if every record were used in every step: sampling never costs."""
+        square = sum((step.count / step.noise_multiplier**2 for step in self._merged), self._gaussian_square)
+        return fraction_of(gaussian_epsilon(square, delta).upper)
+
+    def _total_variation(self) -> Fraction:
+        r"""Bound delta(0) by the sum of the steps' own delta(0) = q(1 - 2 Phi(-1/(2 nu))); it needs no lattice."""
+        with arb_precision(_SCALAR_BITS):
+            total = (arb_from_fraction(self._gaussian_square).sqrt() / arb(8).sqrt()).erf()
+            for step in self._merged:
+                mu = arb_from_fraction(1 / step.noise_multiplier)
+                total += arb_from_fraction(step.sampling_rate * step.count) * (mu / arb(8).sqrt()).erf()
+            return min(fraction_from_arb(total.upper()), Fraction(1))
+
+    def _lattice_for_delta(
+        self, pair: Pair, delta: Fraction, log_truncation: float = LOG_TRUNCATION
+    ) -> tuple[Plan, ComposedLattice]:
+        log_delta = log_of(delta)
+        if log_truncation != LOG_TRUNCATION:  # of use for this delta alone
+            blunt = plan_for_delta(self._binary(pair), pair, log_delta, self._resolution, log_truncation=log_truncation)
+            return blunt, build(blunt)
+        for plan, lattice in self._lattices[pair]:
+            if plan.log_delta == log_delta:
+                return plan, lattice
+        return self._remember(plan_for_delta(self._binary(pair), pair, log_delta, self._resolution))
+
+    def _near_epsilon(
+        self, pair: Pair, epsilon: Fraction, judged: Callable[[ComposedLattice, Fraction], tuple[Fraction, float]]
+    ) -> Fraction:
+        """Return the bound of a lattice at hand if errors make up little of it, else of one made for this epsilon."""
+        if self._target is not None and not self._lattices[pair]:
+            self._lattice_for_delta(pair, self._target)
+        known = sorted(self._lattices[pair], key=lambda entry: abs(entry[0].epsilon - float(epsilon)))
+        for plan, lattice in known[:2]:
+            bound, share = judged(lattice, epsilon)
+            at_home = judged(lattice, Fraction(plan.epsilon))[1]
+            if share <= max(_TOLERATED_ERROR_SHARE, 4 * at_home):
+                return bound
+        plan = plan_for_epsilon(self._binary(pair), pair, float(epsilon), self._resolution)
+        return judged(self._remember(plan)[1], epsilon)[0]
+
+    def _remember(self, plan: Plan) -> tuple[Plan, ComposedLattice]:
+        entry = (plan, build(plan))
+        self._lattices[plan.pair].append(entry)
+        return entry
+
+    def _binary(self, pair: Pair) -> list[BinaryStep]:
+        r"""Round q and mu = 1/nu to binary64, up for the upper end, down for the lower: profiles grow with both."""
+        rounded = float_up if pair is Pair.DOMINATING else float_down
+        result = [
+            BinaryStep(min(rounded(step.sampling_rate), 1.0), rounded(1 / step.noise_multiplier), step.count)
+            for step in self._merged
+        ]
+        if self._gaussian_square:
+            with arb_precision(_SCALAR_BITS):
+                root = arb_from_fraction(self._gaussian_square).sqrt()
+                end = root.upper() if pair is Pair.DOMINATING else root.lower()
+                result.append(BinaryStep(1.0, rounded(fraction_from_arb(end)), 1))
+        for step in result:
+            if not (step.q > 1e-90 and 1e-90 < step.mu < 1e90):
+                raise CannotCertifyError(f"float64 cannot hold a step with q={step.q}, 1/nu={step.mu}")
+        return result
+
+
+def _merged(steps: Sequence[SubsampledGaussian]) -> tuple[tuple[SubsampledGaussian, ...], Fraction]:
+    """Return the sampled steps, equal ones joined, and mu^2 of all others together: they are one Gaussian release."""
+    counts: dict[tuple[Fraction, Fraction], int] = {}
+    gaussian_square = _ZERO
+    for step in steps:
+        if not isinstance(step, SubsampledGaussian):
+            raise InvalidQuantityError(f"steps must be SubsampledGaussian, got {step!r}")
+        if step.sampling_rate == 1:
+            gaussian_square += step.count / step.noise_multiplier**2
+        else:
+            key = (step.sampling_rate, step.noise_multiplier)
+            counts[key] = counts.get(key, 0) + step.count
+    return tuple(SubsampledGaussian(q, nu, count) for (q, nu), count in counts.items()), gaussian_square
+
+
+def _lattice_epsilon(plan: Plan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
+    """Return about the least epsilon that the dominating lattice certifies for delta."""
+    if lattice.delta_upper(_ZERO) <= delta:
+        return _ZERO
+    return certified_near(
+        epsilon_guess(lattice, plan.epsilon, delta),
+        1 / plan.frame.theta,
+        lambda epsilon: lattice.delta_upper(epsilon) <= delta,
+        upwards=True,
+    )
+
+
+def _attained_epsilon(plan: Plan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
+    """Return about the largest epsilon at which the dominated lattice still reaches delta."""
+    return certified_near(
+        epsilon_guess(lattice, plan.epsilon, delta),
+        1 / plan.frame.theta,
+        lambda epsilon: lattice.delta_lower(epsilon) >= delta,
+        upwards=False,
+    )
+
+
+def _checked_delta(delta: Fraction) -> Fraction:
+    if not isinstance(delta, Fraction):
+        raise InvalidQuantityError(f"delta must be a Fraction, got delta={delta!r} ({type(delta).__name__})")
+    if not 0 < delta < 1:
+        raise InvalidQuantityError(f"delta must be in (0, 1), got delta={delta}")
+    return delta
+
+
+def _checked_epsilon(epsilon: Fraction) -> Fraction:
+    if not isinstance(epsilon, Fraction):
+        raise InvalidQuantityError(f"epsilon must be a Fraction, got epsilon={epsilon!r} ({type(epsilon).__name__})")
+    if epsilon < 0:
+        raise InvalidQuantityError(f"epsilon must be >= 0, got epsilon={epsilon}")
+    return epsilon

@@ -1,0 +1,170 @@
+r"""Where to look: tilt, truncation and window of a composition. Guesses in float64, never trusted.
+
+A wrong guess here costs tightness, not soundness: `convolution` bounds whatever the guesses leave out. So libraries'
+special functions are good enough in this file, and in this file only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.special import erf, ndtri_exp
+
+from accountant.pld.certified_exp import Floats
+from accountant.pld.types import BinaryStep, Pair
+
+_PANEL_NODES, _PANEL_WEIGHTS = np.polynomial.legendre.leggauss(16)
+_LOG_ROOT_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
+_ZOOM_POINTS: Final = 33
+_ZOOM_ROUNDS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """One-step losses with logarithms of quadrature weights, and how often the step is taken."""
+
+    losses: Floats
+    log_weights: Floats
+    count: int
+
+
+def loss_at(q: float, mu: float, z: Floats) -> Floats:
+    """Return log(1-q+q e^t), t = mu(z - mu/2), approximately."""
+    t = mu * (z - mu / 2)
+    moderate = np.log1p(q * np.expm1(np.clip(t, -600.0, 600.0))) if q < 1 else t
+    return np.where(t <= 600.0, moderate, t + math.log(q))
+
+
+def point_at(q: float, mu: float, loss: Floats) -> Floats:
+    """Return the z with `loss_at` = loss, approximately; loss > log(1-q)."""
+    ratio = np.expm1(np.minimum(loss, 50.0)) / q
+    moderate = np.log1p(np.maximum(ratio, -1 + 1e-16)) if q < 1 else loss
+    t = np.where(loss <= 50.0, moderate, loss - math.log(q))
+    return np.asarray(t / mu + mu / 2)
+
+
+def sketch(step: BinaryStep, pair: Pair, z_top: float) -> Sketch:
+    """Return the loss distribution of one step on quadrature nodes."""
+    q, mu = step.q, step.mu
+    z_low = mu / 2 if pair is Pair.DOMINATING else min(-z_top, mu / 2 - 8)
+    edges = np.linspace(z_low, z_top, max(12, math.ceil((z_top - z_low) * 1.5)) + 1)
+    half = (edges[1] - edges[0]) / 2
+    z = ((edges[:-1] + half)[:, None] + half * _PANEL_NODES).ravel()
+    losses = loss_at(q, mu, z)
+    base = -z * z / 2 - _LOG_ROOT_TWO_PI + np.log(np.tile(half * _PANEL_WEIGHTS, edges.size - 1))
+    if pair is Pair.MIXTURE_FIRST:
+        return Sketch(losses, base + losses, step.count)
+    if pair is Pair.MIXTURE_SECOND:
+        return Sketch(-losses, base, step.count)
+    atom = (1 - q) * float(erf(mu / math.sqrt(8)))
+    parts = (losses, -losses, np.zeros(1 if atom > 0 else 0))
+    weights = (base + losses, base, np.log(np.array([atom])) if atom > 0 else np.zeros(0))
+    return Sketch(np.concatenate(parts), np.concatenate(weights), step.count)
+
+
+def log_moment(sketches: Sequence[Sketch], theta: Floats) -> Floats:
+    """Return the sum over all steps of log E[e^{theta loss}], for each theta."""
+    total = np.zeros(theta.shape)
+    for s in sketches:
+        exponent = s.log_weights + np.multiply.outer(theta, s.losses)
+        highest = exponent.max(axis=-1)
+        total += s.count * (highest + np.log(np.exp(exponent - highest[..., None]).sum(axis=-1)))
+    return total
+
+
+def tilted_deviation(sketches: Sequence[Sketch], theta: float) -> float:
+    """Return the standard deviation of the composed loss after tilting by theta."""
+    variance = 0.0
+    for s in sketches:
+        exponent = s.log_weights + theta * s.losses
+        weight = np.exp(exponent - exponent.max())
+        weight /= weight.sum()
+        mean = float((weight * s.losses).sum())
+        variance += s.count * float((weight * (s.losses - mean) ** 2).sum())
+    return math.sqrt(variance)
+
+
+def log_kernel_peak(theta: Floats) -> Floats:
+    """Return log of max over x >= 0 of e^{-theta x}(1 - e^{-x}): what one loss adds to delta, at most."""
+    return np.asarray(-theta * np.log1p(1 / theta) - np.log1p(theta))
+
+
+def truncation_point(steps: Sequence[BinaryStep], log_mass: float) -> float:
+    """Return a z beyond which all steps together hold about e^log_mass of either distribution."""
+    share = min(log_mass - math.log(len(steps)), -3.0)
+    tops = [
+        max(
+            -float(ndtri_exp(share - math.log(s.count))),
+            s.mu - float(ndtri_exp(min(share - math.log(s.count) - math.log(s.q), -1.0))),
+        )
+        for s in steps
+    ]
+    return max(tops)
+
+
+def tilt_for_delta(sketches: Sequence[Sketch], log_delta: float) -> tuple[float, float]:
+    """Return the Chernoff-optimal theta for delta and the epsilon that it gives (may be negative)."""
+
+    def epsilon(theta: Floats) -> Floats:
+        return np.asarray((log_moment(sketches, theta) - log_delta + log_kernel_peak(theta)) / theta)
+
+    return _minimise(epsilon, *_tilt_range(sketches))
+
+
+def tilt_for_epsilon(sketches: Sequence[Sketch], epsilon: float) -> tuple[float, float]:
+    """Return the Chernoff-optimal theta for epsilon and the log(delta) that it gives."""
+
+    def log_delta(theta: Floats) -> Floats:
+        return np.asarray(log_moment(sketches, theta) - theta * epsilon + log_kernel_peak(theta))
+
+    return _minimise(log_delta, *_tilt_range(sketches))
+
+
+def tail_tilts(sketches: Sequence[Sketch], theta: float, log_tail: float) -> tuple[float, float, float, float]:
+    """Return (low, high, below, above): beyond low and high the tilted sum has mass about e^log_tail by Chernoff's
+    bound with the further tilts -below and +above.
+    """  # noqa: D205 - one sentence that does not fit one line
+    scale = tilted_deviation(sketches, theta)
+    widest = max(float(np.max(np.abs(s.losses))) for s in sketches)
+    most = max(min(1e4 / scale, 300 / widest), 2e-2 / scale)
+    at_theta = float(log_moment(sketches, np.array([theta]))[0])
+
+    def reach(sign: float) -> Callable[[Floats], Floats]:
+        return lambda extra: np.asarray((log_moment(sketches, theta + sign * extra) - at_theta - log_tail) / extra)
+
+    above, high = _minimise(reach(1.0), 1e-2 / scale, most)
+    below, low = _minimise(reach(-1.0), 1e-2 / scale, most)
+    bottom, top = support(sketches)
+    return max(-low, bottom), min(high, top), below, above
+
+
+def support(sketches: Sequence[Sketch]) -> tuple[float, float]:
+    """Return the least and the largest composed loss, truncation included."""
+    bottom = sum(s.count * float(s.losses.min()) for s in sketches)
+    return bottom, sum(s.count * float(s.losses.max()) for s in sketches)
+
+
+def _tilt_range(sketches: Sequence[Sketch]) -> tuple[float, float]:
+    deviation = max(tilted_deviation(sketches, 0.0), 1e-300)
+    steepest = max(float(np.max(np.abs(np.diff(s.log_weights) / _nonzero(np.diff(s.losses))))) for s in sketches)
+    widest = max(float(np.max(np.abs(s.losses))) for s in sketches)
+    return min(1e-4 / deviation, 1e-2 / widest), max(1e3 / deviation, 2 * steepest)
+
+
+def _nonzero(x: Floats) -> Floats:
+    return np.where(np.abs(x) > 1e-300, x, np.inf)
+
+
+def _minimise(function: Callable[[Floats], Floats], low: float, high: float) -> tuple[float, float]:
+    """Return (argument, minimum) of a quasiconvex function by zooming in on a logarithmic grid."""
+    lower, upper = math.log(low), math.log(high)
+    for _ in range(_ZOOM_ROUNDS):
+        grid = np.linspace(lower, upper, _ZOOM_POINTS)
+        values = function(np.exp(grid))
+        best = int(np.argmin(values))
+        lower, upper = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, _ZOOM_POINTS - 1)])
+    return math.exp(float(grid[best])), float(values[best])

@@ -1,0 +1,103 @@
+r"""From delta to epsilon on a composed lattice: guess the root, then certify a point beside it.
+
+Only `certified_near` matters for soundness: what it returns was checked with the proved bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final
+
+from accountant.errors import CannotCertifyError
+from accountant.numbers import arb_from_fraction, arb_precision
+from accountant.pld.convolution import ComposedLattice
+from accountant.pld.plan import Plan, Resolution
+
+_MOST_SECANTS: Final = 100
+_MOST_MARGINS: Final = 40
+_PROBE: Final = 0.02
+_TILT_SUITS_FROM: Final = 10.0
+"""theta epsilon from which on the tilt is about the slope: no time is spent on looking."""
+_MOST_REFINED: Final = 1 << 18
+_LEAST_TOLERANCE: Final = 1e-15
+
+
+def epsilon_guess(lattice: ComposedLattice, start: float, delta: Fraction) -> float:
+    """Return about the epsilon with delta(epsilon) = delta: secants from the right, where the lattice is sharp."""
+    goal, theta = log_of(delta), lattice.theta
+
+    def excess(epsilon: float) -> float:
+        return lattice.log_estimate(Fraction(epsilon)) - goal
+
+    left, right = -math.inf, start
+    value = excess(right)
+    while value > 0:
+        left, right = right, right + 2 * (value + 1) / theta
+        value = excess(right)
+    point, slope = right, -theta
+    for _ in range(_MOST_SECANTS):
+        following = _next_point(point, value / slope, left, right, 1 / theta)
+        following_value = excess(following)
+        if abs(following - point) <= 1e-10 * right or abs(following_value) < 1e-9:
+            return following
+        if math.isfinite(value) and math.isfinite(following_value):
+            secant = (following_value - value) / (following - point)
+            slope = secant if secant < 0 else -theta
+        left, right = (following, right) if following_value > 0 else (left, following)
+        point, value = following, following_value
+    return point
+
+
+def _next_point(point: float, move: float, left: float, right: float, unit: float) -> float:
+    following = max(point - move, 0.0) if math.isfinite(move) else math.nan
+    if left < following < right:
+        return following
+    return (left + right) / 2 if math.isfinite(left) else max(right - unit, 0.0)
+
+
+def finer_resolution(plan: Plan, lattice: ComposedLattice, epsilon: float, asked: Resolution) -> Resolution | None:
+    r"""Return a resolution that suits the answer where the plan's does not; None where it does.
+
+    A plan takes the slope of log(delta) to be its tilt. Where rare, large losses keep the tilt small, the slope at the
+    answer is steeper, and h^2 = 12 tolerance epsilon/(slope T) asks for more points.
+    """
+    if not 0 < epsilon * plan.frame.theta < _TILT_SUITS_FROM:
+        return None
+    drop = lattice.log_estimate(Fraction(epsilon * (1 - _PROBE))) - lattice.log_estimate(Fraction(epsilon))
+    slope = drop / (_PROBE * epsilon) if math.isfinite(drop) else 0.0
+    number = sum(step.count for step in plan.steps)
+    wanted = math.sqrt(12 * asked.tolerance * epsilon / (max(slope, 1 / epsilon) * number))
+    if plan.frame.spacing <= 2 * wanted or plan.length >= _MOST_REFINED:
+        return None
+    tolerance = asked.tolerance * (wanted / plan.frame.spacing) ** 2
+    return Resolution(tolerance=max(tolerance, _LEAST_TOLERANCE), most_points=min(asked.most_points, _MOST_REFINED))
+
+
+def certified_near(guess: float, scale: float, holds: Callable[[Fraction], bool], *, upwards: bool) -> Fraction:
+    """Return an epsilon near the guess, on the stated side, at which `holds` was checked; 0 for a lower end in need."""
+    sign = 1 if upwards else -1
+    unit = Fraction(max(abs(guess), scale)) / 10**9
+    failed, margin = Fraction(guess), unit
+    for _ in range(_MOST_MARGINS):
+        candidate = Fraction(guess) + sign * margin
+        if candidate <= 0 and not upwards:
+            return Fraction(0)
+        if holds(candidate):
+            return candidate if margin == unit else _narrowed(failed, candidate, holds)
+        failed, margin = candidate, margin * 4
+    raise CannotCertifyError(f"no epsilon near {guess} could be certified: use more points")
+
+
+def _narrowed(failed: Fraction, good: Fraction, holds: Callable[[Fraction], bool]) -> Fraction:
+    for _ in range(4):
+        middle = (failed + good) / 2
+        failed, good = (failed, middle) if holds(middle) else (middle, good)
+    return good
+
+
+def log_of(value: Fraction) -> float:
+    """Return about log(value), whatever its size."""
+    with arb_precision(64):
+        return float(arb_from_fraction(value).log())

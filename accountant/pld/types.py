@@ -1,0 +1,52 @@
+"""What the steps of a composition are made of: pairs of distributions, binary parameters, lattice measures."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from flint import arb
+
+from accountant.pld.certified_exp import Floats
+
+
+class Pair(enum.Enum):
+    """Which pair of output distributions of one step a loss distribution belongs to."""
+
+    DOMINATING = "the pair whose profile dominates every step"
+    MIXTURE_FIRST = "(1-q)N(0)+qN(1) against N(0)"
+    MIXTURE_SECOND = "N(0) against (1-q)N(0)+qN(1)"
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryStep:
+    """A step with its parameters rounded to binary64 on the side that suits the end: q, mu = 1/nu, how often."""
+
+    q: float
+    mu: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What all steps of a composition share: lattice spacing, truncation point and tilt."""
+
+    spacing: float
+    z_top: float
+    theta: float
+
+
+@dataclass(frozen=True, slots=True)
+class LatticeStep:
+    r"""A measure on {offset + (first + i) spacing}, tilted: true mass e^{theta loss} <= (or >=) e^log_scale masses[i].
+
+    `slack` is what a loss may exceed (or fall short of) its lattice point by; `infinite` bounds the mass at infinity.
+    """
+
+    count: int
+    offset: float
+    first: int
+    masses: Floats
+    log_scale: arb
+    slack: float
+    infinite: arb

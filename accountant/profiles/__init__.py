@@ -1,0 +1,1 @@
+"""Privacy profiles in closed form: the Gaussian mechanism and one subsampled step."""
