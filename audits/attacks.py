@@ -14,11 +14,11 @@ from audits.curves import FloatArray
 from audits.errors import AuditError
 from audits.games import Game
 from reference.many import batch_gradients
-from verification.adapter.messages import Show
-from verification.adapter.records import Run
-from verification.adapter.translate import noise_scales, problem_of
 from verification.conformance.inside import INSIDE
 from verification.conformance.observe import noise_of
+from verification.served.translate import noise_scales, problem_of
+from verification.wire.messages import Show
+from verification.wire.records import Run
 
 _RIDGE = 1e-3
 

@@ -13,9 +13,9 @@ from audits.observed import Observed, observe
 from audits.own_pair import own_pair_game
 from audits.plans import Planned, Subject, standard_games
 from audits.verdict import Outcome
-from verification.adapter.faults import AdapterError
-from verification.adapter.parameters import Release
-from verification.adapter.session import Session
+from verification.wire.faults import AdapterError
+from verification.wire.parameters import Release
+from verification.wire.session import Session
 
 # a pair that attains this much of the claim attains it: the rest is what was simulated
 _WHOLE = 0.98

@@ -22,10 +22,10 @@ from audits.attacks import Attack
 from audits.curves import FloatArray
 from audits.errors import AuditError
 from audits.games import Game
-from verification.adapter.hidden import HiddenPair
-from verification.adapter.process import Limits
-from verification.adapter.records import Run
-from verification.adapter.session import Session
+from verification.wire.hidden_pair import HiddenPair
+from verification.wire.process import Limits
+from verification.wire.records import Run
+from verification.wire.session import Session
 
 P = ParamSpec("P")
 T = TypeVar("T")

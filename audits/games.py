@@ -21,9 +21,9 @@ from accountant.mechanisms.ledger import gdp_squared
 from audits.curve_table import TableCurve
 from audits.curves import ApproximateCurve, GaussianCurve, PrivacyCurve
 from audits.errors import AuditError
-from verification.adapter.messages import Show
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.records import Records
+from verification.wire.messages import Show
+from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.records import Records
 
 
 class Threat(enum.Enum):

@@ -26,9 +26,9 @@ from audits.gate_run import GateOptions, GateRun
 from audits.observed import Observed
 from audits.plans import Subject, Wording
 from audits.verdict import Outcome, worst
-from verification.adapter.parameters import Algorithm, Release
-from verification.adapter.process import Limits
 from verification.conformance.registry import CHECKS
+from verification.wire.parameters import Algorithm, Release
+from verification.wire.process import Limits
 
 __all__ = ["GateOptions", "check_only", "run_gate"]
 

@@ -13,7 +13,7 @@ from audits.findings import Finding, Stage
 from audits.own_pair import OwnPair
 from audits.plans import Subject
 from audits.verdict import Outcome
-from verification.adapter.faults import AdapterError
+from verification.wire.faults import AdapterError
 
 Say = Callable[[str], None]
 CONFORMANCE_SHARE = 0.5

@@ -15,8 +15,8 @@ from audits.curves import FloatArray
 from audits.errors import AuditError
 from audits.games import Game
 from audits.stepwise_scores import StepwiseScores
-from verification.adapter.records import Records, Run
-from verification.adapter.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.wire.records import Records, Run
 
 _RUNS = 4000
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from accountant import Ledger, exact_binary64
 from accountant.mechanisms.baselines import admm_objp, dp_admm, dp_sgd, dp_svrg
 from audits.errors import AuditError
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.translate import anchor_sigmas, sigmas
+from verification.served.translate import anchor_sigmas, sigmas
+from verification.wire.parameters import Algorithm, Parameters
 
 
 def _sigma(algorithm: Algorithm, parameters: Parameters, records: int) -> Fraction:

@@ -13,9 +13,9 @@ import numpy as np
 from audits.attacks import with_iterations
 from audits.curves import FloatArray
 from audits.games import Game
-from verification.adapter.records import Run
-from verification.adapter.translate import noise_scales
 from verification.conformance.observe import noise_of
+from verification.served.translate import noise_scales
+from verification.wire.records import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,14 @@ from audits.errors import AuditError, NothingToAudit
 from audits.games import Game, Threat, curve_of
 from audits.plans import BOUND, RHO, TARGET_MU, Planned, Subject
 from audits.stepwise_scores import StepwiseScores
-from verification.adapter.menu import parameters_for
-from verification.adapter.messages import Capability
-from verification.adapter.parameters import Algorithm, Parameters, Release
-from verification.adapter.records import Records, Run
-from verification.adapter.session import Session
-from verification.adapter.stepwise import Stepwise
-from verification.adapter.translate import noise_scales, sensitivities
 from verification.conformance.observe import noise_of
+from verification.served.stepwise import Stepwise
+from verification.served.translate import noise_scales, sensitivities
+from verification.wire.messages import Capability
+from verification.wire.parameters import Algorithm, Parameters, Release
+from verification.wire.records import Records, Run
+from verification.wire.session import Session
+from verification.wire.simple_parameters import parameters_for
 
 NAME = "your own pair"
 _STEP, _STEPS = 0.5, 3

@@ -19,13 +19,10 @@ from audits.objective_scores import LaplaceMidpoints, Midpoint
 from audits.scores import Simulator
 from audits.stepwise_scores import StepwiseScores
 from reference.regularizers import Regularizer as ReferenceRegularizer
-from verification.adapter.menu import parameters_for
-from verification.adapter.messages import Capability
-from verification.adapter.parameters import Algorithm, Loss, Parameters, Regularizer, Release
-from verification.adapter.records import Records
-from verification.adapter.schemes import BASELINES, NON_PRIVATE
-from verification.adapter.session import Session
-from verification.adapter.translate import (
+from verification.conformance.check import Mode
+from verification.conformance.context import Context
+from verification.conformance.hard_pair import DIMENSION, HardPair, hard_pair
+from verification.served.translate import (
     anchor_sensitivities,
     anchor_sigmas,
     perturbation_of,
@@ -33,9 +30,12 @@ from verification.adapter.translate import (
     sensitivities,
     sigmas,
 )
-from verification.conformance.check import Mode
-from verification.conformance.context import Context
-from verification.conformance.neighbours import DIMENSION, HardPair, hard_pair
+from verification.wire.messages import Capability
+from verification.wire.parameters import Algorithm, Loss, Parameters, Regularizer, Release
+from verification.wire.records import Records
+from verification.wire.schemes import BASELINES, NON_PRIVATE
+from verification.wire.session import Session
+from verification.wire.simple_parameters import parameters_for
 
 TARGET_MU = 2.0
 BOUND = 0.5

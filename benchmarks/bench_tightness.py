@@ -30,8 +30,8 @@ from audits.lower_bounds.curve_eprocess import lower_bound
 from audits.noise_family import pair_lower_bound
 from audits.plans import batch_game
 from audits.stepwise_scores import StepwiseScores
-from verification.adapter.process import Limits
-from verification.adapter.session import Session
+from verification.wire.process import Limits
+from verification.wire.session import Session
 
 # records, batch, noise multiplier, steps
 SETTINGS = [
@@ -44,7 +44,7 @@ SETTINGS = [
 ]
 DELTA = "1e-5"
 CHUNK = 2500
-TARGET = Target((sys.executable, "-m", "verification.adapter.loopback"), Limits())
+TARGET = Target((sys.executable, "-m", "verification.served.loopback"), Limits())
 
 
 def row(records: int, batch: int, nu: str, steps: int, pairs: int) -> str:

@@ -1,6 +1,6 @@
 """Wrong implementations behind the wire, one real bug each; every one must be caught.
 
-Each member is the served reference with one part replaced (`verification.adapter.stepwise`), kept at one or more
+Each member is the served reference with one part replaced (`verification.served.stepwise`), kept at one or more
 sights: white-box, black-box, last model only. ``python -m audits.zoo ID [SIGHT]`` serves one on stdin and stdout,
 ``python -m audits.zoo list`` shows them all, ``python -m audits.zoo table`` writes docs/zoo.md.
 """

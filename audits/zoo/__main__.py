@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from audits.errors import AuditError
 from audits.zoo import MEMBERS, Member, Sight, named
-from verification.adapter.serve import serve
+from verification.served.serve import serve
 
 _USAGE = (
     "usage: python -m audits.zoo ID [white-box|black-box|last-model]\n"

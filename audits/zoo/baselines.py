@@ -11,10 +11,10 @@ from audits.zoo.specimen import EVERY_SIGHT, Specimen, member
 from reference.baselines.inner import Accuracy, minimise
 from reference.many import full_gradients
 from reference.problem import Problem, State
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.serve import Values
-from verification.adapter.stepwise import Randomness
+from verification.served.serve import Values
+from verification.served.stepwise import Randomness
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Algorithm, Parameters
 
 _MULTIPLIER = Setting(sigma=None, noise_multiplier=0.8, eta=(0.5, 0.5))
 _TWO_STEPS = Setting(eta=(0.5, 0.5))

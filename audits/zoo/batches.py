@@ -8,11 +8,11 @@ from audits.zoo.per_record import weighted_gradients
 from audits.zoo.setting import Setting
 from audits.zoo.specimen import EVERY_SIGHT, SS, Specimen, member
 from reference.problem import Problem
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.records import Records
-from verification.adapter.serve import Values
-from verification.adapter.stepwise import Batches, Randomness
+from verification.served.serve import Values
+from verification.served.stepwise import Batches, Randomness
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.records import Records
 
 _ONE_EPOCH = Setting(eta=(0.5,) * 5)
 

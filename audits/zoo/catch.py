@@ -11,10 +11,10 @@ import numpy as np
 
 from audits.zoo.last_model import audit_last_model
 from audits.zoo.specimen import Member, Sight
-from verification.adapter.parameters import Algorithm
-from verification.adapter.session import Session
 from verification.conformance.check import Result, Verdict
 from verification.conformance.runner import Plan, run_checks
+from verification.wire.parameters import Algorithm
+from verification.wire.session import Session
 
 AUDIT = "audit of the last model"
 

@@ -15,7 +15,7 @@ from accountant.numbers import fraction_of
 from audits.account import ledger_of
 from audits.claimfile import NEEDS, MechanismTable, Released
 from audits.zoo.specimen import Member, Sight
-from verification.adapter.parameters import Algorithm
+from verification.wire.parameters import Algorithm
 
 _DELTA = "1e-6"
 _DIGITS = 6

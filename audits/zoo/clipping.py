@@ -10,12 +10,12 @@ from audits.zoo.per_record import mean_of_records, shortened
 from audits.zoo.setting import Setting
 from audits.zoo.specimen import EVERY_SIGHT, SS, Harm, Specimen, member
 from reference.problem import Problem, State
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Parameters
-from verification.adapter.records import Records
-from verification.adapter.serve import Values
-from verification.adapter.stepwise import Batches
-from verification.adapter.translate import loss_of, regularizer_of
+from verification.served.serve import Values
+from verification.served.stepwise import Batches
+from verification.served.translate import loss_of, regularizer_of
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters
+from verification.wire.records import Records
 
 
 @member("clip-ignored", sights=EVERY_SIGHT)

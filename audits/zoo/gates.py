@@ -17,7 +17,7 @@ from audits.verdict import Outcome
 from audits.zoo import MEMBERS, named
 from audits.zoo.claims import claim_file
 from audits.zoo.specimen import Member, Sight
-from verification.adapter.parameters import Algorithm
+from verification.wire.parameters import Algorithm
 
 SECONDS = 60.0
 FALSE_ALARM = 1e-3

@@ -23,13 +23,13 @@ import numpy as np
 from audits.curves import FloatArray, GaussianCurve
 from audits.lower_bounds.curve_eprocess import CurveTest, design_test, refuted_after
 from audits.scores import GaussianScores
-from verification.adapter.hidden import HiddenPair
-from verification.adapter.menu import parameters_for
-from verification.adapter.messages import Capability, Show
-from verification.adapter.parameters import Algorithm, Parameters, Release
-from verification.adapter.records import Records
-from verification.adapter.session import Session
-from verification.adapter.translate import sensitivities
+from verification.served.translate import sensitivities
+from verification.wire.hidden_pair import HiddenPair
+from verification.wire.messages import Capability, Show
+from verification.wire.parameters import Algorithm, Parameters, Release
+from verification.wire.records import Records
+from verification.wire.session import Session
+from verification.wire.simple_parameters import parameters_for
 
 _RECORDS = 4
 _LENGTH = 8.0  # of the features, times C: clipped at every margin below 1.9

@@ -7,11 +7,11 @@ import numpy as np
 from audits.zoo.setting import Setting
 from audits.zoo.specimen import EVERY_SIGHT, MP, Sight, Specimen, member
 from reference.many import seeded_noise
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.records import Records
-from verification.adapter.serve import Values
-from verification.adapter.stepwise import Randomness
+from verification.served.serve import Values
+from verification.served.stepwise import Randomness
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.records import Records
 
 _THREE_STEPS = Setting(eta=(0.5, 0.5, 0.5))
 

@@ -7,9 +7,9 @@ import numpy as np
 from audits.zoo.setting import Setting
 from audits.zoo.specimen import BOXES, EVERY_SIGHT, MP, SS, Harm, Specimen, member
 from reference.problem import Problem, State
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.serve import Values
+from verification.served.serve import Values
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Algorithm, Parameters
 
 _THREE_STEPS = Setting(eta=(0.5, 0.5, 0.5))
 _PARTIES = 4

@@ -8,8 +8,8 @@ import numpy as np
 
 from reference.clipping import clipped_slopes
 from reference.problem import Problem
-from verification.adapter.arrays import Floats
-from verification.adapter.stepwise import Batches
+from verification.served.stepwise import Batches
+from verification.wire.arrays import Floats
 
 _ENTRIES = 1 << 22  # of one temporary: 32 MiB
 

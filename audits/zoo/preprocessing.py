@@ -11,10 +11,10 @@ from audits.zoo.setting import Setting
 from audits.zoo.specimen import EVERY_SIGHT, Specimen, member
 from reference.dataset import Dataset, min_max_bounds
 from reference.problem import Problem
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Parameters
-from verification.adapter.records import Records
-from verification.adapter.stepwise import Batches
+from verification.served.stepwise import Batches
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters
+from verification.wire.records import Records
 
 _NORMALISED = Setting(normalise=True, bound=1.0)
 

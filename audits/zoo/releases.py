@@ -7,10 +7,10 @@ import numpy as np
 from audits.zoo.setting import Setting
 from audits.zoo.specimen import EVERY_SIGHT, MP, SS, Sight, Specimen, member
 from reference.problem import Problem, State
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Release
-from verification.adapter.serve import Values
-from verification.adapter.stepwise import Batches
+from verification.served.serve import Values
+from verification.served.stepwise import Batches
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Release
 
 _TWO_STEPS = Setting(eta=(0.5, 0.5))
 

@@ -14,11 +14,11 @@ from reference.arithmetic import Scalar
 from reference.errors import InvalidParameter
 from reference.problem import Problem
 from reference.regularizers import SCAD
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Algorithm, Parameters, Regularizer, RegularizerOptions, Release
-from verification.adapter.records import Records
-from verification.adapter.stepwise import Batches
-from verification.adapter.translate import sensitivities
+from verification.served.stepwise import Batches
+from verification.served.translate import sensitivities
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Algorithm, Parameters, Regularizer, RegularizerOptions, Release
+from verification.wire.records import Records
 
 _MULTIPLIER = Setting(sigma=None, noise_multiplier=1.0, eta=(4.0, 1.0))
 

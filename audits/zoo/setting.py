@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from verification.adapter.parameters import Algorithm, Loss, Parameters, Regularizer, RegularizerOptions, Release
-from verification.adapter.schemes import SCHEMES, Law
+from verification.wire.parameters import Algorithm, Loss, Parameters, Regularizer, RegularizerOptions, Release
+from verification.wire.schemes import SCHEMES, Law
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from typing import ClassVar, TypeVar
 
 from audits.errors import AuditError
 from audits.zoo.setting import Setting
-from verification.adapter import messages as m
-from verification.adapter.parameters import Algorithm
-from verification.adapter.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.wire import messages as m
+from verification.wire.parameters import Algorithm
 
 SS = (Algorithm.SSADMM,)
 MP = (Algorithm.MPADMM,)

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from audits.zoo import GROUPS, MEMBERS, named
 from audits.zoo.catch import Catch, Caught, catch, catch_command
 from audits.zoo.specimen import Harm, Member, Sight
-from verification.adapter.parameters import Algorithm
+from verification.wire.parameters import Algorithm
 
-HONEST = (sys.executable, "-m", "verification.adapter.loopback")
+HONEST = (sys.executable, "-m", "verification.served.loopback")
 SLIPPED = "**not caught**"
 _INTRODUCTION = """\
 # The zoo

@@ -5,9 +5,9 @@ from __future__ import annotations
 from audits.zoo.setting import Setting
 from audits.zoo.specimen import SS, Harm, Specimen, member
 from reference.problem import Problem, State
-from verification.adapter.arrays import Floats
-from verification.adapter.serve import Values
-from verification.adapter.stepwise import Batches
+from verification.served.serve import Values
+from verification.served.stepwise import Batches
+from verification.wire.arrays import Floats
 
 _TWO_STEPS = Setting(eta=(0.5, 0.5))
 

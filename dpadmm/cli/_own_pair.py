@@ -10,7 +10,7 @@ from audits.errors import AuditError
 from audits.own_pair import OwnPair, own_pair
 from audits.plans import BOUND
 from dpadmm.loaders import Loaded, format_of, load
-from verification.adapter.records import Records
+from verification.wire.records import Records
 
 
 def load_pair(first: Path, second: Path, *, label_column: str | None = None, bound: float = BOUND) -> OwnPair:

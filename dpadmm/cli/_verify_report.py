@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from verification.claims.model import Outcome
-from verification.claims.runner import Checked
+from verification.statements.model import Outcome
+from verification.statements.runner import Checked
 
 _WIDTHS = (24, 12, 10, 9)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from dpadmm.cli.common import EXIT_ADAPTER, atomic_write, emit_json, format_option
-from verification.adapter.faults import AdapterError, as_fields
-from verification.adapter.process import Limits
-from verification.adapter.schema import schema_text
-from verification.adapter.skeletons import COMMANDS, FILE_NAMES, Language, skeleton
-from verification.adapter.smoke import Passed, smoke
+from verification.wire.faults import AdapterError, as_fields
+from verification.wire.process import Limits
+from verification.wire.schema import schema_text
+from verification.wire.skeletons import COMMANDS, FILE_NAMES, Language, skeleton
+from verification.wire.smoke import Passed, smoke
 
 
 @click.group("adapter")
@@ -85,7 +85,7 @@ def schema() -> None:
 @command.command("loopback")
 def loopback() -> None:
     """Serve the reference itself over the wire, as an adapter to try things with."""
-    from verification.adapter.loopback import Loopback  # noqa: PLC0415 - keeps `adapter new` instant
-    from verification.adapter.serve import serve  # noqa: PLC0415
+    from verification.served.loopback import Loopback  # noqa: PLC0415 - keeps `adapter new` instant
+    from verification.served.serve import serve  # noqa: PLC0415
 
     serve(Loopback())

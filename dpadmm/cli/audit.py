@@ -21,9 +21,9 @@ from audits.plans import BOUND, Planned, Subject, Wording, standard_games
 from audits.verdict import Outcome, worst
 from dpadmm.cli._own_pair import load_pair
 from dpadmm.cli.common import emit_json, format_option
-from verification.adapter.parameters import Algorithm, Release
-from verification.adapter.process import Limits
-from verification.adapter.session import Session
+from verification.wire.parameters import Algorithm, Release
+from verification.wire.process import Limits
+from verification.wire.session import Session
 
 
 @click.command("audit")

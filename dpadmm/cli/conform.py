@@ -17,11 +17,11 @@ from dpadmm.cli.common import (
     emit_json,
     format_option,
 )
-from verification.adapter.faults import as_fields
-from verification.adapter.process import Limits
 from verification.conformance.check import Check, Result, Verdict
 from verification.conformance.registry import CHECKS, find
 from verification.conformance.runner import Conclusion, Plan, Report, conform
+from verification.wire.faults import as_fields
+from verification.wire.process import Limits
 
 _EXIT = {
     Conclusion.CONFORMS: EXIT_STANDS,

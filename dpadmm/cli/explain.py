@@ -15,7 +15,7 @@ from dpadmm.cli.common import EXIT_USAGE, emit_json, format_option
 def command(*, name: str | None, output_format: str) -> None:
     """Print a claim's statement, place in the paper and evidence; without an id, list all claims."""
     try:
-        from verification.claims.registry import CLAIMS, find  # noqa: PLC0415 - needs the solvers
+        from verification.statements.registry import CLAIMS, find  # noqa: PLC0415 - needs the solvers
     except ModuleNotFoundError as missing:
         click.echo(f"error: {missing}; the claims need their solvers: pip install 'dpadmm[proofs]'", err=True)
         sys.exit(EXIT_USAGE)

@@ -17,11 +17,11 @@ from dpadmm.cli.common import (
     emit_json,
     format_option,
 )
-from verification.adapter.faults import as_fields
-from verification.adapter.process import Limits
 from verification.vectors.checking import Conclusion, Outcome, Report, Result, check_adapter
 from verification.vectors.files import FOLDER, generated, load_all, stale
 from verification.vectors.model import Flag
+from verification.wire.faults import as_fields
+from verification.wire.process import Limits
 
 _EXIT = {
     Conclusion.AGREES: EXIT_STANDS,

@@ -43,8 +43,8 @@ def command(*, names: tuple[str, ...], budget: float | None, question: float, ou
     has not, 3 something was not decided in time.
     """
     try:
-        from verification.claims.registry import CLAIMS, find  # noqa: PLC0415 - needs the solvers
-        from verification.claims.runner import check  # noqa: PLC0415
+        from verification.statements.registry import CLAIMS, find  # noqa: PLC0415 - needs the solvers
+        from verification.statements.runner import check  # noqa: PLC0415
     except ModuleNotFoundError as missing:
         click.echo(f"error: {missing}; the proofs need their solvers: pip install 'dpadmm[proofs]'", err=True)
         sys.exit(EXIT_USAGE)

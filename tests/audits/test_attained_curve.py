@@ -24,8 +24,8 @@ from audits.plans import batch_game
 from audits.scores import ScoreModel
 from audits.stepwise_scores import StepwiseScores
 from tests.audits.test_curve_eprocess import assert_alarms_at_most_as_stated
-from verification.adapter.process import Limits
-from verification.adapter.session import Session
+from verification.wire.process import Limits
+from verification.wire.session import Session
 
 # records, batch, noise multiplier, steps
 SETTINGS = [
@@ -36,7 +36,7 @@ SETTINGS = [
     (40, 4, "0.5", 10),
     (12, 3, "2", 20),
 ]
-REFERENCE = Target((sys.executable, "-m", "verification.adapter.loopback"), Limits())
+REFERENCE = Target((sys.executable, "-m", "verification.served.loopback"), Limits())
 
 
 def certified(records: int, batch: int, nu: str, steps: int, delta: str) -> tuple[float, float]:

@@ -21,13 +21,13 @@ from audits.plans import Subject, standard_games
 from audits.verdict import Outcome
 from audits.zoo import MEMBERS, Sight
 from audits.zoo.claims import claim_file
-from verification.adapter.parameters import Algorithm
-from verification.adapter.process import Limits
-from verification.adapter.schemes import NON_PRIVATE, PRIVATE_BASELINES
-from verification.adapter.session import Session
+from verification.wire.parameters import Algorithm
+from verification.wire.process import Limits
+from verification.wire.schemes import NON_PRIVATE, PRIVATE_BASELINES
+from verification.wire.session import Session
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "claims"
-LOOPBACK = ("-m", "verification.adapter.loopback")
+LOOPBACK = ("-m", "verification.served.loopback")
 # At least one bug a baseline.
 BUGS = {
     "dpsgd-noise-inside-the-mean": Algorithm.DPSGD,

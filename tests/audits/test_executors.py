@@ -19,12 +19,12 @@ from audits.errors import AuditError, CheckpointError
 from audits.executors import Scored, Target, chunks, executor
 from audits.games import curve_of
 from audits.plans import Subject, standard_games
-from verification.adapter.faults import AdapterFault
-from verification.adapter.parameters import Algorithm
-from verification.adapter.process import Limits
-from verification.adapter.session import Session
+from verification.wire.faults import AdapterFault
+from verification.wire.parameters import Algorithm
+from verification.wire.process import Limits
+from verification.wire.session import Session
 
-COMMAND = (sys.executable, "-m", "verification.adapter.loopback")
+COMMAND = (sys.executable, "-m", "verification.served.loopback")
 REFERENCE = Target(COMMAND, Limits())
 SUBJECT = Subject(Algorithm.SSADMM)
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,8 +150,8 @@ def test_everything_the_scores_depend_on_is_in_the_fingerprint() -> None:
 def test_a_crash_in_the_middle_is_a_fault_and_never_a_pass(tmp_path: Path) -> None:
     dying = tmp_path / "dying.py"
     dying.write_text(
-        "from verification.adapter.loopback import Loopback\n"
-        "from verification.adapter.serve import serve\n"
+        "from verification.served.loopback import Loopback\n"
+        "from verification.served.serve import serve\n"
         "import os\n"
         "class Dying(Loopback):\n"
         "    asked = 0\n"

@@ -17,11 +17,11 @@ from audits.executors import Chunk, Target, close_sessions, run_pair, score_chun
 from audits.games import Game, Threat, curve_of
 from audits.plans import Planned, Subject, Wording, standard_games
 from audits.stepwise_scores import StepwiseScores
-from verification.adapter.parameters import Algorithm, Regularizer, Release
-from verification.adapter.process import Limits
-from verification.adapter.session import Session
+from verification.wire.parameters import Algorithm, Regularizer, Release
+from verification.wire.process import Limits
+from verification.wire.session import Session
 
-REFERENCE = Target((sys.executable, "-m", "verification.adapter.loopback"), Limits())
+REFERENCE = Target((sys.executable, "-m", "verification.served.loopback"), Limits())
 SUBJECTS = [
     Subject(Algorithm.SSADMM),
     Subject(Algorithm.MPADMM, Release.ALL),

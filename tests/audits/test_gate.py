@@ -58,7 +58,7 @@ def gate(path: Path, *arguments: str) -> Done:
     return dpadmm("gate", str(path), "--seed", "1", "--workers", "1", *arguments)
 
 
-REFERENCE = [sys.executable, "-m", "verification.adapter.loopback"]
+REFERENCE = [sys.executable, "-m", "verification.served.loopback"]
 MPADMM = (
     ('algorithm = "ssadmm"  ', 'algorithm = "mpadmm"  '),
     ("batch = 221\n", 'eta = "4"\nrho = "0.5"\nrelease = "all"\n'),

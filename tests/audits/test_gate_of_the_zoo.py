@@ -24,9 +24,9 @@ from audits.zoo.catch import AUDIT
 from audits.zoo.claims import claim_file
 from audits.zoo.gates import FALSE_ALARM, NOT_REFUTED, SECONDS
 from audits.zoo.gates import gated as whole_gate
-from verification.adapter.parameters import Algorithm
 from verification.conformance.check import EVERY_MODE
 from verification.conformance.registry import CHECKS
+from verification.wire.parameters import Algorithm
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, GATES = DOCS / "zoo.md", DOCS / "zoo-gates.md"
@@ -149,7 +149,7 @@ def test_an_honest_last_model_stands_with_the_power_asked_for(tmp_path: Path) ->
     path = tmp_path / "claim.toml"
     text = claim_file(MEMBERS["noise-on-even-iterations"], Sight.LAST_MODEL)
     honest = "from audits.zoo import Sight; from audits.zoo.specimen import Specimen; "
-    honest += "from verification.adapter.serve import serve; serve(Specimen(Sight.LAST_MODEL))"
+    honest += "from verification.served.serve import serve; serve(Specimen(Sight.LAST_MODEL))"
     path.write_text(
         text.replace('"-m", "audits.zoo", "noise-on-even-iterations", "last-model"', f'"-c", "{honest}"'),
         encoding="utf-8",
@@ -166,7 +166,7 @@ def test_an_honest_claim_is_not_refuted_by_a_check_that_refutes_members(tmp_path
     entry = MEMBERS["half-the-sensitivity"]
     path = tmp_path / "claim.toml"
     text = claim_file(entry, Sight.BLACK_BOX).replace(
-        '"audits.zoo", "half-the-sensitivity", "black-box"', '"verification.adapter.loopback"'
+        '"audits.zoo", "half-the-sensitivity", "black-box"', '"verification.served.loopback"'
     )
     path.write_text(text, encoding="utf-8")
     with executor(1) as pool:

@@ -15,9 +15,9 @@ from audits.own_pair import own_pair
 from audits.plans import Subject, standard_games
 from dpadmm.cli._own_pair import load_pair
 from tests.audits.test_gate import MPADMM, REFERENCE, claim_file, dpadmm, gate, zoo
-from verification.adapter.parameters import Algorithm, Release
-from verification.adapter.records import Records
-from verification.adapter.session import Session
+from verification.wire.parameters import Algorithm, Release
+from verification.wire.records import Records
+from verification.wire.session import Session
 
 ONLY = ("--only", "audit: ssadmm, your own pair")
 SMALL = ('power = "noise/1.2" ', 'power = "noise/1.5" ')
@@ -123,7 +123,7 @@ def test_a_libsvm_file_whose_neighbour_has_one_more_feature_is_padded_with_zeros
 @pytest.mark.parametrize("algorithm", [Algorithm.SSADMM, Algorithm.MPADMM])
 def test_what_is_released_chooses_the_game(algorithm: Algorithm) -> None:
     release = Release.ALL if algorithm is Algorithm.MPADMM else None
-    with Session([sys.executable, "-m", "verification.adapter.loopback"]) as session:
+    with Session([sys.executable, "-m", "verification.served.loopback"]) as session:
         every = standard_games(session, Subject(algorithm, release))
         last = standard_games(session, Subject(algorithm, release, last_model_only=True))
     assert {planned.game.threat for planned in every} == {Threat.EVERY_ITERATE}

@@ -14,9 +14,9 @@ from audits.gate import GateOptions, run_gate
 from audits.gate_run import CONFORMANCE_SHARE
 from audits.verdict import Outcome
 from tests.audits.test_gate import REFERENCE, claim_file
-from verification.adapter.faults import AdapterError, AdapterFault, Fault, Step
 from verification.conformance.check import Check, Family, Finding
 from verification.conformance.context import Context
+from verification.wire.faults import AdapterError, AdapterFault, Fault, Step
 
 SHARE = 1e-3 * CONFORMANCE_SHARE
 HAIR = 0.5 * SHARE

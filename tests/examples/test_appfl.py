@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from verification.adapter.process import Limits
 from verification.conformance.check import MPADMM_ALL, Result, Verdict
 from verification.conformance.registry import find
 from verification.conformance.runner import Plan, conform
+from verification.wire.process import Limits
 
 ADAPTER = Path(__file__).parents[2] / "examples" / "appfl" / "adapter.py"
 PYTHON = os.environ.get("DPADMM_APPFL_PYTHON", sys.executable)

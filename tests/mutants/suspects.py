@@ -16,7 +16,7 @@ def vectors() -> str:
     from verification.vectors.files import load_all
 
     cases = [case for file in load_all() for case in file.cases]
-    report = check_adapter([sys.executable, "-P", "-m", "verification.adapter.loopback"], cases)
+    report = check_adapter([sys.executable, "-P", "-m", "verification.served.loopback"], cases)
     if report.conclusion is Conclusion.AGREES:
         return "stands"
     wrong = [result for result in report.results if result.outcome.value == "failed"]
@@ -25,8 +25,8 @@ def vectors() -> str:
 
 def claim(name: str) -> str:
     """One claim; an exception is noticed as well."""
-    from verification.claims.registry import find
-    from verification.claims.runner import check
+    from verification.statements.registry import find
+    from verification.statements.runner import check
 
     try:
         [checked] = check([find(name)])

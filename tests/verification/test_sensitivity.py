@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings, target
 
 from reference.arithmetic import Vector
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Algorithm, Loss, Parameters, Regularizer
-from verification.adapter.records import Records
-from verification.adapter.session import Session
-from verification.claims.evidence.attacks import BOTH_ENDS, HUGE, MPADMM, SSADMM
-from verification.neighbours import Neighbours, clipped, far_enough, hinge, one_hot, saturated, zero_gradient
-from verification.sensitivity import Replay, Setting, observe, reference_replay, wire_replay
-from verification.sensitivity_search import constructed, search
+from verification.hard_pairs.neighbours import Neighbours, clipped, far_enough, hinge, one_hot, saturated, zero_gradient
+from verification.hard_pairs.observed_sensitivity import Replay, Setting, observe, reference_replay, wire_replay
+from verification.hard_pairs.search import constructed, search
+from verification.statements.evidence.attacks import BOTH_ENDS, HUGE, MPADMM, SSADMM
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Algorithm, Loss, Parameters, Regularizer
+from verification.wire.records import Records
+from verification.wire.session import Session
 
 NEARLY_ALL = 0.999
 REFERENCE = reference_replay()
@@ -148,6 +148,6 @@ def test_an_implementation_without_the_step_size_is_caught(monkeypatch: pytest.M
 def test_the_same_measurements_come_over_the_wire() -> None:
     setting = replace(MPADMM, lam=HUGE, rho=2.0)
     pair = saturated(5, far=far_enough([setting.eta], setting.rho))
-    with Session([sys.executable, "-m", "verification.adapter.loopback"]) as session:
+    with Session([sys.executable, "-m", "verification.served.loopback"]) as session:
         over = observe(wire_replay(session), pair, setting)
     assert over == observe(REFERENCE, pair, setting)

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from verification.claims.registry import CLAIMS
+from verification.statements.registry import CLAIMS
 
 
 def dpadmm(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Parameters
-from verification.adapter.records import Records
 from verification.conformance import tails
 from verification.conformance.check import BATCHED_MODES, EVERY_ITERATE, TRIALS, Check, Family, Finding, NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.observe import memberships
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters
+from verification.wire.records import Records
 
 _RECORDS, _BATCH, _ITERATIONS, _TRIALS = 10, 3, 5, 1500
 _SIGMA = 1e-9

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verification.adapter.messages import Capability
-from verification.adapter.parameters import Algorithm, Release
-from verification.adapter.schemes import BASELINES, SCHEMES
+from verification.wire.messages import Capability
+from verification.wire.parameters import Algorithm, Release
+from verification.wire.schemes import BASELINES, SCHEMES
 
 if TYPE_CHECKING:
     from verification.conformance.context import Context

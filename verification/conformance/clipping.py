@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from verification.adapter.arrays import Floats
-from verification.adapter.faults import AdapterFault, AdapterRefusal, Fault
-from verification.adapter.messages import Capability
-from verification.adapter.parameters import Parameters
-from verification.adapter.records import Records, Run
-from verification.adapter.translate import problem_of
 from verification.conformance.check import Check, Family, Finding, Needs, NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
 from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless
 from verification.conformance.updates import compare
+from verification.served.translate import problem_of
+from verification.wire.arrays import Floats
+from verification.wire.faults import AdapterFault, AdapterRefusal, Fault
+from verification.wire.messages import Capability
+from verification.wire.parameters import Parameters
+from verification.wire.records import Records, Run
 
 _C = 0.8
 _DIGITS = 1e-9

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verification.adapter.arrays import Floats
-from verification.adapter.hidden import HiddenPair
-from verification.adapter.menu import EPSILON, parameters_for
-from verification.adapter.messages import Capability, Show, StartResult
-from verification.adapter.parameters import Initial, Loss, Parameters, Regularizer, Release
-from verification.adapter.records import Records, Run
-from verification.adapter.schemes import SCHEMES, Law, Scheme
-from verification.adapter.session import Session
 from verification.conformance.check import Mode, NotApplicable
+from verification.wire.arrays import Floats
+from verification.wire.hidden_pair import HiddenPair
+from verification.wire.messages import Capability, Show, StartResult
+from verification.wire.parameters import Initial, Loss, Parameters, Regularizer, Release
+from verification.wire.records import Records, Run
+from verification.wire.schemes import SCHEMES, Law, Scheme
+from verification.wire.session import Session
+from verification.wire.simple_parameters import EPSILON, parameters_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from verification.adapter.messages import Capability
-from verification.adapter.records import Run
 from verification.conformance.check import REPLAY, Check, Family, Finding
 from verification.conformance.context import Context
 from verification.conformance.noise import fresh_finding, noise_parameters, silent_records
 from verification.conformance.observe import random_noise, standard_noise
 from verification.conformance.updates import random_records
+from verification.wire.messages import Capability
+from verification.wire.records import Run
 
 _SEEDED = (frozenset({Capability.TRIALS, Capability.SEED}),)
 

@@ -9,8 +9,6 @@ import functools
 
 import numpy as np
 
-from verification.adapter.parameters import Parameters
-from verification.adapter.records import Records
 from verification.conformance.check import REPLAY, Check, Family, Finding, NotApplicable
 from verification.conformance.context import Context
 from verification.vectors import model
@@ -18,6 +16,8 @@ from verification.vectors.checking import ITERATES, first_difference, not_offere
 from verification.vectors.files import load_all
 from verification.vectors.recipe import read
 from verification.vectors.wire import parameter_fields
+from verification.wire.parameters import Parameters
+from verification.wire.records import Records
 
 
 @functools.cache

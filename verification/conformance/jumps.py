@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from verification.adapter.faults import AdapterRefusal
-from verification.adapter.parameters import Regularizer, RegularizerOptions
-from verification.adapter.records import Records
 from verification.conformance.check import MPADMM_ALL, Check, Family, Finding, NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.observe import noiseless
+from verification.wire.faults import AdapterRefusal
+from verification.wire.parameters import Regularizer, RegularizerOptions
+from verification.wire.records import Records
 
 _RHO = 0.25  # 1/rho = 4: SCAD needs a > 5, MCP gamma > 4; the customary 3.7 and 3 fall short
 _JUMPING = {Regularizer.SCAD: RegularizerOptions(a=3.7), Regularizer.MCP: RegularizerOptions(gamma=3.0)}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Parameters
-from verification.adapter.records import Records, Run
-from verification.adapter.session import Session
 from verification.conformance import tails
 from verification.conformance.check import TRIALS, Check, Family, Finding
 from verification.conformance.context import Context
 from verification.conformance.observe import standard_noise
 from verification.conformance.updates import random_records
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters
+from verification.wire.records import Records, Run
+from verification.wire.session import Session
 
 _DIMENSION, _ITERATIONS, _TRIALS = 6, 3, 2000
 _SIGMA = 3.0  # well above C = 1: clipping after the noise, or noise in other units, shows

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
-from verification.adapter.arrays import Floats
-from verification.adapter.messages import Capability
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.records import Records, Run
-from verification.adapter.schemes import SCHEMES, Law, noised_names
-from verification.adapter.translate import noise_scales, problem_of
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
+from verification.served.translate import noise_scales, problem_of
+from verification.wire.arrays import Floats
+from verification.wire.messages import Capability
+from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.records import Records, Run
+from verification.wire.schemes import SCHEMES, Law, noised_names
 
 # Noise this small hides nothing that matters, and a normal value exceeds nine deviations once in 1e18 draws.
 TINY_SIGMA = 1e-13

@@ -14,11 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from verification.adapter.faults import AdapterError, AdapterSkipped
-from verification.adapter.messages import Capability, StartResult
-from verification.adapter.process import Limits
-from verification.adapter.session import Session
-from verification.adapter.smoke import smoke_session
 from verification.conformance.check import (
     ALL_MODES,
     MPADMM_PRIMAL,
@@ -30,6 +25,11 @@ from verification.conformance.check import (
 )
 from verification.conformance.context import Context
 from verification.conformance.registry import CHECKS
+from verification.wire.faults import AdapterError, AdapterSkipped
+from verification.wire.messages import Capability, StartResult
+from verification.wire.process import Limits
+from verification.wire.session import Session
+from verification.wire.smoke import smoke_session
 
 
 class Conclusion(enum.StrEnum):

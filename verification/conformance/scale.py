@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verification.adapter.arrays import Floats
-from verification.adapter.messages import Capability
-from verification.adapter.parameters import Parameters, Regularizer
-from verification.adapter.schemes import Law
 from verification.conformance import tails
 from verification.conformance.check import TRIALS, Check, Family, Finding, NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.noise import silent_records
 from verification.conformance.observe import standard_noise
+from verification.wire.arrays import Floats
+from verification.wire.messages import Capability
+from verification.wire.parameters import Parameters, Regularizer
+from verification.wire.schemes import Law
 
 _DIMENSION, _TRIALS = 4, 800
 _MULTIPLIER = (frozenset({Capability.TRIALS, Capability.MULTIPLIER}),)

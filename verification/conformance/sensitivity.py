@@ -6,13 +6,6 @@ import math
 
 import numpy as np
 
-from verification.adapter.arrays import Floats
-from verification.adapter.menu import initial_point
-from verification.adapter.messages import Capability
-from verification.adapter.parameters import Parameters, Regularizer
-from verification.adapter.records import Records, Run
-from verification.adapter.schemes import Law
-from verification.adapter.translate import anchor_sensitivities, claimed_distance, problem_of, sensitivities
 from verification.conformance import tails
 from verification.conformance.check import (
     ALL_MODES,
@@ -27,11 +20,18 @@ from verification.conformance.check import (
     NotApplicable,
 )
 from verification.conformance.context import Context
+from verification.conformance.hard_pair import DIMENSION, SMALL_STEP, HardPair, hard_pair, silent_pair
 from verification.conformance.inside import INSIDE
 from verification.conformance.inside.solved import SOLVED, Solved
-from verification.conformance.neighbours import DIMENSION, SMALL_STEP, HardPair, hard_pair, silent_pair
 from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless, observable, random_noise
 from verification.conformance.updates import random_records
+from verification.served.translate import anchor_sensitivities, claimed_distance, problem_of, sensitivities
+from verification.wire.arrays import Floats
+from verification.wire.messages import Capability
+from verification.wire.parameters import Parameters, Regularizer
+from verification.wire.records import Records, Run
+from verification.wire.schemes import Law
+from verification.wire.simple_parameters import initial_point
 
 _ATTACKS = 24
 _HOLDING = 1e3  # a threshold far above every iterate of these short runs

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from reference.problem import Problem
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Parameters
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters
 
 _UNIT = 2.0**-53
 _ROUNDINGS = 40

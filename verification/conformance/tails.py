@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from verification.adapter.arrays import Floats
+from verification.wire.arrays import Floats
 
 # Bounds the absolute rounding error of a convolution power by FFT of up to 1e6 terms of total mass 1.
 _FFT_ERROR = 1e-12

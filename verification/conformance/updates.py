@@ -6,12 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from verification.adapter.arrays import Floats
-from verification.adapter.menu import initial_point
-from verification.adapter.messages import Capability
-from verification.adapter.parameters import Algorithm, Initial, Loss, Parameters, Regularizer
-from verification.adapter.records import Records, Run
-from verification.adapter.translate import problem_of
 from verification.conformance.check import OBSERVABLE, Check, Family, Finding, Mode, NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
@@ -24,6 +18,12 @@ from verification.conformance.observe import (
     observable,
     random_noise,
 )
+from verification.served.translate import problem_of
+from verification.wire.arrays import Floats
+from verification.wire.messages import Capability
+from verification.wire.parameters import Algorithm, Initial, Loss, Parameters, Regularizer
+from verification.wire.records import Records, Run
+from verification.wire.simple_parameters import initial_point
 
 _RECORDS, _COLUMNS, _BATCH = 7, 6, 3
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from verification.adapter.faults import AdapterFault, AdapterRefusal, AdapterSkipped, Step
-from verification.adapter.messages import Capability, StartResult
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.process import Limits
-from verification.adapter.records import Records, Run
 from verification.vectors import model
 from verification.vectors.recipe import Recipe, read
 from verification.vectors.wire import PlainSession, data_fields, parameter_fields, replay_fields
+from verification.wire.faults import AdapterFault, AdapterRefusal, AdapterSkipped, Step
+from verification.wire.messages import Capability, StartResult
+from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.process import Limits
+from verification.wire.records import Records, Run
 
 ITERATES = ("x", "z", "y")
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from verification.adapter.arrays import Floats
 from verification.vectors.grid import (
     KINDS,
     LOSSES,
@@ -26,6 +25,7 @@ from verification.vectors.grid import (
     with_intercept,
 )
 from verification.vectors.recipe import Recipe
+from verification.wire.arrays import Floats
 
 
 def edges() -> Iterator[Recipe]:

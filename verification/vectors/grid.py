@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from verification.adapter.arrays import Floats
 from verification.vectors.recipe import POINT, Recipe
+from verification.wire.arrays import Floats
 
 Kind: TypeAlias = tuple[str, str | None]
 SSADMM: Kind = ("ssadmm", None)

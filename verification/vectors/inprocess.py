@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from verification.adapter.arrays import ArrayError, Floats, unpack
-from verification.adapter.messages import Answer, RunResult
-from verification.adapter.records import Run
-from verification.adapter.serve import Implementation, Server
+from verification.served.serve import Implementation, Server
 from verification.vectors import model
 from verification.vectors.checking import Outcome, Result, first_difference, not_offered
 from verification.vectors.recipe import Recipe, read
 from verification.vectors.wire import data_fields, line_of, replay_fields
+from verification.wire.arrays import ArrayError, Floats, unpack
+from verification.wire.messages import Answer, RunResult
+from verification.wire.records import Run
 
 _NAME = "D"
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from reference import regularizers
 from reference.regularizers import Regularizer
-from verification.adapter.arrays import Floats
 from verification.vectors import model
+from verification.wire.arrays import Floats
 
 T = TypeVar("T")
 POINT = ("x", "z", "y")

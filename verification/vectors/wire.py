@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from verification.adapter import messages as m
-from verification.adapter.arrays import pack
-from verification.adapter.faults import AdapterRefusal, AdapterSkipped, Fault, Step
-from verification.adapter.session import Session
 from verification.vectors.recipe import Recipe
+from verification.wire import messages as m
+from verification.wire.arrays import pack
+from verification.wire.faults import AdapterRefusal, AdapterSkipped, Fault, Step
+from verification.wire.session import Session
 
 Fields = dict[str, object]
 

@@ -10,11 +10,11 @@ from audits.zoo import MEMBERS, Harm, Member, Sight
 from audits.zoo.catch import AUDIT, catch, catch_command, command_of
 from audits.zoo.last_model import audit_last_model
 from audits.zoo.table import HONEST, SLIPPED, page
-from verification.adapter.schemes import PAPER
-from verification.adapter.session import Session
 from verification.conformance.check import Family
 from verification.conformance.registry import CHECKS, find
 from verification.conformance.runner import Plan
+from verification.wire.schemes import PAPER
+from verification.wire.session import Session
 
 PAGE = Path(__file__).parents[3] / "docs" / "zoo.md"
 # The families of checks that are meant for each group of bugs: a bug is to be understood, not only noticed.
@@ -81,7 +81,7 @@ def test_the_audit_does_not_accuse_a_bug_that_costs_no_privacy(identity: str) ->
 def test_the_audit_of_the_honest_last_model_alarms_no_more_often_than_stated() -> None:
     """At 5 % over 40 audits more than 7 alarms have probability 7.1e-4 at most; the seeds are fixed."""
     alarms = 0
-    with Session([sys.executable, "-m", "verification.adapter.loopback"]) as session:
+    with Session([sys.executable, "-m", "verification.served.loopback"]) as session:
         for seed in range(20):
             for algorithm in PAPER:
                 rng = np.random.default_rng([9, seed])

@@ -10,14 +10,14 @@ from audits.errors import AuditError
 from audits.zoo import MEMBERS, Harm, Member, Sight, named
 from audits.zoo.specimen import Specimen, member
 from reference.errors import InvalidParameter
-from verification.adapter.messages import Capability
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.records import Records
-from verification.adapter.schemes import PAPER
-from verification.adapter.serve import Server, Values
-from verification.adapter.smoke import smoke
-from verification.adapter.stepwise import Stepwise
-from verification.adapter.stepwise_baselines import StepwiseBaselines
+from verification.served.serve import Server, Values
+from verification.served.stepwise import Stepwise
+from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.wire.messages import Capability
+from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.records import Records
+from verification.wire.schemes import PAPER
+from verification.wire.smoke import smoke
 
 PAIRS = [(entry, algorithm) for entry in MEMBERS.values() for algorithm in entry.algorithms]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import time
 
-from verification.adapter.session import Session
 from verification.conformance.check import Result
 from verification.conformance.registry import find
 from verification.conformance.runner import Plan, run_checks
+from verification.wire.session import Session
 
-LOOPBACK = [sys.executable, "-m", "verification.adapter.loopback"]
+LOOPBACK = [sys.executable, "-m", "verification.served.loopback"]
 
 
 def wrong(name: str) -> list[str]:

@@ -9,13 +9,13 @@ import pytest
 from scipy import stats
 
 from tests.verification.conformance.sessions import LOOPBACK, wrong
-from verification.adapter.schemes import BASELINES, NON_PRIVATE, PRIVATE_BASELINES
-from verification.adapter.session import Session
 from verification.conformance.check import Family, Mode, NotApplicable, Result, Verdict
 from verification.conformance.context import Context
 from verification.conformance.observe import gaussianised
 from verification.conformance.registry import CHECKS
 from verification.conformance.runner import Conclusion, Plan, Report, conform
+from verification.wire.schemes import BASELINES, NON_PRIVATE, PRIVATE_BASELINES
+from verification.wire.session import Session
 
 STARTING = {"seed-repeats", "noise-differs-between-processes"}
 COMMAND = [*LOOPBACK, "baselines"]

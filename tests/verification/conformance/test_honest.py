@@ -12,11 +12,11 @@ import pytest
 from scipy import stats
 
 from tests.verification.conformance.sessions import LOOPBACK, results_of, wrong
-from verification.adapter.session import Session
 from verification.conformance.check import EVERY_MODE, Mode, Result, Verdict
 from verification.conformance.context import Context
 from verification.conformance.registry import CHECKS
 from verification.conformance.runner import Conclusion, Plan, Report, conform
+from verification.wire.session import Session
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "adapters"
 C_SKIPS = frozenset({"refuses-jumping-prox"})  # it offers no non-convex regularizer

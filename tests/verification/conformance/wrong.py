@@ -16,14 +16,14 @@ from reference.many import full_gradients
 from reference.problem import Problem, State
 from reference.regularizers import SCAD
 from tests.verification.conformance import wrong_baselines, wrong_draws
-from verification.adapter import messages as m
-from verification.adapter.arrays import Floats
-from verification.adapter.messages import Capability
-from verification.adapter.parameters import Algorithm, Loss, Parameters, RegularizerOptions
-from verification.adapter.records import Records
-from verification.adapter.serve import Values, serve
-from verification.adapter.stepwise import Batches, Stepwise
-from verification.adapter.translate import problem_of
+from verification.served.serve import Values, serve
+from verification.served.stepwise import Batches, Stepwise
+from verification.served.translate import problem_of
+from verification.wire import messages as m
+from verification.wire.arrays import Floats
+from verification.wire.messages import Capability
+from verification.wire.parameters import Algorithm, Loss, Parameters, RegularizerOptions
+from verification.wire.records import Records
 
 
 class WrongThreshold(Stepwise):

@@ -9,14 +9,14 @@ import numpy as np
 from reference.baselines.inner import Accuracy, minimise
 from reference.many import full_gradients
 from reference.problem import Problem, State
-from verification.adapter import messages as m
-from verification.adapter.arrays import Floats
-from verification.adapter.messages import Capability
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.schemes import BASELINES
-from verification.adapter.serve import Values
-from verification.adapter.stepwise import Batches, Randomness
-from verification.adapter.stepwise_baselines import Step, StepwiseBaselines
+from verification.served.serve import Values
+from verification.served.stepwise import Batches, Randomness
+from verification.served.stepwise_baselines import Step, StepwiseBaselines
+from verification.wire import messages as m
+from verification.wire.arrays import Floats
+from verification.wire.messages import Capability
+from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.schemes import BASELINES
 
 
 class Honest(StepwiseBaselines):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from reference.problem import Problem
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.records import Records
-from verification.adapter.serve import Values
-from verification.adapter.stepwise import Batches, Randomness, Stepwise
+from verification.served.serve import Values
+from verification.served.stepwise import Batches, Randomness, Stepwise
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.records import Records
 
 
 class WithReplacement(Stepwise):

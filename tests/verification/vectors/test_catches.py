@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.verification.vectors.wrong import WRONG
-from verification.adapter.loopback import Loopback
-from verification.adapter.stepwise import Stepwise
+from verification.served.loopback import Loopback
+from verification.served.stepwise import Stepwise
 from verification.vectors import model
 from verification.vectors.checking import Outcome
 from verification.vectors.inprocess import check_implementation

@@ -13,7 +13,7 @@ from dpadmm.cli import group
 from dpadmm.cli.common import exit_code_of
 from verification.vectors.files import FOLDER
 
-LOOPBACK = [sys.executable, "-m", "verification.adapter.loopback"]
+LOOPBACK = [sys.executable, "-m", "verification.served.loopback"]
 FAKE = [sys.executable, "-S", str(Path(__file__).parents[1] / "adapter" / "fake.py")]
 
 

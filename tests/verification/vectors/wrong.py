@@ -14,12 +14,12 @@ from reference.dataset import Dataset
 from reference.problem import Problem, State
 from reference.regularizers import L1, MCP, SCAD, ElasticNet, GroupL1, NuclearNorm
 from reference.updates import update_x
-from verification.adapter.arrays import Floats
-from verification.adapter.messages import Capability
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.records import Records
-from verification.adapter.serve import Values, serve
-from verification.adapter.stepwise import Batches, Stepwise
+from verification.served.serve import Values, serve
+from verification.served.stepwise import Batches, Stepwise
+from verification.wire.arrays import Floats
+from verification.wire.messages import Capability
+from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.records import Records
 
 
 class LambdaAsThreshold(Stepwise):

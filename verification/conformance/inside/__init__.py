@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from verification.adapter.parameters import Algorithm
 from verification.conformance.inside.admm import GradientPerturbed, ModelPerturbed
 from verification.conformance.inside.base import Inside
 from verification.conformance.inside.parties import Parties
 from verification.conformance.inside.proximal import Proximal
 from verification.conformance.inside.solved import Solved
 from verification.conformance.inside.svrg import VarianceReduced
+from verification.wire.parameters import Algorithm
 
 __all__ = ["INSIDE", "Inside"]
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from reference.problem import Problem, State
 from reference.updates import update_x, update_y, update_z
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Parameters, Release
-from verification.adapter.records import Run
-from verification.adapter.schemes import SCHEMES, Law
-from verification.adapter.serve import Values
-from verification.adapter.translate import joint_factor, regularizer_of
 from verification.conformance.check import NotApplicable
 from verification.conformance.inside.base import Inside, Pair, averaged, common_gradients
+from verification.served.serve import Values
+from verification.served.translate import joint_factor, regularizer_of
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters, Release
+from verification.wire.records import Run
+from verification.wire.schemes import SCHEMES, Law
 
 
 class Linearised(Inside):

@@ -14,15 +14,15 @@ import numpy as np
 from reference.many import batch_gradients, full_gradients
 from reference.problem import Problem, State
 from reference.updates import update_y, update_z
-from verification.adapter.arrays import Floats
-from verification.adapter.cores import CORES, Inputs
-from verification.adapter.parameters import Algorithm, Parameters
-from verification.adapter.records import Run
-from verification.adapter.schemes import SCHEMES
-from verification.adapter.serve import Values
-from verification.adapter.stepwise_baselines import initial_states, shown
 from verification.conformance.check import NotApplicable
 from verification.conformance.slack import rounding_slack
+from verification.served.cores import CORES, Inputs
+from verification.served.serve import Values
+from verification.served.stepwise_baselines import initial_states, shown
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.records import Run
+from verification.wire.schemes import SCHEMES
 
 Pair = tuple[Run, Run]
 

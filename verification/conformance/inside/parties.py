@@ -7,14 +7,14 @@ import numpy as np
 from reference.many import full_gradients
 from reference.problem import Problem, State
 from reference.updates import update_y
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Parameters
-from verification.adapter.records import Run
-from verification.adapter.serve import Values
-from verification.adapter.stepwise_baselines import initial_states
-from verification.adapter.translate import parties_of, party_name, party_sizes, regularizer_of
 from verification.conformance.inside.admm import clean_steps
 from verification.conformance.inside.base import Inside, Pair
+from verification.served.serve import Values
+from verification.served.stepwise_baselines import initial_states
+from verification.served.translate import parties_of, party_name, party_sizes, regularizer_of
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters
+from verification.wire.records import Run
 
 
 class Parties(Inside):

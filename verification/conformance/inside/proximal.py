@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from reference.problem import Problem, State
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Parameters
-from verification.adapter.records import Run
-from verification.adapter.serve import Values
-from verification.adapter.translate import regularizer_of
 from verification.conformance.check import NotApplicable
 from verification.conformance.inside.base import Inside, Pair, averaged, common_gradients
 from verification.conformance.slack import proximal_slack
+from verification.served.serve import Values
+from verification.served.translate import regularizer_of
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters
+from verification.wire.records import Run
 
 
 class Proximal(Inside):

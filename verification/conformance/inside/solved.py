@@ -9,15 +9,15 @@ import numpy as np
 
 from reference.many import full_gradients
 from reference.problem import Problem
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Parameters
-from verification.adapter.records import Run
-from verification.adapter.schemes import SCHEMES, Law
-from verification.adapter.serve import Values
-from verification.adapter.translate import perturbation_of
 from verification.conformance.inside.admm import Linearised, admm_moves
 from verification.conformance.inside.base import Pair, with_count
 from verification.conformance.slack import rounding_slack
+from verification.served.serve import Values
+from verification.served.translate import perturbation_of
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters
+from verification.wire.records import Run
+from verification.wire.schemes import SCHEMES, Law
 
 SOLVED = 1e-9
 """The longest gradient that a solver may leave: what the protocol asks for."""

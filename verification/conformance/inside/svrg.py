@@ -12,13 +12,13 @@ import numpy as np
 from reference.baselines.dpsgd import proximal_step
 from reference.many import full_gradients
 from reference.problem import Problem
-from verification.adapter.arrays import Floats
-from verification.adapter.parameters import Parameters
-from verification.adapter.records import Run
-from verification.adapter.serve import Values
 from verification.conformance.check import NotApplicable
 from verification.conformance.inside.base import Pair, common_gradients, one_hot_gradients, with_count
 from verification.conformance.inside.proximal import Proximal
+from verification.served.serve import Values
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters
+from verification.wire.records import Run
 
 
 class VarianceReduced(Proximal):

@@ -1,0 +1,145 @@
+"""Evidence runs, stands, and catches what it is meant to catch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from accountant.mechanisms.baselines import dp_admm, dp_svrg
+from accountant.mechanisms.ledger import Ledger
+from accountant.numbers import Exact
+from reference.arithmetic import Vector
+from reference.baselines.dpsgd import proximal_step
+from reference.baselines.objp import Perturbation
+from reference.losses import Logistic, Loss
+from reference.problem import Problem
+from reference.regularizers import Regularizer
+from reference.updates import update_x
+from verification.statements.evidence import quotations
+from verification.statements.model import Kind, Outcome
+from verification.statements.registry import CLAIMS, find
+from verification.statements.runner import check
+
+PAPER = Path(__file__).parents[4] / "shared" / "paper.tex"
+
+# Every claim whose evidence takes no more than a few seconds; the slow test runs all of them.
+SLOW = {"LOSS-LOGISTIC", "LOSS-HUBER", "SOFT-THRESHOLD", "PROX-FIRM", "SENS-GRADIENT", "SENS-X", "SENS-Z", "LEMMA-2",
+        "THEOREM-1", "THEOREM-2", "THEOREM-3", "WBK27", "E1", "E4", "E11", "DPSGD", "DPADMM"}  # fmt: skip
+QUICK = [claim for claim in CLAIMS if claim.id not in SLOW]
+
+
+def test_the_quick_claims_stand() -> None:
+    checked = list(check(QUICK))
+    assert {entry.claim.id: entry.status for entry in checked if entry.outcome is not Outcome.STANDS} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_every_claim_stands() -> None:
+    checked = list(check(CLAIMS))
+    assert {entry.claim.id: entry.status for entry in checked if entry.outcome is not Outcome.STANDS} == {}
+
+
+def test_the_printed_bound_is_refuted_by_data_sets_that_the_float_reference_reproduces() -> None:
+    [checked] = check([find("SENS-X-PRINTED")])
+    witness = checked.ran[0].finding.witness
+    assert checked.outcome is Outcome.STANDS
+    assert "D = {" in witness
+    assert "eta = 4" in witness
+
+
+def without_eta(g: Vector, x: Vector, z: Vector, y: Vector, *, rho: float, eta: float) -> Vector:
+    """An x update that divides by 1 + eta rho alone: what the printed bound would be right for."""
+    return update_x(g, x, z, y, rho=rho, eta=eta) / eta
+
+
+def test_a_wrong_x_update_breaks_sens_x(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verification.lemmas.update_steps.update_x", without_eta)
+    claim = find("SENS-X")
+    [checked] = check([type(claim)(claim.id, claim.statement, claim.place, claim.status, claim.evidence[:1])])
+    assert checked.outcome is Outcome.FAILS
+
+
+def test_a_loss_with_slopes_beyond_one_breaks_loss_logistic(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Logistic.slope
+    monkeypatch.setattr(Logistic, "slope", lambda self, margin: 2 * right(self, margin))
+    [checked] = check([find("LOSS-LOGISTIC")])
+    assert [entry.finding.outcome for entry in checked.ran] == [Outcome.FAILS] * 3
+
+
+def test_a_prox_that_overshoots_breaks_the_joint_bound_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def overshooting(x: Vector, y: Vector, *, rho: float, regularizer: Regularizer) -> Vector:
+        return 1.5 * x
+
+    monkeypatch.setattr("reference.mpadmm.update_z", overshooting)
+    [checked] = check([find("JOINT")])
+    failed = [entry.evidence.name for entry in checked.ran if entry.finding.outcome is Outcome.FAILS]
+    assert "constructed neighbours for joint" in failed
+
+
+def attacks_of(name: str) -> Outcome:
+    """What the attacks of a claim find, without its proofs."""
+    claim = find(name)
+    attacks = tuple(evidence for evidence in claim.evidence if evidence.kind is Kind.ATTACK)
+    [checked] = check([replace(claim, evidence=attacks)])
+    return checked.outcome
+
+
+def test_a_step_twice_as_long_breaks_dpsgd_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(problem: Problem, x: Vector, g: Vector, eta: float) -> Vector:
+        return proximal_step(problem, x, 2 * g, eta)
+
+    assert attacks_of("DPSGD") is Outcome.STANDS
+    monkeypatch.setattr("reference.baselines.dpsgd.proximal_step", twice)
+    assert attacks_of("DPSGD") is Outcome.FAILS
+
+
+def test_a_price_that_ignores_the_parties_breaks_dpadmm_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_one_party(
+        *, records: int, eta: Exact, rho: Exact, clip: int, sigma: int, iterations: int, parties: int
+    ) -> Ledger:
+        assert parties >= 1
+        return dp_admm(records=records, eta=eta, rho=rho, clip=clip, sigma=sigma, iterations=iterations, parties=1)
+
+    assert attacks_of("DPADMM") is Outcome.STANDS
+    monkeypatch.setattr("verification.statements.evidence.baselines.dp_admm", of_one_party)
+    assert attacks_of("DPADMM") is Outcome.FAILS
+
+
+def test_a_price_of_two_c_over_m_for_two_gradients_breaks_dpsvrg_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cheaper(**given: int) -> Ledger:
+        n, m, s = (given[name] for name in ("records", "batch", "sigma_inner"))
+        full, step = dp_svrg(records=n, batch=m, epochs=1, inner=1, sigma_full=1, sigma_inner=2 * s, clip=1).steps
+        return Ledger((full, step))
+
+    assert attacks_of("DPSVRG") is Outcome.STANDS
+    monkeypatch.setattr("verification.statements.evidence.baselines.dp_svrg", cheaper)
+    assert attacks_of("DPSVRG") is Outcome.FAILS
+
+
+def test_a_perturbation_that_forgets_the_jacobian_breaks_objp(monkeypatch: pytest.MonkeyPatch) -> None:
+    def all_for_the_noise(epsilon: float, *, loss: Loss, records: int, rho: float) -> Perturbation:
+        assert loss.curvature / (records * rho) > 0
+        return Perturbation(epsilon, 0.0, 2 / epsilon)
+
+    assert attacks_of("OBJP") is Outcome.STANDS
+    monkeypatch.setattr("verification.statements.evidence.objective.perturbation", all_for_the_noise)
+    assert attacks_of("OBJP") is Outcome.FAILS
+
+
+def test_the_quoted_fragments_are_in_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not PAPER.is_file():
+        pytest.skip("the paper's source is not here; say where with DPADMM_PAPER")
+    monkeypatch.setenv(quotations.SOURCE, str(PAPER))
+    for fragments in (quotations.SWAPPED, quotations.LEMMAS, quotations.TYPOS):
+        assert quotations.not_in_source(fragments) == []
+
+
+def test_a_fragment_that_is_not_in_the_source_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    source = tmp_path / "other.tex"
+    source.write_text("nothing of the kind", "utf-8")
+    monkeypatch.setenv(quotations.SOURCE, str(source))
+    [checked] = check([find("E6")])
+    assert checked.outcome is Outcome.FAILS

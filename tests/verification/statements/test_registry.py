@@ -1,0 +1,145 @@
+"""The registry is complete and cannot be thinned out: what must be there is written down here, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import z3
+
+from verification.errors import UnknownClaim
+from verification.lemmas import update_steps
+from verification.lemmas.obligation import Obligation
+from verification.statements import documents
+from verification.statements.citations import citations, cited_in
+from verification.statements.evidence.proofs import proof
+from verification.statements.model import Claim, Evidence, Finding, Kind, Outcome, Status
+from verification.statements.registry import BY_NAME, CLAIMS, collected, find
+from verification.statements.runner import check
+
+ROOT = Path(__file__).parents[3]
+P, H, R = Status.PROVED, Status.HOLDS, Status.REFUTED
+
+# Claim, status, and how many proof obligations it rests on at least. A claim, a status or a proof that goes missing
+# turns this red even if documents are generated anew.
+REQUIRED: dict[str, tuple[Status, int]] = {
+    "LOSS-LOGISTIC": (P, 2), "LOSS-HUBER": (P, 4), "LOSS-HUBER-CASES": (P, 1), "CLIP": (P, 4),
+    "SOFT-THRESHOLD": (P, 4), "PROX-FIRM": (P, 10), "UPDATE-X": (P, 1), "SENS-GRADIENT": (P, 9), "SENS-X": (P, 2),
+    "SENS-Z": (P, 7), "SENS-Y": (P, 3), "SENS-X-PRINTED": (R, 0), "SENS-Z-PRINTED": (R, 0), "SENS-Y-PRINTED": (R, 0),
+    "SENS-PRINTED-SMALL-STEP": (P, 3), "JOINT": (P, 5), "P": (P, 2), "INTERCEPT-ORDER": (H, 0), "GRID": (H, 0),
+    "SCHEDULES": (H, 0), "LEMMA-1": (H, 0), "LEMMA-2": (H, 0), "LEMMA-3": (H, 0), "PROPOSITION-1": (H, 0),
+    "THEOREM-1": (H, 11), "THEOREM-2": (H, 7), "THEOREM-3": (R, 1), "G": (H, 0), "D": (H, 0), "R": (H, 0),
+    "L": (H, 0), "WBK27": (H, 0), "CAP": (H, 0), "DPSGD": (H, 7), "DPADMM": (H, 3), "DPADMM-ALL-RECORDS": (R, 0),
+    "DPADMM-ONE-PARTY": (R, 0), "DPADMM-THRESHOLD": (R, 0), "DPSVRG": (H, 9), "DPSVRG-MARGIN": (H, 1), "OBJP": (H, 0),
+    "OBJP-INEXACT": (R, 0), "SADMM-SAMPLING": (R, 0), "E1": (R, 2), "E2": (R, 0), "E3": (R, 4), "E4": (R, 0),
+    "E5": (R, 0),
+    "E6": (R, 0), "E7": (R, 0), "E8": (R, 0), "E9": (R, 1), "E10": (R, 0), "E11": (R, 13), "E12": (R, 0),
+    "E13": (R, 0), "E14": (R, 1), "E15": (R, 0), "E16": (P, 2), "E17": (R, 0), "E18": (R, 0), "E19": (R, 0),
+}  # fmt: skip
+
+
+def obligations(claim: Claim) -> list[Obligation]:
+    return [o for evidence in claim.evidence if evidence.obligations for o in evidence.obligations()]
+
+
+def test_the_registry_holds_exactly_what_is_required() -> None:
+    assert {claim.id for claim in CLAIMS} == set(REQUIRED)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_a_claim_keeps_its_status_and_its_proofs(claim: Claim) -> None:
+    status, count = REQUIRED[claim.id]
+    assert claim.status is status
+    assert len(obligations(claim)) >= count
+
+
+def test_every_claim_cited_in_the_code_exists() -> None:
+    assert [entry for entry in citations(ROOT) if entry.id not in BY_NAME] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"""Rests on claim NO-SUCH-THING."""', "# claims: SENS-X, SENS-Q.", "(E20)", "see claim E77", "Claims X and Y"],
+)
+def test_a_citation_of_an_unknown_claim_is_found(text: str) -> None:
+    assert any(entry.id not in BY_NAME for entry in cited_in(Path("file.py"), text))
+
+
+def test_citations_are_found_at_all() -> None:
+    found = {entry.id for entry in citations(ROOT)}
+    assert {"SENS-X", "JOINT", "P", "E1", "E11", "PROX-FIRM", "CLIP", "GRID", "INTERCEPT-ORDER"} <= found
+
+
+def test_a_claim_without_evidence_cannot_be_made() -> None:
+    with pytest.raises(ValueError, match="no evidence"):
+        replace(find("SENS-X"), evidence=())
+
+
+def test_a_claim_cannot_be_called_proved_without_a_proof() -> None:
+    attack = next(evidence for evidence in find("SENS-X").evidence if evidence.kind is Kind.ATTACK)
+    with pytest.raises(ValueError, match="needs a"):
+        replace(find("SENS-X"), evidence=(attack,))
+
+
+def test_a_claim_cannot_be_called_refuted_without_a_witness() -> None:
+    with pytest.raises(ValueError, match="needs a"):
+        replace(find("E1"), evidence=(proof(update_steps.primal),))
+
+
+def test_two_claims_cannot_share_a_name() -> None:
+    with pytest.raises(ValueError, match="two claims"):
+        collected([find("E1")], [find("E1")])
+
+
+def test_the_documents_are_current() -> None:
+    assert documents.stale() == []
+
+
+def weaker() -> list[Obligation]:
+    """SENS-X with half of its content gone: some bound, not the tight one."""
+    eta, rho = z3.Real("eta"), z3.Real("rho")
+    [tight] = update_steps.printed_for_small_steps()
+    _, epoch = update_steps.epochs()[0]
+    generous = 2 * z3.If(epoch.dg >= 0, epoch.dg, -epoch.dg) * eta / (1 + eta * rho)
+    size = z3.If(epoch.dx >= 0, epoch.dx, -epoch.dx)
+    assert tight.goal is not None
+    return [Obligation("x moves by some bound", epoch.domain, size <= generous, size <= z3.Q(999, 1000) * generous)]
+
+
+def test_a_weakened_proof_turns_the_claim_red() -> None:
+    weakened = replace(find("SENS-X"), evidence=(proof(weaker),))
+    [checked] = check([weakened])
+    assert checked.outcome is Outcome.FAILS
+    assert checked.status == "BROKEN"
+
+
+def test_a_weakened_or_deleted_proof_changes_the_generated_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = tuple(evidence for evidence in find("SENS-X").evidence if evidence.kind is not Kind.PROOF)
+    for changed in (
+        replace(find("SENS-X"), status=Status.HOLDS, evidence=kept),
+        replace(find("SENS-X"), evidence=(proof(weaker),)),
+    ):
+        altered = tuple(changed if claim.id == "SENS-X" else claim for claim in CLAIMS)
+        monkeypatch.setattr(documents, "CLAIMS", altered)
+        assert documents.stale() == ["claims.md"]
+
+
+def test_a_refutation_that_fails_turns_the_claim_red() -> None:
+    never = Evidence("no witness", Kind.WITNESS, lambda _: Finding(Outcome.FAILS, "it holds after all"))
+    [checked] = check([replace(find("E1"), evidence=(never,))])
+    assert checked.status == "NOT REFUTED"
+
+
+def test_what_the_budget_does_not_cover_is_unknown() -> None:
+    checked = list(check([find("E5"), find("E13")], budget=1e-9))
+    assert {entry.outcome for entry in checked} == {Outcome.UNKNOWN}
+
+
+def test_an_unknown_claim_is_refused_with_the_nearest_names() -> None:
+    with pytest.raises(UnknownClaim, match="SENS-X"):
+        find("SENS-Q")
+
+
+def test_claims_are_found_by_alias_and_in_lower_case() -> None:
+    assert find("j") is find("JOINT")

@@ -1,0 +1,155 @@
+"""Every way to misbehave is a named fault at its step, within the time limit, and leaves no process behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import secrets
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from verification.wire.faults import HINTS, AdapterFault, AdapterRefusal, AdapterSkipped, Fault, Step
+from verification.wire.process import AdapterProcess, Limits
+from verification.wire.session import Session
+from verification.wire.smoke import smoke
+
+FAKE = Path(__file__).with_name("fake.py")
+LIMITS = Limits(start_seconds=5, request_seconds=1.5, stop_seconds=1.0, answer_bytes=1 << 24, memory_bytes=1 << 30)
+
+CASES = [
+    ("crash-before-start", Fault.CRASHED, Step.START),
+    ("crash-at-start", Fault.CRASHED, Step.START),
+    ("crash-at-data", Fault.CRASHED, Step.DATA),
+    ("crash-at-replay", Fault.CRASHED, Step.REPLAY),
+    ("crash-at-trials", Fault.CRASHED, Step.TRIALS),
+    ("crash-at-stop", Fault.CRASHED, Step.STOP),
+    ("abort-at-replay", Fault.CRASHED, Step.REPLAY),
+    ("bad-exit", Fault.BAD_EXIT, Step.STOP),
+    ("hang-at-data", Fault.TIMED_OUT, Step.DATA),
+    ("hang-at-trials", Fault.TIMED_OUT, Step.TRIALS),
+    ("hang-at-stop", Fault.TIMED_OUT, Step.STOP),
+    ("drip-at-replay", Fault.TIMED_OUT, Step.REPLAY),
+    ("lingers", Fault.TIMED_OUT, Step.STOP),
+    ("close-at-replay", Fault.CRASHED, Step.REPLAY),
+    ("banner", Fault.NOT_JSON, Step.START),
+    ("print-at-data", Fault.NOT_JSON, Step.DATA),
+    ("garbage", Fault.NOT_JSON, Step.DATA),
+    ("babbles", Fault.NOT_JSON, Step.STOP),
+    ("wrong-id", Fault.WRONG_ID, Step.DATA),
+    ("answers-twice", Fault.ANSWERED_TWICE, Step.DATA),
+    ("old-answer", Fault.BAD_ANSWER, Step.DATA),
+    ("wrong-data-shape", Fault.WRONG_SHAPE, Step.DATA),
+    ("wrong-shape", Fault.WRONG_SHAPE, Step.REPLAY),
+    ("ragged", Fault.WRONG_SHAPE, Step.REPLAY),
+    ("truncated-base64", Fault.WRONG_SHAPE, Step.REPLAY),
+    ("not-base64", Fault.WRONG_SHAPE, Step.REPLAY),
+    ("nan", Fault.NOT_FINITE, Step.REPLAY),
+    ("json-nan", Fault.NOT_FINITE, Step.REPLAY),
+    ("huge-at-replay", Fault.ANSWER_TOO_LARGE, Step.REPLAY),
+    ("huge-at-trials", Fault.ANSWER_TOO_LARGE, Step.TRIALS),
+    ("hog-at-replay", Fault.CRASHED, Step.REPLAY),
+    ("old-protocol", Fault.WRONG_PROTOCOL, Step.START),
+    ("two-parts", Fault.BAD_ANSWER, Step.DATA),
+    ("no-part", Fault.BAD_ANSWER, Step.DATA),
+    ("extra-field", Fault.BAD_ANSWER, Step.DATA),
+    ("bad-capability", Fault.BAD_ANSWER, Step.START),
+    ("undeclared-value", Fault.UNDECLARED, Step.REPLAY),
+    ("missing-value", Fault.UNDECLARED, Step.REPLAY),
+    ("refuses", Fault.REFUSED, Step.REPLAY),
+    ("accepts-unknown-data", Fault.IGNORES_INPUT, Step.TRIALS),
+    ("random-replay", Fault.CONTRADICTION, Step.REPLAY),
+    ("ignores-data", Fault.IGNORES_INPUT, Step.REPLAY),
+    ("ignores-noise", Fault.IGNORES_INPUT, Step.REPLAY),
+    ("ignores-seed", Fault.IGNORES_SEED, Step.TRIALS),
+    ("forks-children", Fault.LEFT_PROCESSES, Step.STOP),
+    ("forks-daemon", Fault.LEFT_PROCESSES, Step.STOP),
+    ("forks-nameless", Fault.LEFT_PROCESSES, Step.STOP),
+    ("fork-then-hang", Fault.TIMED_OUT, Step.TRIALS),
+]
+
+
+def command(mode: str) -> list[str]:
+    return [sys.executable, "-S", str(FAKE), mode]
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Return a function that lists every process this test started, directly or not, that is still alive."""
+    mark = f"FAKE_MARK={secrets.token_hex(8)}"
+    monkeypatch.setenv(*mark.split("="))
+
+    def alive() -> list[str]:
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if int(entry.name) != os.getpid() and mark.encode() in (entry / "environ").read_bytes():
+                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        return found
+
+    return alive
+
+
+@pytest.mark.parametrize(("mode", "fault", "step"), CASES)
+def test_misbehaviour_is_a_named_fault_within_its_limit_and_leaves_no_process(
+    mode: str, fault: Fault, step: Step, running: Callable[[], list[str]]
+) -> None:
+    began = time.monotonic()
+    with pytest.raises(AdapterFault) as caught:
+        list(smoke(command(mode), LIMITS))
+    assert (caught.value.fault, caught.value.step) == (fault, step), str(caught.value)
+    assert caught.value.exit_code == 4
+    assert time.monotonic() - began < 20
+    assert not running()
+
+
+def test_an_honest_fake_passes_so_the_faults_above_come_from_their_modes(running: Callable[[], list[str]]) -> None:
+    assert len(list(smoke(command("honest"), LIMITS))) == 6
+    assert not running()
+
+
+def test_a_flood_on_stderr_does_not_deadlock_the_harness() -> None:
+    assert list(smoke(command("noisy-stderr"), LIMITS))
+
+
+def test_a_missing_program_is_a_fault_and_not_a_traceback() -> None:
+    with pytest.raises(AdapterFault, match="no such program: 'no-such-adapter'"):
+        AdapterProcess(["no-such-adapter"])
+    with pytest.raises(AdapterFault, match="empty"):
+        AdapterProcess([])
+
+
+def test_last_words_and_hint_are_shown() -> None:
+    with pytest.raises(AdapterFault) as caught:
+        list(smoke(command("crash-at-replay"), LIMITS))
+    text = str(caught.value)
+    assert "fatal: could not replay" in text
+    assert HINTS[Fault.CRASHED] in text
+
+
+def test_an_exception_in_the_harness_kills_the_adapter(running: Callable[[], list[str]]) -> None:
+    seen: list[str] = []
+
+    def interrupted() -> None:
+        with Session(command("honest"), LIMITS):
+            seen.extend(running())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert seen, "the search for processes must be able to find one"
+    assert not running()
+
+
+def test_every_fault_has_a_hint() -> None:
+    assert set(HINTS) == set(Fault)
+
+
+def test_faults_survive_pickling() -> None:
+    fault = AdapterFault(Fault.CRASHED, Step.DATA, "detail", "words")
+    for error in (fault, AdapterRefusal("internal", "m"), AdapterSkipped("r")):
+        assert str(pickle.loads(pickle.dumps(error))) == str(error)

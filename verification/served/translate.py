@@ -1,0 +1,181 @@
+"""From the wire's words to the reference's own objects: records, parameters, sensitivities."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeVar
+
+import numpy as np
+
+from reference import losses, regularizers
+from reference.baselines.dpadmm import split
+from reference.baselines.objp import Perturbation, perturbation
+from reference.dataset import Dataset
+from reference.losses import Loss
+from reference.mpadmm import Release
+from reference.problem import Problem, State
+from reference.regularizers import Regularizer
+from verification.wire import parameters as wire
+from verification.wire.arrays import Floats, unpack
+from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.records import Records
+from verification.wire.schemes import SCHEMES, Law, noised_names
+
+T = TypeVar("T")
+_RELEASES = {wire.Release.ALL: Release.ALL, wire.Release.PRIMAL: Release.PRIMAL}
+
+
+def loss_of(parameters: Parameters) -> Loss:
+    """The loss that the parameters name."""
+    return losses.LOSSES[str(parameters.loss)]
+
+
+def regularizer_of(parameters: Parameters) -> Regularizer:  # noqa: PLR0911 - one return a regularizer
+    """The regularizer that the parameters name, with its options."""
+    lam, options = parameters.lambda_, parameters.options
+    match parameters.regularizer:
+        case wire.Regularizer.NONE:
+            return regularizers.Unregularized()
+        case wire.Regularizer.L1:
+            return regularizers.L1(lam)
+        case wire.Regularizer.ELASTIC_NET:
+            return regularizers.ElasticNet(lam, _given(options.l1_ratio))
+        case wire.Regularizer.GROUP_L1:
+            return regularizers.GroupL1(lam, tuple(tuple(group) for group in _given(options.groups)))
+        case wire.Regularizer.NUCLEAR:
+            return regularizers.NuclearNorm(lam, *_given(options.shape))
+        case wire.Regularizer.SCAD:
+            return regularizers.SCAD(lam, _given(options.a))
+        case wire.Regularizer.MCP:
+            return regularizers.MCP(lam, _given(options.gamma))
+
+
+def problem_of(records: Records, parameters: Parameters) -> Problem:
+    """Preprocess the records (intercept first, then normalise) and return the reference's problem."""
+    data = Dataset.of(records.features, records.labels)
+    if parameters.intercept:
+        data = data.with_intercept()
+    if parameters.normalise is not None:
+        data = data.normalised(parameters.normalise)
+    regularizer = regularizer_of(parameters)
+    return Problem.of(data, loss_of(parameters), regularizer, rho=parameters.rho, clip=parameters.clip)
+
+
+def initial_of(parameters: Parameters, dimension: int) -> State:
+    """The initial point: what the parameters say, or 0."""
+    if parameters.initial is None:
+        return State.zero(dimension)
+    x, z, y = (unpack(getattr(parameters.initial, name), f"initial.{name}", (dimension,)) for name in ("x", "z", "y"))
+    return State(x, z, y)
+
+
+def release_of(parameters: Parameters) -> Release:
+    """What mpADMM perturbs."""
+    return _RELEASES[_given(parameters.release)]
+
+
+def sensitivities(algorithm: Algorithm, parameters: Parameters, records: int) -> Floats:
+    r"""The sensitivity of what each iteration's noise is added to, under replace-one; shape [T].
+
+    ssADMM and DP-SGD: the mean gradient of a batch that holds the record, 2C/m. DP-SVRG: the corrected gradient of
+    such a batch, 4C/m (its full gradient: :func:`anchor_sensitivities`). mpADMM, release primal: Delta(x) =
+    2C eta/(n(1+eta rho)), corrected by the eta that [CL20] forgot (claim E1), with eta^k (claim E2). Release all:
+    the joint sensitivity of (x, z, y), sqrt(1+max(1,rho^2)) Delta(x) for a convex regularizer (claim J), and
+    with L the stretch of a non-convex one sqrt(1+max(rho^2, L^2+rho^2(L-1)^2)) Delta(x) (claim E11). DP-ADMM: Delta(x)
+    of the smallest party.
+    """
+    if SCHEMES[algorithm].law is not Law.GAUSSIAN:
+        raise AssertionError(f"{algorithm} adds no Gaussian noise, so that nothing is scaled by a sensitivity")
+    C, rho, eta = parameters.bound, parameters.rho, np.array(parameters.eta)
+    averaged = SCHEMES[algorithm].averaged(parameters, records)
+    if parameters.batch is not None:
+        gradients_a_record = 2 if algorithm is Algorithm.DPSVRG else 1
+        return np.full(len(eta), gradients_a_record * 2 * C / averaged)
+    primal: Floats = 2 * C * eta / (averaged * (1 + eta * rho))
+    return joint_factor(parameters) * primal if parameters.release is wire.Release.ALL else primal
+
+
+def anchor_sensitivities(parameters: Parameters, records: int) -> Floats:
+    """The sensitivity of DP-SVRG's full gradients, 2C/n; one an epoch."""
+    epochs = parameters.iterations // _given(parameters.inner)
+    return np.full(epochs, 2 * parameters.bound / records)
+
+
+def joint_factor(parameters: Parameters) -> float:
+    """The joint sensitivity of (x, z, y) over that of x."""
+    rho, regularizer = parameters.rho, regularizer_of(parameters)
+    if regularizer.convex:
+        return math.sqrt(1 + max(1.0, rho**2))
+    L = float(regularizer.lipschitz(rho))
+    return math.sqrt(1 + max(rho**2, L**2 + rho**2 * (L - 1) ** 2))
+
+
+def sigmas(algorithm: Algorithm, parameters: Parameters, records: int) -> Floats:
+    """The standard deviation of each iteration's noise; shape [T]."""
+    if parameters.sigma is not None:
+        return np.full(parameters.iterations, parameters.sigma)
+    return _given(parameters.noise_multiplier) * sensitivities(algorithm, parameters, records)
+
+
+def claimed_distance(algorithm: Algorithm, parameters: Parameters, records: int) -> float:
+    """How far apart neighbours may be in all Gaussian releases of a run together, in units of their noise."""
+    apart = sensitivities(algorithm, parameters, records) / sigmas(algorithm, parameters, records)
+    if algorithm is Algorithm.DPSVRG:
+        anchors = anchor_sensitivities(parameters, records) / anchor_sigmas(parameters, records)
+        apart = np.concatenate([apart, anchors])
+    return float(np.linalg.norm(apart))
+
+
+def party_sizes(parameters: Parameters, records: int) -> list[int]:
+    """How many records each party of DP-ADMM holds: consecutive blocks, the larger ones first."""
+    return [len(block) for block in np.array_split(np.arange(records), _given(parameters.parties))]
+
+
+def party_name(party: int) -> str:
+    """What the noise of one party of DP-ADMM is called."""
+    return f"x of party {party + 1}"
+
+
+def noise_scales(algorithm: Algorithm, parameters: Parameters, records: int) -> dict[str, Floats]:
+    """The scale of every stream of noise, draw by draw: sigma, or 2C/eps' for objp; DP-ADMM has a stream a party."""
+    if algorithm is Algorithm.OBJP:
+        return {"objective": np.full(parameters.iterations, perturbation_of(parameters, records).scale)}
+    if algorithm is Algorithm.DPADMM:
+        scales = sigmas(algorithm, parameters, records)
+        sizes = party_sizes(parameters, records)
+        own = [1.0 if parameters.sigma is not None else min(sizes) / size for size in sizes]
+        return {party_name(i): scales * share for i, share in enumerate(own)}
+    scales_of_all = {name: sigmas(algorithm, parameters, records) for name in noised_names(algorithm, parameters)}
+    if algorithm is Algorithm.DPSVRG:
+        scales_of_all["anchor"] = anchor_sigmas(parameters, records)
+    return scales_of_all
+
+
+def anchor_sigmas(parameters: Parameters, records: int) -> Floats:
+    """The standard deviation of the noise on each of DP-SVRG's full gradients."""
+    sensitivity = anchor_sensitivities(parameters, records)
+    if parameters.anchor_sigma is not None:
+        return np.full(len(sensitivity), parameters.anchor_sigma)
+    return _given(parameters.noise_multiplier) * sensitivity
+
+
+def perturbation_of(parameters: Parameters, records: int) -> Perturbation:
+    """How ADMM-objP spends the epsilon of an iteration."""
+    return perturbation(
+        _given(parameters.epsilon),
+        loss=loss_of(parameters),
+        records=records,
+        rho=parameters.rho,
+        length=_given(parameters.normalise),
+    )
+
+
+def parties_of(problem: Problem, parameters: Parameters) -> tuple[Problem, ...]:
+    """The problems of DP-ADMM's parties."""
+    return split(problem, _given(parameters.parties))
+
+
+def _given(value: T | None) -> T:
+    if value is None:
+        raise AssertionError("validated parameters hold what their algorithm and regularizer need")
+    return value

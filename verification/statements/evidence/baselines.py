@@ -1,0 +1,277 @@
+"""What is claimed of the baselines, under attack: bounds that neighbours reach and none exceeds; wrong ones refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import repeat
+
+import numpy as np
+
+from accountant.mechanisms.baselines import dp_admm, dp_sgd, dp_svrg
+from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
+from accountant.numbers import exact_binary64, float_up
+from reference.arithmetic import Vector
+from reference.baselines.dpadmm import Consensus, dpadmm, initial_state, split
+from reference.baselines.dpsgd import dpsgd
+from reference.baselines.dpsvrg import Epoch, dpsvrg
+from reference.baselines.nonprivate import sadmm, stationarity
+from reference.dataset import Dataset
+from reference.losses import HuberizedHinge, Logistic, Loss
+from reference.problem import Problem, State
+from reference.regularizers import L1, Regularizer, Unregularized
+from verification.hard_pairs.neighbours import far_enough, saturated
+from verification.lemmas.prover import Prover
+from verification.statements.model import Evidence, Finding, Kind
+
+NEARLY_ALL = 0.999
+ROUNDING = 1e-9
+ETA, RHO = 0.5, 0.5
+_ATTACKS = 150
+
+Pair = tuple[Problem, Problem]
+
+
+def problem(data: Dataset, loss: Loss | None = None, regularizer: Regularizer | None = None) -> Problem:
+    """A problem at the settings of this file."""
+    return Problem.of(data, loss or Logistic(), regularizer or Unregularized(), rho=RHO)
+
+
+def hardest(records: int, row: int = 0) -> tuple[Pair, Vector]:
+    """Normalised logistic data that differ in one row, and a start far out where the two gradients oppose."""
+    pair = saturated(records, far=far_enough([ETA] * 3, RHO))
+    everyone = Dataset.of(pair.second.features, pair.second.labels)
+    other = everyone.replace(row, pair.first.features[0], 1.0)
+    return (problem(other), problem(everyone)), pair.x
+
+
+def random_pairs(seed: int, records: int) -> Iterator[tuple[Pair, Vector]]:
+    """Unit rows, the first of them turned round or replaced; any start, either loss, with and without a penalty."""
+    rng = np.random.default_rng(seed)
+    for attack in range(_ATTACKS):
+        rows = rng.normal(size=(records + 1, 3))
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        labels = np.where(rng.random(records) < 0.5, -1.0, 1.0)
+        data = Dataset.of(rows[1:], labels)
+        other = data.replace(0, -rows[1] if attack % 2 else rows[0], float(labels[0]))
+        loss: Loss = Logistic() if rng.random() < 0.5 else HuberizedHinge()
+        regularizer = L1(float(rng.choice([0.0, 0.2])))
+        start = rng.normal(size=3) * 10 ** rng.uniform(-1, 3)
+        yield (problem(data, loss, regularizer), problem(other, loss, regularizer)), start
+
+
+def _apart(one: Vector, two: Vector) -> float:
+    return float(np.linalg.norm(one - two))
+
+
+def _bounded(reached: float, worst: float, agreement: float) -> Finding:
+    """Reached to nearly all, never exceeded, and priced at what was reached."""
+    detail = f"reached {reached:.6f} of it, {_ATTACKS} random pairs at most {worst:.6f}, priced to {agreement:.6f}"
+    holds = reached >= NEARLY_ALL and max(reached, worst) <= 1 + ROUNDING and agreement >= NEARLY_ALL
+    return Finding.check(holds, detail, tightness=reached)
+
+
+# -- DP-SGD ------------------------------------------------------------------------------------------------------
+
+
+def _sgd_step(each: Problem, start: Vector, size: int) -> Vector:
+    state, batch, silence = State(start, start, 0 * start), np.arange(size), 0 * start
+    return next(dpsgd(each, state, step_sizes=[ETA], batches=[batch], noise=[silence])).x
+
+
+def dpsgd_bound() -> Evidence:
+    """A step moves x by eta 2C/m at most, and the accountant prices the gradient behind it at 2C/m."""
+
+    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+        m = 4
+        (one, two), start = hardest(m)
+        moved = _apart(_sgd_step(one, start, m), _sgd_step(two, start, m)) / ETA
+        worst = max(_apart(_sgd_step(a, x, m), _sgd_step(b, x, m)) / ETA / (2 / m) for (a, b), x in random_pairs(1, m))
+        [step] = dp_sgd(records=m, batch=m, iterations=1, sigma=1, clip=1).steps
+        if not isinstance(step, SubsampledGaussianStep | GaussianStep):
+            raise TypeError(f"a step of DP-SGD is priced as a Gaussian step, got {step}")
+        agreement = moved**2 / float_up(step.ratio_squared)
+        return _bounded(moved / (2 / m), worst, min(agreement, 1 / agreement))
+
+    return Evidence("constructed and random neighbours for a step of DP-SGD", Kind.ATTACK, run)
+
+
+# -- DP-ADMM -----------------------------------------------------------------------------------------------------
+
+
+def _round(each: Problem, start: Vector, parties: int) -> Vector:
+    everyone = np.ones((parties, 1))
+    state = State(everyone * start, start, 0 * everyone * start)
+    return next(dpadmm(split(each, parties), state, step_sizes=[ETA], noise=[0 * state.x])).x
+
+
+def dpadmm_bound() -> Evidence:
+    """A round moves the x of the record's party by 2C eta/(n_i (1 + eta rho)), no other's; priced for the smallest."""
+
+    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+        reached, worst, agreement, elsewhere = 1.0, 0.0, 1.0, 0.0
+        for records, parties in ((4, 1), (6, 2), (7, 3)):
+            smallest = records // parties
+            bound = 2 * ETA / (smallest * (1 + ETA * RHO))
+            (one, two), start = hardest(records, records - 1)  # the last party is a smallest one
+            moved = _round(one, start, parties) - _round(two, start, parties)
+            own = float(np.linalg.norm(moved[-1]))
+            elsewhere = max(elsewhere, float(np.abs(moved[:-1]).max()) if parties > 1 else 0.0)
+            reached = min(reached, own / bound)
+            for (a, b), x in random_pairs(parties, records):
+                first = len(np.array_split(np.arange(records), parties)[0])
+                move = _apart(_round(a, x, parties), _round(b, x, parties))
+                worst = max(worst, move / (2 * ETA / (first * (1 + ETA * RHO))))
+            eta, rho = (exact_binary64("step", value) for value in (ETA, RHO))
+            ledger = dp_admm(records=records, eta=eta, rho=rho, clip=1, sigma=1, iterations=1, parties=parties)
+            [step] = ledger.steps
+            if not isinstance(step, GaussianStep):
+                raise TypeError(f"a round of DP-ADMM is priced as a Gaussian step, got {step}")
+            ratio = own**2 / float_up(step.ratio_squared)
+            agreement = min(agreement, ratio, 1 / ratio)
+        if elsewhere:
+            return Finding.check(False, f"another party's x moved by {elsewhere:.3g}")
+        return _bounded(reached, worst, agreement)
+
+    return Evidence("constructed and random neighbours for a round of DP-ADMM", Kind.ATTACK, run)
+
+
+def all_records_refuted() -> Evidence:
+    """With n in place of n_i the bound on a party's x is exceeded as many times as there are parties."""
+
+    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+        records, parties = 6, 3
+        (one, two), start = hardest(records)
+        moved = _apart(_round(one, start, parties), _round(two, start, parties))
+        claimed = 2 * ETA / (records * (1 + ETA * RHO))
+        witness = f"n = {records}, {parties} parties: |dx_1| = {moved:.6g}, with n for n_1 {claimed:.6g}"
+        return Finding.check(moved > 2.9 * claimed, f"exceeded {moved / claimed:.4g} times", witness=witness)
+
+    return Evidence("a record in a party of a third of the records", Kind.WITNESS, run)
+
+
+def one_party_is_not_dpsgd() -> Evidence:
+    """One party under the proximal consensus leaves DP-SGD's path; under plain averaging it follows it."""
+
+    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+        rng = np.random.default_rng(2)
+        data = Dataset.of(rng.normal(size=(8, 3)), np.where(rng.random(8) < 0.5, -1.0, 1.0)).normalised()
+        each, rounds = problem(data, Logistic(), L1(0.05)), 5
+        noise = 0.1 * rng.normal(size=(rounds, 3))
+        shrunk = ETA / (1 + ETA * RHO)
+        batches = repeat(np.arange(8), rounds)
+        # noise gamma on x is noise -gamma/s on the gradient of a step s
+        steps = dpsgd(each, State.zero(3), step_sizes=repeat(shrunk, rounds), batches=batches, noise=-noise / shrunk)
+        path = np.array([state.x for state in steps])
+        away = {}
+        for consensus in Consensus:
+            run_of_one = dpadmm(
+                [each], initial_state(1, 3), step_sizes=repeat(ETA, rounds), noise=noise[:, None], consensus=consensus
+            )
+            away[consensus] = _apart(np.array([state.x[0] for state in run_of_one]), path)
+        witness = f"five rounds with the same noise: {away[Consensus.PROXIMAL]:.4f} away from DP-SGD"
+        holds = away[Consensus.PROXIMAL] > 0.01 and away[Consensus.PLAIN] < ROUNDING
+        return Finding.check(holds, f"plain averaging: {away[Consensus.PLAIN]:.2g} away", witness=witness)
+
+    return Evidence("one party beside DP-SGD on all records", Kind.WITNESS, run)
+
+
+def divided_threshold_refuted() -> Evidence:
+    """With the threshold lambda/(N rho) the parties agree on a minimiser for lambda/N, not for lambda."""
+
+    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+        rng = np.random.default_rng(3)
+        labels = np.where(rng.random(12) < 0.5, -1.0, 1.0)
+        data = Dataset.of(rng.normal(size=(12, 3)) + labels[:, None], labels).normalised()
+        lam, parties, rounds = 0.05, 3, 4000
+        wanted = problem(data, Logistic(), L1(lam))
+        left = {}
+        for name, strength in (("lambda/rho", lam), ("lambda/(N rho)", lam / parties)):
+            each = split(problem(data, Logistic(), L1(strength)), parties)
+            silence = repeat(np.zeros((parties, 3)), rounds)
+            *_, last = dpadmm(each, initial_state(parties, 3), step_sizes=repeat(1.0, rounds), noise=silence)
+            left[name] = stationarity(wanted, last.z)
+        witness = ", ".join(f"threshold {name}: {value:.2g} from optimal" for name, value in left.items())
+        holds = left["lambda/rho"] < 1e-9 and left["lambda/(N rho)"] > 1e-3
+        return Finding.check(holds, "4,000 rounds of three parties without noise", witness=witness)
+
+    return Evidence("what the parties agree on", Kind.WITNESS, run)
+
+
+# -- DP-SVRG -----------------------------------------------------------------------------------------------------
+
+
+def _epoch(each: Problem, points: tuple[Vector, Vector], size: int) -> tuple[Vector, Vector]:
+    """The full gradient at the anchor and the change over a batch at x, from a run whose first step goes to x."""
+    anchor, x = points
+    full = each.gradient(anchor)
+    batches = [np.arange(size)] * 2
+    # the first noise leads from the anchor to x; the second step then moves by the change plus the full gradient
+    to_x = (anchor - x) / ETA - full
+    inputs = Epoch(0 * anchor, [ETA, ETA], batches, [to_x, 0 * anchor])
+    first, second = dpsvrg(each, State(anchor, anchor, 0 * anchor), epochs=[inputs])
+    return full, (first.x - second.x) / ETA - full
+
+
+def dpsvrg_bounds() -> Evidence:
+    """The full gradient moves by 2C/n, reached; the change over a batch never by more than 4C/m; priced alike."""
+
+    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+        n, m = 4, 2
+        (one, two), start = hardest(n)
+        moved = _apart(_epoch(one, (start, start), m)[0], _epoch(two, (start, start), m)[0])
+        worst = 0.0
+        rng = np.random.default_rng(5)
+        for (a, b), x in random_pairs(4, n):
+            anchor = rng.normal(size=3) * 10 ** rng.uniform(-1, 2)
+            a, b = (problem(Dataset.of(each.signed, np.ones(n)), each.loss) for each in (a, b))  # noqa: PLW2901 - without a penalty the step shows the change
+            ours, theirs = _epoch(a, (anchor, x), m), _epoch(b, (anchor, x), m)
+            # the change is read off a difference of points up to 1e3 long: 1e-11 of rounding
+            worst = max(worst, _apart(ours[0], theirs[0]) / (2 / n), (_apart(ours[1], theirs[1]) - 1e-10) / (4 / m))
+        steps = dp_svrg(records=n, batch=m, epochs=1, inner=1, sigma_full=1, sigma_inner=1, clip=1).steps
+        full, inner = steps
+        if not isinstance(full, GaussianStep) or not isinstance(inner, SubsampledGaussianStep):
+            raise TypeError(f"an epoch of DP-SVRG is priced as two kinds of Gaussian steps, got {steps}")
+        ratio = moved**2 / float_up(full.ratio_squared)
+        priced_inner = float_up(inner.ratio_squared) / (4 / m) ** 2
+        return _bounded(moved / (2 / n), worst, min(ratio, 1 / ratio, priced_inner, 1 / priced_inner))
+
+    return Evidence("constructed and random neighbours for an epoch of DP-SVRG", Kind.ATTACK, run)
+
+
+def dpsvrg_margin_half() -> Evidence:
+    """With margin losses the change reaches 2C/m, half of the general bound, and no more."""
+
+    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+        n, m = 4, 2
+        (one, two), start = hardest(n)
+        hinges = [problem(Dataset.of(each.signed, np.ones(n)), HuberizedHinge()) for each in (one, two)]
+        changes = [each.gradient(start, np.arange(m)) - each.gradient(-start, np.arange(m)) for each in hinges]
+        reached = _apart(*changes) / (2 / m)
+        return Finding.check(NEARLY_ALL <= reached <= 1 + ROUNDING, f"reached {reached:.6f} of 2C/m", tightness=reached)
+
+    return Evidence("slopes at both ends of their range", Kind.ATTACK, run)
+
+
+# -- without noise -----------------------------------------------------------------------------------------------
+
+
+def sampling_alone_is_not_private() -> Evidence:
+    """An output that stochastic ADMM shows with probability m/n on one data set and never on its neighbour."""
+
+    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+        n, m = 10, 2
+        (one, two), start = hardest(n)
+        seen = []
+        for each in (one, two):
+            outputs = {
+                tuple(next(sadmm(each, State(start, start, 0 * start), step_sizes=[ETA], batches=[np.array(pair)])).x)
+                for pair in ([0, 1], [1, 2])  # with the record that differs, and without
+            }
+            seen.append(outputs)
+        revealing = seen[0] - seen[1]
+        witness = f"n = {n}, m = {m}: one of two outputs appears on D alone, with probability m/n = {m / n:g}"
+        return Finding.check(
+            len(revealing) == 1 and len(seen[1]) == 1, "every batch but those of one record", witness=witness
+        )
+
+    return Evidence("what a batch shows without noise", Kind.WITNESS, run)
