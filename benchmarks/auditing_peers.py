@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from audits.curves import FloatArray, PrivacyCurve
-from audits.families import ClaimFamily
-from audits.lower_bounds import berk_jones, clopper_pearson, curve_eprocess, gaussian_shaped, one_run, point_eprocess
-from audits.lower_bounds.curve_eprocess import CurveTest, design_test
-from audits.scores import ScoreModel
+from audits.curves.families import ClaimFamily
+from audits.curves.privacy_curve import FloatArray, PrivacyCurve
+from audits.estimators import berk_jones, clopper_pearson, curve_eprocess, gaussian_shaped, one_run, point_eprocess
+from audits.estimators.curve_eprocess import CurveTest, design_test
+from audits.score_models.model import ScoreModel
 
 DELTA = 1e-5
 ALPHA = 0.05

@@ -31,12 +31,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from audits.curves import ApproximateCurve, FloatArray, GaussianCurve, LaplaceCurve
+from audits.curves.families import gaussian_family, laplace_family, pure_family
+from audits.curves.privacy_curve import ApproximateCurve, FloatArray, GaussianCurve, LaplaceCurve
 from audits.errors import UnsupportedClaim
-from audits.families import gaussian_family, laplace_family, pure_family
-from audits.lower_bounds.curve_eprocess import refuted_after
-from audits.lower_bounds.uniform_band import tail_band
-from audits.scores import GaussianScores, SampledScores
+from audits.estimators.curve_eprocess import refuted_after
+from audits.estimators.uniform_band import tail_band
+from audits.score_models.model import GaussianScores, SampledScores
 from benchmarks.auditing_peers import ALPHA, AUDITORS, CURVE, DELTA, Auditor, Case, require_number
 
 LARGEST = 100_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from audits.findings import GateReport
+from audits.gate.findings import GateReport
 from audits.report.html import render_html
 from audits.report.json import render_json
 from audits.report.junit import render_junit

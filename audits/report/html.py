@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from audits.findings import Finding, GateReport
+from audits.gate.findings import Finding, GateReport
 from audits.report.plots import plots_of
 from audits.report.text import headline
 from audits.zoo import MEMBERS

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from accountant import decimal_string
-from audits.account import Account
-from audits.audit import AuditResult
-from audits.findings import Finding, GateReport
+from audits.gate.account_stage import Account
+from audits.gate.findings import Finding, GateReport
 from audits.report.text import headline
+from audits.trials.sequential import AuditResult
 
 VERSION = 1
 _DIGITS = 12

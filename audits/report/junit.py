@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from audits.findings import Finding, GateReport
-from audits.verdict import Outcome
+from audits.gate.findings import Finding, GateReport
+from audits.trials.verdict import Outcome
 
 # XML 1.0 has no way to write these, not even escaped
 _FORBIDDEN = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\U00010000-\U0010ffff]")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audits.findings import Finding, GateReport
+from audits.gate.findings import Finding, GateReport
 from audits.report.text import headline
 
 

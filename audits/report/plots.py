@@ -9,13 +9,13 @@ from scipy.special import ndtri
 
 from accountant import float_up
 from accountant.numbers import fraction_of
-from audits.account import Account
-from audits.audit import AuditResult
-from audits.curves import FloatArray
-from audits.findings import GateReport
-from audits.lower_bounds.berk_jones import roc_band
-from audits.observed import Observed
+from audits.curves.privacy_curve import FloatArray
+from audits.estimators.berk_jones import roc_band
+from audits.gate.account_stage import Account
+from audits.gate.findings import GateReport
+from audits.gate.observed import Observed
 from audits.report.svg import Plot, Points, Series
+from audits.trials.sequential import AuditResult
 
 _POINTS = 160
 

@@ -6,8 +6,8 @@ import hashlib
 import importlib.metadata
 import json
 
-from audits.findings import Finding, GateReport, Stage
-from audits.verdict import Outcome
+from audits.gate.findings import Finding, GateReport, Stage
+from audits.trials.verdict import Outcome
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 # SARIF allows a level other than "none" only for kind "fail"

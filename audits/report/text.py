@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from audits.findings import Finding, GateReport
-from audits.verdict import Outcome
+from audits.gate.findings import Finding, GateReport
+from audits.trials.verdict import Outcome
 
 
 def headline(report: GateReport) -> str:

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from accountant import decimal_string, epsilon
 from accountant.numbers import fraction_of
-from audits.account import ledger_of
-from audits.claimfile import NEEDS, MechanismTable, Released
+from audits.gate.account_stage import ledger_of
+from audits.gate.claim_file import NEEDS, MechanismTable, Released
 from audits.zoo.specimen import Member, Sight
 from verification.wire.parameters import Algorithm
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from audits.claimfile import read_claim_file
-from audits.executors import executor
-from audits.findings import Finding, GateReport
-from audits.gate import GateOptions, run_gate
-from audits.verdict import Outcome
+from audits.gate.claim_file import read_claim_file
+from audits.gate.findings import Finding, GateReport
+from audits.gate.run import GateOptions, run_gate
+from audits.trials.executors import executor
+from audits.trials.verdict import Outcome
 from audits.zoo import MEMBERS, named
 from audits.zoo.claims import claim_file
 from audits.zoo.specimen import Member, Sight

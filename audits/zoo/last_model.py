@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.curves import FloatArray, GaussianCurve
-from audits.lower_bounds.curve_eprocess import CurveTest, design_test, refuted_after
-from audits.scores import GaussianScores
+from audits.curves.privacy_curve import FloatArray, GaussianCurve
+from audits.estimators.curve_eprocess import CurveTest, design_test, refuted_after
+from audits.score_models.model import GaussianScores
 from verification.served.translate import sensitivities
 from verification.wire.hidden_pair import HiddenPair
 from verification.wire.messages import Capability, Show

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from audits.errors import AuditError
-from audits.own_pair import OwnPair, own_pair
-from audits.plans import BOUND
+from audits.games.own_pair import OwnPair, own_pair
+from audits.games.plans import BOUND
 from dpadmm.loaders import Loaded, format_of, load
 from verification.wire.records import Records
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import click
 
-from audits.audit import CHUNK, AuditResult, plan_audit, run_audit
-from audits.checkpoint import Checkpoint, fingerprint
-from audits.claimfile import Released
 from audits.errors import NoPower
-from audits.estimates import Estimate, estimates
-from audits.executors import Target, executor
-from audits.games import curve_of
-from audits.own_pair import own_pair_game
-from audits.plans import BOUND, Planned, Subject, Wording, standard_games
-from audits.verdict import Outcome, worst
+from audits.estimators.estimates import Estimate, estimates
+from audits.games.game import curve_of
+from audits.games.own_pair import own_pair_game
+from audits.games.plans import BOUND, Planned, Subject, Wording, standard_games
+from audits.gate.claim_file import Released
+from audits.trials.checkpoint import Checkpoint, fingerprint
+from audits.trials.executors import Target, executor
+from audits.trials.sequential import CHUNK, AuditResult, plan_audit, run_audit
+from audits.trials.verdict import Outcome, worst
 from dpadmm.cli._own_pair import load_pair
 from dpadmm.cli.common import emit_json, format_option
 from verification.wire.parameters import Algorithm, Release

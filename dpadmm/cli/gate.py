@@ -10,12 +10,12 @@ from pathlib import Path
 
 import click
 
-from audits.claimfile import TEMPLATE, ClaimFile, read_claim_file
-from audits.executors import executor
-from audits.gate import GateOptions, check_only, run_gate
-from audits.own_pair import OwnPair
-from audits.plans import BOUND
+from audits.games.own_pair import OwnPair
+from audits.games.plans import BOUND
+from audits.gate.claim_file import TEMPLATE, ClaimFile, read_claim_file
+from audits.gate.run import GateOptions, check_only, run_gate
 from audits.report import RENDERERS
+from audits.trials.executors import executor
 from dpadmm.cli._own_pair import load_pair
 from dpadmm.cli.common import atomic_write, format_option
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from audits.curves import (
+from audits.curves.privacy_curve import (
     ApproximateCurve,
     FloatArray,
     GaussianCurve,
@@ -16,7 +16,7 @@ from audits.curves import (
     PrivacyCurve,
     SubsampledGaussianCurve,
 )
-from audits.scores import GaussianScores, SampledScores, ScoreModel
+from audits.score_models.model import GaussianScores, SampledScores, ScoreModel
 
 Sample = Callable[[float, int, np.random.Generator], tuple[FloatArray, FloatArray]]
 

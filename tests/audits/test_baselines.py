@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audits.account import account
-from audits.claimfile import ClaimFile, read_claim_file
-from audits.curves import ApproximateCurve
+from audits.curves.privacy_curve import ApproximateCurve
 from audits.errors import ClaimFileError, NothingToAudit
-from audits.executors import Target, executor, run_pair
-from audits.executors import chunks as chunks_of
-from audits.findings import GateReport
-from audits.games import curve_of
-from audits.gate import GateOptions, run_gate
-from audits.plans import Subject, standard_games
-from audits.verdict import Outcome
+from audits.games.game import curve_of
+from audits.games.plans import Subject, standard_games
+from audits.gate.account_stage import account
+from audits.gate.claim_file import ClaimFile, read_claim_file
+from audits.gate.findings import GateReport
+from audits.gate.run import GateOptions, run_gate
+from audits.trials.executors import Target, executor, run_pair
+from audits.trials.executors import chunks as chunks_of
+from audits.trials.verdict import Outcome
 from audits.zoo import MEMBERS, Sight
 from audits.zoo.claims import claim_file
 from verification.wire.parameters import Algorithm

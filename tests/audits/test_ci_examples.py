@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from audits.claimfile import TEMPLATE
+from audits.gate.claim_file import TEMPLATE
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from audits.claimfile import TEMPLATE, read_claim_file
 from audits.errors import ClaimFileError
+from audits.gate.claim_file import TEMPLATE, read_claim_file
 
 
 def written(tmp_path: Path, text: str) -> Path:

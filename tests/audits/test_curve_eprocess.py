@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from audits.curves import ApproximateCurve, FloatArray, GaussianCurve, PrivacyCurve
+from audits.curves.families import gaussian_family
+from audits.curves.privacy_curve import ApproximateCurve, FloatArray, GaussianCurve, PrivacyCurve
 from audits.errors import AuditError
-from audits.families import gaussian_family
-from audits.lower_bounds.curve_eprocess import FIXED_SAMPLE, CurveTest, design_test, lower_bound, refuted_after
-from audits.lower_bounds.portfolio import Portfolio
-from audits.scores import GaussianScores, tails_of_samples
+from audits.estimators.curve_eprocess import FIXED_SAMPLE, CurveTest, design_test, lower_bound, refuted_after
+from audits.estimators.portfolio import Portfolio
+from audits.score_models.model import GaussianScores, tails_of_samples
 from tests.audits.mechanisms import HONEST, MU, Honest, gaussian, mu_of
 
 ALPHA = 0.05

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.curve_table import TableCurve
-from audits.curves import (
+from audits.curves.privacy_curve import (
     ApproximateCurve,
     GaussianCurve,
     LaplaceCurve,
     PrivacyCurve,
     SubsampledGaussianCurve,
 )
+from audits.curves.table import TableCurve
 from audits.errors import AuditError
 
 MP = mpmath.MPContext()

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from audits.curves import FloatArray, GaussianCurve, LaplaceCurve, SubsampledGaussianCurve
+from audits.curves.families import ClaimFamily, gaussian_family, laplace_family
+from audits.curves.privacy_curve import FloatArray, GaussianCurve, LaplaceCurve, SubsampledGaussianCurve
 from audits.errors import AuditError, UnsupportedClaim
-from audits.families import ClaimFamily, gaussian_family, laplace_family
-from audits.lower_bounds import berk_jones, clopper_pearson, gaussian_shaped, point_eprocess, renyi
-from audits.lower_bounds.bounded_mean import mean_at_least, mean_at_most
-from audits.lower_bounds.result import LowerBound
-from audits.lower_bounds.uniform_band import tail_band
+from audits.estimators import berk_jones, clopper_pearson, gaussian_shaped, point_eprocess, renyi
+from audits.estimators.bounded_mean import mean_at_least, mean_at_most
+from audits.estimators.result import LowerBound
+from audits.estimators.uniform_band import tail_band
 from tests.audits.mechanisms import HONEST, NU, RATE, Honest, gaussian, laplace, mu_of, subsampled
 from tests.audits.test_curve_eprocess import assert_alarms_at_most_as_stated
 

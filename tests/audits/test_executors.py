@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audits.audit import plan_audit, run_audit
-from audits.checkpoint import Checkpoint, fingerprint
 from audits.errors import AuditError, CheckpointError
-from audits.executors import Scored, Target, chunks, executor
-from audits.games import curve_of
-from audits.plans import Subject, standard_games
+from audits.games.game import curve_of
+from audits.games.plans import Subject, standard_games
+from audits.trials.checkpoint import Checkpoint, fingerprint
+from audits.trials.executors import Scored, Target, chunks, executor
+from audits.trials.sequential import plan_audit, run_audit
 from verification.wire.faults import AdapterFault
 from verification.wire.parameters import Algorithm
 from verification.wire.process import Limits

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from audits.attacks import LikelihoodRatio, canary_inner_products, learn
-from audits.curves import FloatArray, GaussianCurve
+from audits.curves.privacy_curve import FloatArray, GaussianCurve
 from audits.errors import AuditError
-from audits.executors import Chunk, Target, close_sessions, run_pair, score_chunk
-from audits.games import Game, Threat, curve_of
-from audits.plans import Planned, Subject, Wording, standard_games
-from audits.stepwise_scores import StepwiseScores
+from audits.games.attacks import LikelihoodRatio, canary_inner_products, learn
+from audits.games.game import Game, Threat, curve_of
+from audits.games.plans import Planned, Subject, Wording, standard_games
+from audits.score_models.stepwise import StepwiseScores
+from audits.trials.executors import Chunk, Target, close_sessions, run_pair, score_chunk
 from verification.wire.parameters import Algorithm, Regularizer, Release
 from verification.wire.process import Limits
 from verification.wire.session import Session

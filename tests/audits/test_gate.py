@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from audits.claimfile import TEMPLATE
+from audits.gate.claim_file import TEMPLATE
 from dpadmm.cli import main
 from tests.audits.schemas import junit_errors, sarif_errors
 

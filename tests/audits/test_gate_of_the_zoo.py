@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from audits.claimfile import ClaimFile, read_claim_file
-from audits.executors import executor
-from audits.findings import GateReport, Stage
-from audits.gate import GateOptions, run_gate
-from audits.verdict import Outcome
+from audits.gate.claim_file import ClaimFile, read_claim_file
+from audits.gate.findings import GateReport, Stage
+from audits.gate.run import GateOptions, run_gate
+from audits.trials.executors import executor
+from audits.trials.verdict import Outcome
 from audits.zoo import MEMBERS, Member, Sight
 from audits.zoo.catch import AUDIT
 from audits.zoo.claims import claim_file

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from audits.claimfile import read_claim_file
-from audits.executors import executor
-from audits.findings import GateReport
-from audits.gate import GateOptions, run_gate
-from audits.verdict import Outcome
+from audits.gate.claim_file import read_claim_file
+from audits.gate.findings import GateReport
+from audits.gate.run import GateOptions, run_gate
+from audits.trials.executors import executor
+from audits.trials.verdict import Outcome
 from tests.audits.test_gate import MPADMM, REFERENCE, claim_file, zoo
 
 GATES = 50

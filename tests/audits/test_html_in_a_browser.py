@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from audits.claimfile import read_claim_file
-from audits.executors import executor
-from audits.findings import GateReport
-from audits.gate import GateOptions, run_gate
+from audits.gate.claim_file import read_claim_file
+from audits.gate.findings import GateReport
+from audits.gate.run import GateOptions, run_gate
 from audits.report import RENDERERS
 from audits.report.text import headline
+from audits.trials.executors import executor
 from tests.audits.test_gate import claim_file, zoo
 
 _FLAGS = (

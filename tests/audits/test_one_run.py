@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from audits.curves import ApproximateCurve, FloatArray, GaussianCurve
+from audits.curves.families import gaussian_family
+from audits.curves.privacy_curve import ApproximateCurve, FloatArray, GaussianCurve
 from audits.errors import AuditError
-from audits.families import gaussian_family
-from audits.lower_bounds.one_run import (
+from audits.estimators.one_run import (
     Guesses,
     binomial_p_value,
     curve_lower_bound,

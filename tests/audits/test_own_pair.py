@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from audits.errors import AuditError
-from audits.games import Threat
-from audits.own_pair import own_pair
-from audits.plans import Subject, standard_games
+from audits.games.game import Threat
+from audits.games.own_pair import own_pair
+from audits.games.plans import Subject, standard_games
 from dpadmm.cli._own_pair import load_pair
 from tests.audits.test_gate import MPADMM, REFERENCE, claim_file, dpadmm, gate, zoo
 from verification.wire.parameters import Algorithm, Release

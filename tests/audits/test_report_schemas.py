@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from audits.claimfile import TEMPLATE, Waiver, read_claim_file
-from audits.findings import Finding, GateReport, Stage
+from audits.gate.claim_file import TEMPLATE, Waiver, read_claim_file
+from audits.gate.findings import Finding, GateReport, Stage
 from audits.report.junit import render_junit
 from audits.report.sarif import render_sarif
-from audits.verdict import Outcome, Power, worst
+from audits.trials.verdict import Outcome, Power, worst
 from tests.audits.schemas import junit_errors, sarif_errors
 
 WAIVER = Waiver(finding="audit: ssadmm", reason='fixed "soon" & <tested>', expires=datetime.date(2999, 1, 1))

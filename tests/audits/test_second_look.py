@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from audits.claimfile import read_claim_file
-from audits.executors import executor
-from audits.findings import GateReport
-from audits.gate import GateOptions, run_gate
-from audits.gate_run import CONFORMANCE_SHARE
-from audits.verdict import Outcome
+from audits.gate.claim_file import read_claim_file
+from audits.gate.findings import GateReport
+from audits.gate.options import CONFORMANCE_SHARE
+from audits.gate.run import GateOptions, run_gate
+from audits.trials.executors import executor
+from audits.trials.verdict import Outcome
 from tests.audits.test_gate import REFERENCE, claim_file
 from verification.conformance.check import Check, Family, Finding
 from verification.conformance.context import Context
@@ -37,7 +37,7 @@ def gated(
         return Finding(answer, "as told")
 
     check = Check("told", Family.NOISE, "nothing", (), run, statistical)
-    monkeypatch.setattr("audits.conform_stage.CHECKS", (check,))
+    monkeypatch.setattr("audits.gate.conform_stage.CHECKS", (check,))
     with executor(1) as pool:
         claims = read_claim_file(claim_file(tmp_path, REFERENCE))
         return run_gate(claims, pool, GateOptions(5, ("conform",))), draws

@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from audits.curves import GaussianCurve
-from audits.lower_bounds.curve_eprocess import design_test
-from audits.power import caught, smallest_caught
-from audits.scores import GaussianScores
-from audits.verdict import PRECEDENCE, Outcome, Power, judge, worst
+from audits.curves.privacy_curve import GaussianCurve
+from audits.estimators.curve_eprocess import design_test
+from audits.score_models.model import GaussianScores
+from audits.trials.power import caught, smallest_caught
+from audits.trials.verdict import PRECEDENCE, Outcome, Power, judge, worst
 from tests.audits.mechanisms import MU, gaussian
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from audits.account import account
-from audits.claimfile import Released, read_claim_file
-from audits.verdict import Outcome
+from audits.gate.account_stage import account
+from audits.gate.claim_file import Released, read_claim_file
+from audits.trials.verdict import Outcome
 from audits.zoo import Sight, named
 from audits.zoo.claims import claim_file
 

@@ -1,0 +1,301 @@
+"""Which games to play against an implementation, given what it says it can do and what is claimed of it."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from accountant import Accounting, Ledger, Sensitivity, exact_binary64, mpadmm, ssadmm
+from accountant import Release as LedgerRelease
+from audits.errors import AuditError, NothingClaimed, NothingToAudit
+from audits.games.attacks import Attack, LikelihoodRatio
+from audits.games.game import Game, Threat
+from audits.games.ledgers import baseline_ledger
+from audits.score_models.last_model import along_the_difference
+from audits.score_models.model import Simulator
+from audits.score_models.objective import LaplaceMidpoints, Midpoint
+from audits.score_models.stepwise import StepwiseScores
+from reference.regularizers import Regularizer as ReferenceRegularizer
+from verification.conformance.check import Mode
+from verification.conformance.context import Context
+from verification.conformance.hard_pair import DIMENSION, HardPair, hard_pair
+from verification.served.translate import (
+    anchor_sensitivities,
+    anchor_sigmas,
+    perturbation_of,
+    regularizer_of,
+    sensitivities,
+    sigmas,
+)
+from verification.wire.messages import Capability
+from verification.wire.parameters import Algorithm, Loss, Parameters, Regularizer, Release
+from verification.wire.records import Records
+from verification.wire.schemes import BASELINES, NON_PRIVATE
+from verification.wire.session import Session
+from verification.wire.simple_parameters import parameters_for
+
+TARGET_MU = 2.0
+BOUND = 0.5
+RHO = 0.5
+# the iterates stay where the gradients of the hardest pair are constant (see neighbours.py)
+SMALL_STEP = 2.0**-7
+MANY = 8
+LOUD = 30.0
+STIFF = 20.0
+# the printed mpADMM sensitivity is violated only beyond 1 (erratum E1)
+LARGE_STEP = 4.0
+
+
+class Wording(enum.Enum):
+    """Whose sensitivities the claim is made with."""
+
+    CORRECTED = "corrected"
+    PRINTED = "printed"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is claimed to be run, as far as it decides which games are played."""
+
+    algorithm: Algorithm
+    release: Release | None = None
+    wording: Wording = Wording.CORRECTED
+    last_model_only: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.algorithm is Algorithm.MPADMM) != (self.release is not None):
+            raise AuditError(f"release is for mpadmm, got algorithm={self.algorithm} and release={self.release}")
+
+    @property
+    def mode(self) -> Mode:
+        """The subject in the conformance checks' words."""
+        return Mode(self.algorithm, self.release)
+
+    def sees_every_iterate(self, session: Session) -> bool:
+        """Whether every iterate is claimed to be released, and the implementation shows it in full."""
+        context = Context(session, self.mode, np.random.default_rng(0), _nobody)
+        return context.sees_every_iterate and not self.last_model_only
+
+    def ledger(self, records: int, parameters: Parameters) -> Ledger:
+        """Return what a run with these parameters is claimed to release; binary64 parameters are taken exactly."""
+        if self.algorithm in BASELINES:
+            return baseline_ledger(self.algorithm, records, parameters)
+        noise = sigmas(self.algorithm, parameters, records)
+        if bool(np.any(noise != noise[0])):
+            raise AuditError("games use one sigma for all iterations")
+        sigma, bound = exact_binary64("sigma", float(noise[0])), exact_binary64("clip", parameters.bound)
+        if self.algorithm is Algorithm.SSADMM:
+            return ssadmm(
+                records=records,
+                batch=parameters.batch or records,
+                iterations=parameters.iterations,
+                sigma=sigma,
+                clip=bound,
+            )
+        eta = [exact_binary64("eta", step) for step in parameters.eta]
+        printed = self.wording is Wording.PRINTED
+        return mpadmm(
+            records=records,
+            # E2: the printed bound uses eta^{k+1}; the schedule of a game goes on with its last step
+            eta=[*eta, eta[-1]] if printed else eta,
+            rho=exact_binary64("rho", parameters.rho),
+            clip=bound,
+            sigma=sigma,
+            epochs=parameters.iterations,
+            release=LedgerRelease.ALL if self.release is Release.ALL else LedgerRelease.PRIMAL,
+            sensitivity=Sensitivity.PRINTED if printed else Sensitivity.CORRECTED,
+            accounting=Accounting.SEPARATE if printed else Accounting.JOINT,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned:
+    """A game with its score and the simulator of its scores (strength = noise divisor; the claim's own is 1).
+
+    ``attained`` is what share of the claim the pair shows: nothing below noise/(1/attained) can be seen in any number
+    of runs. ``demanded`` is whether the power that a gate asks for is asked of this game.
+    """
+
+    game: Game
+    simulate: Simulator
+    attack: Attack
+    attained: float = 1.0
+    demanded: bool = True
+
+
+def standard_games(session: Session, subject: Subject) -> list[Planned]:
+    """Return the games for a subject, hardest neighbours in each; raises if the implementation offers none.
+
+    ssADMM and DP-SGD: every record in every batch, and batches of a quarter. mpADMM and DP-ADMM: a step far above 1 and
+    several small ones. DP-SVRG: full gradients. ADMM-objP: one perturbed objective in one dimension. Where only the
+    last model is shown, single steps, and (except of DP-ADMM, whose model is a party's) the end of many small ones.
+    """
+    if subject.algorithm not in session.description.algorithms:
+        offered = ", ".join(session.description.algorithms)
+        raise NothingToAudit(f"the claim is about {subject.algorithm}, the implementation offers {offered}")
+    if not session.can(Capability.TRIALS):
+        raise NothingToAudit("an audit needs the capability trials, which the implementation does not declare")
+    if subject.release is Release.PRIMAL and not session.can(Capability.PRIMAL):
+        raise NothingToAudit("the claim is about release primal, which the implementation does not declare")
+    if subject.algorithm in NON_PRIVATE:
+        raise NothingClaimed(f"{subject.algorithm} adds no noise: no privacy is there, and none to refute")
+    planner = _Planner(session, subject)
+    if subject.algorithm is Algorithm.OBJP:
+        return [planner.objective("one perturbed objective")]
+    if subject.algorithm is Algorithm.DPSVRG:
+        return [planner.full_gradients("full gradients", records=4, epochs=2)]
+    steps = 3 if planner.sees_every_iterate else 1
+    # first, for the single steps of mpADMM that show x alone take long and see little
+    scored = not planner.sees_every_iterate and subject.algorithm is not Algorithm.DPADMM
+    last = [] if not scored else [planner.last_of_many("last of many steps", records=4, steps=MANY)]
+    if subject.algorithm in (Algorithm.SSADMM, Algorithm.DPSGD):
+        return [
+            *last,
+            planner.game("every record in every batch", records=4, batch=4, eta=[SMALL_STEP] * steps),
+            planner.game("batches of a quarter", records=12, batch=3, eta=[SMALL_STEP] * steps),
+        ]
+    games = [planner.game("one step above 1", records=4, batch=None, eta=[LARGE_STEP])]
+    if subject.wording is Wording.CORRECTED:
+        # the printed sensitivity is loose by 1/eta below 1: there it promises next to nothing, and nothing can be bet
+        games = [*last, *games, planner.game("small steps", records=4, batch=None, eta=[SMALL_STEP] * steps)]
+    return games
+
+
+def batch_game(session: Session, *, records: int, batch: int, steps: int, multiplier: float) -> Planned:
+    """Return a game of ssADMM of any size: every iterate shown, noise ``multiplier`` times the sensitivity 2C/m."""
+    planner = _Planner(session, Subject(Algorithm.SSADMM))
+    if not planner.sees_every_iterate:
+        raise NothingToAudit("a game of several steps needs every iterate, which the implementation does not show")
+    name = f"{steps} steps on batches of {batch} of {records}"
+    return planner.game(name, records=records, batch=batch, eta=[SMALL_STEP] * steps, multiplier=multiplier)
+
+
+class _Planner:
+    def __init__(self, session: Session, subject: Subject) -> None:
+        self._subject = subject
+        self._context = Context(session, subject.mode, np.random.default_rng(0), _nobody)
+        self.sees_every_iterate = subject.sees_every_iterate(session)
+
+    def game(
+        self, name: str, *, records: int, batch: int | None, eta: list[float], multiplier: float | None = None
+    ) -> Planned:
+        """The hardest pair, with noise for about TARGET_MU, or ``multiplier`` times the sensitivity of a step."""
+        steps = eta if self.sees_every_iterate else eta[:1]
+        pair = hard_pair(self._context, records, BOUND)
+        rate = 1.0 if batch is None else batch / records
+        # with batches the record takes part in few steps, and half the mu shows a violation better
+        mu = TARGET_MU if rate == 1.0 else TARGET_MU * math.sqrt(len(steps))
+        parameters = self._parameters(pair, records, batch, steps, sigma=1.0)
+        moved = sensitivities(self._subject.algorithm, parameters, records)
+        sigma = float(np.linalg.norm(moved)) / mu if multiplier is None else multiplier * float(moved[0])
+        parameters = self._parameters(pair, records, batch, steps, sigma)
+        threat = Threat.EVERY_ITERATE if self.sees_every_iterate else Threat.ONE_STEP
+        game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, threat)
+        attained = pair.attained * self._attained_jointly(game)
+        return Planned(game, StepwiseScores(rate, self._multipliers(game, pair)), LikelihoodRatio(), attained)
+
+    def last_of_many(self, name: str, *, records: int, steps: int) -> Planned:
+        """The end of several small steps: an honest last model holds all of their noise, and all of the influence."""
+        pair, eta = hard_pair(self._context, records, BOUND), [SMALL_STEP] * steps
+        parameters = self._parameters(pair, records, records, eta, sigma=1.0)
+        moved = float(np.linalg.norm(sensitivities(self._subject.algorithm, parameters, records)))
+        parameters = self._parameters(pair, records, records, eta, sigma=moved / TARGET_MU)
+        game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, Threat.LAST_MODEL)
+        score = along_the_difference(game)
+        attained = min(1.0, 1.0 / (score.nu * TARGET_MU))
+        # where z and y are shown beside it, single steps attain the whole claim, and they are asked for the power
+        demanded = self._attained_jointly(game) < 1.0 or self._subject.release is not Release.ALL
+        return Planned(game, score.simulator(), score, attained, demanded)
+
+    def full_gradients(self, name: str, *, records: int, epochs: int) -> Planned:
+        """DP-SVRG's full gradients, whose sensitivity the pair attains, behind steps that say next to nothing.
+
+        The steps are priced at twice what margin losses attain (claim DPSVRG-MARGIN), so that a claim about them is
+        too loose to bet on; their noise is looked at by conformance.
+        """
+        if not self.sees_every_iterate or "full_gradient" not in self._context.description.released[Algorithm.DPSVRG]:
+            raise NothingToAudit("needs every iterate and the noisy full gradient, which the claim covers, released")
+        pair = hard_pair(self._context, records, BOUND)
+        # steps so small that their loud noise leaves x where the gradients of the pair are constant
+        unit = self._parameters(pair, records, records, [SMALL_STEP / LOUD] * (2 * epochs), sigma=1.0)
+        moved = anchor_sensitivities(unit, records)
+        noise = {
+            "anchor_sigma": float(np.linalg.norm(moved)) / TARGET_MU,
+            "sigma": LOUD * float(sensitivities(Algorithm.DPSVRG, unit, records)[0]),
+        }
+        parameters = unit.model_copy(update=noise)
+        game = Game(name, Algorithm.DPSVRG, parameters, pair.first, pair.second, Threat.EVERY_ITERATE)
+        multipliers = anchor_sigmas(parameters, records) / (moved * pair.attained)
+        return Planned(game, StepwiseScores(1.0, tuple(multipliers.tolist())), LikelihoodRatio())
+
+    def objective(self, name: str, *, records: int = 4) -> Planned:
+        """One iteration of ADMM-objP in one dimension: b is Laplace, and opposite hinges attain 2C."""
+        if Loss.HUBER not in self._context.description.losses:
+            raise NothingToAudit(
+                "in one dimension only the huberized hinge attains what objp claims; it is not offered"
+            )
+        labels = np.ones(records, dtype=np.int64)
+        second = Records(np.full((records, 1), -2.0 * BOUND), labels)
+        first = second.replace(0, np.array([2.0 * BOUND]), 1)
+        parameters = parameters_for(
+            self._context.description,
+            Algorithm.OBJP,
+            1,
+            eta=[1.0],
+            bound=BOUND,
+            # so large that the Jacobians cost little of epsilon, and that x stays where the hinge has slope -1
+            rho=STIFF,
+            loss=Loss.HUBER,
+            regularizer=self._context.plain,
+            epsilon=TARGET_MU,
+        )
+        threat = Threat.EVERY_ITERATE if self.sees_every_iterate else Threat.ONE_STEP
+        game = Game(name, Algorithm.OBJP, parameters, first, second, threat)
+        return Planned(game, LaplaceMidpoints(perturbation_of(parameters, records).noise_epsilon), Midpoint())
+
+    def _parameters(
+        self, pair: HardPair, records: int, batch: int | None, eta: list[float], sigma: float
+    ) -> Parameters:
+        regularizers = self._context.description.regularizers
+        return parameters_for(
+            self._context.description,
+            self._subject.algorithm,
+            DIMENSION,
+            eta=eta,
+            batch=batch if batch is not None else records,
+            sigma=sigma,
+            bound=BOUND,
+            rho=RHO,
+            # without a penalty z follows x fully, one of the two ends at which the joint sensitivity is attained
+            lambda_=0.0,
+            loss=pair.loss,
+            regularizer=Regularizer.NONE if Regularizer.NONE in regularizers else regularizers[0],
+            release=self._subject.release or Release.ALL,
+            initial=pair.initial,
+            normalise=pair.normalise,
+        )
+
+    def _multipliers(self, game: Game, pair: HardPair) -> tuple[float, ...]:
+        """The noise over what this pair really moves, step by step: for designs and power, not for the claim."""
+        moved = sensitivities(game.algorithm, game.parameters, game.records) * pair.attained
+        moved = moved * self._attained_jointly(game)
+        noise = sigmas(game.algorithm, game.parameters, game.records)
+        return tuple((noise / moved).tolist())
+
+    def _attained_jointly(self, game: Game) -> float:
+        """What share of the joint sensitivity shows: all of it if z and y do, else that of the released values."""
+        if game.parameters.release is not Release.ALL:
+            return 1.0
+        released = set(self._context.description.released[game.algorithm])
+        regularizer: ReferenceRegularizer = regularizer_of(game.parameters)
+        if not regularizer.convex or game.parameters.lambda_ != 0.0:
+            raise AuditError("games are planned without a penalty")
+        shown = 1.0 + ("z" in released)
+        return math.sqrt(shown / (1.0 + max(1.0, RHO**2)))
+
+
+def _nobody() -> Session:
+    raise AssertionError("planning a game needs no second session")

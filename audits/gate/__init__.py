@@ -1,0 +1,1 @@
+"""The gate: claim file in, stages in order of cost, findings out."""

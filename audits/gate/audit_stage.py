@@ -1,0 +1,121 @@
+"""The third stage: the games, with their half of the false alarms and what is left of the time."""
+
+from __future__ import annotations
+
+import time
+
+from audits.errors import NoPower, NothingClaimed, NothingToAudit
+from audits.games.game import Threat, curve_of
+from audits.games.own_pair import own_pair_game
+from audits.games.plans import Planned, Subject, standard_games
+from audits.gate.findings import Finding, Stage
+from audits.gate.observed import Observed, observe
+from audits.gate.options import CONFORMANCE_SHARE, GateOptions, GateRun, adapter_failed
+from audits.trials.sequential import AuditResult, plan_audit, run_audit
+from audits.trials.verdict import Outcome
+from verification.wire.faults import AdapterError
+from verification.wire.parameters import Release
+from verification.wire.session import Session
+
+# a pair that attains this much of the claim attains it: the rest is what was simulated
+_WHOLE = 0.98
+
+
+def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observed | None]:
+    """Return what the games found, their paths, and a look at the noise for the plot; stops at a refutation."""
+    findings: list[Finding] = []
+    results: list[AuditResult] = []
+    seen: Observed | None = None
+    try:
+        planned, findings = _planned(run)
+        for stream, (subject, plan) in enumerate(planned):
+            name = f"{Stage.AUDIT}: {subject.mode}, {plan.game.name}"
+            if not run.options.wants(name):
+                continue
+            try:
+                result = _one_audit(run, subject, plan, stream=stream, games=len(planned))
+            except NoPower as error:
+                findings.append(Finding(name, Stage.AUDIT, Outcome.INCONCLUSIVE, str(error)))
+                continue
+            results.append(result)
+            findings.append(_audit_finding(name, subject, plan, result, run.options))
+            if result.verdict.outcome is Outcome.REFUTED:
+                break
+        # the noise of several steps cannot be recovered from the last model alone
+        games = [result.plan.game for result in results if result.plan.game.threat is not Threat.LAST_MODEL]
+        if games:
+            seen = observe(run.target, games[0], run.options.seed)
+    except AdapterError as error:
+        findings.append(adapter_failed(Stage.AUDIT, error, run.options))
+    return findings, results, seen
+
+
+def _planned(run: GateRun) -> tuple[list[tuple[Subject, Planned]], list[Finding]]:
+    """Return the games of every subject, and a finding for each subject on which none can be played."""
+    planned: list[tuple[Subject, Planned]] = []
+    findings: list[Finding] = []
+    with Session(run.target.command, run.target.limits) as session:
+        for subject in run.subjects:
+            try:
+                planned += [(subject, plan) for plan in standard_games(session, subject)]
+                if run.options.pair is not None:
+                    planned.append((subject, own_pair_game(session, subject, run.options.pair)))
+            except NothingToAudit as error:
+                name = f"{Stage.AUDIT}: {subject.mode}"
+                if run.options.wants(name) or any(o.startswith(name) for o in run.options.only):
+                    honest = isinstance(error, NothingClaimed) and run.claims.claim.nothing
+                    outcome = Outcome.STANDS if honest else Outcome.INCONCLUSIVE
+                    findings.append(Finding(name, Stage.AUDIT, outcome, str(error)))
+    return planned, findings
+
+
+def _one_audit(run: GateRun, subject: Subject, planned: Planned, *, stream: int, games: int) -> AuditResult:
+    """Audit one game with its share of the false alarms and of the time that is left."""
+    game, options, gate = planned.game, run.options, run.claims.gate
+    curve = curve_of(subject.ledger(game.records, game.parameters))
+    alpha = float(gate.false_alarm) * (1.0 - CONFORMANCE_SHARE) / games
+    plan = plan_audit(
+        game,
+        curve,
+        planned.simulate,
+        alpha=alpha,
+        seed=options.seed,
+        stream=stream,
+        wanted=gate.power if planned.demanded else None,
+        attack=planned.attack,
+    )
+
+    def progress(pairs: int, log_wealth: float) -> None:
+        options.say(f"audit: {game.name}, {pairs} of {plan.pairs} trial pairs, log-wealth {log_wealth:.2f}")
+
+    now = time.monotonic()
+    until = now + max(run.deadline - now, 0.0) / (games - stream)
+    return run_audit(plan, run.target, run.pool, deadline=until, progress=progress)
+
+
+def _audit_finding(name: str, subject: Subject, planned: Planned, result: AuditResult, options: GateOptions) -> Finding:
+    outcome = result.verdict.outcome
+    claim = result.plan.curve.describe()
+    limit = f"; {_limit(subject, planned)}" if outcome is not Outcome.REFUTED and planned.attained < _WHOLE else ""
+    return Finding(
+        name,
+        Stage.AUDIT,
+        outcome,
+        f"claim {claim}: {result.verdict.summary}{limit}",
+        reproduction=options.reproduce(name, options.seed) if outcome is Outcome.REFUTED else "",
+        seconds=result.seconds,
+        trials=result.verdict.trials,
+        power=result.verdict.power,
+        mode=str(subject.mode),
+    )
+
+
+def _limit(subject: Subject, planned: Planned) -> str:
+    """Why no number of runs would show more, and what to do about it."""
+    text = (
+        f"what is shown of this pair attains {planned.attained:.3g} of the claim: in no number of runs does anything "
+        f"below noise/{1.0 / planned.attained:.3g} exceed it"
+    )
+    if subject.release is Release.ALL and planned.demanded:
+        text += ". x, z and y are paid for and x alone is shown: ask for less power, show all, or claim release primal"
+    return text

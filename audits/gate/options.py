@@ -1,0 +1,55 @@
+"""What the stages of a gate are told, and what they share."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+
+from audits.games.own_pair import OwnPair
+from audits.games.plans import Subject
+from audits.gate.claim_file import ClaimFile
+from audits.gate.findings import Finding, Stage
+from audits.trials.executors import Target
+from audits.trials.verdict import Outcome
+from verification.wire.faults import AdapterError
+
+Say = Callable[[str], None]
+CONFORMANCE_SHARE = 0.5
+"""Of the false alarms: conformance has this share, the games have the rest."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GateOptions:
+    """What a run of the gate is told beside the claim file."""
+
+    seed: int
+    only: tuple[str, ...] = ()
+    today: datetime.date = dataclasses.field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date())
+    say: Say = lambda _: None
+    pair: OwnPair | None = None
+    reproduce: Callable[[str, int], str] = lambda finding, seed: f"dpadmm gate --seed {seed} --only {finding!r}"
+
+    def wants(self, name: str) -> bool:
+        """Whether a finding of this name (or stage) was asked for."""
+        return not self.only or any(name == o or name.startswith(f"{o}:") for o in self.only)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GateRun:
+    """What the stages behind the wire share."""
+
+    claims: ClaimFile
+    target: Target
+    subjects: Sequence[Subject]
+    pool: Executor
+    options: GateOptions
+    deadline: float
+
+
+def adapter_failed(stage: Stage, error: AdapterError, options: GateOptions) -> Finding:
+    """The finding that the implementation could not be asked."""
+    name = f"{stage}: adapter"
+    text = str(error)
+    return Finding(name, stage, Outcome.ADAPTER_FAILED, text, reproduction=options.reproduce(str(stage), options.seed))

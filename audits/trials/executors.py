@@ -1,0 +1,173 @@
+"""Where the trials run: here, in a pool of processes, or on a Dask cluster; the numbers are the same on each.
+
+A chunk of trials is a function of the audit's seed and the chunk's number alone (counter-based seeds), so it does
+not matter who runs it, or in what order. Each worker keeps one adapter process and reuses it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing.util import Finalize
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+
+from audits.curves.privacy_curve import FloatArray
+from audits.errors import AuditError
+from audits.games.attacks import Attack
+from audits.games.game import Game
+from verification.wire.hidden_pair import HiddenPair
+from verification.wire.process import Limits
+from verification.wire.records import Run
+from verification.wire.session import Session
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The implementation under audit: its command and what it may use."""
+
+    command: tuple[str, ...]
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The ``number``-th chunk of ``pairs`` trial pairs of stream ``stream`` of an audit with this seed."""
+
+    seed: int
+    stream: int
+    number: int
+    pairs: int
+
+    def generator(self) -> np.random.Generator:
+        """Return the chunk's own randomness."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(self.stream, self.number)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """The scores of one chunk, pair by pair."""
+
+    number: int
+    first: FloatArray
+    second: FloatArray
+
+
+# one conversation a thread: a Dask worker may run several chunks at once
+_SESSIONS: dict[tuple[int, Target], Session] = {}
+
+
+def session_of(target: Target) -> Session:
+    """Return this worker's conversation with the implementation, started when it is first needed."""
+    key = (threading.get_ident(), target)
+    if key not in _SESSIONS:
+        if not _SESSIONS:
+            # multiprocessing's children end without atexit; this finalizer runs in both
+            Finalize(None, close_sessions, exitpriority=10)
+        _SESSIONS[key] = Session(target.command, target.limits)
+    return _SESSIONS[key]
+
+
+def forget(target: Target) -> None:
+    """End this worker's conversation at once: after a fault nothing more may be asked."""
+    session = _SESSIONS.pop((threading.get_ident(), target), None)
+    if session is not None:
+        session.__exit__(RuntimeError, None, None)
+
+
+def close_sessions() -> None:
+    """Stop every adapter that this process started, politely where it listens."""
+    for key in list(_SESSIONS):
+        session = _SESSIONS.pop(key)
+        with contextlib.suppress(Exception):
+            # the audit is over and every answer that counts has been checked; nothing is concluded from this one
+            session.__exit__(None, None, None)
+
+
+def run_pair(target: Target, game: Game, chunk: Chunk) -> tuple[Run, Run]:
+    """Run one chunk on both neighbours, hidden from the implementation which is which."""
+    session = session_of(target)
+    try:
+        pair = HiddenPair(session, game.first, game.second, chunk.generator())
+        return pair.trials(game.algorithm, game.parameters, chunk.pairs, show=game.threat.show)
+    except BaseException:
+        forget(target)
+        raise
+
+
+def score_chunk(target: Target, game: Game, attack: Attack, chunk: Chunk) -> Scored:
+    """Run and score one chunk; a pure function of its arguments if the implementation honours seeds."""
+    first, second = run_pair(target, game, chunk)
+    return Scored(chunk.number, attack.scores(game, first), attack.scores(game, second))
+
+
+class Here(Executor):
+    """An executor that runs everything in this process, when it is submitted."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run now; the future is already done."""
+        future: Future[T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+
+@contextlib.contextmanager
+def executor(workers: int | None = None, cluster: str | None = None) -> Iterator[Executor]:
+    """Yield the executor asked for: a Dask cluster by address, a pool of ``workers``, or this process for one."""
+    if cluster is not None:
+        with _dask(cluster) as remote:
+            yield remote
+        return
+    count = workers if workers is not None else os.cpu_count() or 1
+    if count < 1:
+        raise AuditError(f"workers must be at least 1, got workers={workers!r}")
+    if count == 1:
+        try:
+            yield Here()
+        finally:
+            close_sessions()
+        return
+    # fork would copy the parent's open adapter pipes into the workers
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, mp_context=context) as pool:
+        yield pool
+
+
+@contextlib.contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    try:
+        from distributed import Client  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise AuditError("--cluster needs the extra 'cluster': install dpadmm[cluster]") from None
+    with Client(address) as client:  # type: ignore[no-untyped-call]  # distributed has no annotations
+        # pure=False: equal-looking chunks must never be served from a cache
+        remote: Executor = client.get_executor(pure=False)
+        yield remote
+
+
+def workers_of(pool: Executor) -> int:
+    """Return how many chunks to keep under way."""
+    if isinstance(pool, Here):
+        return 1
+    client = getattr(pool, "_client", None)
+    threads = sum(client.nthreads().values()) if client is not None else getattr(pool, "_max_workers", None)
+    return max(1, threads) if isinstance(threads, int) else os.cpu_count() or 1
+
+
+def chunks(seed: int, stream: int, pairs: int, size: int, start: int = 0) -> Sequence[Chunk]:
+    """Return the chunks that make up ``pairs`` trial pairs, numbered from ``start``."""
+    if pairs < 1 or size < 1:
+        raise AuditError(f"pairs and size must be at least 1, got pairs={pairs!r}, size={size!r}")
+    return [Chunk(seed, stream, start + i, min(size, pairs - i * size)) for i in range(-(-pairs // size))]

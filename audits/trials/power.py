@@ -1,0 +1,95 @@
+"""What a test would have caught, found by simulating the claimed mechanism with less noise under the same test."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from audits.curves.privacy_curve import PrivacyCurve
+from audits.errors import AuditError
+from audits.estimators.clopper_pearson import binomial_at_least
+from audits.estimators.curve_eprocess import CurveTest, refuted_after
+from audits.score_models.model import Simulator
+from audits.trials.verdict import Power
+
+_STEP = 1.05
+_LARGEST_DIVISOR = 16.0
+_SCORES_AT_ONCE = 400_000
+# the search may be rough: what it finds is confirmed, or moved up, by simulations of its own
+_SEARCH = 40
+
+
+def caught(
+    test: CurveTest,
+    curve: PrivacyCurve,
+    simulate: Simulator,
+    strength: float,
+    *,
+    alpha: float,
+    trials: int,
+    simulations: int,
+    rng: np.random.Generator,
+) -> int:
+    """Return how many of ``simulations`` simulated audits of a mechanism of ``strength`` refute ``curve``."""
+    refuted, left = 0, simulations
+    at_once = max(1, _SCORES_AT_ONCE // trials)
+    while left > 0:
+        now = min(left, at_once)
+        first, second = simulate(strength, now * trials, rng)
+        wealth = test.log_wealth(curve, first.reshape(now, trials), second.reshape(now, trials))
+        refuted += int(np.isfinite(refuted_after(wealth, alpha)).sum())
+        left -= now
+    return refuted
+
+
+def smallest_caught(
+    test: CurveTest,
+    curve: PrivacyCurve,
+    simulate: Simulator,
+    *,
+    claimed: float = 1.0,
+    alpha: float,
+    trials: int,
+    power: float = 0.9,
+    simulations: int = 200,
+    seed: int = 0,
+    wanted: float | None = None,
+) -> Power | None:
+    """Return the smallest noise divisor caught with probability ``power`` (5 % apart, ``wanted`` among them), or None.
+
+    The power of the divisor returned is bounded from below at 95 % by simulations of its own, which took no part in
+    choosing it. Strength ``claimed`` is the claim's own; the divisor multiplies it.
+    """
+    if not 0.0 < power < 1.0:
+        raise AuditError(f"power must be in (0, 1), got power={power!r}")
+    if trials < 1:
+        return None
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    divisors = _divisors(wanted)
+
+    def refuted(index: int, number: int) -> int:
+        strength = claimed * divisors[index]
+        return caught(test, curve, simulate, strength, alpha=alpha, trials=trials, simulations=number, rng=rng)
+
+    low, high = -1, len(divisors) - 1
+    if refuted(high, _SEARCH) < power * _SEARCH:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if refuted(middle, _SEARCH) >= power * _SEARCH else (middle, high)
+    for index in range(high, len(divisors)):
+        sure = binomial_at_least(refuted(index, simulations), simulations, 0.05)
+        if sure >= power:
+            return Power(divisors[index], sure, simulations)
+    return None
+
+
+def _divisors(wanted: float | None) -> list[float]:
+    """Noise divisors 5 % apart between 1 and 16, the one asked for among them."""
+    anchor = wanted if wanted is not None else _STEP
+    if not anchor > 1.0:
+        raise AuditError(f"the noise divisor asked for must be > 1, got {anchor!r}")
+    below = math.floor(math.log(anchor) / math.log(_STEP) - 1e-9)
+    above = max(0, math.floor(math.log(_LARGEST_DIVISOR / anchor) / math.log(_STEP)))
+    return [anchor * _STEP**k for k in range(-below, above + 1)]
