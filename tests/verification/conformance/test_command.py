@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from dpadmm.cli import group
 from tests.verification.conformance.sessions import LOOPBACK, wrong
 
-FAKE = [sys.executable, "-S", str(Path(__file__).parents[1] / "adapter" / "fake.py")]
+FAKE = [sys.executable, "-S", str(Path(__file__).parents[1] / "wire" / "fake.py")]
 
 
 def dpadmm(*arguments: str) -> Result:

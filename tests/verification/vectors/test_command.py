@@ -14,7 +14,7 @@ from dpadmm.cli.common import exit_code_of
 from verification.vectors.files import FOLDER
 
 LOOPBACK = [sys.executable, "-m", "verification.served.loopback"]
-FAKE = [sys.executable, "-S", str(Path(__file__).parents[1] / "adapter" / "fake.py")]
+FAKE = [sys.executable, "-S", str(Path(__file__).parents[1] / "wire" / "fake.py")]
 
 
 def dpadmm(*arguments: str) -> Result:

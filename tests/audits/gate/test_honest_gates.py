@@ -19,10 +19,10 @@ from audits.gate.findings import GateReport
 from audits.gate.run import GateOptions, run_gate
 from audits.trials.executors import executor
 from audits.trials.verdict import Outcome
-from tests.audits.test_gate import MPADMM, REFERENCE, claim_file, zoo
+from tests.audits.gate.test_gate import MPADMM, REFERENCE, claim_file, zoo
 
 GATES = 50
-EXAMPLE = Path(__file__).parents[2] / "examples" / "adapters" / "c"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "adapters" / "c"
 SHORT = ('budget = "5m"', 'budget = "60s"')
 
 

@@ -15,8 +15,8 @@ from audits.estimators import berk_jones, clopper_pearson, gaussian_shaped, poin
 from audits.estimators.bounded_mean import mean_at_least, mean_at_most
 from audits.estimators.result import LowerBound
 from audits.estimators.uniform_band import tail_band
+from tests.audits.estimators.test_curve_eprocess import assert_alarms_at_most_as_stated
 from tests.audits.mechanisms import HONEST, NU, RATE, Honest, gaussian, laplace, mu_of, subsampled
-from tests.audits.test_curve_eprocess import assert_alarms_at_most_as_stated
 
 Estimator = Callable[[FloatArray, FloatArray], LowerBound]
 

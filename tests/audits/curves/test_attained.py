@@ -23,7 +23,7 @@ from audits.score_models.composed import ComposedScores
 from audits.score_models.model import ScoreModel
 from audits.score_models.stepwise import StepwiseScores
 from audits.trials.executors import Chunk, Target, close_sessions, score_chunk
-from tests.audits.test_curve_eprocess import assert_alarms_at_most_as_stated
+from tests.audits.estimators.test_curve_eprocess import assert_alarms_at_most_as_stated
 from verification.wire.process import Limits
 from verification.wire.session import Session
 

@@ -28,7 +28,7 @@ from verification.conformance.check import EVERY_MODE
 from verification.conformance.registry import CHECKS
 from verification.wire.parameters import Algorithm
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 PAGE, GATES = DOCS / "zoo.md", DOCS / "zoo-gates.md"
 # a check has at least this share of a whole gate's false alarms
 LEAST_SHARE = FALSE_ALARM / (len(CHECKS) * len(EVERY_MODE))

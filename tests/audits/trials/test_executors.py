@@ -27,7 +27,7 @@ from verification.wire.session import Session
 COMMAND = (sys.executable, "-m", "verification.served.loopback")
 REFERENCE = Target(COMMAND, Limits())
 SUBJECT = Subject(Algorithm.SSADMM)
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ARGUMENTS = ["--seed", "5", "--pairs", "1500", "--format", "json"]
 
 

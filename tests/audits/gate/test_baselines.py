@@ -26,7 +26,7 @@ from verification.wire.process import Limits
 from verification.wire.schemes import NON_PRIVATE, PRIVATE_BASELINES
 from verification.wire.session import Session
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "claims"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "claims"
 LOOPBACK = ("-m", "verification.served.loopback")
 # At least one bug a baseline.
 BUGS = {

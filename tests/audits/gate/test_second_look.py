@@ -13,7 +13,7 @@ from audits.gate.options import CONFORMANCE_SHARE
 from audits.gate.run import GateOptions, run_gate
 from audits.trials.executors import executor
 from audits.trials.verdict import Outcome
-from tests.audits.test_gate import REFERENCE, claim_file
+from tests.audits.gate.test_gate import REFERENCE, claim_file
 from verification.conformance.check import Check, Family, Finding
 from verification.conformance.context import Context
 from verification.wire.faults import AdapterError, AdapterFault, Fault, Step

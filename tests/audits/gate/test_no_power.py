@@ -16,7 +16,7 @@ from audits.estimators.curve_eprocess import design_test
 from audits.score_models.model import SampledScores
 from audits.score_models.stepwise import StepwiseScores
 from audits.trials.sequential import LARGEST_AUDIT, AuditPlan, enough_pairs, plan_audit, smallest_shown
-from tests.audits.test_gate import REFERENCE, claim_file, dpadmm, gate, zoo
+from tests.audits.gate.test_gate import REFERENCE, claim_file, dpadmm, gate, zoo
 
 # a pair that attains 1/sqrt 2 of a 2-GDP claim: as where mpADMM perturbs x and z and only x is shown
 HALF_SEEN = StepwiseScores(1.0, (math.sqrt(2.0) / 2.0,))

@@ -13,7 +13,7 @@ import pytest
 from audits.gate.claim_file import TEMPLATE
 
 yaml = pytest.importorskip("yaml")
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CI = ROOT / "examples" / "ci"
 
 

@@ -15,8 +15,8 @@ from audits.estimators.one_run import (
     guess_by_score,
     point_lower_bound,
 )
+from tests.audits.estimators.test_curve_eprocess import assert_alarms_at_most_as_stated
 from tests.audits.mechanisms import MU, mu_of
-from tests.audits.test_curve_eprocess import assert_alarms_at_most_as_stated
 
 
 def gaussian_canaries(mu: float, count: int, seed: int) -> tuple[FloatArray, FloatArray]:

@@ -14,7 +14,7 @@ from audits.games.game import Threat
 from audits.games.own_pair import own_pair
 from audits.games.plans import Subject, standard_games
 from dpadmm.cli._own_pair import load_pair
-from tests.audits.test_gate import MPADMM, REFERENCE, claim_file, dpadmm, gate, zoo
+from tests.audits.gate.test_gate import MPADMM, REFERENCE, claim_file, dpadmm, gate, zoo
 from verification.wire.parameters import Algorithm, Release
 from verification.wire.records import Records
 from verification.wire.session import Session

@@ -18,7 +18,7 @@ from audits.gate.run import GateOptions, run_gate
 from audits.report import RENDERERS
 from audits.report.text import headline
 from audits.trials.executors import executor
-from tests.audits.test_gate import claim_file, zoo
+from tests.audits.gate.test_gate import claim_file, zoo
 
 _FLAGS = (
     "--headless",
