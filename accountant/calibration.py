@@ -45,7 +45,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CalibrationTarget:
     """What must be met, and by which method (the tightest proved one where none is named)."""
 
     epsilon: Fraction
@@ -84,7 +84,7 @@ def calibrate_noise(
     """
     if digits < 1:
         raise InvalidQuantityError(f"digits must be >= 1, got digits={digits}")
-    target = Target(*_validated(epsilon, delta), method, Fraction(1, 10**digits))
+    target = CalibrationTarget(*_validated(epsilon, delta), method, Fraction(1, 10**digits))
     priced: dict[Fraction, Fraction] = {}
 
     def price(noise: Fraction) -> Fraction:
@@ -116,7 +116,7 @@ def calibrate_count(
     at a fixed noise multiplier because the profile grows with q. Without it nothing is assumed; the answer still
     meets the target and the next number does not, but a larger one might, unless the answer is `largest` itself.
     """
-    target = Target(*_validated(epsilon, delta), method, Fraction(1, 10**4))
+    target = CalibrationTarget(*_validated(epsilon, delta), method, Fraction(1, 10**4))
     search = whole_number_search if increasing else descending_search
     number, missed, upper = search(lambda candidate: target.price(ledger_of(candidate)), target.epsilon, largest)
     if number == 0:

@@ -67,7 +67,7 @@ class Mechanism:
         return Proximal(Fraction(self.regularizer.lipschitz(self.rho)) * (1 + 8 * UNIT))
 
     def _effective_bound(self, summed: int, *, per_unit: Fraction, copies: int) -> Fraction:
-        """C with the rounding of binary64 on top, and that of the grid: Delta + grid sqrt(p) (claim GRID)."""
+        """C with the rounding of binary64 on top, and that of the grid: Delta + grid sqrt(p) (statement GRID)."""
         bound = Fraction(self.bound) * (1 + summed * (summed + self.dimension + 8) * UNIT)
         if self.training.grid is None:
             return bound

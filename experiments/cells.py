@@ -22,7 +22,7 @@ ROWS_AT_ONCE = 1024  # rows of a full gradient at a time, so that margins and sl
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class CellTable:
     """What each model is trained with; ``lambdas``, ``noise`` and ``ridge`` are columns, one entry a cell."""
 
     losses: tuple[tuple[Loss, slice], ...]
@@ -40,7 +40,7 @@ class Cells:
         *,
         anchor_noise: Sequence[float] | None = None,
         ridge: Sequence[float] | None = None,
-    ) -> Cells:
+    ) -> CellTable:
         """Cells in an order in which equal losses are neighbours."""
         none = [0.0] * len(losses)
         return cls(

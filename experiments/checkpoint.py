@@ -33,7 +33,7 @@ class Row(BaseModel):
     xi: dict[int, float] = {}
 
 
-class Finished(BaseModel):
+class FinishedUnit(BaseModel):
     """The rows of one unit, and the CPU seconds that each algorithm took."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
@@ -46,16 +46,16 @@ class Finished(BaseModel):
     rows: list[Row]
 
 
-class Checkpoint:
+class StudyCheckpoint:
     """A file of finished units that belong to one fingerprint."""
 
     def __init__(self, path: Path, fingerprint: str, *, fresh: bool) -> None:
         self._path, self._fingerprint = path, fingerprint
-        self.finished: list[Finished] = [] if fresh else list(self._read())
+        self.finished: list[FinishedUnit] = [] if fresh else list(self._read())
         # Rewritten whole: a line that was cut off by an interruption is gone before anything is appended after it.
         write_text(path, "".join(line.model_dump_json() + "\n" for line in self.finished))
 
-    def append(self, unit: Finished) -> None:
+    def append(self, unit: FinishedUnit) -> None:
         """Record one finished unit; it survives whatever happens next."""
         with self._path.open("a", encoding="utf-8") as file:
             file.write(unit.model_dump_json() + "\n")
@@ -63,7 +63,7 @@ class Checkpoint:
             os.fsync(file.fileno())
         self.finished.append(unit)
 
-    def _read(self) -> Iterator[Finished]:
+    def _read(self) -> Iterator[FinishedUnit]:
         if not self._path.is_file():
             return
         for unit in read_finished(self._path):
@@ -75,11 +75,11 @@ class Checkpoint:
             yield unit
 
 
-def read_finished(path: Path) -> Iterable[Finished]:
+def read_finished(path: Path) -> Iterable[FinishedUnit]:
     """The units of a checkpoint; an incomplete last line is left out, a broken line before it is an error."""
     lines = path.read_text("utf-8").split("\n")
     for number, line in enumerate(lines[:-1], start=1):
         try:
-            yield Finished.model_validate_json(line)
+            yield FinishedUnit.model_validate_json(line)
         except (ValidationError, json.JSONDecodeError) as error:
             raise OutputError(f"{path}, line {number}: not a finished unit: {error}") from None

@@ -64,7 +64,7 @@ class Objective(_Strict):
     inner_steps: Count
 
 
-class VarianceReduced(_Strict):
+class VarianceReducedOptions(_Strict):
     """DP-SVRG: nu of the full gradient = anchor_ratio times nu of an inner step; an inner loop is one epoch."""
 
     eta: Decimal
@@ -83,7 +83,7 @@ class Algorithms(_Strict):
     dpadmm: Epochwise
     objp: Objective
     objp_once: Objective  # a single solve: objective perturbation without iterating
-    dpsvrg: VarianceReduced
+    dpsvrg: VarianceReducedOptions
 
 
 class Size(_Strict):

@@ -43,7 +43,7 @@ What was kept and what was open:
 - Bands in figures are one standard deviation over runs.
 - ADMM-objP is pure ε-DP *if solved exactly*; both accountings are the same for it. "One solve" spends the whole budget
   on a single perturbed problem, which the paper does not try.
-- mpADMM, x only, releases the noisy x alone and computes z and y from it (claim P); the paper does not have it.
+- mpADMM, x only, releases the noisy x alone and computes z and y from it (statement P); the paper does not have it.
 
 Two things to read the results by:
 

@@ -10,14 +10,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from experiments.cells import Cells
+from experiments.cells import CellTable
 from reference.arithmetic import Indices, Matrix, Vector
 from reference.updates import update_x, update_y, update_z
 
 
 def ssadmm(
     signed: Matrix,
-    cells: Cells,
+    cells: CellTable,
     *,
     rho: float,
     etas: Iterable[float],
@@ -36,7 +36,7 @@ def ssadmm(
 
 
 def mpadmm(
-    signed: Matrix, cells: Cells, *, rho: float, eta: float, draws: Iterable[Vector], primal_only: bool
+    signed: Matrix, cells: CellTable, *, rho: float, eta: float, draws: Iterable[Vector], primal_only: bool
 ) -> Matrix:
     """x^T of [CL20] Algorithm 2; draws hold 3p normals an epoch, or p where x alone is perturbed."""
     p = signed.shape[1]
@@ -54,7 +54,7 @@ def mpadmm(
 
 
 def dpsgd(
-    signed: Matrix, cells: Cells, *, etas: Iterable[float], batches: Iterable[Indices], draws: Iterable[Vector]
+    signed: Matrix, cells: CellTable, *, etas: Iterable[float], batches: Iterable[Indices], draws: Iterable[Vector]
 ) -> Matrix:
     """The last iterate of proximal DP-SGD."""
     x = np.zeros((cells.count, signed.shape[1]))
@@ -65,7 +65,9 @@ def dpsgd(
     return x
 
 
-def dpadmm(signed: Matrix, cells: Cells, *, parties: int, rho: float, eta: float, draws: Iterable[Vector]) -> Matrix:
+def dpadmm(
+    signed: Matrix, cells: CellTable, *, parties: int, rho: float, eta: float, draws: Iterable[Vector]
+) -> Matrix:
     """The centre's last z of DP-ADMM; draws hold p normals a party."""
     blocks = np.array_split(signed, parties)
     p = signed.shape[1]
@@ -82,7 +84,7 @@ def dpadmm(signed: Matrix, cells: Cells, *, parties: int, rho: float, eta: float
 
 
 def objp(
-    signed: Matrix, cells: Cells, *, rho: float, inner_steps: int, perturbations: Iterable[Vector]
+    signed: Matrix, cells: CellTable, *, rho: float, inner_steps: int, perturbations: Iterable[Vector]
 ) -> tuple[Matrix, Vector]:
     """The last z of ADMM-objP, and the largest residual any solve of a cell left; ``cells.noise`` is 2C/eps'.
 
@@ -112,7 +114,7 @@ def objp(
 
 def dpsvrg(
     signed: Matrix,
-    cells: Cells,
+    cells: CellTable,
     *,
     eta: float,
     inner: int,

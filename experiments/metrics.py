@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.cells import Cells
+from experiments.cells import CellTable
 from experiments.synthetic import RELEVANT
 from reference.arithmetic import Matrix, Vector
 
@@ -17,7 +17,7 @@ def accuracy(signed: Matrix, models: Matrix) -> Vector:
     return share
 
 
-def objective(signed: Matrix, cells: Cells, models: Matrix) -> Vector:
+def objective(signed: Matrix, cells: CellTable, models: Matrix) -> Vector:
     """F(x) on the test fold: mean loss plus lambda ||x||_1, the intercept penalised as in training."""
     total: Vector = cells.losses_of(signed, models) + cells.lambdas[:, 0] * np.abs(models).sum(axis=1)
     return total

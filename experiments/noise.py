@@ -59,7 +59,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class NoiseSetting:
     """What every training fold shares: its (smallest) size, the batch, delta."""
 
     records: int
@@ -87,7 +87,7 @@ class Accountant:
     """Calibration by :mod:`accountant`."""
 
     algorithms: Algorithms
-    setting: Setting
+    setting: NoiseSetting
 
     def level(self, algorithm: AlgorithmName, accounting: AccountingName, epsilon: str, loss: str) -> Level:
         """The least noise for (epsilon, delta) under an accounting."""

@@ -7,10 +7,10 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
-from experiments.cells import Cells
+from experiments.cells import CellTable
 from experiments.config import AccountingName, AlgorithmName, Algorithms, Size, Study
 from experiments.folds import smallest_training_fold
-from experiments.noise import Calibrator, Level, Setting
+from experiments.noise import Calibrator, Level, NoiseSetting
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ LevelKey = tuple[AlgorithmName, AccountingName, str, str]  # algorithm, accounti
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StudyPlan:
     """Everything a worker needs besides the records."""
 
     study: Study
     algorithms: Algorithms
     size: Size
-    setting: Setting
+    setting: NoiseSetting
     levels: dict[LevelKey, Level]
     fingerprint: str
 
@@ -56,10 +56,10 @@ class Plan:
         """The cells of an algorithm, equal losses together."""
         return list(study_cells(self.study, self.size, algorithm))
 
-    def arrays_of(self, cells: list[Cell]) -> Cells:
+    def arrays_of(self, cells: list[Cell]) -> CellTable:
         """The same cells as the columns that the loops take."""
         levels = [self.levels[cell.algorithm, cell.accounting, cell.epsilon, cell.loss] for cell in cells]
-        return Cells.of(
+        return CellTable.of(
             [cell.loss for cell in cells],
             [float(cell.lam) for cell in cells],
             [level.sigma for level in levels],
@@ -92,12 +92,12 @@ def make_plan(
     size: Size,
     *,
     records: int,
-    calibrator_for: Callable[[Setting], Calibrator],
+    calibrator_for: Callable[[NoiseSetting], Calibrator],
     data_digest: str,
     progress: Callable[[str], None],
-) -> Plan:
+) -> StudyPlan:
     """Calibrate every noise level, then fix the fingerprint that results must match."""
-    setting = Setting(smallest_training_fold(records, size.folds), study.delta)
+    setting = NoiseSetting(smallest_training_fold(records, size.folds), study.delta)
     calibrator = calibrator_for(setting)
     levels: dict[LevelKey, Level] = {}
     for algorithm in study.algorithms:
@@ -114,4 +114,4 @@ def make_plan(
         "data": data_digest,
     }
     text = json.dumps(identity, sort_keys=True)
-    return Plan(study, algorithms, size, setting, levels, hashlib.sha256(text.encode()).hexdigest())
+    return StudyPlan(study, algorithms, size, setting, levels, hashlib.sha256(text.encode()).hexdigest())

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments import names
-from experiments.checkpoint import Finished, Row
+from experiments.checkpoint import FinishedUnit, Row
 from experiments.errors import NothingToShow
 from experiments.figures import draw_all
 from experiments.files import write_text
-from experiments.plan import Plan
-from experiments.statements import Finding, findings
+from experiments.plan import StudyPlan
+from experiments.statements import StatementResult, findings
 from experiments.tables import Group, Summary, find_level, noise_csv, results_csv, summarise, summary_csv
 
 TABLE_EPSILONS = ("0.1", "0.2", "0.4", "0.6", "0.8", "1.0")
@@ -32,12 +32,12 @@ Table = list[list[str]]
 class Results:
     """A plan, what was run of it, and the means."""
 
-    plan: Plan
-    finished: Sequence[Finished]
+    plan: StudyPlan
+    finished: Sequence[FinishedUnit]
     summary: Summary
 
     @classmethod
-    def of(cls, plan: Plan, finished: Sequence[Finished]) -> Results:
+    def of(cls, plan: StudyPlan, finished: Sequence[FinishedUnit]) -> Results:
         """Average what there is; refuse where there is nothing."""
         rows = [row for unit in finished for row in unit.rows]
         if not rows:
@@ -137,7 +137,7 @@ def statements_table(results: Results) -> Table:
     return lines
 
 
-def _verdict(finding: Finding) -> str:
+def _verdict(finding: StatementResult) -> str:
     return "held" if finding.held else "did not hold"
 
 

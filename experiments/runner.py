@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments import metrics
-from experiments.checkpoint import Checkpoint, Finished, Row
+from experiments.checkpoint import FinishedUnit, Row, StudyCheckpoint
 from experiments.folds import fold_members, split
-from experiments.plan import Cell, Plan, Unit
+from experiments.plan import Cell, StudyPlan, Unit
 from experiments.synthetic import true_model
 from experiments.training import seed_of, train
 from reference.arithmetic import Matrix, Vector
@@ -33,13 +33,13 @@ _MODEL_SIZE = 1e-12  # below this a coefficient counts as zero
 class Work:
     """What a worker process is given once."""
 
-    plan: Plan
+    plan: StudyPlan
     datasets: tuple[Dataset, ...]
 
 
 def run(
     work: Work,
-    checkpoint: Checkpoint,
+    checkpoint: StudyCheckpoint,
     *,
     jobs: int,
     on_progress: Callable[[int, int], None],
@@ -56,7 +56,7 @@ def run(
         on_progress(len(checkpoint.finished), total)
 
 
-def _results(work: Work, todo: Sequence[Unit], jobs: int, deadline: float) -> Iterator[Finished]:
+def _results(work: Work, todo: Sequence[Unit], jobs: int, deadline: float) -> Iterator[FinishedUnit]:
     in_time = (unit for unit in todo if time.monotonic() < deadline)
     if jobs == 1:
         yield from (run_unit(work, unit) for unit in in_time)
@@ -77,11 +77,11 @@ def _give(work: Work) -> None:
     _given[:] = [work]
 
 
-def _run_given(unit: Unit) -> Finished:
+def _run_given(unit: Unit) -> FinishedUnit:
     return run_unit(_given[0], unit)
 
 
-def run_unit(work: Work, unit: Unit) -> Finished:
+def run_unit(work: Work, unit: Unit) -> FinishedUnit:
     """Train every cell of every algorithm on one fold, and measure on the records left out."""
     plan, data = work.plan, work.datasets[unit.dataset]
     members = fold_members(data.records, plan.size.folds, plan.study.seed)
@@ -110,7 +110,7 @@ def run_unit(work: Work, unit: Unit) -> Finished:
             residuals=trained.residuals,
         )
         seconds[algorithm] = time.process_time() - start
-    return Finished(
+    return FinishedUnit(
         fingerprint=plan.fingerprint,
         repeat=unit.repeat,
         dataset=unit.dataset,
@@ -121,7 +121,7 @@ def run_unit(work: Work, unit: Unit) -> Finished:
 
 
 def _rows(
-    plan: Plan,
+    plan: StudyPlan,
     unit: Unit,
     cells: Sequence[Cell],
     *,
@@ -152,7 +152,7 @@ def _rows(
     ]
 
 
-def _without_privacy(plan: Plan, training: Dataset, test: Matrix, unit: Unit) -> list[Row]:
+def _without_privacy(plan: StudyPlan, training: Dataset, test: Matrix, unit: Unit) -> list[Row]:
     """The exact optimum of the training fold and, for simulated data, the model that the labels came from."""
     rows = []
     for loss in plan.study.losses:
@@ -169,7 +169,7 @@ def _without_privacy(plan: Plan, training: Dataset, test: Matrix, unit: Unit) ->
 
 
 def _plain_row(
-    plan: Plan, unit: Unit, name: str, *, loss: str, lam: str, test: Matrix, model: Vector, objective: float | None
+    plan: StudyPlan, unit: Unit, name: str, *, loss: str, lam: str, test: Matrix, model: Vector, objective: float | None
 ) -> Row:
     models = model[None, :]
     xi = metrics.coverages(models, plan.study.coverage)[0]

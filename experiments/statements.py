@@ -15,7 +15,7 @@ OWN = tuple(names.PAPERS_OWN)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class StatementResult:
     """A statement, whether it held, and the counts that say so."""
 
     statement: str
@@ -35,7 +35,7 @@ class _Case:
         return Group(algorithm, accounting, self.loss, self.lam, self.epsilon)
 
 
-def findings(study: Study, summary: Summary, accounting: str) -> list[Finding]:
+def findings(study: Study, summary: Summary, accounting: str) -> list[StatementResult]:
     """Every statement of the paper that this study can answer, under one accounting."""
     cases = list(_cases(study, summary, accounting))
     if not cases:
@@ -63,19 +63,19 @@ def _cases(study: Study, summary: Summary, accounting: str) -> Iterator[_Case]:
                     yield case
 
 
-def _best(summary: Summary, cases: Sequence[_Case], accounting: str) -> Finding:
+def _best(summary: Summary, cases: Sequence[_Case], accounting: str) -> StatementResult:
     wins = dict.fromkeys(OWN, 0)
     for case in cases:
         wins[max(OWN, key=lambda algorithm: summary.accuracy[case.group(algorithm, accounting)].mean)] += 1
     counts = ", ".join(f"{names.ALGORITHMS[name]} {count}" for name, count in wins.items() if count)
-    return Finding(
+    return StatementResult(
         "ssADMM has the best accuracy in most cases",
         wins["ssadmm"] > MOST * len(cases),
         f"best mean accuracy in {len(cases)} cases (loss, λ, ε ≤ 1): {counts}",
     )
 
 
-def _higher_objective(summary: Summary, cases: Sequence[_Case], accounting: str) -> Finding:
+def _higher_objective(summary: Summary, cases: Sequence[_Case], accounting: str) -> StatementResult:
     relevant = [
         case
         for case in cases
@@ -87,21 +87,21 @@ def _higher_objective(summary: Summary, cases: Sequence[_Case], accounting: str)
         > summary.objective[case.group("mpadmm", accounting)].mean
         for case in relevant
     )
-    return Finding(
+    return StatementResult(
         "where DP-SGD is more accurate than mpADMM, its objective is usually higher",
         bool(relevant) and higher > MOST * len(relevant),
         f"DP-SGD is more accurate in {len(relevant)} of {len(cases)} cases; its objective is higher in {higher}",
     )
 
 
-def _trail(summary: Summary, cases: Sequence[_Case], accounting: str) -> Finding:
+def _trail(summary: Summary, cases: Sequence[_Case], accounting: str) -> StatementResult:
     leaders, trailing = ("ssadmm", "mpadmm", "dpsgd"), ("dpadmm", "objp")
     behind = dict.fromkeys(trailing, 0)
     for case in cases:
         mean = {name: summary.accuracy[case.group(name, accounting)].mean for name in (*leaders, *trailing)}
         for name in trailing:
             behind[name] += mean[name] < min(mean[leader] for leader in leaders)
-    return Finding(
+    return StatementResult(
         "DP-ADMM and ADMM-objP trail the others for ε ≤ 1",
         all(count > MOST * len(cases) for count in behind.values()),
         "; ".join(
@@ -111,7 +111,7 @@ def _trail(summary: Summary, cases: Sequence[_Case], accounting: str) -> Finding
     )
 
 
-def _similar(summary: Summary, cases: Sequence[_Case], accounting: str) -> list[Finding]:
+def _similar(summary: Summary, cases: Sequence[_Case], accounting: str) -> list[StatementResult]:
     spreads = []
     for case in cases:
         means = [summary.accuracy[case.group(name, accounting)].mean for name in ("ssadmm", "mpadmm", "dpsgd")]
@@ -119,7 +119,7 @@ def _similar(summary: Summary, cases: Sequence[_Case], accounting: str) -> list[
     close = sum(spread <= CLOSE for spread, _ in spreads)
     worst = max(spreads)
     return [
-        Finding(
+        StatementResult(
             "ssADMM, mpADMM and DP-SGD have similar accuracy",
             close > MOST * len(cases),
             f"within {CLOSE} of each other in {close} of {len(cases)} cases; "
@@ -128,7 +128,7 @@ def _similar(summary: Summary, cases: Sequence[_Case], accounting: str) -> list[
     ]
 
 
-def _selection(study: Study, summary: Summary, accounting: str) -> list[Finding]:
+def _selection(study: Study, summary: Summary, accounting: str) -> list[StatementResult]:
     low = [epsilon for epsilon in study.coverage_epsilons if float(epsilon) <= 0.6]
     bars = [
         {name: summary.xi.get((Group(name, accounting, study.losses[0], lam, epsilon), k)) for name in OWN}
@@ -143,18 +143,18 @@ def _selection(study: Study, summary: Summary, accounting: str) -> list[Finding]
     return [_most_found(complete), _objp_finds_more(complete)]
 
 
-def _most_found(bars: Sequence[dict[str, Mean]]) -> Finding:
+def _most_found(bars: Sequence[dict[str, Mean]]) -> StatementResult:
     best = sum(bar["mpadmm"].mean >= max(mean.mean for mean in bar.values()) for bar in bars)
-    return Finding(
+    return StatementResult(
         "mpADMM finds the most relevant attributes at low ε",
         best > MOST * len(bars),
         f"mpADMM has the largest ξ in {best} of {len(bars)} bars (λ, k, ε in 0.4 and 0.6)",
     )
 
 
-def _objp_finds_more(bars: Sequence[dict[str, Mean]]) -> Finding:
+def _objp_finds_more(bars: Sequence[dict[str, Mean]]) -> StatementResult:
     ahead = sum(bar["objp"].mean > max(bar["ssadmm"].mean, bar["dpsgd"].mean) for bar in bars)
-    return Finding(
+    return StatementResult(
         "ADMM-objP selects attributes better than ssADMM and DP-SGD at low ε",
         ahead > MOST * len(bars),
         f"ADMM-objP is ahead of both in {ahead} of {len(bars)} bars",

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from experiments import data
-from experiments.checkpoint import Checkpoint, Finished
+from experiments.checkpoint import FinishedUnit, StudyCheckpoint
 from experiments.config import Algorithms, Size, Study
 from experiments.errors import ConfigError, DataError
 from experiments.files import require_room
 from experiments.noise import Accountant
-from experiments.plan import Plan, make_plan
+from experiments.plan import StudyPlan, make_plan
 from experiments.report import Results
 from experiments.runner import Work, run
 from experiments.synthetic import simulate
@@ -103,13 +103,13 @@ def carry_out(request: Request, progress: Progress) -> Results:
     """Run a study, or what is left of it; the folder is tried before anything else."""
     require_room(request.out)
     work = prepare(request, progress.say)
-    checkpoint = Checkpoint(request.out / CHECKPOINT, work.plan.fingerprint, fresh=request.fresh)
+    checkpoint = StudyCheckpoint(request.out / CHECKPOINT, work.plan.fingerprint, fresh=request.fresh)
     seconds = math.inf if request.minutes is None else 60 * request.minutes
     run(work, checkpoint, jobs=request.jobs, on_progress=progress.units, seconds=seconds)
     return Results.of(work.plan, _of_plan(checkpoint, work.plan))
 
 
-def _of_plan(checkpoint: Checkpoint, plan: Plan) -> list[Finished]:
+def _of_plan(checkpoint: StudyCheckpoint, plan: StudyPlan) -> list[FinishedUnit]:
     """Finished units in the plan's order, whatever order they finished in: equal results, equal files."""
     wanted = {(unit.repeat, unit.fold, unit.dataset) for unit in plan.units()}
     listed = [unit for unit in checkpoint.finished if (unit.repeat, unit.fold, unit.dataset) in wanted]

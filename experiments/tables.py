@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from experiments.checkpoint import Row
 from experiments.noise import Level
-from experiments.plan import LevelKey, Plan
+from experiments.plan import LevelKey, StudyPlan
 
 COLUMNS = ("algorithm", "accounting", "loss", "lambda", "epsilon", "dataset", "fold", "repeat")
 MEASURES = ("accuracy", "objective", "nonzeros", "residual")
@@ -130,7 +130,7 @@ def summary_csv(summary: Summary) -> str:
     return text.getvalue()
 
 
-def noise_csv(plan: Plan) -> str:
+def noise_csv(plan: StudyPlan) -> str:
     """Every noise level, and what it costs in truth."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

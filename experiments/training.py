@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments import loops
-from experiments.cells import Cells
+from experiments.cells import CellTable
 from experiments.config import AlgorithmName, Algorithms
-from experiments.noise import Setting
+from experiments.noise import NoiseSetting
 from reference.arithmetic import Matrix, Vector
 from reference.baselines.objp import perturbations
 from reference.randomness import Seeded
@@ -19,7 +19,7 @@ from reference.schedules import PerEpoch, steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trained:
+class TrainedModel:
     """The released model of each cell; for ADMM-objP also the residual on which its privacy hangs."""
 
     models: Matrix
@@ -33,8 +33,14 @@ def seed_of(study_seed: int, *position: int) -> int:
 
 
 def train(
-    algorithm: AlgorithmName, signed: Matrix, cells: Cells, *, algorithms: Algorithms, setting: Setting, seed: int
-) -> Trained:
+    algorithm: AlgorithmName,
+    signed: Matrix,
+    cells: CellTable,
+    *,
+    algorithms: Algorithms,
+    setting: NoiseSetting,
+    seed: int,
+) -> TrainedModel:
     """Train every cell of an algorithm on the same batches and raw draws."""
     records, p = signed.shape
     source = Seeded(seed)
@@ -45,32 +51,34 @@ def train(
             etas = steps(PerEpoch(float(chosen.eta0), setting.records, m), T)
             batches, draws = source.batches(records, m, T), source.noise(p, 1.0, T)
             if algorithm == "dpsgd":
-                return Trained(loops.dpsgd(signed, cells, etas=etas, batches=batches, draws=draws))
+                return TrainedModel(loops.dpsgd(signed, cells, etas=etas, batches=batches, draws=draws))
             rho = float(chosen.rho)
-            return Trained(loops.ssadmm(signed, cells, rho=rho, etas=etas, batches=batches, draws=draws))
+            return TrainedModel(loops.ssadmm(signed, cells, rho=rho, etas=etas, batches=batches, draws=draws))
         case "mpadmm" | "mpadmm-primal":
             primal = algorithm == "mpadmm-primal"
             model = algorithms.mpadmm_primal if primal else algorithms.mpadmm
             draws = source.noise(p if primal else 3 * p, 1.0, model.epochs)
             rho, eta = float(model.rho), float(model.eta)
-            return Trained(loops.mpadmm(signed, cells, rho=rho, eta=eta, draws=draws, primal_only=primal))
+            return TrainedModel(loops.mpadmm(signed, cells, rho=rho, eta=eta, draws=draws, primal_only=primal))
         case "dpadmm":
             shared = algorithms.dpadmm
             draws = source.noise(shared.parties * p, 1.0, shared.epochs)
             rho, eta = float(shared.rho), float(shared.eta)
-            return Trained(loops.dpadmm(signed, cells, parties=shared.parties, rho=rho, eta=eta, draws=draws))
+            return TrainedModel(loops.dpadmm(signed, cells, parties=shared.parties, rho=rho, eta=eta, draws=draws))
         case "objp" | "objp-once":
             solved = algorithms.objp if algorithm == "objp" else algorithms.objp_once
             drawn = perturbations(source, p, 1.0, solved.iterations)
             models, residuals = loops.objp(
                 signed, cells, rho=float(solved.rho), inner_steps=solved.inner_steps, perturbations=drawn
             )
-            return Trained(models, residuals)
+            return TrainedModel(models, residuals)
         case "dpsvrg":
-            return Trained(_variance_reduced(signed, cells, algorithms, setting, source))
+            return TrainedModel(_variance_reduced(signed, cells, algorithms, setting, source))
 
 
-def _variance_reduced(signed: Matrix, cells: Cells, algorithms: Algorithms, setting: Setting, source: Seeded) -> Matrix:
+def _variance_reduced(
+    signed: Matrix, cells: CellTable, algorithms: Algorithms, setting: NoiseSetting, source: Seeded
+) -> Matrix:
     """Anchor and inner noise come from one stream, an epoch's anchor first, so that no draw is used twice."""
     chosen, inner = algorithms.dpsvrg, setting.iterations(1)
     records, p = signed.shape

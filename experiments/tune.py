@@ -22,13 +22,13 @@ from experiments.config import (
     Objective,
     Stochastic,
     Study,
-    VarianceReduced,
+    VarianceReducedOptions,
     load_study,
 )
 from experiments.data import prepared
 from experiments.folds import fold_members, split
 from experiments.noise import Accountant
-from experiments.plan import Plan, make_plan
+from experiments.plan import StudyPlan, make_plan
 from experiments.runner import signed_rows
 from experiments.synthetic import simulate
 from experiments.training import seed_of, train
@@ -40,7 +40,7 @@ EPSILONS = ("0.2", "0.6", "1.0")
 REPEATS = 2
 AS_GOOD = 0.005
 
-Candidate = Stochastic | Epochwise | Objective | VarianceReduced
+Candidate = Stochastic | Epochwise | Objective | VarianceReducedOptions
 
 
 def candidates(algorithm: AlgorithmName, now: Algorithms, *, quick: bool) -> Iterator[Candidate]:
@@ -115,7 +115,7 @@ def _best(scored: list[tuple[float, float, Candidate]]) -> Candidate:
 def _score(study: Study, algorithm: AlgorithmName, trial: Algorithms, data: Dataset) -> tuple[float, float]:
     """Mean test accuracy and median test objective over cells and repeats."""
     single = study.model_copy(update={"algorithms": (algorithm,)})
-    plan: Plan = make_plan(
+    plan: StudyPlan = make_plan(
         single,
         trial,
         single.full,

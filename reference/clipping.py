@@ -8,7 +8,7 @@ from reference.arithmetic import Scalar, Vector, number_system
 def clipped_slopes(slopes: Vector, norms: Vector, bound: Scalar) -> Vector:
     """Shrink each record's slope so that its gradient ``slope * label * features`` is no longer than the bound.
 
-    *Formal guarantee:* |result| * norm <= bound for every record, to rounding; claim CLIP.
+    *Formal guarantee:* |result| * norm <= bound for every record, to rounding; statement CLIP.
 
     ======================  =====================================
     record                  result

@@ -2,7 +2,7 @@ r"""Records (s, l), validated; their neighbours; and the preprocessing that boun
 
 Neighbouring means: one record replaced by another; the number of records is public. Preprocessing here is record by
 record, with public constants only, so it maps neighbours to neighbours. Scaling by the data's own minimum and
-maximum, as the paper does, is *not* private (claim E12): :func:`min_max_bounds` says so in its name and docstring.
+maximum, as the paper does, is *not* private (E12): :func:`min_max_bounds` says so in its name and docstring.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Dataset:
         return Dataset.of((np.clip(self.features, low, high) - low) / safe, self.labels)
 
     def with_intercept(self) -> Dataset:
-        """A column of ones in front. To be called *before* :meth:`normalised`, never after (claim INTERCEPT-ORDER)."""
+        """A column of ones in front; *before* :meth:`normalised`, never after (statement INTERCEPT-ORDER)."""
         return Dataset.of(np.column_stack([np.ones(self.records), self.features]), self.labels)
 
     def normalised(self, length: float = 1.0) -> Dataset:

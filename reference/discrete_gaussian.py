@@ -5,7 +5,7 @@ probability is exactly the rational or exponential it should be. Noise lives on 
 value it hides is rounded to that grid first (:mod:`reference.rounding`), so that sums in binary64 are exact.
 
 Only Renyi bounds are proved for this noise (it satisfies the Gaussian's own, Theorem 4 there): the accountant
-refuses profile methods for it (claim GRID).
+refuses profile methods for it (statement GRID).
 """
 
 from __future__ import annotations

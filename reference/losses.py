@@ -61,7 +61,7 @@ class HuberizedHinge:
     r"""The hinge, rounded off by a parabola on |1 - v| <= h. [CL20] section 5.1, with h = 0.5.
 
     *Deviates:* written with one clamped distance d = min(max(1 + h - v, 0), 2h) instead of three cases, so that no
-    branch squares a huge margin: phi = d^2/(4h) + max(1 - h - v, 0). Claim LOSS-HUBER-CASES: the same function.
+    branch squares a huge margin: phi = d^2/(4h) + max(1 - h - v, 0). Statement LOSS-HUBER-CASES: the same function.
     """
 
     h: float = 0.5

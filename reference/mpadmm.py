@@ -3,7 +3,7 @@ r"""mpADMM: Gaussian noise on the model after each epoch. [CL20] Algorithm 2.
 Two releases:
 
 * ``Release.ALL`` is the paper's: x, z and y are each perturbed after every epoch.
-* ``Release.PRIMAL`` (claim P) perturbs x alone and computes z and y from the *noisy* x. They are then
+* ``Release.PRIMAL`` (statement P) perturbs x alone and computes z and y from the *noisy* x. They are then
   post-processing, and the same noise costs a third or less.
 
 Claims: SENS-X, SENS-Z, SENS-Y, JOINT, P, THEOREM-3, E1, E2, E11.
@@ -71,7 +71,7 @@ def _epoch_all(problem: Problem, old: State, eta: Scalar, gamma: ModelNoise, gri
 def _epoch_primal(problem: Problem, old: State, eta: Scalar, gamma: ModelNoise, grid: float | None) -> State:
     """One epoch that perturbs x alone.
 
-    *Deviates:* the paper perturbs z and y as well; computed from the noisy x they need no noise (claim P).
+    *Deviates:* the paper perturbs z and y as well; computed from the noisy x they need no noise (statement P).
     """
     rho = problem.rho
     g = problem.gradient(old.x)

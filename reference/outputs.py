@@ -21,7 +21,7 @@ class Output(enum.Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Averages:
-    """The means over t iterations for which Theorem 2 holds (claim E10: the printed ones do not).
+    """The means over t iterations for which Theorem 2 holds (statement E10: the printed ones do not).
 
     ``x_before`` is the mean of x^0..x^{t-1}, at which f is taken; ``z_after`` of z^1..z^t, at which h is;
     ``x_after`` of x^1..x^t, whose distance to ``z_after`` is the residual.

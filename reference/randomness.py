@@ -6,7 +6,7 @@ The algorithms take batches and noise as inputs. These shells supply them, a blo
   or as one of ten thousand in :mod:`reference.many`.
 * :class:`Entropy` is for releases: no seed exists that could leak. Its batches are exactly uniform.
 
-Batches are without replacement and fresh in every iteration: what the accountant assumes (claim E18).
+Batches are without replacement and fresh in every iteration: what the accountant assumes (E18).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ def on_grid(value: Vector, grid: float | None) -> Vector:
 
     Discrete Gaussian noise hides integers, so the value must lie on the noise's own grid. Each coordinate moves by
     at most grid/2, hence neighbours move apart by at most grid * sqrt(p) more: the sensitivity to account for is
-    Delta + grid sqrt(p) (claim GRID).
+    Delta + grid sqrt(p) (statement GRID).
 
     Refuses a value so large that its sum with the noise would be rounded: the release would not be exact.
     """

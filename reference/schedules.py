@@ -51,7 +51,7 @@ class PerEpoch:
 
 @dataclass(frozen=True, slots=True)
 class InverseSquareRoot:
-    """eta^k = c/sqrt(k + 1). *Deviates:* the paper's 1/sqrt(k) is infinite at k = 0 (claim E13)."""
+    """eta^k = c/sqrt(k + 1). *Deviates:* the paper's 1/sqrt(k) is infinite at k = 0 (E13)."""
 
     c: float
 

@@ -9,8 +9,8 @@ class VerificationError(ValueError):
     exit_code = 2
 
 
-class UnknownClaim(VerificationError):
-    """A claim id that the registry does not hold."""
+class UnknownStatement(VerificationError):
+    """A statement id that the registry does not hold."""
 
 
 class BadVectors(VerificationError):

@@ -37,14 +37,14 @@ SECOND_ROUTE_DIGITS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Rederived:
     """What was re-derived, and how it compared."""
 
     subject: str
     statement: str
 
 
-def recheck(document: Certificate) -> tuple[Finding, ...]:
+def recheck(document: Certificate) -> tuple[Rederived, ...]:
     """Re-derive every number of the certificate, or raise the first that does not fit."""
     if document.digest != document.expected_digest():
         raise CertificateError(f"the digest is {document.digest[:16]}..., its content has another: it was altered")
@@ -57,7 +57,7 @@ def recheck(document: Certificate) -> tuple[Finding, ...]:
     return (*findings, _recheck_upper(ledger, delta, document), _recheck_lower(ledger, delta, document))
 
 
-def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRecord, digits: int) -> Finding:
+def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRecord, digits: int) -> Rederived:
     if name not in methods_for(ledger):
         raise CertificateError(f"method {name!r} is not proved for this ledger")
     if record.theorem != THEOREMS[name] or record.epsilon != record.upper:
@@ -76,15 +76,15 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
             raise CertificateError(
                 f"{name}: mpmath finds {_show(value)} at alpha={record.alpha}, not in [{record.lower}, {record.upper}]"
             )
-        return Finding(name, f"mpmath finds {_show(value)} at alpha={record.alpha}")
+        return Rederived(name, f"mpmath finds {_show(value)} at alpha={record.alpha}")
     if name == "gdp":
         _require_gdp(gdp_squared(ledger.steps), delta, lower, upper, digits=digits, name=name)
-        return Finding(name, "mpmath finds delta on either side of the target at the two ends")
+        return Rederived(name, "mpmath finds delta on either side of the target at the two ends")
     if name == "pure":
         total = sum((s.count * s.epsilon for s in ledger.steps if isinstance(s, PureStep)), Fraction(0))
         if not lower <= total <= upper:
             raise CertificateError(f"pure: the epsilons add up to {total}")
-        return Finding(name, f"the epsilons add up to {total}")
+        return Rederived(name, f"the epsilons add up to {total}")
     return _recheck_profile(ledger.steps, delta, lower, upper)
 
 
@@ -108,11 +108,11 @@ def _require_gdp(
         raise CertificateError(f"{name}: delta at the lower end is below the stated delta")
 
 
-def _recheck_profile(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, upper: Fraction) -> Finding:
+def _recheck_profile(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, upper: Fraction) -> Rederived:
     require_profile_upper(steps, delta, upper)
     if lower > 0:
         require_profile_lower(steps, delta, lower)
-    return Finding("profile", f"exact integers confirm both ends to {float(2 * PROFILE_SLACK):.1%}")
+    return Rederived("profile", f"exact integers confirm both ends to {float(2 * PROFILE_SLACK):.1%}")
 
 
 def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> None:
@@ -164,7 +164,7 @@ def recheck_grid(steps: tuple[Step, ...], delta: Fraction, epsilon: Fraction) ->
     return Grid(spacing, window, bits)
 
 
-def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate) -> Finding:
+def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate) -> Rederived:
     _, upper = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
     methods, whose = document.methods, ""
     if ledger.corrected:
@@ -174,25 +174,25 @@ def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate) -> Fi
             _recheck_method(truth, delta, name, record, document.digits)
     if upper < min(exact("upper", record.upper) for record in methods.values()):
         raise CertificateError(f"epsilon.upper={document.epsilon.upper} is below what every method supports{whose}")
-    return Finding("epsilon.upper", f"supported by the best method{whose}")
+    return Rederived("epsilon.upper", f"supported by the best method{whose}")
 
 
-def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Finding:
+def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Rederived:
     lower, _ = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
     if lower == 0:
-        return Finding("epsilon.lower", "0 is always true")
+        return Rederived("epsilon.lower", "0 is always true")
     mu_squared = gdp_squared(ledger.realisable)
     if mu_squared is not None:
         attained = fraction_of(gaussian_delta(mu_squared, lower, document.digits + 2 * SECOND_ROUTE_DIGITS))
         if attained < delta * (1 - Fraction(1, 10 ** (document.digits + SECOND_ROUTE_DIGITS))):
             raise CertificateError(f"epsilon.lower={document.epsilon.lower} is not attained by the realisable pair")
-        return Finding("epsilon.lower", "attained by a Gaussian pair")
+        return Rederived("epsilon.lower", "attained by a Gaussian pair")
     if not ledger.realisable:
         raise CertificateError("epsilon.lower > 0 needs a realisable pair, and the ledger names none")
     checked = document.methods.get("profile") if ledger.realisable == ledger.steps else None
     if checked is None or exact("lower", checked.lower) < lower:
         require_profile_lower(ledger.realisable, delta, lower)
-    return Finding("epsilon.lower", "not excluded by exact integers")
+    return Rederived("epsilon.lower", "not excluded by exact integers")
 
 
 def _show(value: Fraction) -> str:

@@ -35,7 +35,7 @@ from accountant.pld.plan import (
     BLUNT_TRUNCATIONS,
     LOG_TRUNCATION,
     MILD_TRUNCATION,
-    Plan,
+    CompositionPlan,
     Resolution,
     build,
     plan_for_delta,
@@ -81,7 +81,7 @@ class ComposedProfile:
         self._resolution = resolution
         self._target = None if target_delta is None else _checked_delta(target_delta)
         self._merged, self._gaussian_square = _merged(steps)
-        self._lattices: dict[Pair, list[tuple[Plan, ComposedLattice]]] = {pair: [] for pair in Pair}
+        self._lattices: dict[Pair, list[tuple[CompositionPlan, ComposedLattice]]] = {pair: [] for pair in Pair}
 
     def delta(self, epsilon: Fraction) -> Bound:
         """Enclose the least delta that goes with an epsilon >= 0."""
@@ -146,7 +146,9 @@ class ComposedProfile:
             raise failure or CannotCertifyError("no lattice certified anything")
         return min(found)
 
-    def _refined_upper(self, plan: Plan, lattice: ComposedLattice, found: Fraction, delta: Fraction) -> Fraction:
+    def _refined_upper(
+        self, plan: CompositionPlan, lattice: ComposedLattice, found: Fraction, delta: Fraction
+    ) -> Fraction:
         finer = self._finer_lattice(plan, lattice, found, delta)
         if finer is None:
             return found
@@ -155,8 +157,8 @@ class ComposedProfile:
         return found
 
     def _finer_lattice(
-        self, plan: Plan, lattice: ComposedLattice, near: Fraction, delta: Fraction
-    ) -> tuple[Plan, ComposedLattice] | None:
+        self, plan: CompositionPlan, lattice: ComposedLattice, near: Fraction, delta: Fraction
+    ) -> tuple[CompositionPlan, ComposedLattice] | None:
         """Return a lattice fit for the answer where the one at hand is too coarse there; None otherwise."""
         finer = finer_resolution(plan, lattice, float(near), self._resolution)
         if finer is None:
@@ -230,7 +232,7 @@ class ComposedProfile:
 
     def _lattice_for_delta(
         self, pair: Pair, delta: Fraction, log_truncation: float = LOG_TRUNCATION
-    ) -> tuple[Plan, ComposedLattice]:
+    ) -> tuple[CompositionPlan, ComposedLattice]:
         log_delta = log_of(delta)
         if log_truncation != LOG_TRUNCATION:  # of use for this delta alone
             blunt = plan_for_delta(self._binary(pair), pair, log_delta, self._resolution, log_truncation=log_truncation)
@@ -255,7 +257,7 @@ class ComposedProfile:
         plan = plan_for_epsilon(self._binary(pair), pair, float(epsilon), self._resolution)
         return judged(self._remember(plan)[1], epsilon)[0]
 
-    def _remember(self, plan: Plan) -> tuple[Plan, ComposedLattice]:
+    def _remember(self, plan: CompositionPlan) -> tuple[CompositionPlan, ComposedLattice]:
         entry = (plan, build(plan))
         self._lattices[plan.pair].append(entry)
         return entry
@@ -293,7 +295,7 @@ def _merged(steps: Sequence[SubsampledGaussian]) -> tuple[tuple[SubsampledGaussi
     return tuple(SubsampledGaussian(q, nu, count) for (q, nu), count in counts.items()), gaussian_square
 
 
-def _lattice_epsilon(plan: Plan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
+def _lattice_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
     """Return about the least epsilon that the dominating lattice certifies for delta."""
     if lattice.delta_upper(_ZERO) <= delta:
         return _ZERO
@@ -305,7 +307,7 @@ def _lattice_epsilon(plan: Plan, lattice: ComposedLattice, delta: Fraction) -> F
     )
 
 
-def _attained_epsilon(plan: Plan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
+def _attained_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
     """Return about the largest epsilon at which the dominated lattice still reaches delta."""
     return certified_near(
         epsilon_guess(lattice, plan.epsilon, delta),

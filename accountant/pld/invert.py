@@ -13,7 +13,7 @@ from typing import Final
 from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_from_fraction, arb_precision
 from accountant.pld.convolution import ComposedLattice
-from accountant.pld.plan import Plan, Resolution
+from accountant.pld.plan import CompositionPlan, Resolution
 
 _MOST_SECANTS: Final = 100
 _MOST_MARGINS: Final = 40
@@ -57,7 +57,9 @@ def _next_point(point: float, move: float, left: float, right: float, unit: floa
     return (left + right) / 2 if math.isfinite(left) else max(right - unit, 0.0)
 
 
-def finer_resolution(plan: Plan, lattice: ComposedLattice, epsilon: float, asked: Resolution) -> Resolution | None:
+def finer_resolution(
+    plan: CompositionPlan, lattice: ComposedLattice, epsilon: float, asked: Resolution
+) -> Resolution | None:
     r"""Return a resolution that suits the answer where the plan's does not; None where it does.
 
     A plan takes the slope of log(delta) to be its tilt. Where rare, large losses keep the tilt small, the slope at the

@@ -66,7 +66,7 @@ class Resolution:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CompositionPlan:
     """Everything a composed lattice is built from; `epsilon` and `log_delta` say what the tilt was chosen for."""
 
     pair: Pair
@@ -98,7 +98,7 @@ def plan_for_delta(
     resolution: Resolution,
     *,
     log_truncation: float = LOG_TRUNCATION,
-) -> Plan:
+) -> CompositionPlan:
     """Plan a lattice that is sharp where delta(epsilon) is about e^log_delta.
 
     `log_truncation` says which part of delta may be spent on calling the largest losses infinite. Where rare, large
@@ -113,7 +113,9 @@ def plan_for_delta(
     return _plan(steps, pair, sketches, aim, resolution)
 
 
-def plan_for_epsilon(steps: Sequence[BinaryStep], pair: Pair, epsilon: float, resolution: Resolution) -> Plan:
+def plan_for_epsilon(
+    steps: Sequence[BinaryStep], pair: Pair, epsilon: float, resolution: Resolution
+) -> CompositionPlan:
     """Plan a lattice that is sharp near epsilon."""
     log_delta = -20.0
     for _ in range(_MOST_GUESSES):
@@ -130,7 +132,7 @@ def plan_for_epsilon(steps: Sequence[BinaryStep], pair: Pair, epsilon: float, re
     return plan_for_delta(steps, pair, LEAST_LOG_DELTA, resolution)
 
 
-def build(plan: Plan) -> ComposedLattice:
+def build(plan: CompositionPlan) -> ComposedLattice:
     """Return the certified composition for the plan: dominating for the dominating pair, dominated for the others."""
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"):
@@ -139,7 +141,7 @@ def build(plan: Plan) -> ComposedLattice:
         raise CannotCertifyError(f"the composition left the range of float64: {error}") from error
 
 
-def _build(plan: Plan) -> ComposedLattice:
+def _build(plan: CompositionPlan) -> ComposedLattice:
     lattices = [
         dominating_step(step, plan.frame, kappa)
         if plan.pair is Pair.DOMINATING
@@ -157,7 +159,7 @@ def _build(plan: Plan) -> ComposedLattice:
 
 def _plan(
     steps: Sequence[BinaryStep], pair: Pair, sketches: Sequence[Sketch], aim: _Aim, resolution: Resolution
-) -> Plan:
+) -> CompositionPlan:
     if not tilted_deviation(sketches, aim.theta) > 0:
         raise CannotCertifyError(f"no window for the composition: nothing is left after tilting by {aim.theta}")
     low, high, below, above = tail_tilts(sketches, aim.theta, LOG_TAIL)
@@ -168,7 +170,7 @@ def _plan(
     kappas = tuple(float(log_moment([s], np.array([aim.theta]))[0]) / s.count for s in sketches)
     spacing, length = _lattice_size(high - low, wanted, resolution)
     frame = Frame(spacing, aim.z_top, aim.theta)
-    return Plan(
+    return CompositionPlan(
         pair=pair,
         steps=tuple(steps),
         frame=frame,

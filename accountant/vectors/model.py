@@ -25,18 +25,18 @@ FLAGS: dict[str, str] = {
 }
 
 
-class _Model(BaseModel):
+class _VectorModel(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
 
-class Enclosure(_Model):
+class Enclosure(_VectorModel):
     """lower <= the exact value <= upper, decimal, rounded outwards to `digits` significant digits."""
 
     lower: str
     upper: str
 
 
-class Vector(_Model):
+class Vector(_VectorModel):
     """One parameter set and the certified values of what it implies."""
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
@@ -46,7 +46,7 @@ class Vector(_Model):
     values: dict[str, Enclosure]
 
 
-class Vectors(_Model):
+class Vectors(_VectorModel):
     """The whole file; nobody edits it by hand."""
 
     format: Literal["dpadmm-accounting-vectors"]

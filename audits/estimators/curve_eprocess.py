@@ -89,7 +89,7 @@ def refuted_after(log_wealth: FloatArray, alpha: float) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BettingPlan:
     """How the initial wealth is split: towards the end of the budget, early stopping, and rare total leaks."""
 
     final_share: float = 0.5
@@ -98,10 +98,10 @@ class Plan:
     ladder: float = 2.5
 
 
-STOP_EARLY = Plan()
-FIXED_SAMPLE = Plan(final_share=0.8, leak_share=0.0, rungs=2, ladder=6.0)
+STOP_EARLY = BettingPlan()
+FIXED_SAMPLE = BettingPlan(final_share=0.8, leak_share=0.0, rungs=2, ladder=6.0)
 # for scores at which a bet on a small excess may lose at a large one, as those of many steps do
-CLOSE_RUNGS = Plan(final_share=0.8, leak_share=0.0, rungs=5, ladder=2.0)
+CLOSE_RUNGS = BettingPlan(final_share=0.8, leak_share=0.0, rungs=5, ladder=2.0)
 
 
 def design_test(
@@ -112,7 +112,7 @@ def design_test(
     alpha: float,
     budget: int,
     focus: float | None = None,
-    plan: Plan = STOP_EARLY,
+    plan: BettingPlan = STOP_EARLY,
 ) -> CurveTest:
     """Return a test of ``curve`` (the claim of ``strength``) designed for ``budget`` trial pairs.
 
@@ -195,7 +195,7 @@ def _least_not_refuted(
     low = family.least
     anchor, excess = 0.0, 0.0
 
-    def designed(strength: float, level: float, excess: float, plan: Plan) -> CurveTest:
+    def designed(strength: float, level: float, excess: float, plan: BettingPlan) -> CurveTest:
         curve, budget, focus = family.curve(strength), first.size, 1.0 + excess
         return design_test(curve, model, strength, alpha=level, budget=budget, focus=focus, plan=plan)
 

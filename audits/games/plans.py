@@ -31,7 +31,7 @@ from verification.served.translate import (
     sigmas,
 )
 from verification.wire.messages import Capability
-from verification.wire.parameters import Algorithm, Loss, Parameters, Regularizer, Release
+from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, Release
 from verification.wire.records import Records
 from verification.wire.schemes import BASELINES, NON_PRIVATE
 from verification.wire.session import Session
@@ -213,7 +213,7 @@ class _Planner:
     def full_gradients(self, name: str, *, records: int, epochs: int) -> Planned:
         """DP-SVRG's full gradients, whose sensitivity the pair attains, behind steps that say next to nothing.
 
-        The steps are priced at twice what margin losses attain (claim DPSVRG-MARGIN), so that a claim about them is
+        The steps are priced at twice what margin losses attain (statement DPSVRG-MARGIN), so that a claim about them is
         too loose to bet on; their noise is looked at by conformance.
         """
         if not self.sees_every_iterate or "full_gradient" not in self._context.description.released[Algorithm.DPSVRG]:
@@ -233,7 +233,7 @@ class _Planner:
 
     def objective(self, name: str, *, records: int = 4) -> Planned:
         """One iteration of ADMM-objP in one dimension: b is Laplace, and opposite hinges attain 2C."""
-        if Loss.HUBER not in self._context.description.losses:
+        if LossName.HUBER not in self._context.description.losses:
             raise NothingToAudit(
                 "in one dimension only the huberized hinge attains what objp claims; it is not offered"
             )
@@ -248,7 +248,7 @@ class _Planner:
             bound=BOUND,
             # so large that the Jacobians cost little of epsilon, and that x stays where the hinge has slope -1
             rho=STIFF,
-            loss=Loss.HUBER,
+            loss=LossName.HUBER,
             regularizer=self._context.plain,
             epsilon=TARGET_MU,
         )
@@ -272,7 +272,7 @@ class _Planner:
             # without a penalty z follows x fully, one of the two ends at which the joint sensitivity is attained
             lambda_=0.0,
             loss=pair.loss,
-            regularizer=Regularizer.NONE if Regularizer.NONE in regularizers else regularizers[0],
+            regularizer=RegularizerName.NONE if RegularizerName.NONE in regularizers else regularizers[0],
             release=self._subject.release or Release.ALL,
             initial=pair.initial,
             normalise=pair.normalise,

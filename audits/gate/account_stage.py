@@ -12,8 +12,8 @@ from accountant.mechanisms.baselines import admm_objp, dp_admm, dp_sgd, dp_svrg
 from accountant.numbers import fraction_of
 from audits.errors import AuditError
 from audits.gate.claim_file import Claim, MechanismTable
-from audits.gate.findings import Finding, Stage
-from audits.trials.verdict import Outcome
+from audits.gate.findings import Stage
+from verification.outcome import Finding, Outcome
 
 if TYPE_CHECKING:
     from audits.gate.options import GateOptions
@@ -36,7 +36,7 @@ class Account:
         """Return it as a finding."""
         name = f"{Stage.ACCOUNT}: {self.mechanism.title}"
         again = options.reproduce(name, options.seed) if self.outcome is Outcome.REFUTED else ""
-        return Finding(name, Stage.ACCOUNT, self.outcome, self.detail, again)
+        return Finding(name, self.outcome, self.detail, reproduction=again)
 
 
 def _ssadmm(m: MechanismTable) -> Ledger:
@@ -119,7 +119,7 @@ def account(claim: Claim, mechanism: MechanismTable) -> Account:
     if mechanism.algorithm not in _LEDGERS:
         text = (
             f"{mechanism.algorithm} adds no noise: its epsilon is infinite (an output that one of two neighbours alone "
-            f"can show; claim SADMM-SAMPLING), claimed is {claim.epsilon_text(_DIGITS)}"
+            f"can show; statement SADMM-SAMPLING), claimed is {claim.epsilon_text(_DIGITS)}"
         )
         return Account(claim, mechanism, None, Outcome.STANDS if claim.nothing else Outcome.REFUTED, text)
     try:

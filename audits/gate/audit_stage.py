@@ -8,11 +8,11 @@ from audits.errors import NoPower, NothingClaimed, NothingToAudit
 from audits.games.game import Threat, curve_of
 from audits.games.own_pair import own_pair_game
 from audits.games.plans import Planned, Subject, standard_games
-from audits.gate.findings import Finding, Stage
-from audits.gate.observed import Observed, observe
+from audits.gate.findings import Stage
+from audits.gate.observed import ObservedNoise, observe
 from audits.gate.options import CONFORMANCE_SHARE, GateOptions, GateRun, adapter_failed
 from audits.trials.sequential import AuditResult, plan_audit, run_audit
-from audits.trials.verdict import Outcome
+from verification.outcome import Finding, Outcome
 from verification.wire.faults import AdapterError
 from verification.wire.parameters import Release
 from verification.wire.session import Session
@@ -21,11 +21,11 @@ from verification.wire.session import Session
 _WHOLE = 0.98
 
 
-def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observed | None]:
+def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], ObservedNoise | None]:
     """Return what the games found, their paths, and a look at the noise for the plot; stops at a refutation."""
     findings: list[Finding] = []
     results: list[AuditResult] = []
-    seen: Observed | None = None
+    seen: ObservedNoise | None = None
     try:
         planned, findings = _planned(run)
         for stream, (subject, plan) in enumerate(planned):
@@ -35,7 +35,7 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
             try:
                 result = _one_audit(run, subject, plan, stream=stream, games=len(planned))
             except NoPower as error:
-                findings.append(Finding(name, Stage.AUDIT, Outcome.INCONCLUSIVE, str(error)))
+                findings.append(Finding(name, Outcome.INCONCLUSIVE, str(error)))
                 continue
             results.append(result)
             findings.append(_audit_finding(name, subject, plan, result, run.options))
@@ -65,7 +65,7 @@ def _planned(run: GateRun) -> tuple[list[tuple[Subject, Planned]], list[Finding]
                 if run.options.wants(name) or any(o.startswith(name) for o in run.options.only):
                     honest = isinstance(error, NothingClaimed) and run.claims.claim.nothing
                     outcome = Outcome.STANDS if honest else Outcome.INCONCLUSIVE
-                    findings.append(Finding(name, Stage.AUDIT, outcome, str(error)))
+                    findings.append(Finding(name, outcome, str(error)))
     return planned, findings
 
 
@@ -99,14 +99,13 @@ def _audit_finding(name: str, subject: Subject, planned: Planned, result: AuditR
     limit = f"; {_limit(subject, planned)}" if outcome is not Outcome.REFUTED and planned.attained < _WHOLE else ""
     return Finding(
         name,
-        Stage.AUDIT,
         outcome,
         f"claim {claim}: {result.verdict.summary}{limit}",
         reproduction=options.reproduce(name, options.seed) if outcome is Outcome.REFUTED else "",
         seconds=result.seconds,
         trials=result.verdict.trials,
         power=result.verdict.power,
-        mode=str(subject.mode),
+        subject=str(subject.mode),
     )
 
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import dataclasses
 import time
 
-from audits.gate.findings import Finding, Stage
+from audits.gate.findings import Stage
 from audits.gate.options import CONFORMANCE_SHARE, GateOptions, GateRun, adapter_failed
-from audits.trials.verdict import Outcome
-from verification.conformance.check import Check, Mode, Result, Verdict
+from verification.conformance.check import ALL_MODES, Check, Mode
 from verification.conformance.registry import CHECKS
-from verification.conformance.runner import Conclusion, Plan, Report, conform
+from verification.conformance.runner import ConformancePlan, ConformanceReport, conform
+from verification.outcome import Finding, Outcome, counted
 
 _TIME_SHARE = 0.5
 # the fresh draws of a second look are those of a seed that no gate is given
@@ -35,32 +35,37 @@ def conform_stage(run: GateRun) -> list[Finding]:
     options.say(f"conform: {len(checks)} checks")
     share = float(run.claims.gate.false_alarm) * CONFORMANCE_SHARE
     time_left = max(run.deadline - time.monotonic(), 0.0)
-    plan = Plan(checks, share, time_left * _TIME_SHARE, options.seed)
+    plan = ConformancePlan(checks, share, time_left * _TIME_SHARE, options.seed)
     target = run.target
-    report = conform(target.command, plan, target.limits, lambda result: options.say(f"conform: {result.check.name}"))
-    results = tuple(_looked_at_again(result, run) if _by_a_hair(result) else result for result in report.results)
-    return _conformance_findings(dataclasses.replace(report, results=results), options)
+    report = conform(target.command, plan, target.limits, lambda finding: options.say(f"conform: {finding.name}"))
+    by_name = {check.name: check for check in checks}
+    findings = tuple(
+        _looked_at_again(finding, by_name[finding.name], run) if _by_a_hair(finding, by_name[finding.name]) else finding
+        for finding in report.findings
+    )
+    return _conformance_findings(dataclasses.replace(report, findings=findings), by_name, options)
 
 
-def _by_a_hair(result: Result) -> bool:
-    if result.verdict is not Verdict.REFUTED or result.p_value is None:
+def _by_a_hair(finding: Finding, check: Check) -> bool:
+    if finding.outcome is not Outcome.REFUTED or finding.p_value is None:
         return False
-    return result.check.statistical and result.p_value > result.false_alarm**2
+    return check.statistical and finding.p_value > finding.false_alarm**2
 
 
-def _looked_at_again(result: Result, run: GateRun) -> Result:
-    """The result, passed if fresh draws do not refute at the same share; it stays refuted if they could not be had."""
-    name = result.check.name
-    run.options.say(f"conform: {name}, once more")
-    alone = dataclasses.replace(result.check, modes=(result.mode,))
+def _looked_at_again(finding: Finding, check: Check, run: GateRun) -> Finding:
+    """The finding, standing if fresh draws do not refute at the same share; refuted if they could not be had."""
+    run.options.say(f"conform: {check.name}, once more")
+    mode = next(mode for mode in ALL_MODES if str(mode) == finding.subject)
     time_left = run.deadline - time.monotonic()
-    plan = Plan((alone,), result.false_alarm, time_left, run.options.seed + _SECOND_LOOK)
+    plan = ConformancePlan(
+        (dataclasses.replace(check, modes=(mode,)),), finding.false_alarm, time_left, run.options.seed + _SECOND_LOOK
+    )
     again = conform(run.target.command, plan, run.target.limits)
-    passed = [r for r in again.results if r.verdict is Verdict.PASSED]
+    passed = [other for other in again.findings if other.outcome is Outcome.STANDS]
     if again.fault is not None or len(passed) != 1:
-        return result
-    detail = f"{name} ({result.mode}) showed p = {result.p_value:.2g}, and {passed[0].p_value:.2g} in fresh runs"
-    return dataclasses.replace(result, verdict=Verdict.PASSED, detail=detail, evidence={_FORGIVEN: detail})
+        return finding
+    detail = f"{check.name} ({mode}) showed p = {finding.p_value:.2g}, and {passed[0].p_value:.2g} in fresh runs"
+    return dataclasses.replace(finding, outcome=Outcome.STANDS, detail=detail, tags=(_FORGIVEN,))
 
 
 def _limited(check: Check, modes: tuple[Mode, ...]) -> Check | None:
@@ -68,34 +73,27 @@ def _limited(check: Check, modes: tuple[Mode, ...]) -> Check | None:
     return dataclasses.replace(check, modes=kept) if kept else None
 
 
-def _conformance_findings(report: Report, options: GateOptions) -> list[Finding]:
-    findings = [_refuted_check(result, options) for result in report.results if result.verdict is Verdict.REFUTED]
+def _conformance_findings(report: ConformanceReport, checks: dict[str, Check], options: GateOptions) -> list[Finding]:
+    findings = [
+        _refuted_check(finding, checks[finding.name], options)
+        for finding in report.findings
+        if finding.outcome is Outcome.REFUTED
+    ]
     if report.fault is not None:
         findings.append(adapter_failed(Stage.CONFORM, report.fault, options))
         return findings
-    counts = {v: sum(r.verdict is v for r in report.results) for v in Verdict}
-    text = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "nothing was checked"
-    text += "".join(f"; {result.evidence[_FORGIVEN]}" for result in report.results if _FORGIVEN in result.evidence)
-    outcome = {
-        Conclusion.CONFORMS: Outcome.STANDS,
-        Conclusion.INCONCLUSIVE: Outcome.INCONCLUSIVE,
-        Conclusion.REFUTED: Outcome.STANDS,  # the refuted checks are findings of their own
-        Conclusion.ADAPTER_FAILED: Outcome.ADAPTER_FAILED,
-    }[report.conclusion]
+    text = counted(report.findings) or "nothing was checked"
+    text += "".join(f"; {finding.detail}" for finding in report.findings if _FORGIVEN in finding.tags)
     if not findings:
-        name = str(Stage.CONFORM)
-        findings.append(Finding(name, Stage.CONFORM, outcome, text, seconds=report.seconds))
+        findings.append(Finding(str(Stage.CONFORM), report.outcome, text, seconds=report.seconds))
     return findings
 
 
-def _refuted_check(result: Result, options: GateOptions) -> Finding:
-    name = f"{Stage.CONFORM}: {result.check.name}"
-    return Finding(
-        name,
-        Stage.CONFORM,
-        Outcome.REFUTED,
-        f"{result.detail} ({result.mode}); catches: {result.check.catches}",
+def _refuted_check(finding: Finding, check: Check, options: GateOptions) -> Finding:
+    name = f"{Stage.CONFORM}: {check.name}"
+    return dataclasses.replace(
+        finding,
+        name=name,
+        detail=f"{finding.detail} ({finding.subject}); detects: {check.catches}",
         reproduction=options.reproduce(name, options.seed),
-        seconds=result.seconds,
-        mode=str(result.mode),
     )

@@ -17,17 +17,17 @@ _PAIRS = 250
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Observed:
+class ObservedNoise:
     """Noise draws divided by the claimed sigma, sorted: standard normal if all is well."""
 
     game: str
     standardised: FloatArray
 
 
-def observe(target: Target, game: Game, seed: int) -> Observed:
+def observe(target: Target, game: Game, seed: int) -> ObservedNoise:
     """Run a few extra trials on the second neighbour, whose records are all alike, and recover their noise."""
     _, second = run_pair(target, game, Chunk(seed, _STREAM, 0, _PAIRS))
     shown = with_iterations(game, second)
     noise = standard_noise(game.algorithm, game.second, game.parameters, shown)
     parts = [standard.ravel() for standard in noise.values()]
-    return Observed(game.name, np.sort(np.concatenate(parts)))
+    return ObservedNoise(game.name, np.sort(np.concatenate(parts)))

@@ -10,9 +10,9 @@ from concurrent.futures import Executor
 from audits.games.own_pair import OwnPair
 from audits.games.plans import Subject
 from audits.gate.claim_file import ClaimFile
-from audits.gate.findings import Finding, Stage
+from audits.gate.findings import Stage
 from audits.trials.executors import Target
-from audits.trials.verdict import Outcome
+from verification.outcome import Finding, Outcome
 from verification.wire.faults import AdapterError
 
 Say = Callable[[str], None]
@@ -52,4 +52,4 @@ def adapter_failed(stage: Stage, error: AdapterError, options: GateOptions) -> F
     """The finding that the implementation could not be asked."""
     name = f"{stage}: adapter"
     text = str(error)
-    return Finding(name, stage, Outcome.ADAPTER_FAILED, text, reproduction=options.reproduce(str(stage), options.seed))
+    return Finding(name, Outcome.ADAPTER_FAILED, text, reproduction=options.reproduce(str(stage), options.seed))

@@ -20,13 +20,13 @@ from audits.gate.account_stage import account
 from audits.gate.audit_stage import audit_stage
 from audits.gate.claim_file import ClaimFile, MechanismTable, Released, Waiver
 from audits.gate.conform_stage import conform_stage
-from audits.gate.findings import Finding, GateReport, Stage
-from audits.gate.observed import Observed
+from audits.gate.findings import GateReport, Stage
+from audits.gate.observed import ObservedNoise
 from audits.gate.options import GateOptions, GateRun
 from audits.trials.executors import Target
 from audits.trials.sequential import AuditResult
-from audits.trials.verdict import Outcome, worst
 from verification.conformance.registry import CHECKS
+from verification.outcome import Finding, Outcome, Waived, worst
 from verification.wire.parameters import Algorithm, Release
 from verification.wire.process import Limits
 
@@ -39,7 +39,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
     findings: list[Finding] = []
     audits: list[AuditResult] = []
     accounts = []
-    seen: Observed | None = None
+    seen: ObservedNoise | None = None
     for mechanism in claims.mechanism:
         if options.wants(f"{Stage.ACCOUNT}: {mechanism.title}"):
             options.say(f"account: {mechanism.title}")
@@ -55,7 +55,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
             findings += found
     elif claims.implementation is None and not options.only:
         text = "the claim file names no [implementation]: only the price was checked"
-        findings.append(Finding(str(Stage.AUDIT), Stage.AUDIT, Outcome.INCONCLUSIVE, text))
+        findings.append(Finding(str(Stage.AUDIT), Outcome.INCONCLUSIVE, text))
     findings = _waived(findings, claims.waiver, options)
     outcome = worst(f.outcome for f in findings if f.waiver is None)
     return GateReport(
@@ -75,6 +75,11 @@ def _waiver(finding: Finding, waivers: Sequence[Waiver], options: GateOptions) -
     return next((w for w in waivers if w.finding == finding.name and w.holds(options.today)), None)
 
 
+def _with_waiver(finding: Finding, waiver: Waiver | None) -> Finding:
+    waived = None if waiver is None else Waived(waiver.reason, waiver.expires)
+    return dataclasses.replace(finding, waiver=waived)
+
+
 def _waived(findings: list[Finding], waivers: Sequence[Waiver], options: GateOptions) -> list[Finding]:
     names = {finding.name for finding in findings}
     known = names | {f"{Stage.CONFORM}: {check.name}" for check in CHECKS}
@@ -83,10 +88,7 @@ def _waived(findings: list[Finding], waivers: Sequence[Waiver], options: GateOpt
             raise ClaimFileError(
                 f"waiver.finding: nothing is called {waiver.finding!r}; findings are {', '.join(sorted(names))}"
             )
-    return [
-        dataclasses.replace(f, waiver=_waiver(f, waivers, options)) if f.outcome is not Outcome.STANDS else f
-        for f in findings
-    ]
+    return [_with_waiver(f, _waiver(f, waivers, options)) if f.outcome is not Outcome.STANDS else f for f in findings]
 
 
 def _subjects(mechanisms: Sequence[MechanismTable]) -> list[Subject]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from html import escape
 
-from audits.gate.findings import Finding, GateReport
+from audits.gate.findings import GateReport
 from audits.report.plots import plots_of
 from audits.report.text import headline
 from audits.zoo import MEMBERS
+from verification.outcome import Finding
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--soft:#5b6570;--line:#d9dee3;--seen:#0b62c4;--claimed:#b3261e;

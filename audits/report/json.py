@@ -6,9 +6,10 @@ import json
 
 from accountant import decimal_string
 from audits.gate.account_stage import Account
-from audits.gate.findings import Finding, GateReport
+from audits.gate.findings import GateReport
 from audits.report.text import headline
 from audits.trials.sequential import AuditResult
+from verification.outcome import Finding
 
 VERSION = 1
 _DIGITS = 12

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from audits.gate.findings import Finding, GateReport
-from audits.trials.verdict import Outcome
+from audits.gate.findings import GateReport
+from verification.outcome import Finding, Outcome
 
+_PASSES = (Outcome.STANDS, Outcome.DEVIATES)
 # XML 1.0 has no way to write these, not even escaped
 _FORBIDDEN = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\U00010000-\U0010ffff]")
 
@@ -16,7 +17,7 @@ def render_junit(report: GateReport) -> str:
     """Return one test suite, one test case a finding."""
     deciding = [f for f in report.findings if f.waiver is None]
     failures = sum(f.outcome is Outcome.REFUTED for f in deciding)
-    errors = sum(f.outcome not in (Outcome.REFUTED, Outcome.STANDS) for f in deciding)
+    errors = sum(f.outcome not in (Outcome.REFUTED, *_PASSES) for f in deciding)
     counts = {
         "tests": str(len(report.findings)),
         "failures": str(failures),
@@ -49,7 +50,7 @@ def _case(suite: ET.Element, finding: Finding) -> None:
         return
     if finding.outcome is Outcome.REFUTED:
         ET.SubElement(case, "failure", {"message": _line(finding.detail), "type": "refuted"}).text = text
-    elif finding.outcome is not Outcome.STANDS:
+    elif finding.outcome not in _PASSES:
         kind = {"message": _line(finding.detail), "type": finding.outcome.word}
         ET.SubElement(case, "error", kind).text = text
     else:

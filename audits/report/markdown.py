@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from audits.gate.findings import Finding, GateReport
+from audits.gate.findings import GateReport
 from audits.report.text import headline
+from verification.outcome import Finding
 
 
 def render_markdown(report: GateReport) -> str:

@@ -13,7 +13,7 @@ from audits.curves.privacy_curve import FloatArray
 from audits.estimators.berk_jones import roc_band
 from audits.gate.account_stage import Account
 from audits.gate.findings import GateReport
-from audits.gate.observed import Observed
+from audits.gate.observed import ObservedNoise
 from audits.report.svg import Plot, Points, Series
 from audits.trials.sequential import AuditResult
 
@@ -103,7 +103,7 @@ def epsilon_by_method(account: Account) -> Plot:
     )
 
 
-def noise_quantiles(observed: Observed) -> Plot:
+def noise_quantiles(observed: ObservedNoise) -> Plot:
     """Quantiles of the noise an implementation drew, divided by the claimed sigma, against the standard normal."""
     size = observed.standardised.size
     pick = np.unique(np.linspace(0, size - 1, _POINTS).astype(np.int64))

@@ -6,8 +6,8 @@ import hashlib
 import importlib.metadata
 import json
 
-from audits.gate.findings import Finding, GateReport, Stage
-from audits.trials.verdict import Outcome
+from audits.gate.findings import GateReport, Stage
+from verification.outcome import Finding, Outcome
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 # SARIF allows a level other than "none" only for kind "fail"
@@ -16,8 +16,11 @@ _LEVEL = {
     Outcome.FAULT: "error",
     Outcome.ADAPTER_FAILED: "error",
     Outcome.INCONCLUSIVE: "none",
+    Outcome.DEVIATES: "warning",
+    Outcome.SKIPPED: "none",
     Outcome.STANDS: "none",
 }
+_KIND = {Outcome.STANDS: "pass", Outcome.INCONCLUSIVE: "open", Outcome.SKIPPED: "notApplicable"}
 _RULES = {
     Stage.ACCOUNT: "the claimed epsilon is what the mechanism costs",
     Stage.CONFORM: "the implementation does what its privacy proof assumes",
@@ -50,10 +53,9 @@ def render_sarif(report: GateReport) -> str:
 
 def _result(finding: Finding) -> dict[str, object]:
     again = f" Again: {finding.reproduction}" if finding.reproduction else ""
-    stands = finding.outcome is Outcome.STANDS
     result: dict[str, object] = {
         "ruleId": str(finding.stage),
-        "kind": "pass" if stands else ("open" if finding.outcome is Outcome.INCONCLUSIVE else "fail"),
+        "kind": _KIND.get(finding.outcome, "fail"),
         "level": _LEVEL[finding.outcome],
         "message": {"text": f"{finding.name}: {finding.detail}{again}"},
         "partialFingerprints": {"finding/v1": hashlib.sha256(finding.name.encode()).hexdigest()},

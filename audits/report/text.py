@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from audits.gate.findings import Finding, GateReport
-from audits.trials.verdict import Outcome
+from audits.gate.findings import GateReport
+from verification.outcome import Finding, Outcome
 
 
 def headline(report: GateReport) -> str:
@@ -11,6 +11,7 @@ def headline(report: GateReport) -> str:
     waived = sum(f.waiver is not None for f in report.findings)
     text = {
         Outcome.STANDS: "every claim stands",
+        Outcome.DEVIATES: "every claim stands; what is run deviates from it and is not less private",
         Outcome.REFUTED: "a claim is refuted",
         Outcome.INCONCLUSIVE: "inconclusive: nothing refuted, and not enough shown",
         Outcome.ADAPTER_FAILED: "the adapter failed; nothing can be concluded about the implementation",

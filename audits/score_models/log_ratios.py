@@ -22,7 +22,7 @@ _UNIT = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class RatioCells:
     """P(l <= k width) for k = first, first + 1, ...; nothing lies below the first, next to nothing above the last."""
 
     below: FloatArray
@@ -34,7 +34,7 @@ class Cells:
         return self.first + self.below.size - 1
 
 
-def cells_of(rate: float, nu: float, scale: float, width: float, *, taking_part: bool) -> Cells:
+def cells_of(rate: float, nu: float, scale: float, width: float, *, taking_part: bool) -> RatioCells:
     """Return the law of l where the record takes part with probability ``rate``, or not at all."""
     first = math.floor(math.log1p(-rate) / width)
     top = 1.0 + _REACH * scale
@@ -47,7 +47,7 @@ def cells_of(rate: float, nu: float, scale: float, width: float, *, taking_part:
         x = nu * nu * (np.log(np.maximum(np.expm1(ratios) + rate, 0.0)) - math.log(rate)) + 0.5
     absent: FloatArray = ndtr(x / scale)
     mixed: FloatArray = (1.0 - rate) * absent + rate * ndtr((x - 1.0) / scale)
-    return Cells(mixed if taking_part else absent, first)
+    return RatioCells(mixed if taking_part else absent, first)
 
 
 def convolved(masses: FloatArray, steps: int) -> tuple[FloatArray, float]:

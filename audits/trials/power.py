@@ -11,7 +11,7 @@ from audits.errors import AuditError
 from audits.estimators.clopper_pearson import binomial_at_least
 from audits.estimators.curve_eprocess import CurveTest, refuted_after
 from audits.score_models.model import Simulator
-from audits.trials.verdict import Power
+from verification.outcome import Power
 
 _STEP = 1.05
 _LARGEST_DIVISOR = 16.0

@@ -19,10 +19,10 @@ from audits.zoo import (
     sensitivities,
     updates,
 )
-from audits.zoo.setting import Setting
+from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import Harm, Member, Sight, Specimen, registered
 
-__all__ = ["GROUPS", "MEMBERS", "Harm", "Member", "Setting", "Sight", "Specimen", "named"]
+__all__ = ["GROUPS", "MEMBERS", "Harm", "Member", "Sight", "Specimen", "ZooSetting", "named"]
 
 # Importing a group registers its members; the order is that of the generated table.
 GROUPS = (noise_scale, noise_draws, sensitivities, batches, clipping, preprocessing, releases, updates, baselines)

@@ -6,18 +6,18 @@ import dataclasses
 
 import numpy as np
 
-from audits.zoo.setting import Setting
+from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import EVERY_SIGHT, Specimen, member
 from reference.baselines.inner import Accuracy, minimise
 from reference.many import full_gradients
 from reference.problem import Problem, State
 from verification.served.serve import Values
-from verification.served.stepwise import Randomness
+from verification.served.stepwise import TrialRandomness
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Algorithm, Parameters
 
-_MULTIPLIER = Setting(sigma=None, noise_multiplier=0.8, eta=(0.5, 0.5))
-_TWO_STEPS = Setting(eta=(0.5, 0.5))
+_MULTIPLIER = ZooSetting(sigma=None, noise_multiplier=0.8, eta=(0.5, 0.5))
+_TWO_STEPS = ZooSetting(eta=(0.5, 0.5))
 _RIDGE = dataclasses.replace(_TWO_STEPS, normalise=True, epsilon=0.01)
 _NORMALISED = dataclasses.replace(_TWO_STEPS, normalise=True)
 
@@ -52,7 +52,7 @@ class SensitivityOfAddingARecord(Specimen):
 class PartiesIgnored(Specimen):
     """A party's noise is scaled for an average over all records, though it averages over its own alone.
 
-    Source: class seen in federated code where n is the size of the whole data set (claim DPADMM-ALL-RECORDS).
+    Source: class seen in federated code where n is the size of the whole data set (statement DPADMM-ALL-RECORDS).
     """
 
     def scales(self, algorithm: Algorithm, parameters: Parameters, records: int) -> Values:
@@ -69,7 +69,9 @@ class OneSeedForAllParties(Specimen):
     Source: class seen in simulations of federated learning that seed every client alike.
     """
 
-    def draw_noise(self, algorithm: Algorithm, random: Randomness, parameters: Parameters, problem: Problem) -> Values:
+    def draw_noise(
+        self, algorithm: Algorithm, random: TrialRandomness, parameters: Parameters, problem: Problem
+    ) -> Values:
         """The first party's draws for everybody."""
         noise = super().draw_noise(algorithm, random, parameters, problem)["x"]
         return {"x": np.repeat(noise[:, :, :1], noise.shape[2], axis=2)}
@@ -108,7 +110,9 @@ class PerturbsOnce(Specimen):
     Source: class seen where objective perturbation for one model fit is wrapped around an iterative solver.
     """
 
-    def draw_noise(self, algorithm: Algorithm, random: Randomness, parameters: Parameters, problem: Problem) -> Values:
+    def draw_noise(
+        self, algorithm: Algorithm, random: TrialRandomness, parameters: Parameters, problem: Problem
+    ) -> Values:
         """Nothing but the first."""
         noise = super().draw_noise(algorithm, random, parameters, problem)["objective"]
         return {"objective": noise * (np.arange(noise.shape[1]) == 0)[:, None]}
@@ -129,7 +133,7 @@ class WithoutTheRidge(Specimen):
 
 @member("objp-stops-early", algorithms=(Algorithm.OBJP,), claims=_NORMALISED)
 class StopsEarly(Specimen):
-    """The inner solver stops at a gradient of 1e-3, and what is released is no minimiser (claim OBJP-INEXACT).
+    """The inner solver stops at a gradient of 1e-3, and what is released is no minimiser (statement OBJP-INEXACT).
 
     Source: class seen wherever a library's optimiser is called with its default tolerance.
     """

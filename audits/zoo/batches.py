@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from audits.zoo.per_record import weighted_gradients
-from audits.zoo.setting import Setting
+from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import EVERY_SIGHT, SS, Specimen, member
 from reference.problem import Problem
 from verification.served.serve import Values
-from verification.served.stepwise import Batches, Randomness
+from verification.served.stepwise import Batches, TrialRandomness
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Algorithm, Parameters
 from verification.wire.records import Records
 
-_ONE_EPOCH = Setting(eta=(0.5,) * 5)
+_ONE_EPOCH = ZooSetting(eta=(0.5,) * 5)
 
 
-def _generator(random: Randomness) -> np.random.Generator:
+def _generator(random: TrialRandomness) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(random.seed, spawn_key=(1,)))
 
 
-def _shuffled_epochs(random: Randomness, records: int, length: int) -> Batches:
+def _shuffled_epochs(random: TrialRandomness, records: int, length: int) -> Batches:
     """So many record numbers for each run, cut from one shuffle of all records after the other; [R, length]."""
     epochs = -(-length // records)
     rng, ordered = _generator(random), np.tile(np.arange(records), (random.runs * epochs, 1))
@@ -36,7 +36,7 @@ class EpochWiseShuffle(Specimen):
     (Chua et al. 2024 measure what it costs).
     """
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         """Cut whole batches from each shuffle; what is left over at its end is dropped."""
         per_epoch = records // size
         epochs = -(-iterations // per_epoch)
@@ -52,7 +52,7 @@ class WithReplacement(Specimen):
     Source: class seen where `choice(n, m)` is called and its default is to replace.
     """
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         """Independent record numbers."""
         return _generator(random).integers(records, size=(random.runs, iterations, size))
 
@@ -64,7 +64,7 @@ class BatchUsedTwice(Specimen):
     Source: class seen where several local steps are taken on one batch and accounted as one round each.
     """
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         """Every batch, twice."""
         half = super().draw_batches(random, records, size, (iterations + 1) // 2)
         return np.repeat(half, 2, axis=1)[:, :iterations]
@@ -77,7 +77,7 @@ class FileOrderBatches(Specimen):
     Source: class seen where `shuffle` is left at its default, false.
     """
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         """Row after row, round and round."""
         rows = (np.arange(iterations * size) % records).reshape(iterations, size)
         return np.broadcast_to(rows, (random.runs, iterations, size))
@@ -90,9 +90,9 @@ class OneBatchForAllRuns(Specimen):
     Source: class seen where the data loader's generator is fixed so that experiments compare, and then deployed.
     """
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         """The same batches in every run."""
-        return super().draw_batches(Randomness(0, 1), records, size, iterations).repeat(random.runs, axis=0)
+        return super().draw_batches(TrialRandomness(0, 1), records, size, iterations).repeat(random.runs, axis=0)
 
 
 @member("poisson-divided-by-m", algorithms=SS, sights=EVERY_SIGHT)
@@ -103,7 +103,7 @@ class PoissonDividedByM(Specimen):
     is about another mechanism.
     """
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         """Record numbers, padded with n for nobody to n + 1, a width that no batch has."""
         self._size = size
         joins = _generator(random).random((random.runs, iterations, records)) < size / records
@@ -135,7 +135,7 @@ class ClassesInBalance(Specimen):
 
     def draw_batches(
         self,
-        random: Randomness,
+        random: TrialRandomness,
         records: int,  # noqa: ARG002 - the hook's signature
         size: int,
         iterations: int,
@@ -152,14 +152,14 @@ class ClassesInBalance(Specimen):
         return np.concatenate(parts, axis=1).reshape(random.runs, iterations, size)
 
 
-@member("short-last-batch", algorithms=SS, claims=Setting(records=10, eta=(0.5,) * 5))
+@member("short-last-batch", algorithms=SS, claims=ZooSetting(records=10, eta=(0.5,) * 5))
 class ShortLastBatch(Specimen):
     """The last batch of a shuffled epoch holds what is left over, and its mean divides by that small number.
 
     Source: class seen with data loaders whose `drop_last` is left at its default, false.
     """
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         """Cut each shuffle to the end; a short batch is padded with n for nobody."""
         per_epoch = -(-records // size)
         epochs = -(-iterations // per_epoch)

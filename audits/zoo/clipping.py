@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from audits.zoo.per_record import mean_of_records, shortened
-from audits.zoo.setting import Setting
+from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import EVERY_SIGHT, SS, Harm, Specimen, member
 from reference.problem import Problem, State
 from verification.served.serve import Values
@@ -117,7 +117,7 @@ class ClipByBlocks(Specimen):
         return mean_of_records(problem, x, batch, clipped)
 
 
-@member("nan-passes-the-clip", claims=Setting(eta=(0.5, 0.5)))
+@member("nan-passes-the-clip", claims=ZooSetting(eta=(0.5, 0.5)))
 class NanPassesTheClip(Specimen):
     """A record of NaN is not longer than C, since no comparison with NaN holds; it then erases the whole gradient.
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audits.gate.claim_file import read_claim_file
-from audits.gate.findings import Finding, GateReport
+from audits.gate.findings import GateReport
 from audits.gate.run import GateOptions, run_gate
 from audits.trials.executors import executor
-from audits.trials.verdict import Outcome
 from audits.zoo import MEMBERS, named
 from audits.zoo.claims import claim_file
 from audits.zoo.specimen import Member, Sight
+from verification.outcome import Finding, Outcome
 from verification.wire.parameters import Algorithm
 
 SECONDS = 60.0
@@ -56,7 +56,7 @@ class Gated:
     @property
     def algorithms(self) -> set[str]:
         """The algorithms in which something was refuted."""
-        return {finding.mode.partition("/")[0] for finding in self.refuted}
+        return {finding.subject.partition("/")[0] for finding in self.refuted}
 
     def cell(self) -> str:
         """For the table."""

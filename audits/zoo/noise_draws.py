@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from audits.zoo.setting import Setting
+from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import EVERY_SIGHT, MP, Sight, Specimen, member
 from reference.many import seeded_noise
 from verification.served.serve import Values
-from verification.served.stepwise import Randomness
+from verification.served.stepwise import TrialRandomness
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Algorithm, Parameters
 from verification.wire.records import Records
 
-_THREE_STEPS = Setting(eta=(0.5, 0.5, 0.5))
+_THREE_STEPS = ZooSetting(eta=(0.5, 0.5, 0.5))
 
 
 @member("noise-drawn-once", claims=_THREE_STEPS)
@@ -23,7 +23,7 @@ class NoiseDrawnOnce(Specimen):
     Source: class seen in training loops where the sample is a member set up in the constructor.
     """
 
-    def draw_normals(self, random: Randomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         """The first iteration's draws, over and over."""
         once = super().draw_normals(random, names, dimension, 1)
         return {name: np.repeat(draws, iterations, axis=1) for name, draws in once.items()}
@@ -36,7 +36,7 @@ class OneDrawForAllCoordinates(Specimen):
     Source: class seen where `normal(0, s)` is called without a shape and array arithmetic broadcasts the scalar.
     """
 
-    def draw_normals(self, random: Randomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         """One draw an iteration."""
         scalar = super().draw_normals(random, names, 1, iterations)
         return {name: np.repeat(draws, dimension, axis=2) for name, draws in scalar.items()}
@@ -49,7 +49,7 @@ class OneKeyForAllVariables(Specimen):
     Source: class seen with counter-based generators (JAX keys) whose key is not split between uses.
     """
 
-    def draw_normals(self, random: Randomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         """One draw for all variables."""
         first = super().draw_normals(random, names[:1], dimension, iterations)[names[0]]
         return dict.fromkeys(names, first)
@@ -62,9 +62,9 @@ class NoiseSharedByRuns(Specimen):
     Source: class seen where a fixed `random_state` is the default argument of a private estimator.
     """
 
-    def draw_normals(self, random: Randomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         """The first run's draws for every run."""
-        one_run = super().draw_normals(Randomness(random.seed, 1), names, dimension, iterations)
+        one_run = super().draw_normals(TrialRandomness(random.seed, 1), names, dimension, iterations)
         return {name: np.repeat(draws, random.runs, axis=0) for name, draws in one_run.items()}
 
 
@@ -76,7 +76,7 @@ class SixteenBitSeeds(Specimen):
     Debian's OpenSSL of 2008.
     """
 
-    def draw_normals(self, random: Randomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         """Draws of one of 65,536 runs, chosen for each run."""
         keys = np.random.default_rng(random.seed).integers(1 << 16, size=random.runs)
         width = len(names) * dimension
@@ -111,7 +111,7 @@ class LaplaceOfEqualDeviation(Specimen):
     sensitivity is measured in the Euclidean norm) and the accounting was not.
     """
 
-    def draw_normals(self, random: Randomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         """Laplace draws of variance one."""
         rng = np.random.default_rng(random.seed)
         shape = (random.runs, iterations, dimension)
@@ -149,7 +149,7 @@ class NoiseCancelsInPairs(Specimen):
     Source: class seen where variance reduction is applied to all of a program's draws, the private ones included.
     """
 
-    def draw_normals(self, random: Randomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         """Each draw, then its negative."""
         half = super().draw_normals(random, names, dimension, (iterations + 1) // 2)
         sign = np.where(np.arange(iterations) % 2 == 0, 1.0, -1.0)[:, None]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from audits.zoo.setting import Setting
+from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import BOXES, EVERY_SIGHT, MP, SS, Harm, Specimen, member
 from reference.problem import Problem, State
 from verification.served.serve import Values
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Algorithm, Parameters
 
-_THREE_STEPS = Setting(eta=(0.5, 0.5, 0.5))
+_THREE_STEPS = ZooSetting(eta=(0.5, 0.5, 0.5))
 _PARTIES = 4
 
 

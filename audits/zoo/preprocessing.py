@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from audits.zoo.per_record import mean_of_records, shortened
-from audits.zoo.setting import Setting
+from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import EVERY_SIGHT, Specimen, member
 from reference.dataset import Dataset, min_max_bounds
 from reference.problem import Problem
@@ -16,7 +16,7 @@ from verification.wire.arrays import Floats
 from verification.wire.parameters import Parameters
 from verification.wire.records import Records
 
-_NORMALISED = Setting(normalise=True, bound=1.0)
+_NORMALISED = ZooSetting(normalise=True, bound=1.0)
 
 
 def _with_features(records: Records, features: Floats) -> Records:
@@ -63,7 +63,7 @@ class ScaledByTheLongestRecord(Specimen):
 class MinMaxFromTheData(Specimen):
     """Each feature is mapped to [0, 1] by its own minimum and maximum in the data, before the rows are normalised.
 
-    Source: the paper itself ([CL20] section 5, claim E12); class seen in nearly every experiment with tabular data.
+    Source: the paper itself ([CL20] section 5, statement E12); class seen in nearly every experiment with tabular data.
     """
 
     def problem(self, records: Records, parameters: Parameters) -> Problem:
@@ -84,7 +84,7 @@ class CentredOnTheMean(Specimen):
         return super().problem(_with_features(records, records.features - records.features.mean(axis=0)), parameters)
 
 
-@member("mean-over-active-records", claims=Setting(eta=(0.5, 0.5)))
+@member("mean-over-active-records", claims=ZooSetting(eta=(0.5, 0.5)))
 class MeanOverActiveRecords(Specimen):
     """The gradient is averaged over the records whose loss is active, a number that depends on the data.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from audits.zoo.setting import Setting
+from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import EVERY_SIGHT, MP, SS, Sight, Specimen, member
 from reference.problem import Problem, State
 from verification.served.serve import Values
@@ -12,7 +12,7 @@ from verification.served.stepwise import Batches
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Release
 
-_TWO_STEPS = Setting(eta=(0.5, 0.5))
+_TWO_STEPS = ZooSetting(eta=(0.5, 0.5))
 
 
 @member("dual-without-noise", algorithms=MP)
@@ -55,7 +55,7 @@ class CopyWithoutNoise(Specimen):
         return super().mpadmm_step(problem, old, eta, silenced)
 
 
-@member("post-processing-of-the-clean-model", algorithms=MP, claims=Setting(eta=(0.5, 0.5), release=Release.PRIMAL))
+@member("post-processing-of-the-clean-model", algorithms=MP, claims=ZooSetting(eta=(0.5, 0.5), release=Release.PRIMAL))
 class PostProcessingOfTheCleanModel(Specimen):
     """Under "release primal" z and y are computed from x before its noise: they are no post-processing of the release.
 

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from audits.zoo.setting import Setting
+from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import BOXES, EVERY_SIGHT, MP, SS, Harm, Specimen, member
 from reference.arithmetic import Scalar
 from reference.errors import InvalidParameter
@@ -17,10 +17,10 @@ from reference.regularizers import SCAD
 from verification.served.stepwise import Batches
 from verification.served.translate import sensitivities
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm, Parameters, Regularizer, RegularizerOptions, Release
+from verification.wire.parameters import Algorithm, Parameters, RegularizerName, RegularizerOptions, Release
 from verification.wire.records import Records
 
-_MULTIPLIER = Setting(sigma=None, noise_multiplier=1.0, eta=(4.0, 1.0))
+_MULTIPLIER = ZooSetting(sigma=None, noise_multiplier=1.0, eta=(4.0, 1.0))
 
 
 class OwnSensitivity(Specimen, abc.ABC):
@@ -41,7 +41,7 @@ class OwnSensitivity(Specimen, abc.ABC):
 class EtaForgotten(OwnSensitivity):
     """The factor eta is missing: 2C/(n(1+eta rho)), too small by eta wherever eta > 1.
 
-    Source: the paper itself, [CL20] Algorithm 2 and Theorem 3 (claim E1).
+    Source: the paper itself, [CL20] Algorithm 2 and Theorem 3 (E1).
     """
 
     def sensitivities(self, algorithm: Algorithm, parameters: Parameters, records: int) -> Floats:
@@ -54,7 +54,7 @@ class EtaForgotten(OwnSensitivity):
 class EtaOfTheNextIteration(OwnSensitivity):
     """The sensitivity is taken at eta^{k+1}, the update made with eta^k: too small while steps decrease.
 
-    Source: the paper itself, [CL20] Algorithm 2 (claim E2).
+    Source: the paper itself, [CL20] Algorithm 2 (E2).
     """
 
     def sensitivities(self, algorithm: Algorithm, parameters: Parameters, records: int) -> Floats:
@@ -149,20 +149,20 @@ class ThreeForThePriceOfX(OwnSensitivity):
         return sensitivities(algorithm, alone, records)
 
 
-_SCAD = dataclasses.replace(_MULTIPLIER, regularizer=Regularizer.SCAD, shape=3.7)
+_SCAD = dataclasses.replace(_MULTIPLIER, regularizer=RegularizerName.SCAD, shape=3.7)
 
 
 @member("scad-priced-as-convex", algorithms=MP, sights=BOXES, claims=_SCAD)
 class ScadPricedAsConvex(OwnSensitivity):
     """SCAD inside mpADMM at the sensitivity of a convex regularizer, though its proximal map stretches distances.
 
-    Source: [CL20] proves Algorithm 2 for the convex penalty and names SCAD and MCP only for Algorithm 1 (claim E11);
+    Source: [CL20] proves Algorithm 2 for the convex penalty and names SCAD and MCP only for Algorithm 1 (E11);
     class seen where the regularizer is a plug-in and the proof is not.
     """
 
     def sensitivities(self, algorithm: Algorithm, parameters: Parameters, records: int) -> Floats:
         """As if the proximal map were nonexpansive."""
-        none = {"regularizer": Regularizer.NONE, "options": RegularizerOptions()}
+        none = {"regularizer": RegularizerName.NONE, "options": RegularizerOptions()}
         return sensitivities(algorithm, parameters.model_copy(update=none), records)
 
 
@@ -178,7 +178,7 @@ class _AnyShapeSCAD(SCAD):
 class ScadWhereItJumps(OwnSensitivity):
     """SCAD is accepted with a <= 1 + 1/rho, where its proximal map jumps and no amount of noise is enough.
 
-    Source: class seen wherever a = 3.7 is hard-coded; at the paper's rho = 0.25 that shape is inadmissible (claim E11).
+    Source: class seen wherever a = 3.7 is hard-coded; at the paper's rho = 0.25 that shape is inadmissible (E11).
     """
 
     def sensitivities(self, algorithm: Algorithm, parameters: Parameters, records: int) -> Floats:
@@ -186,14 +186,14 @@ class ScadWhereItJumps(OwnSensitivity):
         try:
             return sensitivities(algorithm, parameters, records)
         except InvalidParameter:
-            none = {"regularizer": Regularizer.NONE, "options": RegularizerOptions()}
+            none = {"regularizer": RegularizerName.NONE, "options": RegularizerOptions()}
             return sensitivities(algorithm, parameters.model_copy(update=none), records)
 
     def problem(self, records: Records, parameters: Parameters) -> Problem:
         """Do not check the shape."""
-        if parameters.regularizer is not Regularizer.SCAD:
+        if parameters.regularizer is not RegularizerName.SCAD:
             return super().problem(records, parameters)
-        none = {"regularizer": Regularizer.NONE, "options": RegularizerOptions()}
+        none = {"regularizer": RegularizerName.NONE, "options": RegularizerOptions()}
         plain = super().problem(records, parameters.model_copy(update=none))
         a = parameters.options.a
         return dataclasses.replace(plain, regularizer=_AnyShapeSCAD(parameters.lambda_, math.nan if a is None else a))

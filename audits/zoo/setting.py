@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from verification.wire.parameters import Algorithm, Loss, Parameters, Regularizer, RegularizerOptions, Release
+from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, RegularizerOptions, Release
 from verification.wire.schemes import SCHEMES, Law
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ZooSetting:
     """A claim in the wire's words; sigma, C and rho are far from 1, where many bugs would be invisible."""
 
     records: int = 20
@@ -23,7 +23,7 @@ class Setting:
     eta: tuple[float, ...] = (0.5,)
     rho: float = 0.5
     lambda_: float = 0.1
-    regularizer: Regularizer = Regularizer.L1
+    regularizer: RegularizerName = RegularizerName.L1
     shape: float | None = None  # a, of SCAD
     release: Release = Release.ALL
     parties: int = 2
@@ -34,7 +34,7 @@ class Setting:
         scheme = SCHEMES[algorithm]
         gaussian, full_gradients = scheme.law is Law.GAUSSIAN, "inner" in scheme.takes
         return Parameters(
-            loss=Loss.LOGISTIC,
+            loss=LossName.LOGISTIC,
             regularizer=self.regularizer,
             lambda_=self.lambda_,
             options=RegularizerOptions(a=self.shape),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar
 
 from audits.errors import AuditError
-from audits.zoo.setting import Setting
+from audits.zoo.setting import ZooSetting
 from verification.served.stepwise_baselines import StepwiseBaselines
 from verification.wire import messages as m
 from verification.wire.parameters import Algorithm
@@ -84,7 +84,7 @@ class Member:
     algorithms: tuple[Algorithm, ...]
     sights: tuple[Sight, ...]
     harm: Harm
-    claims: Setting
+    claims: ZooSetting
 
     def build(self, sight: Sight) -> Specimen:
         """Return the implementation, to be served."""
@@ -104,7 +104,7 @@ def member(
     algorithms: tuple[Algorithm, ...] = BOTH,
     sights: tuple[Sight, ...] = BOXES,
     harm: Harm = Harm.LEAK,
-    claims: Setting | None = None,
+    claims: ZooSetting | None = None,
 ) -> Callable[[SpecimenType], SpecimenType]:
     """Register the class under an id; refuses a label without a source, and an id that is taken."""
 
@@ -113,7 +113,7 @@ def member(
             raise AuditError(f"zoo ids must be unique, got {identity!r} twice")
         kind.identity, kind.algorithms = identity, algorithms
         wrong, source = _label(kind)
-        _REGISTER[identity] = Member(identity, wrong, source, kind, algorithms, sights, harm, claims or Setting())
+        _REGISTER[identity] = Member(identity, wrong, source, kind, algorithms, sights, harm, claims or ZooSetting())
         return kind
 
     return register

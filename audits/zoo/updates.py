@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from audits.zoo.setting import Setting
+from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import SS, Harm, Specimen, member
 from reference.problem import Problem, State
 from verification.served.serve import Values
 from verification.served.stepwise import Batches
 from verification.wire.arrays import Floats
 
-_TWO_STEPS = Setting(eta=(0.5, 0.5))
+_TWO_STEPS = ZooSetting(eta=(0.5, 0.5))
 
 
 @member("dual-step-forgets-rho", claims=_TWO_STEPS)

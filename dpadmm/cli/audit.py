@@ -18,9 +18,9 @@ from audits.gate.claim_file import Released
 from audits.trials.checkpoint import Checkpoint, fingerprint
 from audits.trials.executors import Target, executor
 from audits.trials.sequential import CHUNK, AuditResult, plan_audit, run_audit
-from audits.trials.verdict import Outcome, worst
 from dpadmm.cli._own_pair import load_pair
 from dpadmm.cli.common import emit_json, format_option
+from verification.outcome import Outcome, worst
 from verification.wire.parameters import Algorithm, Release
 from verification.wire.process import Limits
 from verification.wire.session import Session

@@ -9,26 +9,14 @@ import sys
 
 import click
 
-from dpadmm.cli.common import (
-    EXIT_ADAPTER,
-    EXIT_INCONCLUSIVE,
-    EXIT_REFUTED,
-    EXIT_STANDS,
-    emit_json,
-    format_option,
-)
-from verification.conformance.check import Check, Result, Verdict
+from dpadmm.cli.common import emit_json, format_option
+from verification.conformance.check import Check
 from verification.conformance.registry import CHECKS, find
-from verification.conformance.runner import Conclusion, Plan, Report, conform
+from verification.conformance.runner import ConformancePlan, ConformanceReport, conform
+from verification.outcome import Finding, Outcome, counted
 from verification.wire.faults import as_fields
 from verification.wire.process import Limits
 
-_EXIT = {
-    Conclusion.CONFORMS: EXIT_STANDS,
-    Conclusion.REFUTED: EXIT_REFUTED,
-    Conclusion.ADAPTER_FAILED: EXIT_ADAPTER,
-    Conclusion.INCONCLUSIVE: EXIT_INCONCLUSIVE,
-}
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -93,7 +81,7 @@ def command(
         return
     if not adapter:
         raise click.UsageError("name the adapter's command after --, for example: dpadmm conform -- ./adapter")
-    plan = Plan(checks, false_alarm, budget, seed, effort)
+    plan = ConformancePlan(checks, false_alarm, budget, seed, effort)
     limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
     quiet = output_format == "json"
     report = conform(adapter, plan, limits, _progress if quiet and sys.stderr.isatty() else None)
@@ -101,7 +89,7 @@ def command(
         emit_json(as_document(report, adapter))
     else:
         _table(report, adapter)
-    raise click.exceptions.Exit(_EXIT[report.conclusion])
+    raise click.exceptions.Exit(report.outcome.exit_code)
 
 
 def _chosen(only: tuple[str, ...]) -> tuple[Check, ...]:
@@ -129,69 +117,73 @@ def _check_document(check: Check) -> dict[str, object]:
         "name": check.name,
         "family": str(check.family),
         "catches": check.catches,
-        "claims": list(check.claims),
+        "statements": list(check.statements),
         "statistical": check.statistical,
         "needs": [sorted(str(capability) for capability in need) for need in check.needs],
         "modes": [str(mode) for mode in check.modes],
     }
 
 
-def _progress(result: Result) -> None:
-    click.echo(f"{result.verdict:<10} {result.check.name} {result.mode}", err=True)
+def _progress(finding: Finding) -> None:
+    click.echo(f"{finding.outcome.word:<12} {finding.name} {finding.subject}", err=True)
 
 
-def _table(report: Report, adapter: tuple[str, ...]) -> None:
+def _table(report: ConformanceReport, adapter: tuple[str, ...]) -> None:
     if report.description is not None:
         who = report.description
         click.echo(f"{who.name} {who.version} ({who.language})")
-    for result in report.results:
-        click.echo(
-            f"{result.verdict:<10} {result.check.name:<32} {result.mode!s:<14} {result.seconds:6.2f} s  {result.detail}"
-        )
-        if result.verdict is Verdict.REFUTED:
-            click.echo(f"{'':<10} catches: {result.check.catches}")
-            click.echo(f"{'':<10} again:   {_again(report, result, adapter)}")
+    for finding in report.findings:
+        word = "passed" if finding.outcome is Outcome.STANDS else finding.outcome.word
+        click.echo(f"{word:<12} {finding.name:<32} {finding.subject:<14} {finding.seconds:6.2f} s  {finding.detail}")
+        if finding.outcome is Outcome.REFUTED:
+            click.echo(f"{'':<12} detects: {_check(finding).catches}")
+            click.echo(f"{'':<12} again:   {_again(report, finding, adapter)}")
     if report.fault is not None:
         click.echo(f"FAULT {report.fault}")
-    counts = {verdict: sum(result.verdict is verdict for result in report.results) for verdict in Verdict}
-    summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "nothing checked"
+    summary = counted(report.findings) or "nothing checked"
+    headline = "conforms" if report.outcome is Outcome.STANDS else report.outcome.word
     click.echo(
-        f"{report.conclusion}: {summary}; false-alarm probability at most {report.false_alarm:g} over all checks; "
+        f"{headline}: {summary}; false-alarm probability at most {report.false_alarm:g} over all checks; "
         f"{report.seconds:.1f} s"
     )
 
 
-def _again(report: Report, result: Result, adapter: tuple[str, ...]) -> str:
-    return f"dpadmm conform --only {result.check.name} --seed {report.seed} -- {shlex.join(adapter)}"
+def _check(finding: Finding) -> Check:
+    return find((finding.name,))[0]
 
 
-def as_document(report: Report, adapter: tuple[str, ...]) -> dict[str, object]:
-    """The report as JSON, version 1; reals are decimal strings."""
+def _again(report: ConformanceReport, finding: Finding, adapter: tuple[str, ...]) -> str:
+    return f"dpadmm conform --only {finding.name} --seed {report.seed} -- {shlex.join(adapter)}"
+
+
+def as_document(report: ConformanceReport, adapter: tuple[str, ...]) -> dict[str, object]:
+    """The report as JSON, version 2; reals are decimal strings."""
     who = report.description
     return {
-        "version": 1,
-        "conclusion": str(report.conclusion),
+        "version": 2,
+        "outcome": report.outcome.word,
         "implementation": None if who is None else who.model_dump(mode="json"),
         "command": list(adapter),
         "false_alarm": repr(report.false_alarm),
         "seed": report.seed,
         "seconds": f"{report.seconds:.3f}",
-        "results": [_result_document(report, result, adapter) for result in report.results],
+        "findings": [_finding_document(report, finding, adapter) for finding in report.findings],
         "fault": None if report.fault is None else as_fields(report.fault),
     }
 
 
-def _result_document(report: Report, result: Result, adapter: tuple[str, ...]) -> dict[str, object]:
+def _finding_document(report: ConformanceReport, finding: Finding, adapter: tuple[str, ...]) -> dict[str, object]:
+    check = _check(finding)
     return {
-        "check": result.check.name,
-        "family": str(result.check.family),
-        "mode": str(result.mode),
-        "verdict": str(result.verdict),
-        "detail": result.detail,
-        "catches": result.check.catches,
-        "claims": list(result.check.claims),
-        "p_value": None if result.p_value is None else repr(result.p_value),
-        "false_alarm": repr(result.false_alarm),
-        "seconds": f"{result.seconds:.3f}",
-        "again": _again(report, result, adapter) if result.verdict is Verdict.REFUTED else None,
+        "check": check.name,
+        "family": str(check.family),
+        "subject": finding.subject,
+        "outcome": finding.outcome.word,
+        "detail": finding.detail,
+        "detects": check.catches,
+        "statements": list(check.statements),
+        "p_value": None if finding.p_value is None else repr(finding.p_value),
+        "false_alarm": repr(finding.false_alarm),
+        "seconds": f"{finding.seconds:.3f}",
+        "again": _again(report, finding, adapter) if finding.outcome is Outcome.REFUTED else None,
     }

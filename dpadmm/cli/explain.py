@@ -1,4 +1,4 @@
-"""`dpadmm explain`: a claim's statement, place in the paper and evidence, without running anything."""
+"""`dpadmm explain`: a statement's statement, place in the paper and evidence, without running anything."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from dpadmm.cli.common import EXIT_USAGE, emit_json, format_option
 
 
 @click.command("explain")
-@click.argument("name", metavar="[CLAIM-ID]", required=False)
+@click.argument("name", metavar="[STATEMENT-ID]", required=False)
 @format_option
 def command(*, name: str | None, output_format: str) -> None:
-    """Print a claim's statement, place in the paper and evidence; without an id, list all claims."""
+    """Print a statement's statement, place in the paper and evidence; without an id, list all statements."""
     try:
-        from verification.statements.registry import CLAIMS, find  # noqa: PLC0415 - needs the solvers
+        from verification.statements.registry import STATEMENTS, find  # noqa: PLC0415 - needs the solvers
     except ModuleNotFoundError as missing:
-        click.echo(f"error: {missing}; the claims need their solvers: pip install 'dpadmm[proofs]'", err=True)
+        click.echo(f"error: {missing}; the statements need their solvers: pip install 'dpadmm[proofs]'", err=True)
         sys.exit(EXIT_USAGE)
-    claims = CLAIMS if name is None else (find(name),)
+    statements = STATEMENTS if name is None else (find(name),)
     if output_format == "json":
         emit_json(
             {
                 "format": "dpadmm-explain",
                 "version": 1,
-                "claims": [
+                "statements": [
                     {
-                        "id": claim.id,
-                        "aliases": list(claim.aliases),
-                        "status": claim.status.value,
-                        "statement": claim.statement,
-                        "truth": claim.truth or None,
-                        "place": claim.place,
+                        "id": statement.id,
+                        "aliases": list(statement.aliases),
+                        "status": statement.status.value,
+                        "statement": statement.statement,
+                        "truth": statement.truth or None,
+                        "place": statement.place,
                         "evidence": [
                             {
                                 "name": evidence.name,
@@ -42,26 +42,26 @@ def command(*, name: str | None, output_format: str) -> None:
                                     for obligation in (evidence.obligations() if evidence.obligations else [])
                                 ],
                             }
-                            for evidence in claim.evidence
+                            for evidence in statement.evidence
                         ],
                     }
-                    for claim in claims
+                    for statement in statements
                 ],
             }
         )
         return
     if name is None:
-        for claim in claims:
-            click.echo(f"{claim.id.ljust(24)}{claim.status.value.ljust(10)}{claim.statement}")
+        for statement in statements:
+            click.echo(f"{statement.id.ljust(24)}{statement.status.value.ljust(10)}{statement.statement}")
         return
-    claim = claims[0]
-    click.echo(f"{claim.id}: {claim.status.value}")
-    click.echo(f"  says:   {claim.statement}")
-    if claim.truth:
-        click.echo(f"  truth:  {claim.truth}")
-    click.echo(f"  place:  {claim.place}")
-    for evidence in claim.evidence:
+    statement = statements[0]
+    click.echo(f"{statement.id}: {statement.status.value}")
+    click.echo(f"  says:   {statement.statement}")
+    if statement.truth:
+        click.echo(f"  truth:  {statement.truth}")
+    click.echo(f"  place:  {statement.place}")
+    for evidence in statement.evidence:
         click.echo(f"  {evidence.kind.value}: {evidence.name}")
         for obligation in evidence.obligations() if evidence.obligations else []:
             click.echo(f"    {obligation.digest}  {obligation.name}")
-    click.echo(f"  run it: dpadmm verify --claim {claim.id}")
+    click.echo(f"  run it: dpadmm verify --statement {statement.id}")

@@ -9,26 +9,18 @@ from pathlib import Path
 import click
 
 from dpadmm.cli.common import (
-    EXIT_ADAPTER,
-    EXIT_INCONCLUSIVE,
     EXIT_REFUTED,
-    EXIT_STANDS,
     atomic_write,
     emit_json,
     format_option,
 )
-from verification.vectors.checking import Conclusion, Outcome, Report, Result, check_adapter
+from verification.outcome import Finding, Outcome, counted
+from verification.vectors.checking import VectorsReport, check_adapter
 from verification.vectors.files import FOLDER, generated, load_all, stale
 from verification.vectors.model import Flag
 from verification.wire.faults import as_fields
 from verification.wire.process import Limits
 
-_EXIT = {
-    Conclusion.AGREES: EXIT_STANDS,
-    Conclusion.MISMATCH: EXIT_REFUTED,
-    Conclusion.ADAPTER_FAILED: EXIT_ADAPTER,
-    Conclusion.NOTHING_CHECKED: EXIT_INCONCLUSIVE,
-}
 _files_option = click.option(
     "--file",
     "files",
@@ -94,45 +86,46 @@ def check(
         emit_json(as_document(report, adapter, len(cases)))
     else:
         _table(report, notes, len(cases))
-    raise click.exceptions.Exit(_EXIT[report.conclusion])
+    raise click.exceptions.Exit(report.outcome.exit_code)
 
 
-def _progress(result: Result) -> None:
-    click.echo(f"\r\033[K{result.id}\r", nl=False, err=True)
+def _progress(finding: Finding) -> None:
+    click.echo(f"\r\033[K{finding.name}\r", nl=False, err=True)
 
 
-def _table(report: Report, notes: dict[str, Flag], cases: int) -> None:
+def _table(report: VectorsReport, notes: dict[str, Flag], cases: int) -> None:
     if report.description is not None:
         who = report.description
         click.echo(f"{who.name} {who.version} ({who.language})")
-    for result in report.results:
-        if result.outcome is Outcome.FAILED:
-            click.echo(f"failed   {result.id}: {result.detail}")
-    failures = Counter(flag for r in report.results if r.outcome is Outcome.FAILED for flag in r.flags)
-    played = Counter(flag for r in report.results if r.outcome is not Outcome.SKIPPED for flag in r.flags)
+    for finding in report.findings:
+        if finding.outcome is Outcome.REFUTED:
+            click.echo(f"failed   {finding.name}: {finding.detail}")
+    failures = Counter(flag for f in report.findings if f.outcome is Outcome.REFUTED for flag in f.tags)
+    played = Counter(flag for f in report.findings if f.outcome is not Outcome.SKIPPED for flag in f.tags)
     for flag, count in failures.most_common():
         note = notes[flag]
         click.echo(f"flag     {flag}: {count} of {played[flag]} failed. Catches: {note.bug}. Effect: {note.effect}")
-    reasons = Counter(r.detail for r in report.results if r.outcome is Outcome.SKIPPED)
+    reasons = Counter(f.detail for f in report.findings if f.outcome is Outcome.SKIPPED)
     for reason, count in reasons.most_common():
         click.echo(f"skipped  {count} cases: {reason}")
     if report.fault is not None:
         click.echo(f"FAULT {report.fault}")
-    counts = ", ".join(f"{report.count(outcome)} {outcome}" for outcome in Outcome)
-    click.echo(f"{report.conclusion}: {counts}, of {cases} cases")
+    headline = "agrees" if report.outcome is Outcome.STANDS else report.outcome.word
+    click.echo(f"{headline}: {counted(report.findings) or 'nothing checked'}, of {cases} cases")
 
 
-def as_document(report: Report, adapter: tuple[str, ...], cases: int) -> dict[str, object]:
-    """The report as JSON, version 1; reals inside the details are decimal."""
+def as_document(report: VectorsReport, adapter: tuple[str, ...], cases: int) -> dict[str, object]:
+    """The report as JSON, version 2; reals inside the details are decimal."""
     return {
-        "version": 1,
-        "conclusion": str(report.conclusion),
+        "version": 2,
+        "outcome": report.outcome.word,
         "implementation": None if report.description is None else report.description.model_dump(mode="json"),
         "command": list(adapter),
         "cases": cases,
-        "counts": {str(outcome): report.count(outcome) for outcome in Outcome},
-        "results": [
-            {"id": r.id, "outcome": str(r.outcome), "flags": list(r.flags), "detail": r.detail} for r in report.results
+        "counts": {outcome.word: report.count(outcome) for outcome in Outcome if report.count(outcome)},
+        "findings": [
+            {"id": f.name, "outcome": f.outcome.word, "flags": list(f.tags), "detail": f.detail}
+            for f in report.findings
         ],
         "fault": None if report.fault is None else as_fields(report.fault),
     }

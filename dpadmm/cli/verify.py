@@ -1,4 +1,4 @@
-"""`dpadmm verify`: run the evidence for every claim of this project."""
+"""`dpadmm verify`: run the evidence for every statement of this project."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import time
 
 import click
 
-from dpadmm.cli.common import EXIT_INCONCLUSIVE, EXIT_REFUTED, EXIT_STANDS, EXIT_USAGE, emit_json, format_option
+from dpadmm.cli.common import EXIT_USAGE, emit_json, format_option
+from verification.outcome import worst
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -27,7 +28,7 @@ def _seconds(_: click.Context, __: click.Parameter, value: str | None) -> float 
 
 
 @click.command("verify")
-@click.option("--claim", "names", multiple=True, metavar="ID", help="Check only this claim; may be repeated.")
+@click.option("--statement", "names", multiple=True, metavar="ID", help="Check only this statement; may be repeated.")
 @click.option(
     "--budget", callback=_seconds, metavar="TIME", help="Stop after this long (60s, 5m); the rest is unknown."
 )
@@ -36,30 +37,29 @@ def _seconds(_: click.Context, __: click.Parameter, value: str | None) -> float 
 )
 @format_option
 def command(*, names: tuple[str, ...], budget: float | None, question: float, output_format: str) -> None:
-    """Check this project's own claims: proofs, enclosures, attacks, witnesses.
+    """Check this project's own statements: proofs, enclosures, attacks, witnesses.
 
-    A claim is proved, holds on every attack, or is refuted by a witness that the reference reproduces; an erratum
-    of the paper is confirmed by being refuted. Exit codes: 0 every claim has the status it is said to have, 1 one
+    A statement is proved, holds on every attack, or is refuted by a witness that the reference reproduces; an erratum
+    of the paper is confirmed by being refuted. Exit codes: 0 every statement has the status it is said to have, 1 one
     has not, 3 something was not decided in time.
     """
     try:
-        from verification.statements.registry import CLAIMS, find  # noqa: PLC0415 - needs the solvers
+        from verification.statements.registry import STATEMENTS, find  # noqa: PLC0415 - needs the solvers
         from verification.statements.runner import check  # noqa: PLC0415
     except ModuleNotFoundError as missing:
         click.echo(f"error: {missing}; the proofs need their solvers: pip install 'dpadmm[proofs]'", err=True)
         sys.exit(EXIT_USAGE)
     from dpadmm.cli._verify_report import as_json, line, summary, title  # noqa: PLC0415
 
-    claims = tuple(dict.fromkeys(find(name) for name in names)) if names else CLAIMS
+    statements = tuple(dict.fromkeys(find(name) for name in names)) if names else STATEMENTS
     started, checked = time.monotonic(), []
     if output_format == "text":
         click.echo(title())
-    for entry in check(claims, budget=budget, question_seconds=question):
+    for entry in check(statements, budget=budget, question_seconds=question):
         checked.append(entry)
         if output_format == "text":
             click.echo(line(entry))
-    outcomes = {entry.outcome.value for entry in checked}
-    code = EXIT_REFUTED if "fails" in outcomes else EXIT_INCONCLUSIVE if "unknown" in outcomes else EXIT_STANDS
+    code = worst(entry.outcome for entry in checked).exit_code
     if output_format == "json":
         emit_json(as_json(checked, time.monotonic() - started, code))
     else:

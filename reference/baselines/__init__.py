@@ -8,7 +8,7 @@ r"""What the paper compares itself with, and what it compares against: [CL20] se
 :mod:`.nonprivate`          stochastic and batch ADMM without noise, and how far from optimal a model is
 ==========================  ============================================================================
 
-Claims DPSGD, DPADMM, DPSVRG, OBJP, OBJP-INEXACT and SADMM-SAMPLING say what each costs, and what it does not.
+Statements DPSGD, DPADMM, DPSVRG, OBJP, OBJP-INEXACT and SADMM-SAMPLING say what each costs, and what it does not.
 
 Every algorithm is a deterministic core: step sizes, batches and noise are inputs, iterates are yielded, as in
 :mod:`reference.ssadmm`. (E6: section 5.2 of the paper has the citations of DP-ADMM and ADMM-objP swapped.)

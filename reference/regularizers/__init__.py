@@ -3,8 +3,8 @@ r"""Regularizers ``lambda h``: value, proximal map, and how far the map can stre
 ``prox(w, rho)`` is the minimiser over z of ``lambda h(z) + (rho/2) ||z - w||^2``, the z update of ADMM at
 ``w = x + y/rho``. The last axis is the model; leading axes, if any, are independent runs.
 
-For every convex h the map is firmly nonexpansive (claim PROX-FIRM), so what it releases is no more sensitive than
-what it was given. SCAD and MCP are not convex and stretch by ``lipschitz(rho)`` (claim E11).
+For every convex h the map is firmly nonexpansive (statement PROX-FIRM), so what it releases is no more sensitive than
+what it was given. SCAD and MCP are not convex and stretch by ``lipschitz(rho)`` (E11).
 """
 
 from reference.regularizers.base import Regularizer

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from verification.conformance.check import MPADMM_ALL, Result, Verdict
+from verification.conformance.check import MPADMM_ALL
 from verification.conformance.registry import find
-from verification.conformance.runner import Plan, conform
+from verification.conformance.runner import ConformancePlan, conform
+from verification.outcome import Finding, Outcome
 from verification.wire.process import Limits
 
 ADAPTER = Path(__file__).parents[2] / "examples" / "appfl" / "adapter.py"
@@ -29,29 +30,29 @@ def _appfl() -> None:
         pytest.skip(f"appfl cannot be imported by {PYTHON}; see examples/appfl/README.md")
 
 
-def _found(which: str, *checks: str) -> dict[str, Result]:
-    plan = Plan(checks=find(checks), effort=0.2)
+def _found(which: str, *checks: str) -> dict[str, Finding]:
+    plan = ConformancePlan(checks=find(checks), effort=0.2)
     patient = Limits(start_seconds=120.0, request_seconds=120.0, stop_seconds=30.0)
     report = conform([PYTHON, str(ADAPTER), which], plan, patient)
     assert report.fault is None, report.fault
-    return {result.check.name: result for result in report.results if result.mode == MPADMM_ALL}
+    return {result.name: result for result in report.findings if result.subject == str(MPADMM_ALL)}
 
 
 def test_the_dual_that_iceadmm_sends_without_noise_is_found() -> None:
     found = _found("iceadmm", "coupled-releases", "distinguishable")
     with_replay, by_trials = found["coupled-releases"], found["distinguishable"]
-    assert with_replay.verdict is Verdict.REFUTED
+    assert with_replay.outcome is Outcome.REFUTED
     assert "y still differs" in with_replay.detail, "the check names the value that leaks, nobody told it"
-    assert by_trials.verdict is Verdict.REFUTED
+    assert by_trials.outcome is Outcome.REFUTED
     assert "reveals the record with certainty" in by_trials.detail
 
 
 def test_iiadmm_which_keeps_its_dual_is_not_accused_of_that() -> None:
     found = _found("iiadmm", "coupled-releases", "distinguishable")
-    assert {result.verdict for result in found.values()} == {Verdict.PASSED}, found
+    assert {result.outcome for result in found.values()} == {Outcome.STANDS}, found
 
 
 @pytest.mark.parametrize("which", ["iceadmm", "iiadmm"])
 def test_laplace_noise_and_clipping_of_the_mean_are_found(which: str) -> None:
     found = _found(which, "clips-each-record", "noise-gaussian")
-    assert {result.verdict for result in found.values()} == {Verdict.REFUTED}, found
+    assert {result.outcome for result in found.values()} == {Outcome.REFUTED}, found

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from experiments.config import AccountingName, AlgorithmName, Algorithms, Study, load_algorithms, load_study
 from experiments.data import prepared
-from experiments.noise import Level, Setting
-from experiments.plan import Plan, make_plan
+from experiments.noise import Level, NoiseSetting
+from experiments.plan import StudyPlan, make_plan
 from experiments.runner import Work
 from experiments.synthetic import simulate
 from experiments.training import seed_of
@@ -45,7 +45,7 @@ def small_study(*, folds: int = 2, repeats: int = 2, datasets: int = 1) -> Study
 class Proportional:
     """Noise inversely proportional to epsilon, twice as much under the paper's accounting."""
 
-    setting: Setting
+    setting: NoiseSetting
 
     def level(self, algorithm: AlgorithmName, accounting: AccountingName, epsilon: str, loss: str) -> Level:
         sigma = (2 if accounting == "paper" else 1) * 0.01 / float(epsilon)
@@ -57,7 +57,7 @@ def small_work(study: Study | None = None, *, tag: str = "") -> Work:
     datasets = tuple(
         prepared(simulate(seed_of(study.seed, index), ROWS), "none") for index in range(study.full.datasets)
     )
-    plan: Plan = make_plan(
+    plan: StudyPlan = make_plan(
         study,
         short_algorithms(),
         study.full,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.checkpoint import Finished
+from experiments.checkpoint import FinishedUnit
 from experiments.document import SECTION, collect, section, write_section
 from experiments.errors import NothingToShow
 from experiments.report import Results
@@ -18,7 +18,7 @@ from tests.experiments.small import small_study, small_work
 @pytest.fixture(scope="module")
 def results() -> Results:
     work = small_work(small_study(repeats=3).model_copy(update={"losses": ("logistic",)}))
-    finished: list[Finished] = [run_unit(work, unit) for unit in work.plan.units()[:2]]
+    finished: list[FinishedUnit] = [run_unit(work, unit) for unit in work.plan.units()[:2]]
     return Results.of(work.plan, finished)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from experiments import loops
-from experiments.cells import Cells
+from experiments.cells import CellTable
 from experiments.data import prepared
 from experiments.runner import signed_rows
 from experiments.synthetic import simulate
@@ -36,7 +36,7 @@ T = len(ETAS)
 # Sums over up to 60 records of numbers below 10, five iterations of gain at most 4: far below 1e-11.
 ROUNDING = 1e-11
 
-CELLS = Cells.of(
+CELLS = CellTable.of(
     [k[0] for k in KINDS],
     [k[1] for k in KINDS],
     [k[2] for k in KINDS],
@@ -126,7 +126,7 @@ def test_dpsvrg() -> None:
 
 
 def test_objp_solved_for_long_is_the_exact_solution() -> None:
-    cells = Cells.of([k[0] for k in KINDS], [k[1] for k in KINDS], [5.0, 1.0, 3.0, 2.0], ridge=[0.0, 0.3, 0.0, 0.1])
+    cells = CellTable.of([k[0] for k in KINDS], [k[1] for k in KINDS], [5.0, 1.0, 3.0, 2.0], ridge=[0.0, 0.3, 0.0, 0.1])
     drawn = list(perturbations(Seeded(2), P, 1.0, 3))
     models, residuals = loops.objp(SIGNED, cells, rho=0.3, inner_steps=120, perturbations=drawn)
     assert residuals.max() < 1e-10
@@ -156,6 +156,6 @@ def test_full_gradients_are_the_same_however_the_rows_are_cut(monkeypatch: pytes
 
 
 def test_noise_that_overflows_is_an_error_not_a_result() -> None:
-    wild = Cells.of(["logistic"], [1e-3], [1e308])
+    wild = CellTable.of(["logistic"], [1e-3], [1e308])
     with pytest.raises(NotFinite), np.errstate(all="ignore"):
         loops.ssadmm(SIGNED, wild, rho=0.3, etas=ETAS, batches=BATCHES, draws=first(DRAWS))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments import metrics
-from experiments.cells import Cells
+from experiments.cells import CellTable
 from experiments.synthetic import true_model
 
 
@@ -17,7 +17,7 @@ def test_accuracy_counts_positive_margins_only() -> None:
 
 def test_objective_is_mean_loss_plus_penalty() -> None:
     signed = np.array([[1.0, 0.0], [0.0, 2.0]])
-    cells = Cells.of(["logistic", "huber"], [0.5, 0.25], [0.0, 0.0])
+    cells = CellTable.of(["logistic", "huber"], [0.5, 0.25], [0.0, 0.0])
     models = np.array([[0.0, 0.0], [3.0, -1.0]])
     expected = [np.log(2), ((0.0) + (1 + 2)) / 2 + 0.25 * 4]
     np.testing.assert_allclose(metrics.objective(signed, cells, models), expected, rtol=1e-15)

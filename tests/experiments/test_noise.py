@@ -11,9 +11,9 @@ from accountant import mpadmm
 from accountant.numbers import fraction_of
 from accountant.profiles.gaussian import gaussian_epsilon
 from experiments.config import Algorithms, load_algorithms
-from experiments.noise import Accountant, Setting
+from experiments.noise import Accountant, NoiseSetting
 
-SETTING = Setting(9_000, "1e-8")
+SETTING = NoiseSetting(9_000, "1e-8")
 
 
 def with_mpadmm(eta: str, epochs: int = 10) -> Algorithms:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.checkpoint import Checkpoint, Row
+from experiments.checkpoint import Row, StudyCheckpoint
 from experiments.config import Study, load_study
 from experiments.figures import draw_all
 from experiments.report import Results, accuracy_table, noise_table, statements_table, write_all
@@ -80,7 +80,7 @@ def test_objp_appears_under_both_accountings_and_the_mean_is_the_mean() -> None:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     work = small_work(small_study(repeats=1).model_copy(update={"losses": ("logistic",)}))
-    checkpoint = Checkpoint(tmp_path_factory.mktemp("run") / "c.jsonl", work.plan.fingerprint, fresh=False)
+    checkpoint = StudyCheckpoint(tmp_path_factory.mktemp("run") / "c.jsonl", work.plan.fingerprint, fresh=False)
     run(work, checkpoint, jobs=1, on_progress=lambda *_: None)
     return Results.of(work.plan, checkpoint.finished)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from experiments import files, runner, studies, training
-from experiments.checkpoint import Checkpoint, Finished, read_finished
+from experiments.checkpoint import FinishedUnit, StudyCheckpoint, read_finished
 from experiments.config import load_study
 from experiments.errors import DataError, NothingToShow, OutputError
 from experiments.plan import Unit
@@ -26,21 +26,21 @@ def quiet(_done: int, _total: int) -> None:
     return None
 
 
-def numbers(finished: list[Finished]) -> list[object]:
+def numbers(finished: list[FinishedUnit]) -> list[object]:
     """Everything but the times."""
     ordered = sorted(finished, key=lambda unit: (unit.repeat, unit.fold, unit.dataset))
     return [unit.rows for unit in ordered]
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Finished]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[FinishedUnit]:
     work = small_work()
-    checkpoint = Checkpoint(tmp_path_factory.mktemp("whole") / "c.jsonl", work.plan.fingerprint, fresh=False)
+    checkpoint = StudyCheckpoint(tmp_path_factory.mktemp("whole") / "c.jsonl", work.plan.fingerprint, fresh=False)
     run(work, checkpoint, jobs=1, on_progress=quiet)
     return checkpoint.finished
 
 
-def test_every_cell_of_every_unit_is_measured(whole: list[Finished]) -> None:
+def test_every_cell_of_every_unit_is_measured(whole: list[FinishedUnit]) -> None:
     work = small_work()
     assert len(whole) == 2 * 2
     for unit in whole:
@@ -56,7 +56,7 @@ def test_every_cell_of_every_unit_is_measured(whole: list[Finished]) -> None:
     assert all(any(row.algorithm == "nonprivate" for row in unit.rows) == (unit.repeat == 0) for unit in whole)
 
 
-def test_an_interrupted_study_resumes_to_the_same_results(whole: list[Finished], tmp_path: Path) -> None:
+def test_an_interrupted_study_resumes_to_the_same_results(whole: list[FinishedUnit], tmp_path: Path) -> None:
     work, path = small_work(), tmp_path / "c.jsonl"
 
     class Interrupted(Exception):
@@ -67,11 +67,11 @@ def test_an_interrupted_study_resumes_to_the_same_results(whole: list[Finished],
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        run(work, Checkpoint(path, work.plan.fingerprint, fresh=False), jobs=1, on_progress=interrupt)
+        run(work, StudyCheckpoint(path, work.plan.fingerprint, fresh=False), jobs=1, on_progress=interrupt)
     with path.open("a", encoding="utf-8") as file:
         file.write('{"fingerprint": "cut off in the mid')
     seen: list[int] = []
-    checkpoint = Checkpoint(path, work.plan.fingerprint, fresh=False)
+    checkpoint = StudyCheckpoint(path, work.plan.fingerprint, fresh=False)
     run(work, checkpoint, jobs=1, on_progress=lambda done, _total: seen.append(done))
     assert seen[0] == 1
     assert numbers(checkpoint.finished) == numbers(whole)
@@ -79,29 +79,29 @@ def test_an_interrupted_study_resumes_to_the_same_results(whole: list[Finished],
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # pytest itself may hold threads here
-def test_two_processes_give_the_same_numbers_as_one(whole: list[Finished], tmp_path: Path) -> None:
+def test_two_processes_give_the_same_numbers_as_one(whole: list[FinishedUnit], tmp_path: Path) -> None:
     work = small_work()
-    checkpoint = Checkpoint(tmp_path / "c.jsonl", work.plan.fingerprint, fresh=False)
+    checkpoint = StudyCheckpoint(tmp_path / "c.jsonl", work.plan.fingerprint, fresh=False)
     run(work, checkpoint, jobs=2, on_progress=quiet)
     assert numbers(checkpoint.finished) == numbers(whole)
 
 
-def test_more_repeats_can_follow_later(whole: list[Finished], tmp_path: Path) -> None:
+def test_more_repeats_can_follow_later(whole: list[FinishedUnit], tmp_path: Path) -> None:
     fewer = small_work(small_study(repeats=1))
     path = tmp_path / "c.jsonl"
-    run(fewer, Checkpoint(path, fewer.plan.fingerprint, fresh=False), jobs=1, on_progress=quiet)
+    run(fewer, StudyCheckpoint(path, fewer.plan.fingerprint, fresh=False), jobs=1, on_progress=quiet)
     work = small_work()
-    checkpoint = Checkpoint(path, work.plan.fingerprint, fresh=False)
+    checkpoint = StudyCheckpoint(path, work.plan.fingerprint, fresh=False)
     assert len(checkpoint.finished) == 2
     run(work, checkpoint, jobs=1, on_progress=quiet)
     assert numbers(checkpoint.finished) == numbers(whole)
 
 
 def test_a_deadline_leaves_the_rest_for_later(
-    whole: list[Finished], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: list[FinishedUnit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work, path = small_work(), tmp_path / "c.jsonl"
-    checkpoint = Checkpoint(path, work.plan.fingerprint, fresh=False)
+    checkpoint = StudyCheckpoint(path, work.plan.fingerprint, fresh=False)
     clock = itertools.count()  # a second passes whenever somebody looks
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     run(work, checkpoint, jobs=1, on_progress=quiet, seconds=1.0)
@@ -110,20 +110,20 @@ def test_a_deadline_leaves_the_rest_for_later(
     assert numbers(checkpoint.finished) == numbers(whole)[:2]
 
 
-def test_results_of_another_configuration_are_not_mixed_in(whole: list[Finished], tmp_path: Path) -> None:
+def test_results_of_another_configuration_are_not_mixed_in(whole: list[FinishedUnit], tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text(whole[0].model_dump_json() + "\n", "utf-8")
     other = small_work(tag="other data")
     with pytest.raises(OutputError, match="another configuration"):
-        Checkpoint(path, other.plan.fingerprint, fresh=False)
-    assert Checkpoint(path, other.plan.fingerprint, fresh=True).finished == []
+        StudyCheckpoint(path, other.plan.fingerprint, fresh=False)
+    assert StudyCheckpoint(path, other.plan.fingerprint, fresh=True).finished == []
 
 
-def test_a_damaged_checkpoint_is_refused(whole: list[Finished], tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_refused(whole: list[FinishedUnit], tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text("{}\n" + whole[0].model_dump_json() + "\n", "utf-8")
     with pytest.raises(OutputError, match="line 1: not a finished unit"):
-        Checkpoint(path, whole[0].fingerprint, fresh=False)
+        StudyCheckpoint(path, whole[0].fingerprint, fresh=False)
 
 
 def test_partial_studies_cover_data_sets_and_folds_before_they_repeat() -> None:
@@ -133,7 +133,7 @@ def test_partial_studies_cover_data_sets_and_folds_before_they_repeat() -> None:
     assert [unit.repeat for unit in units] == [0] * 6 + [1] * 6
 
 
-def test_repeats_differ_and_folds_test_on_different_records(whole: list[Finished]) -> None:
+def test_repeats_differ_and_folds_test_on_different_records(whole: list[FinishedUnit]) -> None:
     private = [
         np.array([row.objective for row in unit.rows if row.algorithm == "ssadmm"], dtype=np.float64) for unit in whole
     ]

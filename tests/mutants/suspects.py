@@ -1,4 +1,4 @@
-"""Runs inside the arena: claims and vectors on whatever packages this process sees; one JSON line at the end."""
+"""Runs inside the arena: statements and vectors on whatever packages this process sees; one JSON line at the end."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from tests.mutants.patches import VECTORS
 
 def vectors() -> str:
     """The golden vectors, over the wire, through the loopback of the packages this process sees."""
-    from verification.vectors.checking import Conclusion, check_adapter
+    from verification.outcome import Outcome
+    from verification.vectors.checking import check_adapter
     from verification.vectors.files import load_all
 
     cases = [case for file in load_all() for case in file.cases]
     report = check_adapter([sys.executable, "-P", "-m", "verification.served.loopback"], cases)
-    if report.conclusion is Conclusion.AGREES:
+    if report.outcome is Outcome.STANDS:
         return "stands"
-    wrong = [result for result in report.results if result.outcome.value == "failed"]
-    return f"fails: {len(wrong)} of {len(cases)} cases" if wrong else f"fails: {report.conclusion}"
+    wrong = [result for result in report.findings if result.outcome.value == "failed"]
+    return f"fails: {len(wrong)} of {len(cases)} cases" if wrong else f"fails: {report.outcome}"
 
 
-def claim(name: str) -> str:
-    """One claim; an exception is noticed as well."""
+def statement(name: str) -> str:
+    """One statement; an exception is noticed as well."""
     from verification.statements.registry import find
     from verification.statements.runner import check
 
@@ -39,7 +40,7 @@ def main(folder: str, names: list[str]) -> None:
     """Ask each suspect."""
     if not Path(str(reference.__file__)).is_relative_to(Path(folder).resolve()):
         raise SystemExit(f"this process sees {reference.__file__}, not the copy in {folder}")
-    answers = {name: vectors() if name == VECTORS else claim(name) for name in names}
+    answers = {name: vectors() if name == VECTORS else statement(name) for name in names}
     print(json.dumps(answers))
 
 

@@ -1,4 +1,4 @@
-"""The checkers under attack: wrong versions of the reference must turn claims or vectors red."""
+"""The checkers under attack: wrong versions of the reference must turn statements or vectors red."""
 
 from __future__ import annotations
 

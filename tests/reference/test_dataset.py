@@ -129,7 +129,7 @@ def test_scaling_does_not_look_at_other_records() -> None:
     one = data.scaled(0.0, 4.0)
     two = data.replace(1, [1e9], 1).scaled(0.0, 4.0)
     assert one.features[0] == two.features[0] == 0.25
-    # The paper's way does: a neighbour changes every row (claim E12).
+    # The paper's way does: a neighbour changes every row (E12).
     low, high = min_max_bounds(data)
     far_low, far_high = min_max_bounds(data.replace(0, [-8.0], 1))
     assert data.scaled(low, high).features[1] == 1.0

@@ -12,18 +12,32 @@ import pytest
 from hypothesis import given, settings, target
 
 from reference.arithmetic import Vector
-from verification.hard_pairs.neighbours import Neighbours, clipped, far_enough, hinge, one_hot, saturated, zero_gradient
-from verification.hard_pairs.observed_sensitivity import Replay, Setting, observe, reference_replay, wire_replay
+from verification.hard_pairs.neighbours import (
+    NeighbourPair,
+    clipped,
+    far_enough,
+    hinge,
+    one_hot,
+    saturated,
+    zero_gradient,
+)
+from verification.hard_pairs.observed_sensitivity import Replay, StepSetting, observe, reference_replay, wire_replay
 from verification.hard_pairs.search import constructed, search
 from verification.statements.evidence.attacks import BOTH_ENDS, HUGE, MPADMM, SSADMM
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm, Loss, Parameters, Regularizer
+from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName
 from verification.wire.records import Records
 from verification.wire.session import Session
 
 NEARLY_ALL = 0.999
 REFERENCE = reference_replay()
-CONVEX = [Regularizer.NONE, Regularizer.L1, Regularizer.ELASTIC_NET, Regularizer.GROUP_L1, Regularizer.NUCLEAR]
+CONVEX = [
+    RegularizerName.NONE,
+    RegularizerName.L1,
+    RegularizerName.ELASTIC_NET,
+    RegularizerName.GROUP_L1,
+    RegularizerName.NUCLEAR,
+]
 
 
 @pytest.mark.parametrize("eta", [0.25, 1.0, 4.0])
@@ -37,7 +51,7 @@ def test_saturated_logistic_data_attain_the_gradient_and_primal_bounds(records: 
 
 
 @pytest.mark.parametrize("setting", BOTH_ENDS, ids=["all into z", "all into y"])
-def test_the_joint_bound_is_attained_at_both_ends(setting: Setting) -> None:
+def test_the_joint_bound_is_attained_at_both_ends(setting: StepSetting) -> None:
     pair = saturated(5, far=far_enough([setting.eta], setting.rho))
     observed = observe(REFERENCE, pair, setting)
     assert observed["joint"].ratio >= NEARLY_ALL
@@ -47,7 +61,7 @@ def test_the_joint_bound_is_attained_at_both_ends(setting: Setting) -> None:
 @pytest.mark.parametrize("make", [hinge, clipped])
 def test_hinge_and_clipped_pairs_attain_it_from_zero(make: object) -> None:
     assert callable(make)
-    observed = observe(REFERENCE, make(5), replace(SSADMM, loss=Loss.HUBER))
+    observed = observe(REFERENCE, make(5), replace(SSADMM, loss=LossName.HUBER))
     assert observed["gradient"].ratio >= 1 - 1e-12
 
 
@@ -87,7 +101,7 @@ vectors = st.lists(st.floats(-3, 3), min_size=2, max_size=2)
 @settings(max_examples=80)
 @given(
     regularizer=st.sampled_from(CONVEX),
-    loss=st.sampled_from(list(Loss)),
+    loss=st.sampled_from(list(LossName)),
     rows=st.lists(vectors, min_size=3, max_size=3),
     start=st.lists(st.floats(-1e6, 1e6), min_size=6, max_size=6),
     exponents=st.tuples(st.floats(-3, 3), st.floats(-3, 3), st.floats(-6, 3)),
@@ -95,8 +109,8 @@ vectors = st.lists(st.floats(-3, 3), min_size=2, max_size=2)
 )
 def test_no_example_exceeds_any_bound(
     *,
-    regularizer: Regularizer,
-    loss: Loss,
+    regularizer: RegularizerName,
+    loss: LossName,
     rows: list[list[float]],
     start: list[float],
     exponents: tuple[float, float, float],
@@ -107,8 +121,8 @@ def test_no_example_exceeds_any_bound(
     second = Records(features, np.array([1, 1, -1]))
     first = second.replace(0, -features[1], 1)
     x, z, y = np.array(start).reshape(3, 2)
-    pair = Neighbours(first, second, x, z, y, clip=1.0 if clip else None, normalise=None if clip else 1.0)
-    setting = Setting(Algorithm.MPADMM, loss, regularizer, lam=lam, rho=rho, eta=eta)
+    pair = NeighbourPair(first, second, x, z, y, clip=1.0 if clip else None, normalise=None if clip else 1.0)
+    setting = StepSetting(Algorithm.MPADMM, loss, regularizer, lam=lam, rho=rho, eta=eta)
     observed = observe(REFERENCE, pair, setting)
     target(observed["joint"].ratio, label="joint")
     assert [name for name, value in observed.items() if value.exceeded] == []

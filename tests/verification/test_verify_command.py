@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from verification.statements.registry import CLAIMS
+from verification.statements.registry import STATEMENTS
 
 
 def dpadmm(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -16,7 +16,7 @@ def dpadmm(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_refuted_erratum_exits_0_and_prints_the_data_sets() -> None:
-    shown = dpadmm("verify", "--claim", "SENS-X-PRINTED", "--claim", "SENS-PRINTED-SMALL-STEP")
+    shown = dpadmm("verify", "--statement", "SENS-X-PRINTED", "--statement", "SENS-PRINTED-SMALL-STEP")
     assert shown.returncode == 0, shown.stderr
     assert "refuted" in shown.stdout
     assert "proved" in shown.stdout
@@ -24,22 +24,22 @@ def test_a_refuted_erratum_exits_0_and_prints_the_data_sets() -> None:
 
 
 def test_json_is_versioned_and_reals_are_strings() -> None:
-    shown = dpadmm("verify", "--claim", "E5", "--claim", "GRID", "--format", "json")
+    shown = dpadmm("verify", "--statement", "E5", "--statement", "GRID", "--format", "json")
     document = json.loads(shown.stdout)
-    assert (document["format"], document["version"], document["exit_code"]) == ("dpadmm-verify", 1, 0)
-    assert [claim["status"] for claim in document["claims"]] == ["refuted", "holds"]
-    assert isinstance(document["claims"][1]["tightness"], str)
+    assert (document["format"], document["version"], document["exit_code"]) == ("dpadmm-verify", 2, 0)
+    assert [statement["status"] for statement in document["statements"]] == ["refuted", "holds"]
+    assert isinstance(document["statements"][1]["tightness"], str)
 
 
 @pytest.mark.parametrize("arguments", [("--budget", "0.000001"), ("--question", "0.00001")])
 def test_what_is_not_decided_in_time_is_unknown_and_exits_3(arguments: tuple[str, str]) -> None:
-    shown = dpadmm("verify", "--claim", "UPDATE-X", *arguments)
+    shown = dpadmm("verify", "--statement", "UPDATE-X", *arguments)
     assert shown.returncode == 3
     assert "unknown" in shown.stdout
     assert "proved" not in shown.stdout
 
 
-@pytest.mark.parametrize("arguments", [("--claim", "NOPE"), ("--budget", "soon"), ("--budget", "-3s")])
+@pytest.mark.parametrize("arguments", [("--statement", "NOPE"), ("--budget", "soon"), ("--budget", "-3s")])
 def test_wrong_usage_exits_2(arguments: tuple[str, str]) -> None:
     assert dpadmm("verify", *arguments).returncode == 2
 
@@ -47,13 +47,13 @@ def test_wrong_usage_exits_2(arguments: tuple[str, str]) -> None:
 def test_explain_prints_statement_truth_place_and_obligations() -> None:
     shown = dpadmm("explain", "e1")
     assert shown.returncode == 0
-    for word in ("says:", "truth:", "place:", "witness:", "proof:", "dpadmm verify --claim E1"):
+    for word in ("says:", "truth:", "place:", "witness:", "proof:", "dpadmm verify --statement E1"):
         assert word in shown.stdout
 
 
 def test_explain_without_an_id_lists_every_claim() -> None:
     shown = dpadmm("explain")
-    assert len(shown.stdout.splitlines()) == len(CLAIMS)
+    assert len(shown.stdout.splitlines()) == len(STATEMENTS)
 
 
 def test_explain_refuses_an_unknown_claim() -> None:

@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from verification.conformance import tails
-from verification.conformance.check import BATCHED_MODES, EVERY_ITERATE, TRIALS, Check, Family, Finding, NotApplicable
+from verification.conformance.check import (
+    BATCHED_MODES,
+    EVERY_ITERATE,
+    TRIALS,
+    Check,
+    Family,
+    NotApplicable,
+    Observation,
+)
 from verification.conformance.context import Context
 from verification.conformance.observe import memberships
 from verification.wire.arrays import Floats
@@ -62,21 +70,21 @@ def _not_whole(counts: Floats) -> str | None:
     return f"record {i} weighs {counts[trial, k, i]:.6g} times 1/m in iteration {k + 1}"
 
 
-def _size(context: Context) -> Finding:
+def _size(context: Context) -> Observation:
     counts = observed(context)
     broken = _not_whole(counts)
     if broken is not None:
-        return Finding.exact(False, f"{broken}: the gradient is not the mean over a batch of m = {_BATCH}")
+        return Observation.exact(False, f"{broken}: the gradient is not the mean over a batch of m = {_BATCH}")
     whole = np.rint(counts).astype(np.int64)
     if whole.max() > 1 or whole.min() < 0:
-        return Finding.exact(False, f"a record was counted {whole.max()} times in one batch: with replacement")
+        return Observation.exact(False, f"a record was counted {whole.max()} times in one batch: with replacement")
     sizes = whole.sum(axis=2)
     if (sizes != _BATCH).any():
-        return Finding.exact(False, f"batches of {sizes.min()} to {sizes.max()} records, asked for were {_BATCH}")
-    return Finding.exact(True, f"{sizes.size} batches of exactly {_BATCH} distinct records")
+        return Observation.exact(False, f"batches of {sizes.min()} to {sizes.max()} records, asked for were {_BATCH}")
+    return Observation.exact(True, f"{sizes.size} batches of exactly {_BATCH} distinct records")
 
 
-def _uniform(context: Context) -> Finding:
+def _uniform(context: Context) -> Observation:
     """Each record, and each pair of records, as often as a binomial count allows."""
     held = members(context).reshape(-1, _RECORDS).astype(np.int64)
     single = tails.binomial(held.sum(axis=0), len(held), _BATCH / _RECORDS)
@@ -90,7 +98,7 @@ def _uniform(context: Context) -> Finding:
         first, second = (int(index[where - single.size]) for index in np.triu_indices(_RECORDS, k=1))
         share = together[where - single.size] / len(held)
         detail = f"records {first} and {second} together in {share:.4f} of the batches, expected {both:.4f}"
-    return Finding(p_value, f"least likely: {detail}")
+    return Observation(p_value, f"least likely: {detail}")
 
 
 def _overlap(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> tuple[float, float]:
@@ -99,34 +107,34 @@ def _overlap(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> tuple[float
     return tails.overlap(total, len(first), _RECORDS, _BATCH), total / len(first)
 
 
-def _fresh(context: Context) -> Finding:
+def _fresh(context: Context) -> Observation:
     held = members(context)
     found = {
         (k, later): _overlap(held[:, k], held[:, later]) for later in range(1, held.shape[1]) for k in range(later)
     }
     p_value, where = tails.smallest(np.array([tail for tail, _ in found.values()]))
     k, later = list(found)[where]
-    return Finding(
+    return Observation(
         p_value,
         f"iterations {k + 1} and {later + 1} share {found[k, later][1]:.3f} records on average, "
         f"expected {_BATCH**2 / _RECORDS:.3f}",
     )
 
 
-def _runs(context: Context) -> Finding:
+def _runs(context: Context) -> Observation:
     held = members(context)
     even, odd = held[0 : len(held) - 1 : 2], held[1::2]
     found = [_overlap(even[:, k], odd[:, later]) for k in range(held.shape[1]) for later in range(held.shape[1])]
     p_value, where = tails.smallest(np.array([tail for tail, _ in found]))
     distinct = len(np.unique(held.reshape(len(held), -1), axis=0))
-    return Finding(
+    return Observation(
         p_value,
         f"consecutive runs share {found[where][1]:.3f} records on average, expected {_BATCH**2 / _RECORDS:.3f}; "
         f"{distinct} different sequences in {len(held)} runs",
     )
 
 
-def _order(context: Context) -> Finding:
+def _order(context: Context) -> Observation:
     """Every subset as often as every other: exact binomial counts of all the subsets of size m."""
     held = members(context).reshape(-1, _RECORDS)
     codes = held @ (1 << np.arange(_RECORDS))
@@ -136,7 +144,7 @@ def _order(context: Context) -> Finding:
     p_value, where = tails.smallest(p_values)
     shown = [i for i in range(_RECORDS) if int(possible[where]) >> i & 1]
     expected = stats.binom.mean(len(held), 1 / len(possible))
-    return Finding(p_value, f"batch {shown} came {counts[possible[where]]} times, expected {expected:.1f}")
+    return Observation(p_value, f"batch {shown} came {counts[possible[where]]} times, expected {expected:.1f}")
 
 
 CHECKS = (

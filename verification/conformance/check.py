@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verification.wire.messages import Capability
@@ -25,15 +25,6 @@ class Family(enum.StrEnum):
     NOISE = "noise"
     DETERMINISM = "determinism"
     SCALE = "scale"
-
-
-class Verdict(enum.StrEnum):
-    """What came of a check; `skipped` is never a pass."""
-
-    PASSED = "passed"
-    REFUTED = "refuted"
-    SKIPPED = "skipped"
-    UNFINISHED = "unfinished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +53,7 @@ class NotApplicable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Observation:
     """What a check saw.
 
     ``p_value`` bounds the probability of seeing this much or more from an honest implementation: 0 or 1 for a
@@ -73,12 +64,12 @@ class Finding:
     detail: str
 
     @classmethod
-    def exact(cls, holds: bool, detail: str) -> Finding:
+    def exact(cls, holds: bool, detail: str) -> Observation:
         """A deterministic finding: it holds, or it does not."""
         return cls(1.0 if holds else 0.0, detail)
 
 
-Run = Callable[["Context"], Finding]
+Run = Callable[["Context"], Observation]
 # Any one of these sets of capabilities is enough.
 Needs = tuple[frozenset[Capability], ...]
 
@@ -90,7 +81,7 @@ class Check:
     name: str
     family: Family
     catches: str
-    claims: tuple[str, ...]
+    statements: tuple[str, ...]
     run: Run
     statistical: bool
     needs: Needs = (frozenset({Capability.REPLAY}), frozenset({Capability.TRIALS}))
@@ -102,20 +93,6 @@ class Check:
             return None
         wanted = " or ".join(" and ".join(sorted(need)) for need in self.needs)
         return f"needs the capability {wanted}"
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One check, run in one mode."""
-
-    check: Check
-    mode: Mode
-    verdict: Verdict
-    detail: str
-    p_value: float | None = None
-    false_alarm: float = 0.0
-    seconds: float = 0.0
-    evidence: dict[str, str] = field(default_factory=dict)
 
 
 TRIALS: Needs = (frozenset({Capability.TRIALS}),)

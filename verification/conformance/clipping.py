@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from verification.conformance.check import Check, Family, Finding, Needs, NotApplicable
+from verification.conformance.check import Check, Family, Needs, NotApplicable, Observation
 from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
 from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless
@@ -83,30 +83,30 @@ def _extreme(context: Context, *, normalise: bool) -> str | None:
     return None
 
 
-def _bounded(context: Context, *, normalise: bool) -> Finding:
+def _bounded(context: Context, *, normalise: bool) -> Observation:
     wrong = _ordinary(context, normalise=normalise) or _extreme(context, normalise=normalise)
     how = "normalised" if normalise else "clipped"
-    return Finding.exact(wrong is None, wrong or f"ordinary, huge, tiny and boundary records are {how} one by one")
+    return Observation.exact(wrong is None, wrong or f"ordinary, huge, tiny and boundary records are {how} one by one")
 
 
-def _clip(context: Context) -> Finding:
+def _clip(context: Context) -> Observation:
     if not context.scheme.clips:
         raise NotApplicable(f"{context.mode} solves with true gradients: it takes normalised records and never clips")
     return _bounded(context, normalise=False)
 
 
-def _normalise(context: Context) -> Finding:
+def _normalise(context: Context) -> Observation:
     return _bounded(context, normalise=True)
 
 
-def _intercept(context: Context) -> Finding:
+def _intercept(context: Context) -> Observation:
     for normalise in (True, False):
         if not (context.can(Capability.NORMALISE) if normalise else context.clips):
             continue
         wrong = _ordinary(context, normalise=normalise, intercept=True) or _too_long(context, normalise)
         if wrong:
-            return Finding.exact(False, wrong)
-    return Finding.exact(True, "the column of ones is in front, and counted before a record is bounded")
+            return Observation.exact(False, wrong)
+    return Observation.exact(True, "the column of ones is in front, and counted before a record is bounded")
 
 
 def _too_long(context: Context, normalise: bool) -> str | None:
@@ -129,7 +129,7 @@ def _not_finite_records() -> Iterator[tuple[str, Records]]:
         yield name, Records(features, np.ones(4, dtype=np.int64))
 
 
-def _not_finite(context: Context) -> Finding:
+def _not_finite(context: Context) -> Observation:
     """Refused, or as harmless as any other record: the result within one record's reach of the others'."""
     refused = 0
     normalise = not context.clips
@@ -143,17 +143,17 @@ def _not_finite(context: Context) -> Finding:
         except AdapterFault as fault:
             if fault.fault is not Fault.NOT_FINITE:
                 raise
-            return Finding.exact(
+            return Observation.exact(
                 False, f"a record with {name} makes the output NaN or infinite: it is revealed at once"
             )
         usual = noiseless(context, records.replace(1, np.full(3, 5.0), 1), parameters)
         moved = _longest(mean_gradient(context, parameters, run) - mean_gradient(context, parameters, usual))
         allowed = 2 * _C / context.scheme.averaged(parameters, 4)
         if moved > allowed * (1 + _DIGITS) + 8 * DEVIATIONS * TINY_SIGMA:
-            return Finding.exact(
+            return Observation.exact(
                 False, f"a record with {name} moves the gradient by {moved:.6g}, allowed is {allowed:.6g}"
             )
-    return Finding.exact(True, f"NaN and infinities: {refused} of 3 refused, the others harmless")
+    return Observation.exact(True, f"NaN and infinities: {refused} of 3 refused, the others harmless")
 
 
 CHECKS = (

@@ -11,7 +11,7 @@ from verification.conformance.check import Mode, NotApplicable
 from verification.wire.arrays import Floats
 from verification.wire.hidden_pair import HiddenPair
 from verification.wire.messages import Capability, Show, StartResult
-from verification.wire.parameters import Initial, Loss, Parameters, Regularizer, Release
+from verification.wire.parameters import Initial, LossName, Parameters, RegularizerName, Release
 from verification.wire.records import Records, Run
 from verification.wire.schemes import SCHEMES, Law, Scheme
 from verification.wire.session import Session
@@ -70,8 +70,8 @@ class Context:
         rho: float = 1.0,
         bound: float = 1.0,
         lambda_: float = 0.0,
-        loss: Loss | None = None,
-        regularizer: Regularizer | None = None,
+        loss: LossName | None = None,
+        regularizer: RegularizerName | None = None,
         initial: Initial | None = None,
         normalise: bool | None = None,
         intercept: bool = False,
@@ -161,10 +161,10 @@ class Context:
         return first_run, second_run
 
     @property
-    def plain(self) -> Regularizer:
+    def plain(self) -> RegularizerName:
         """A regularizer that with lambda = 0 leaves z = x + y/rho: every one does, `none` is the simplest."""
         offered = self.description.regularizers
-        return Regularizer.NONE if Regularizer.NONE in offered else offered[0]
+        return RegularizerName.NONE if RegularizerName.NONE in offered else offered[0]
 
     def gaussian(self, *shape: int) -> Floats:
         """Standard normal values for the harness's own use."""

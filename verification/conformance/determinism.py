@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from verification.conformance.check import REPLAY, Check, Family, Finding
+from verification.conformance.check import REPLAY, Check, Family, Observation
 from verification.conformance.context import Context
 from verification.conformance.noise import fresh_finding, noise_parameters, silent_records
 from verification.conformance.observe import random_noise, standard_noise
@@ -19,7 +19,7 @@ def _same(first: Run, second: Run) -> bool:
     return all(np.array_equal(array, second.values[name]) for name, array in first.values.items())
 
 
-def _seed_repeats(context: Context) -> Finding:
+def _seed_repeats(context: Context) -> Observation:
     """In one process, with another request in between, and in a second process."""
     records, parameters = random_records(context, 5, 6), noise_parameters(context, batch=2)
     seed = int(context.rng.integers(1 << 53))
@@ -31,15 +31,15 @@ def _seed_repeats(context: Context) -> Finding:
     first = ask(seed)
     ask(seed + 1)
     if not _same(first, ask(seed)):
-        return Finding.exact(False, f"seed {seed} gave another output the second time")
+        return Observation.exact(False, f"seed {seed} gave another output the second time")
     with context.another() as other:
         theirs = context.trials_of(other, other.send(records), parameters, 20, seed)
     if not _same(first, theirs):
-        return Finding.exact(False, f"seed {seed} gave another output in another process")
-    return Finding.exact(True, "the same seed gives the same output, in this process and in another")
+        return Observation.exact(False, f"seed {seed} gave another output in another process")
+    return Observation.exact(True, "the same seed gives the same output, in this process and in another")
 
 
-def _seeds_differ(context: Context) -> Finding:
+def _seeds_differ(context: Context) -> Observation:
     """Neighbouring seeds and none at all: no noise vector twice."""
     context.require_private()
     records, parameters = silent_records(), noise_parameters(context, batch=3)
@@ -53,7 +53,7 @@ def _seeds_differ(context: Context) -> Finding:
     return fresh_finding(np.vstack(vectors), "under seven different seeds")
 
 
-def _replay_repeats(context: Context) -> Finding:
+def _replay_repeats(context: Context) -> Observation:
     records, other = random_records(context, 5, 6), random_records(context, 5, 6)
     parameters = noise_parameters(context, batch=2)
     noise = random_noise(context, parameters, 6)
@@ -66,7 +66,7 @@ def _replay_repeats(context: Context) -> Finding:
     first = ask(first_name)
     ask(second_name)
     same = _same(first, ask(first_name))
-    return Finding.exact(same, "a replay depends on its request alone" if same else "the same replay, two answers")
+    return Observation.exact(same, "a replay depends on its request alone" if same else "the same replay, two answers")
 
 
 CHECKS = (

@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from verification.conformance.check import REPLAY, Check, Family, Finding, NotApplicable
+from verification.conformance.check import REPLAY, Check, Family, NotApplicable, Observation
 from verification.conformance.context import Context
 from verification.vectors import model
 from verification.vectors.checking import ITERATES, first_difference, not_offered
@@ -25,7 +25,7 @@ def _valid_cases() -> tuple[model.Case, ...]:
     return tuple(case for file in load_all() for case in file.cases if case.expected is not None)
 
 
-def _golden(context: Context) -> Finding:
+def _golden(context: Context) -> Observation:
     algorithm, release = context.mode.algorithm, context.mode.release
     played = 0
     for case in _valid_cases():
@@ -41,10 +41,10 @@ def _golden(context: Context) -> Finding:
         wrong = first_difference(case.expected, run)
         played += 1
         if wrong:
-            return Finding.exact(False, f"case {case.id}: {wrong}")
+            return Observation.exact(False, f"case {case.id}: {wrong}")
     if not played:
         raise NotApplicable("no golden vector fits what is offered")
-    return Finding.exact(True, f"{played} golden vectors reproduced within their tolerances")
+    return Observation.exact(True, f"{played} golden vectors reproduced within their tolerances")
 
 
 CHECKS = (

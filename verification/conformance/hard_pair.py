@@ -19,7 +19,7 @@ from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
-from verification.wire.parameters import Initial, Loss
+from verification.wire.parameters import Initial, LossName
 from verification.wire.records import Records
 from verification.wire.simple_parameters import initial_point
 
@@ -36,7 +36,7 @@ class HardPair:
     first: Records
     second: Records
     initial: Initial | None
-    loss: Loss
+    loss: LossName
     normalise: bool
     attained: float  # the distance of the two mean gradients, times n, over 2C
     held: bool = False  # by a penalty so strong that z stays 0: then y follows x, where without a penalty it stays 0
@@ -53,9 +53,9 @@ def hard_pair(context: Context, count: int, bound: float = 1.0, *, normalise: bo
     if context.clips and not (normalise and context.can(Capability.NORMALISE)):
         axis = np.array([8.0 * bound, 0.0])
         return HardPair(*_pair(count, axis, -axis), None, losses[0], normalise=False, attained=1.0)
-    if Loss.HUBER in losses:
+    if LossName.HUBER in losses:
         axis = np.array([2.0 * bound, 0.0])
-        return HardPair(*_pair(count, axis, -axis), None, Loss.HUBER, normalise=True, attained=1.0)
+        return HardPair(*_pair(count, axis, -axis), None, LossName.HUBER, normalise=True, attained=1.0)
     if not context.can(Capability.INITIAL):
         raise NotApplicable("with normalised features and the logistic loss, needs the capability initial")
     height = float(np.sqrt(1 - _TILT**2))
@@ -63,7 +63,7 @@ def hard_pair(context: Context, count: int, bound: float = 1.0, *, normalise: bo
     second = 2.0 * bound * np.array([-_TILT, -height])
     far = np.array([_FAR / bound, 0.0])
     initial = initial_point(far, far, np.zeros(DIMENSION))
-    return HardPair(*_pair(count, first, second), initial, Loss.LOGISTIC, normalise=True, attained=height)
+    return HardPair(*_pair(count, first, second), initial, LossName.LOGISTIC, normalise=True, attained=height)
 
 
 def silent_pair(pair: HardPair) -> HardPair:

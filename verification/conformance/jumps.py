@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from verification.conformance.check import MPADMM_ALL, Check, Family, Finding, NotApplicable
+from verification.conformance.check import MPADMM_ALL, Check, Family, NotApplicable, Observation
 from verification.conformance.context import Context
 from verification.conformance.observe import noiseless
 from verification.wire.faults import AdapterRefusal
-from verification.wire.parameters import Regularizer, RegularizerOptions
+from verification.wire.parameters import RegularizerName, RegularizerOptions
 from verification.wire.records import Records
 
 _RHO = 0.25  # 1/rho = 4: SCAD needs a > 5, MCP gamma > 4; the customary 3.7 and 3 fall short
-_JUMPING = {Regularizer.SCAD: RegularizerOptions(a=3.7), Regularizer.MCP: RegularizerOptions(gamma=3.0)}
+_JUMPING = {RegularizerName.SCAD: RegularizerOptions(a=3.7), RegularizerName.MCP: RegularizerOptions(gamma=3.0)}
 
 
-def _refused(context: Context) -> Finding:
+def _refused(context: Context) -> Observation:
     offered = [name for name in context.description.regularizers if name in _JUMPING]
     if not offered:
         raise NotApplicable("no non-convex regularizer is offered")
@@ -31,10 +31,10 @@ def _refused(context: Context) -> Finding:
         except AdapterRefusal:
             continue
         shape = options.a if options.a is not None else options.gamma
-        return Finding.exact(
+        return Observation.exact(
             False, f"{regularizer} of shape {shape} was accepted at rho {_RHO:g}: its proximal map jumps there"
         )
-    return Finding.exact(True, f"{' and '.join(offered)} are refused where their proximal map jumps")
+    return Observation.exact(True, f"{' and '.join(offered)} are refused where their proximal map jumps")
 
 
 CHECKS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from verification.conformance import tails
-from verification.conformance.check import TRIALS, Check, Family, Finding
+from verification.conformance.check import TRIALS, Check, Family, Observation
 from verification.conformance.context import Context
 from verification.conformance.observe import standard_noise
 from verification.conformance.updates import random_records
@@ -55,15 +55,15 @@ def columns(noise: dict[str, Floats]) -> tuple[Floats, list[str]]:
     return np.hstack([array.reshape(len(array), -1) for array in noise.values()]), names
 
 
-def _variance(context: Context) -> Finding:
+def _variance(context: Context) -> Observation:
     return variance_finding(standardised(context))
 
 
-def _ignores_data(context: Context) -> Finding:
+def _ignores_data(context: Context) -> Observation:
     return variance_finding(standardised(context, loud=True))
 
 
-def variance_finding(noise: dict[str, Floats]) -> Finding:
+def variance_finding(noise: dict[str, Floats]) -> Observation:
     """Exact chi-square tails: each variable as a whole, and each coordinate of each iteration."""
     table, names = columns(noise)
     groups = {name: array.reshape(-1, 1) for name, array in noise.items()}
@@ -74,18 +74,18 @@ def variance_finding(noise: dict[str, Floats]) -> Finding:
         labels.append(f"{name} as a whole")
     p_value, where = tails.smallest(np.concatenate(p_values))
     whole = ", ".join(f"{name} {np.sqrt(np.mean(values**2)):.4f}" for name, values in groups.items())
-    return Finding(p_value, f"standard deviation over sigma: {whole}; least likely: {labels[where]}")
+    return Observation(p_value, f"standard deviation over sigma: {whole}; least likely: {labels[where]}")
 
 
-def _centred(context: Context) -> Finding:
+def _centred(context: Context) -> Observation:
     table, names = columns(standardised(context))
     p_value, where = tails.smallest(tails.normal(table.sum(axis=0) / np.sqrt(len(table))))
-    return Finding(
+    return Observation(
         p_value, f"mean of {names[where]} is {table[:, where].mean():.4f} sigma, the largest of {len(names)}"
     )
 
 
-def _gaussian(context: Context) -> Finding:
+def _gaussian(context: Context) -> Observation:
     noise = standardised(context)
     p_values, labels = [], []
     for name, array in noise.items():
@@ -97,10 +97,10 @@ def _gaussian(context: Context) -> Finding:
             p_values.append(float(tails.binomial(beyond, values.size, float(tails.normal(np.array(threshold))))[0]))
             labels.append(f"{name}: {int(beyond[0])} of {values.size} values beyond {threshold:g} sigma")
     p_value, where = tails.smallest(np.array(p_values))
-    return Finding(p_value, f"least likely: {labels[where]}")
+    return Observation(p_value, f"least likely: {labels[where]}")
 
 
-def _independent(context: Context) -> Finding:
+def _independent(context: Context) -> Observation:
     """All pairs of columns in the same run, and each column of one run with every column of the next."""
     table, names = columns(standardised(context))
     same = tails.correlation(table, table)[np.triu_indices(len(names), k=1)]
@@ -113,7 +113,7 @@ def _independent(context: Context) -> Finding:
     else:
         first, second = divmod(where - same.size, len(names))
         pair = f"{names[first]} of one run and {names[second]} of the next"
-    return Finding(p_value, f"least likely of {same.size + across.size} correlations: {pair}")
+    return Observation(p_value, f"least likely of {same.size + across.size} correlations: {pair}")
 
 
 def repeated(vectors: Floats) -> int:
@@ -124,15 +124,15 @@ def repeated(vectors: Floats) -> int:
     return -(-beside // 2)  # in a row of equal vectors every second pair is disjoint from the last
 
 
-def fresh_finding(vectors: Floats, what: str) -> Finding:
+def fresh_finding(vectors: Floats, what: str) -> Observation:
     """Refute if any noise vector was used twice; else pass."""
     count, dimension = vectors.shape
     found = repeated(vectors)
     chance = tails.repeated_vectors(count, dimension, _CLOSE)
-    return Finding(tails.coincidences(found, chance), f"{found} of {count} noise vectors used twice {what}")
+    return Observation(tails.coincidences(found, chance), f"{found} of {count} noise vectors used twice {what}")
 
 
-def _never_repeats(context: Context) -> Finding:
+def _never_repeats(context: Context) -> Observation:
     """Within a request, over variables and iterations, and over two requests without a seed."""
     first = standardised(context)
     unseeded = _unseeded(context, context.session)
@@ -141,7 +141,7 @@ def _never_repeats(context: Context) -> Finding:
     return fresh_finding(np.vstack(vectors), "over runs, iterations, variables and requests")
 
 
-def _processes(context: Context) -> Finding:
+def _processes(context: Context) -> Observation:
     """Two new processes, asked the same first question: a seed fixed at import shows only at the same position."""
     context.require_private()
     with context.another() as first, context.another() as second:
@@ -156,14 +156,14 @@ def _unseeded(context: Context, session: Session) -> dict[str, Floats]:
     return standard_noise(context.mode.algorithm, records, parameters, run)
 
 
-def _grid(context: Context) -> Finding:
+def _grid(context: Context) -> Observation:
     """One iteration from 0 with rho = eta = 1 halves the noise and does nothing else to it: its grid shows."""
     context.require_private()
     parameters = context.parameters(_DIMENSION, eta=[1.0], batch=3, sigma=1.0, regularizer=context.plain, lambda_=0.0)
     values = np.ravel(context.trials(silent_records(), parameters, context.count(_TRIALS)).x)
     equal = int(np.sum(np.unique(values, return_counts=True)[1] // 2))
     chance = tails.equal_values(values.size, _DISTINCT_BITS)
-    return Finding(tails.coincidences(equal, chance), f"{equal} pairs of {values.size} noise values are equal")
+    return Observation(tails.coincidences(equal, chance), f"{equal} pairs of {values.size} noise values are equal")
 
 
 CHECKS = (

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from verification.conformance import tails
-from verification.conformance.check import TRIALS, Check, Family, Finding, NotApplicable
+from verification.conformance.check import TRIALS, Check, Family, NotApplicable, Observation
 from verification.conformance.context import Context
 from verification.conformance.noise import silent_records
 from verification.conformance.observe import standard_noise
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
-from verification.wire.parameters import Parameters, Regularizer
+from verification.wire.parameters import Parameters, RegularizerName
 from verification.wire.schemes import Law
 
 _DIMENSION, _TRIALS = 4, 800
@@ -21,7 +21,7 @@ _MULTIPLIER = (frozenset({Capability.TRIALS, Capability.MULTIPLIER}),)
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ScaleSetting:
     """One point at which the noise is measured."""
 
     records: int = 6
@@ -33,22 +33,22 @@ class Setting:
 
 
 SETTINGS = (
-    Setting(),
-    Setting(noise=0.2),
-    Setting(noise=5.0),
-    Setting(bound=0.25),
-    Setting(bound=4.0),
-    Setting(records=24),
-    Setting(records=24, batch=12),
-    Setting(batch=5),
-    Setting(eta=0.25),
-    Setting(eta=4.0),
-    Setting(rho=0.25),
-    Setting(rho=3.0),
+    ScaleSetting(),
+    ScaleSetting(noise=0.2),
+    ScaleSetting(noise=5.0),
+    ScaleSetting(bound=0.25),
+    ScaleSetting(bound=4.0),
+    ScaleSetting(records=24),
+    ScaleSetting(records=24, batch=12),
+    ScaleSetting(batch=5),
+    ScaleSetting(eta=0.25),
+    ScaleSetting(eta=4.0),
+    ScaleSetting(rho=0.25),
+    ScaleSetting(rho=3.0),
 )
 
 
-def _measure(context: Context, multiplier: bool) -> Finding:
+def _measure(context: Context, multiplier: bool) -> Observation:
     context.require_private()
     p_values: list[float] = []
     labels: list[str] = []
@@ -60,22 +60,22 @@ def _measure(context: Context, multiplier: bool) -> Finding:
                 deviation = float(np.sqrt(np.mean(values**2)))
                 labels.append(f"{setting}, {regularizer}: noise of {name} is {deviation:.4f} of what it should be")
     p_value, where = tails.smallest(np.array(p_values))
-    return Finding(p_value, f"least likely of {len(labels)}: {labels[where]}")
+    return Observation(p_value, f"least likely of {len(labels)}: {labels[where]}")
 
 
-def _settings(context: Context) -> tuple[Setting, ...]:
+def _settings(context: Context) -> tuple[ScaleSetting, ...]:
     """All of them; at a reduced effort some of them, at random."""
     share = min(len(SETTINGS), max(3, round(len(SETTINGS) * context.effort)))
     return tuple(SETTINGS[i] for i in sorted(context.rng.permutation(len(SETTINGS))[:share]))
 
 
-def _regularizers(context: Context, multiplier: bool) -> list[Regularizer]:
+def _regularizers(context: Context, multiplier: bool) -> list[RegularizerName]:
     """Where the implementation computes the sensitivity, non-convex regularizers need more noise."""
-    folded = [r for r in context.description.regularizers if r in (Regularizer.SCAD, Regularizer.MCP)]
+    folded = [r for r in context.description.regularizers if r in (RegularizerName.SCAD, RegularizerName.MCP)]
     return [context.plain, *(folded if multiplier else [])]
 
 
-def _parameters(context: Context, setting: Setting, regularizer: Regularizer, multiplier: bool) -> Parameters:
+def _parameters(context: Context, setting: ScaleSetting, regularizer: RegularizerName, multiplier: bool) -> Parameters:
     # Two step sizes: the noise of an iteration belongs to its own eta^k, not to the first or the next one.
     iterations = 2 if context.sees_every_iterate else 1
     return context.parameters(
@@ -91,18 +91,18 @@ def _parameters(context: Context, setting: Setting, regularizer: Regularizer, mu
     )
 
 
-def _ratios(context: Context, setting: Setting, parameters: Parameters) -> dict[str, Floats]:
+def _ratios(context: Context, setting: ScaleSetting, parameters: Parameters) -> dict[str, Floats]:
     """Noise over what its standard deviation should be, [trials, T, p]."""
     records = silent_records(setting.records, _DIMENSION)
     run = context.trials(records, parameters, context.count(_TRIALS))
     return standard_noise(context.mode.algorithm, records, parameters, run)
 
 
-def _sigma(context: Context) -> Finding:
+def _sigma(context: Context) -> Observation:
     return _measure(context, multiplier=False)
 
 
-def _multiplier(context: Context) -> Finding:
+def _multiplier(context: Context) -> Observation:
     context.require_private()
     if context.scheme.law is not Law.GAUSSIAN:
         raise NotApplicable(f"{context.mode} is told an epsilon and always scales by itself; see noise-scale")

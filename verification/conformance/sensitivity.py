@@ -16,19 +16,19 @@ from verification.conformance.check import (
     TRIALS,
     Check,
     Family,
-    Finding,
     NotApplicable,
+    Observation,
 )
 from verification.conformance.context import Context
 from verification.conformance.hard_pair import DIMENSION, SMALL_STEP, HardPair, hard_pair, silent_pair
 from verification.conformance.inside import INSIDE
-from verification.conformance.inside.solved import SOLVED, Solved
+from verification.conformance.inside.solved import SOLVED, InsideSolved
 from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless, observable, random_noise
 from verification.conformance.updates import random_records
 from verification.served.translate import anchor_sensitivities, claimed_distance, problem_of, sensitivities
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
-from verification.wire.parameters import Parameters, Regularizer
+from verification.wire.parameters import Parameters, RegularizerName
 from verification.wire.records import Records, Run
 from verification.wire.schemes import Law
 from verification.wire.simple_parameters import initial_point
@@ -43,7 +43,7 @@ _PLAIN_DIGITS = 1e-7  # a combination of outputs this much quieter than the loud
 # -- one step, no noise: no value moves further than claimed ---------------------------------------------------
 
 
-def _one_step(context: Context) -> Finding:
+def _one_step(context: Context) -> Observation:
     reached = 0.0
     for attack in range(_ATTACKS):
         regularizer = context.description.regularizers[attack % len(context.description.regularizers)]
@@ -56,16 +56,16 @@ def _one_step(context: Context) -> Finding:
         for name, distance in moved.items():
             bound = allowed[name]
             if distance > bound * (1 + 1e-9) + slack:
-                return Finding.exact(
+                return Observation.exact(
                     False,
                     f"{name} moved by {distance:.9g} between neighbours, claimed is at most {bound:.9g} "
                     f"(regularizer {regularizer}, eta {parameters.eta[0]:g}, rho {parameters.rho:g})",
                 )
         reached = max(reached, moved["x"] / allowed["x"])
-    return Finding.exact(True, f"{_ATTACKS} attacks; the hardest moved x by {reached:.6f} of what is claimed")
+    return Observation.exact(True, f"{_ATTACKS} attacks; the hardest moved x by {reached:.6f} of what is claimed")
 
 
-def _attack(context: Context, attack: int, regularizer: Regularizer) -> tuple[Records, Records, Parameters]:
+def _attack(context: Context, attack: int, regularizer: RegularizerName) -> tuple[Records, Records, Parameters]:
     """In turn: the hardest pair, random records at random points, the hardest normalised pair, a balanced batch."""
     rho, eta = ((0.5, 0.5), (0.5, 4.0), (2.0, 4.0))[attack % 3]
     count = 5
@@ -119,7 +119,7 @@ def _observation_slack(context: Context, records: Records, parameters: Parameter
 # -- replay: what is not noised must be a function of what is ----------------------------------------------------
 
 
-def _coupled(context: Context) -> Finding:
+def _coupled(context: Context) -> Observation:
     """Choose the neighbour's noise so that all noised values coincide; then everything released must coincide."""
     context.require_private()
     # Of two records that cancel one is turned round: a mean that is clipped as a whole moves as well.
@@ -128,7 +128,7 @@ def _coupled(context: Context) -> Finding:
     return min(findings, key=lambda finding: finding.p_value)
 
 
-def _coupled_pair(context: Context, pair: HardPair) -> Finding:
+def _coupled_pair(context: Context, pair: HardPair) -> Observation:
     count, iterations = 2, 3
     parameters = _pair_parameters(context, pair, count, [0.5] * iterations, sigma=1.0)
     noise = random_noise(context, parameters, DIMENSION)
@@ -145,34 +145,34 @@ def _coupled_pair(context: Context, pair: HardPair) -> Finding:
     twin = context.session.replay(hidden[1], algorithm, parameters, other, batches)
     leaving = context.description.released[algorithm]  # a replay also shows what stays inside
     shown, twins = (Run({name: side.values[name] for name in leaving}) for side in (run, twin))
-    solved = SOLVED * iterations / parameters.rho if isinstance(INSIDE[algorithm], Solved) else 0.0
+    solved = SOLVED * iterations / parameters.rho if isinstance(INSIDE[algorithm], InsideSolved) else 0.0
     return _all_coincide(shown, twins, pair.start, solved)
 
 
-def _all_coincide(run: Run, twin: Run, start: float, solved: float) -> Finding:
+def _all_coincide(run: Run, twin: Run, start: float, solved: float) -> Observation:
     scale = 1.0 + start + max(float(np.abs(array).max()) for array in run.values.values())
     close = (1e-10 + solved) * scale  # a million roundings of what is added and subtracted here, and the inner solver
     for name in run.values:
         apart = float(np.abs(run.values[name] - twin.values[name]).max())
         if apart > close:
-            return Finding.exact(
+            return Observation.exact(
                 False,
                 f"with noise under which all noised values are equal for two neighbours, {name} still differs "
                 f"by {apart:.3g}: it reveals the record through no noise at all",
             )
-    return Finding.exact(True, f"{', '.join(run.values)} are functions of the noised values alone")
+    return Observation.exact(True, f"{', '.join(run.values)} are functions of the noised values alone")
 
 
 # -- trials: what is released beside x ---------------------------------------------------------------------------
 
 
-def _post_processing(context: Context) -> Finding:
+def _post_processing(context: Context) -> Observation:
     released = set(context.description.released[context.mode.algorithm]) & {"z", "y"}
     if not released:
         raise NotApplicable("neither z nor y leaves the implementation")
     records = random_records(context, 5, 3)
     for regularizer in context.description.regularizers:
-        if regularizer is Regularizer.NUCLEAR:
+        if regularizer is RegularizerName.NUCLEAR:
             continue
         eta, batch = [0.5, 4.0, 1.0], 2
         parameters = context.parameters(
@@ -184,15 +184,15 @@ def _post_processing(context: Context) -> Finding:
         for name in sorted(released):
             apart = float(np.abs(run.values[name] - right[name]).max())
             if apart > close:
-                return Finding.exact(
+                return Observation.exact(
                     False,
                     f"{name} is off by {apart:.3g} from what follows from the released x (regularizer {regularizer}): "
                     "it carries something that never got noise",
                 )
-    return Finding.exact(True, f"{' and '.join(sorted(released))} follow from the released x alone")
+    return Observation.exact(True, f"{' and '.join(sorted(released))} follow from the released x alone")
 
 
-def _distinguishable(context: Context) -> Finding:
+def _distinguishable(context: Context) -> Observation:
     """Compare the distance of two neighbours' outputs, in units of their own noise, with the claimed one."""
     context.require_private()
     if context.scheme.law is not Law.GAUSSIAN:
@@ -200,10 +200,10 @@ def _distinguishable(context: Context) -> Finding:
     pair = hard_pair(context, 2)
     findings = [_told_apart(context, pair, 1500), _told_apart(context, silent_pair(pair), 500)]
     least = min(findings, key=lambda finding: finding.p_value)
-    return Finding(min(1.0, len(findings) * least.p_value), least.detail)
+    return Observation(min(1.0, len(findings) * least.p_value), least.detail)
 
 
-def _told_apart(context: Context, pair: HardPair, trials: int) -> Finding:
+def _told_apart(context: Context, pair: HardPair, trials: int) -> Observation:
     count, iterations = 2, context.iterations(2) if context.sees_every_iterate else 1
     eta = [SMALL_STEP] * iterations if context.mode.release is None else [0.5] * iterations
     if pair.initial is None and context.mode.release is not None:
@@ -226,7 +226,7 @@ def _told_apart(context: Context, pair: HardPair, trials: int) -> Finding:
 
 
 def _pair_parameters(context: Context, pair: HardPair, count: int, eta: list[float], sigma: float) -> Parameters:
-    held = pair.held and Regularizer.L1 in context.description.regularizers and not context.scheme.proximal_x
+    held = pair.held and RegularizerName.L1 in context.description.regularizers and not context.scheme.proximal_x
     return context.parameters(
         DIMENSION,
         eta=eta,
@@ -234,7 +234,7 @@ def _pair_parameters(context: Context, pair: HardPair, count: int, eta: list[flo
         sigma=sigma,
         rho=0.5,
         loss=pair.loss,
-        regularizer=Regularizer.L1 if held else context.plain,
+        regularizer=RegularizerName.L1 if held else context.plain,
         lambda_=_HOLDING * (1 + pair.start) if held else 0.0,
         initial=pair.initial,
         normalise=pair.normalise,
@@ -246,19 +246,21 @@ def _stacked(run: Run) -> Floats:
     return np.hstack([array.reshape(len(array), -1) for array in run.values.values()])
 
 
-def _mahalanobis(first: Floats, second: Floats, claimed: float) -> Finding:
+def _mahalanobis(first: Floats, second: Floats, claimed: float) -> Observation:
     origin = first.mean(axis=0)
     size = np.maximum(np.abs(first - origin).max(axis=0), np.abs(second - origin).max(axis=0))
     loudest = float(size.max())
     if loudest == 0.0:
-        return Finding.exact(False, "nothing that leaves the implementation varies from run to run: there is no noise")
+        return Observation.exact(
+            False, "nothing that leaves the implementation varies from run to run: there is no noise"
+        )
     both = np.vstack([first - first.mean(axis=0), second - second.mean(axis=0)])
     _, singular, axes = np.linalg.svd(both / loudest, full_matrices=False)
     loud = singular > _PLAIN_DIGITS * singular[0]
     shift = (first.mean(axis=0) - second.mean(axis=0)) / loudest
     quiet = float(np.abs(axes[~loud] @ shift).max()) if (~loud).any() else 0.0
     if quiet > 100 * _PLAIN_DIGITS:
-        return Finding.exact(
+        return Observation.exact(
             False,
             f"a combination of released values is constant from run to run and differs by {quiet * loudest:.3g} "
             "between neighbours: it reveals the record with certainty",
@@ -266,7 +268,7 @@ def _mahalanobis(first: Floats, second: Floats, claimed: float) -> Finding:
     projected = [(side - origin) / loudest @ axes[loud].T for side in (first, second)]
     p_value = tails.shifted_means(projected[0], projected[1], claimed)
     pooled = np.linalg.norm((axes[loud] @ shift) / (singular[loud] / math.sqrt(len(both))))
-    return Finding(p_value, f"neighbours are {pooled:.3f} standard deviations apart, claimed at most {claimed:.3f}")
+    return Observation(p_value, f"neighbours are {pooled:.3f} standard deviations apart, claimed at most {claimed:.3f}")
 
 
 CHECKS = (

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from verification.conformance.check import OBSERVABLE, Check, Family, Finding, Mode, NotApplicable
+from verification.conformance.check import OBSERVABLE, Check, Family, Mode, NotApplicable, Observation
 from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
-from verification.conformance.inside.solved import SOLVED, Solved
+from verification.conformance.inside.solved import SOLVED, InsideSolved
 from verification.conformance.observe import (
     DEVIATIONS,
     TINY_SIGMA,
@@ -21,7 +21,7 @@ from verification.conformance.observe import (
 from verification.served.translate import problem_of
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
-from verification.wire.parameters import Algorithm, Initial, Loss, Parameters, Regularizer
+from verification.wire.parameters import Algorithm, Initial, LossName, Parameters, RegularizerName
 from verification.wire.records import Records, Run
 from verification.wire.simple_parameters import initial_point
 
@@ -72,7 +72,7 @@ def difference(run: Run, expected: dict[str, Floats], slack: float) -> str | Non
     return None
 
 
-def _cases(context: Context) -> Iterator[tuple[Loss, Regularizer, bool, bool]]:
+def _cases(context: Context) -> Iterator[tuple[LossName, RegularizerName, bool, bool]]:
     """Every declared loss with every declared regularizer; bounding by clipping and by normalising in turn."""
     bounds = [flag for flag, has in ((False, context.clips), (True, context.can(Capability.NORMALISE))) if has]
     if not bounds:
@@ -80,12 +80,14 @@ def _cases(context: Context) -> Iterator[tuple[Loss, Regularizer, bool, bool]]:
     case = 0
     for loss in context.description.losses:
         for regularizer in context.description.regularizers:
-            intercept = context.can(Capability.INTERCEPT) and case % 3 == 1 and regularizer is not Regularizer.NUCLEAR
+            intercept = (
+                context.can(Capability.INTERCEPT) and case % 3 == 1 and regularizer is not RegularizerName.NUCLEAR
+            )
             yield loss, regularizer, bounds[case % len(bounds)], intercept
             case += 1
 
 
-def _updates(context: Context) -> Finding:
+def _updates(context: Context) -> Observation:
     iterations = context.iterations(4)
     compared = 0
     for loss, regularizer, normalise, intercept in _cases(context):
@@ -114,9 +116,9 @@ def _updates(context: Context) -> Finding:
             compared += 1
             if wrong:
                 setting = f"loss {loss}, regularizer {regularizer}, rho {rho}, eta {eta}"
-                return Finding.exact(False, f"{setting}: {wrong}")
+                return Observation.exact(False, f"{setting}: {wrong}")
     how = "replayed with given batches and noise" if context.can(Capability.REPLAY) else "watched without noise"
-    return Finding.exact(True, f"{compared} runs of {iterations} iterations agree ({how})")
+    return Observation.exact(True, f"{compared} runs of {iterations} iterations agree ({how})")
 
 
 def _initial(context: Context, dimension: int) -> Initial | None:
@@ -131,7 +133,7 @@ def _batches(context: Context, parameters: Parameters, replay: bool) -> list[lis
     return [context.rng.permutation(_RECORDS)[: parameters.batch].tolist() for _ in parameters.eta]
 
 
-def _scaled(context: Context) -> Finding:
+def _scaled(context: Context) -> Observation:
     """Vary one parameter at a time, far from the usual values."""
     base = {"rho": 1.0, "eta": 1.0, "bound": 1.0, "lambda_": 0.1}
     variations = [{}, {"rho": 0.1}, {"rho": 7.0}, {"eta": 0.05}, {"eta": 9.0}, {"bound": 0.3}, {"bound": 5.0}]
@@ -149,15 +151,15 @@ def _scaled(context: Context) -> Finding:
         )
         wrong = compare(context, records, parameters, None, None)
         if wrong:
-            return Finding.exact(False, f"n = m = {records_count}, {values}: {wrong}")
-    return Finding.exact(True, "n, m, C, eta, rho and lambda act as they should, one at a time")
+            return Observation.exact(False, f"n = m = {records_count}, {values}: {wrong}")
+    return Observation.exact(True, "n, m, C, eta, rho and lambda act as they should, one at a time")
 
 
-def _solved(context: Context) -> Finding:
+def _solved(context: Context) -> Observation:
     """How far from a minimum the inner solver stops: what the privacy of objective perturbation rests on."""
     algorithm = context.mode.algorithm
     inside = INSIDE[algorithm]
-    if not isinstance(inside, Solved):
+    if not isinstance(inside, InsideSolved):
         raise NotApplicable(f"{context.mode} solves no inner problem")
     worst = 0.0
     for loss in context.description.losses:
@@ -175,7 +177,7 @@ def _solved(context: Context) -> Finding:
             left = inside.residuals(parameters, problem_of(records, parameters), alone, noise)
             worst = max(worst, float(left.max()))
     solved = worst <= SOLVED + DEVIATIONS * TINY_SIGMA
-    return Finding.exact(
+    return Observation.exact(
         solved, f"the inner solver leaves a gradient of length up to {worst:.2g}, allowed is {SOLVED:g}"
     )
 

@@ -26,7 +26,7 @@ MARGIN = 50.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbours:
+class NeighbourPair:
     """Two data sets that differ in record 0, with a start that makes them hard to tell apart privately."""
 
     first: Records
@@ -43,7 +43,7 @@ class Neighbours:
         return self.first.columns
 
 
-def saturated(records: int, *, far: float, dimension: int = 2, C: float = 1.0) -> Neighbours:
+def saturated(records: int, *, far: float, dimension: int = 2, C: float = 1.0) -> NeighbourPair:
     """Normalised logistic data at a far start; ``far`` is X, see :func:`far_enough`."""
     u, other, x = (np.zeros(dimension) for _ in range(3))
     u[:2] = -TILT, math.sqrt(1 - TILT**2)
@@ -62,14 +62,14 @@ def far_enough(etas: list[float], rho: float, *, C: float = 1.0, sigma: float = 
     return float(drift / (TILT * C))
 
 
-def hinge(records: int, *, dimension: int = 2, C: float = 1.0) -> Neighbours:
+def hinge(records: int, *, dimension: int = 2, C: float = 1.0) -> NeighbourPair:
     """Normalised data for the huberized hinge: at x = 0 the margins are 0, below 1 - h."""
     u = np.zeros(dimension)
     u[0] = C
     return _pair(records, u, -u, np.zeros(dimension), clip=None, normalise=C)
 
 
-def clipped(records: int, *, dimension: int = 2, C: float = 1.0, factor: float = 8.0) -> Neighbours:
+def clipped(records: int, *, dimension: int = 2, C: float = 1.0, factor: float = 8.0) -> NeighbourPair:
     """Records so long that their gradients are clipped, at x = 0 and around it."""
     u = np.zeros(dimension)
     u[0] = factor * C
@@ -88,8 +88,8 @@ def one_hot(records: int) -> Records:
 
 def _pair(
     records: int, u: Floats, other: Floats, x: Floats, *, clip: float | None, normalise: float | None
-) -> Neighbours:
+) -> NeighbourPair:
     labels = np.ones(records, dtype=np.int64)
     second = Records(np.tile(other, (records, 1)), labels)
     first = second.replace(0, u, 1)
-    return Neighbours(first, second, x, x.copy(), np.zeros_like(x), clip, normalise)
+    return NeighbourPair(first, second, x, x.copy(), np.zeros_like(x), clip, normalise)

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from verification.conformance.slack import rounding_slack
-from verification.hard_pairs.neighbours import Neighbours
+from verification.hard_pairs.neighbours import NeighbourPair
 from verification.served.loopback import Loopback
 from verification.served.translate import joint_factor, problem_of, regularizer_of
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm, Loss, Parameters, Regularizer, Release
+from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, Release
 from verification.wire.records import Records
 from verification.wire.schemes import noised_names
 from verification.wire.session import Session
@@ -62,17 +62,17 @@ def wire_replay(session: Session) -> Replay:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class StepSetting:
     """What is run on a pair of neighbours: one step of ssADMM on the whole data, or one epoch of mpADMM."""
 
     algorithm: Algorithm
-    loss: Loss
-    regularizer: Regularizer = Regularizer.L1
+    loss: LossName
+    regularizer: RegularizerName = RegularizerName.L1
     lam: float = 0.0
     rho: float = 0.5
     eta: float = 4.0
 
-    def parameters(self, pair: Neighbours, *, steps: int = 1) -> Parameters:
+    def parameters(self, pair: NeighbourPair, *, steps: int = 1) -> Parameters:
         """The parameters of a noiseless run."""
         ssadmm = self.algorithm is Algorithm.SSADMM
         return Parameters(
@@ -93,7 +93,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedSensitivity:
     """How far one value moved, what the claim allows, and how much of it is rounding."""
 
     moved: float
@@ -111,7 +111,7 @@ class Observed:
         return not self.moved <= self.bound + self.slack
 
 
-def observe(replay: Replay, pair: Neighbours, setting: Setting) -> dict[str, Observed]:
+def observe(replay: Replay, pair: NeighbourPair, setting: StepSetting) -> dict[str, ObservedSensitivity]:
     """Move of x, z, y, of all three jointly and, for ssADMM, of the gradient that x reveals."""
     parameters = setting.parameters(pair)
     names = noised_names(setting.algorithm, parameters)
@@ -127,12 +127,13 @@ def observe(replay: Replay, pair: Neighbours, setting: Setting) -> dict[str, Obs
         moved["gradient"] = moved["x"] * weight
     bounds = claimed(parameters, pair.first.count)
     return {
-        name: Observed(moved[name], bounds[name], slack * (weight if name == "gradient" else 1.0)) for name in moved
+        name: ObservedSensitivity(moved[name], bounds[name], slack * (weight if name == "gradient" else 1.0))
+        for name in moved
     }
 
 
 def claimed(parameters: Parameters, records: int) -> dict[str, float]:
-    """The corrected bounds: claims SENS-GRADIENT, SENS-X, SENS-Z, SENS-Y, JOINT, and E11 where h is not convex."""
+    """The corrected bounds: statements SENS-GRADIENT, SENS-X, SENS-Z, SENS-Y, JOINT, and E11 where h is not convex."""
     eta, rho = parameters.eta[0], parameters.rho
     gradient = 2 * parameters.bound / (parameters.batch or records)
     x = gradient * eta / (1 + eta * rho)
@@ -146,12 +147,12 @@ def claimed(parameters: Parameters, records: int) -> dict[str, float]:
     }
 
 
-def _slack(parameters: Parameters, pair: Neighbours, runs: list[Mapping[str, Floats]]) -> float:
+def _slack(parameters: Parameters, pair: NeighbourPair, runs: list[Mapping[str, Floats]]) -> float:
     """Rounding of both runs, in the Euclidean norm over three vectors."""
     problem = problem_of(pair.first, parameters)
     stacked = [np.stack([pair_start, *(run[name][0] for run in runs)]) for name, pair_start in _starts(pair)]
     return rounding_slack(parameters, problem, stacked) * math.sqrt(3 * pair.dimension)
 
 
-def _starts(pair: Neighbours) -> list[tuple[str, Floats]]:
+def _starts(pair: NeighbourPair) -> list[tuple[str, Floats]]:
     return [("x", pair.x), ("z", pair.z), ("y", pair.y)]

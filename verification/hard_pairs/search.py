@@ -1,8 +1,8 @@
 r"""A search for the worst pair of neighbours: random starts, then gradient ascent on the observed ratio.
 
 The unknowns are the two records, the other records, the initial x, z and y, the threshold lambda, and rho and eta.
-Lengths that may be huge (the start: claim SENS-GRADIENT is attained only far out) enter as sinh of an unknown, so that
-a gradient step can reach 10^6. The ratio is piecewise smooth; its gradient is taken by differences.
+Lengths that may be huge (the start: statement SENS-GRADIENT is attained only far out) enter as sinh of an unknown, so
+that a gradient step can reach 10^6. The ratio is piecewise smooth; its gradient is taken by differences.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize
 
-from verification.hard_pairs.neighbours import Neighbours, clipped, far_enough, hinge, saturated
-from verification.hard_pairs.observed_sensitivity import Observed, Replay, Setting, observe
+from verification.hard_pairs.neighbours import NeighbourPair, clipped, far_enough, hinge, saturated
+from verification.hard_pairs.observed_sensitivity import ObservedSensitivity, Replay, StepSetting, observe
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Algorithm
 from verification.wire.records import Records
@@ -27,9 +27,9 @@ class Found:
     """The worst case that was seen for one bound."""
 
     name: str
-    best: Observed
-    pair: Neighbours
-    setting: Setting
+    best: ObservedSensitivity
+    pair: NeighbourPair
+    setting: StepSetting
     tried: int
     exceeded: tuple[str, ...]
 
@@ -38,15 +38,15 @@ class Found:
 class _Space:
     """Points of a cube, read as neighbours and a setting."""
 
-    template: Neighbours
-    setting: Setting
+    template: NeighbourPair
+    setting: StepSetting
 
     @property
     def size(self) -> int:
         n, p = self.template.first.count, self.template.dimension
         return (n + 1) * p + 3 * p + 3
 
-    def read(self, point: Floats) -> tuple[Neighbours, Setting]:
+    def read(self, point: Floats) -> tuple[NeighbourPair, StepSetting]:
         """From a point to records (normalised to the template's length by the implementation), start and parameters."""
         n, p = self.template.first.features.shape
         length = float(np.linalg.norm(self.template.first.features[0]))
@@ -65,8 +65,8 @@ class _Space:
 def search(
     replay: Replay,
     name: str,
-    template: Neighbours,
-    setting: Setting,
+    template: NeighbourPair,
+    setting: StepSetting,
     *,
     starts: int = 6,
     rounds: int = 40,
@@ -81,7 +81,7 @@ def search(
     return tracker.found()
 
 
-def constructed(replay: Replay, name: str, setting: Setting, *, records: int = 5) -> Found:
+def constructed(replay: Replay, name: str, setting: StepSetting, *, records: int = 5) -> Found:
     """The constructions of :mod:`verification.hard_pairs.neighbours`, without a search."""
     far = far_enough([setting.eta], setting.rho)
     pairs = [saturated(records, far=far), hinge(records), clipped(records)]
@@ -96,7 +96,7 @@ class _Tracker:
 
     def __init__(self, replay: Replay, name: str, space: _Space) -> None:
         self._replay, self._name, self._space = replay, name, space
-        self._best: tuple[Observed, Neighbours, Setting] | None = None
+        self._best: tuple[ObservedSensitivity, NeighbourPair, StepSetting] | None = None
         self._tried = 0
         self._exceeded: set[str] = set()
 
@@ -118,6 +118,6 @@ class _Tracker:
         return Found(self._name, *self._best, self._tried, tuple(sorted(self._exceeded)))
 
 
-def gradient_setting(setting: Setting) -> Setting:
+def gradient_setting(setting: StepSetting) -> StepSetting:
     """The same loss under ssADMM, whose gradient is what is bounded."""
     return replace(setting, algorithm=Algorithm.SSADMM)

@@ -1,6 +1,6 @@
 r"""Whole epochs of the reference's own `ssadmm` and `mpadmm` on symbols.
 
-Claims P and THEOREM-1 (what is not noised is a function of what is), E2 (which step size), and the statements behind
+Statements P and THEOREM-1 (what is not noised is a function of what is), E2 (which step size), and those behind
 the refutations of the printed bounds (E1): there a solver invents the data sets.
 """
 
@@ -25,7 +25,7 @@ ONE = z3.RealVal(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbours:
+class SymbolicPair:
     """One record of two is s in one data set and s' in the other; p = 1, labels inside the signed rows."""
 
     problem: Problem
@@ -33,7 +33,7 @@ class Neighbours:
     domain: tuple[z3.BoolRef, ...]
 
     @classmethod
-    def unknown(cls) -> Neighbours:
+    def unknown(cls) -> SymbolicPair:
         """Huberized hinge, L1, and every number unknown: |s|, |s'|, |kept| <= C."""
         bound, lam, rho = parameter("C"), parameter("lambda"), parameter("rho")
         kept, s, s_other = vector("kept"), vector("s"), vector("s_")
@@ -63,7 +63,7 @@ def first_epoch(problem: Problem) -> State:
 
 def printed_bounds(factor: z3.ArithRef = ONE) -> dict[str, tuple[tuple[z3.BoolRef, ...], z3.BoolRef]]:
     """For x, z and y: the hypotheses (with eta > 1) and the printed bound, times a factor, to be refuted."""
-    pair, eta = Neighbours.unknown(), parameter("eta")
+    pair, eta = SymbolicPair.unknown(), parameter("eta")
     one, two = first_epoch(pair.problem), first_epoch(pair.other)
     printed = 2 * parameter("C") / (RECORDS * (1 + eta * parameter("rho")))
     moves = {name: magnitude(only(getattr(one, name)) - only(getattr(two, name))) for name in ("x", "z", "y")}
@@ -72,8 +72,8 @@ def printed_bounds(factor: z3.ArithRef = ONE) -> dict[str, tuple[tuple[z3.BoolRe
 
 
 def later_step_size() -> tuple[tuple[z3.BoolRef, ...], z3.BoolRef]:
-    """Claim E2: with eta^{k+1} in place of eta^k even the corrected bound is to be refuted."""
-    pair, eta, later = Neighbours.unknown(), parameter("eta"), parameter("eta_next")
+    """Statement E2: with eta^{k+1} in place of eta^k even the corrected bound is to be refuted."""
+    pair, eta, later = SymbolicPair.unknown(), parameter("eta"), parameter("eta_next")
     one, two = first_epoch(pair.problem), first_epoch(pair.other)
     bound = 2 * parameter("C") * later / (RECORDS * (1 + later * parameter("rho")))
     moved = magnitude(only(one.x) - only(two.x))
@@ -82,11 +82,11 @@ def later_step_size() -> tuple[tuple[z3.BoolRef, ...], z3.BoolRef]:
 
 def post_processing() -> list[Obligation]:
     """Where two runs release the same x, the z and y that follow are the same, whatever data and noise were."""
-    pair = Neighbours.unknown()
+    pair = SymbolicPair.unknown()
     return [*_after_primal_release(pair), *_after_noisy_gradient(pair)]
 
 
-def _after_primal_release(pair: Neighbours) -> list[Obligation]:
+def _after_primal_release(pair: SymbolicPair) -> list[Obligation]:
     steps, states = [parameter("eta")], []
     for problem, gamma in ((pair.problem, "gamma"), (pair.other, "gamma_")):
         noise = [ModelNoise(vector(gamma))]
@@ -94,7 +94,7 @@ def _after_primal_release(pair: Neighbours) -> list[Obligation]:
     return [_same("mpADMM, release primal", pair, *states)]
 
 
-def _after_noisy_gradient(pair: Neighbours) -> list[Obligation]:
+def _after_noisy_gradient(pair: SymbolicPair) -> list[Obligation]:
     steps, states = [parameter("eta")], []
     batch = [np.array([0, 1])]
     for problem, gamma in ((pair.problem, "gamma"), (pair.other, "gamma_")):
@@ -102,7 +102,7 @@ def _after_noisy_gradient(pair: Neighbours) -> list[Obligation]:
     return [_same("ssADMM", pair, *states)]
 
 
-def _same(name: str, pair: Neighbours, one: State, two: State) -> Obligation:
+def _same(name: str, pair: SymbolicPair, one: State, two: State) -> Obligation:
     # Named, so that the solvers see at once that z and y are functions of x: the term for x holds the data.
     x = z3.Real("released")
     domain = (parameter("eta") > 0, *pair.domain, only(one.x) == x, only(two.x) == x)

@@ -1,4 +1,4 @@
-r"""What the baselines' privacy rests on, about their own functions on symbols: claims DPSGD, DPADMM, DPSVRG-MARGIN.
+r"""What the baselines' privacy rests on, about their own functions on symbols: statements DPSGD, DPADMM, DPSVRG-MARGIN.
 
 All of this is about one coordinate, except the lengths of vectors, which are about inner products.
 """
@@ -14,7 +14,7 @@ from reference.baselines.dpadmm import dpadmm
 from reference.baselines.dpsgd import dpsgd, proximal_step
 from reference.problem import Problem, State
 from reference.regularizers import L1
-from verification.lemmas.algorithms import Neighbours, start
+from verification.lemmas.algorithms import SymbolicPair, start
 from verification.lemmas.gradients import UnknownLoss, problem_of
 from verification.lemmas.obligation import Obligation
 from verification.lemmas.proximal import convex_separable
@@ -23,11 +23,11 @@ from verification.lemmas.thresholds import ALMOST
 
 
 def proximal_steps() -> list[Obligation]:
-    """Claim DPSGD: a proximal step moves x by at most eta times the gradient's move, and by all of it somewhere."""
+    """Statement DPSGD: a proximal step moves x by at most eta times the gradient's move, and by all of it somewhere."""
     eta, x, g, other = parameter("eta"), vector("x"), vector("g"), vector("g_")
     result = []
     for regularizer, weights in convex_separable():
-        problem = dataclasses.replace(Neighbours.unknown().problem, regularizer=regularizer)
+        problem = dataclasses.replace(SymbolicPair.unknown().problem, regularizer=regularizer)
         one, two = (proximal_step(problem, x, gradient, eta) for gradient in (g, other))
         # against the gradient, so that the signs are known
         moved, bound = only(one) - only(two), eta * (only(other) - only(g))
@@ -43,7 +43,7 @@ def proximal_steps() -> list[Obligation]:
 
 
 def dpsgd_sees_the_noisy_gradient() -> list[Obligation]:
-    """Claim DPSGD: where two runs have the same noisy gradient, they have the same x, whatever data and noise were."""
+    """Statement DPSGD: two runs with the same noisy gradient have the same x, whatever data and noise were."""
     eta, lam, released = parameter("eta"), parameter("lambda"), z3.Real("released")
     loss, batch, models = UnknownLoss(), np.array([0, 1]), []
     for name in ("mine", "theirs"):
@@ -59,8 +59,8 @@ def dpsgd_sees_the_noisy_gradient() -> list[Obligation]:
 
 
 def other_parties_stay() -> list[Obligation]:
-    """Claim DPADMM: replacing a record of the first party moves no x but its own; z and the y_i follow from the x_i."""
-    pair, eta = Neighbours.unknown(), parameter("eta")
+    """Statement DPADMM: replacing a record of the first party moves no x but its own; z and y_i follow from the x_i."""
+    pair, eta = SymbolicPair.unknown(), parameter("eta")
     states = [_one_round(problem, eta, name) for problem, name in ((pair.problem, "own"), (pair.other, "own_"))]
     domain = (eta > 0, *pair.domain)
     first, second = ((state.x[0, 0], state.x[1, 0]) for state in states)
@@ -83,7 +83,7 @@ def _one_round(problem: Problem, eta: z3.ArithRef, own_noise: str) -> State:
 
 
 def half_for_margins() -> list[Obligation]:
-    """Claim DPSVRG-MARGIN: slopes in [-1, 0] at both points, so that a record's two gradients differ by at most C."""
+    """Statement DPSVRG-MARGIN: slopes in [-1, 0] at both points, so a record's two gradients differ by at most C."""
     now, then, row, bound = z3.Reals("now then row bound")
     domain = (bound > 0, now >= -1, now <= 0, then >= -1, then <= 0, row >= 0, row <= square(bound))
     length = square(now - then) * row

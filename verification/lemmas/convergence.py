@@ -1,4 +1,4 @@
-r"""One iteration's share of Theorem 2, pathwise. [CL20] appendix; claims THEOREM-2, E9, E10, E14, E15, E16.
+r"""One iteration's share of Theorem 2, pathwise. [CL20] appendix; statements THEOREM-2, E9, E10, E14, E15, E16.
 
 With g~ the noisy gradient that the iteration used, x*, y any point of comparison, and z+, y+ what follows:
 

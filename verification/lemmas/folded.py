@@ -1,4 +1,4 @@
-"""SCAD and MCP: monotone, stretching by L exactly, and what that does to (x, z, y). Claim E11."""
+"""SCAD and MCP: monotone, stretching by L exactly, and what that does to (x, z, y). Statement E11."""
 
 from __future__ import annotations
 

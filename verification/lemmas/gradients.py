@@ -1,7 +1,7 @@
-r"""The mean gradient: replacing one record of m moves it by at most 2C/m. Claim SENS-GRADIENT.
+r"""The mean gradient: replacing one record of m moves it by at most 2C/m. Statement SENS-GRADIENT.
 
 The reference's own :meth:`reference.problem.Problem.gradient` runs on symbolic records, with a loss of which only
--1 <= phi' <= 0 is known (claims LOSS-LOGISTIC, LOSS-HUBER): one unknown slope for each distinct margin. The sum over
+-1 <= phi' <= 0 is known (statements LOSS-LOGISTIC, LOSS-HUBER): one unknown slope for each margin. The sum over
 a batch is a loop that no solver sees, so the identity is proved for the batch sizes in BATCHES; the two inequalities
 about lengths hold for vectors of any length.
 """

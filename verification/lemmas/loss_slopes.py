@@ -1,6 +1,6 @@
 """Losses and clipping: no record's gradient is longer than C.
 
-Claims LOSS-LOGISTIC, LOSS-HUBER, LOSS-HUBER-CASES, CLIP.
+Statements LOSS-LOGISTIC, LOSS-HUBER, LOSS-HUBER-CASES, CLIP.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import z3
 
 from verification.lemmas.clearing import Clearing
 from verification.lemmas.obligation import Obligation, script
-from verification.lemmas.solvers import Answer, Reply, Solver
+from verification.lemmas.solvers import Reply, Solver, SolverAnswer
 from verification.lemmas.splitting import Conditions, cases
 
 FIRST_SECONDS = 3.0
@@ -28,7 +28,7 @@ GUIDE_SECONDS = 5.0
 """How long the guide may think about a branch: it only saves work."""
 
 
-class Verdict(enum.Enum):
+class ProofStatus(enum.Enum):
     """What two solvers together say."""
 
     PROVED = "proved"
@@ -41,7 +41,7 @@ class Proof:
     """The verdict on one obligation, with what led to it."""
 
     name: str
-    verdict: Verdict
+    verdict: ProofStatus
     detail: str
     queries: int
     seconds: float
@@ -68,7 +68,7 @@ class Prover:
         started, self._queries = time.monotonic(), 0
         verdict, detail = self._judge(obligation)
         proof = Proof(obligation.name, verdict, detail, self._queries, time.monotonic() - started)
-        if verdict is Verdict.PROVED:
+        if verdict is ProofStatus.PROVED:
             self._proved[obligation.digest] = proof
         return proof
 
@@ -76,32 +76,32 @@ class Prover:
         """Values that satisfy a script, from z3: they are checked by evaluation, so one solver is enough."""
         return self._solvers[0].ask(text, self._seconds, model=True)
 
-    def _judge(self, obligation: Obligation) -> tuple[Verdict, str]:
+    def _judge(self, obligation: Obligation) -> tuple[ProofStatus, str]:
         answers = {solver.name: self._discharge(solver, obligation) for solver in self._solvers}
         said = ", ".join(f"{name}: {answer.value}" for name, answer in answers.items())
-        if Answer.SATISFIABLE in answers.values():
-            return Verdict.REFUTED, f"a counterexample exists ({said})"
-        if Answer.UNKNOWN in answers.values():
-            return Verdict.UNKNOWN, f"not decided within {self._seconds:g} s a question ({said})"
+        if SolverAnswer.SATISFIABLE in answers.values():
+            return ProofStatus.REFUTED, f"a counterexample exists ({said})"
+        if SolverAnswer.UNKNOWN in answers.values():
+            return ProofStatus.UNKNOWN, f"not decided within {self._seconds:g} s a question ({said})"
         attack = self._ask(self._solvers[0], obligation.attack(), self._seconds)
-        if attack is Answer.UNSATISFIABLE:
-            return Verdict.REFUTED, "the sharper statement holds too: the goal is weak or the hypotheses contradict"
-        if attack is Answer.UNKNOWN:
-            return Verdict.UNKNOWN, "the sharper statement was not refuted in time"
-        return Verdict.PROVED, "z3 and cvc5 prove it; the sharper statement fails"
+        if attack is SolverAnswer.UNSATISFIABLE:
+            return ProofStatus.REFUTED, "the sharper statement holds too: the goal is weak or the hypotheses contradict"
+        if attack is SolverAnswer.UNKNOWN:
+            return ProofStatus.UNKNOWN, "the sharper statement was not refuted in time"
+        return ProofStatus.PROVED, "z3 and cvc5 prove it; the sharper statement fails"
 
-    def _discharge(self, solver: Solver, obligation: Obligation) -> Answer:
+    def _discharge(self, solver: Solver, obligation: Obligation) -> SolverAnswer:
         whole = self._ask(solver, obligation.negated(), min(FIRST_SECONDS, self._seconds))
-        return self._by_cases(solver, obligation) if whole is Answer.UNKNOWN else whole
+        return self._by_cases(solver, obligation) if whole is SolverAnswer.UNKNOWN else whole
 
-    def _by_cases(self, solver: Solver, obligation: Obligation) -> Answer:
+    def _by_cases(self, solver: Solver, obligation: Obligation) -> SolverAnswer:
         for question in self._questions(obligation):
             answer = self._ask(solver, question, self._seconds)
-            if answer is not Answer.UNSATISFIABLE:
+            if answer is not SolverAnswer.UNSATISFIABLE:
                 # A counterexample to a cleared case is one to the goal only if the denominators are positive there,
                 # and a solver may give up on a case but not on the whole: one last time, with all the time there is.
                 return self._ask(solver, obligation.negated(), self._seconds)
-        return Answer.UNSATISFIABLE
+        return SolverAnswer.UNSATISFIABLE
 
     def _questions(self, obligation: Obligation) -> list[str]:
         """The cases, made once for both solvers."""
@@ -109,7 +109,7 @@ class Prover:
             self._cases = (obligation, questions(obligation, self._solvers[0]))
         return self._cases[1]
 
-    def _ask(self, solver: Solver, question: str, seconds: float) -> Answer:
+    def _ask(self, solver: Solver, question: str, seconds: float) -> SolverAnswer:
         self._queries += 1
         return solver.ask(question, seconds).answer
 
@@ -131,7 +131,7 @@ def questions(obligation: Obligation, guide: Solver) -> list[str]:
 
     @functools.cache
     def unsatisfiable(text: str) -> bool:
-        return guide.ask(text, GUIDE_SECONDS).answer is Answer.UNSATISFIABLE
+        return guide.ask(text, GUIDE_SECONDS).answer is SolverAnswer.UNSATISFIABLE
 
     def looks_unsatisfiable(formulas: tuple[z3.BoolRef, ...]) -> bool:
         return unsatisfiable(script((*hypotheses, *formulas)))

@@ -17,7 +17,7 @@ from verification.errors import SolverFault
 NAMES = ("z3", "cvc5")
 
 
-class Answer(enum.Enum):
+class SolverAnswer(enum.Enum):
     """What a solver says about a script."""
 
     UNSATISFIABLE = "unsat"
@@ -29,7 +29,7 @@ class Answer(enum.Enum):
 class Reply:
     """An answer, with values for the unknowns where the script is satisfiable and a model was asked for."""
 
-    answer: Answer
+    answer: SolverAnswer
     model: dict[str, Fraction] = field(default_factory=dict)
 
 
@@ -51,7 +51,7 @@ class Solver:
             selector.register(process.stdout, selectors.EVENT_READ)
             if not selector.select(seconds):
                 self.close()
-                return Reply(Answer.UNKNOWN)
+                return Reply(SolverAnswer.UNKNOWN)
         line = process.stdout.readline()
         if not line:
             self.close()
@@ -77,9 +77,9 @@ class Solver:
             raise SolverFault(f"{self.name} answered {document!r}")
         # cvc5 may give a reason in brackets behind "unknown".
         word = said.split(maxsplit=1)[0] if said else "nothing"
-        if word not in [answer.value for answer in Answer]:
+        if word not in [answer.value for answer in SolverAnswer]:
             raise SolverFault(f"{self.name} answered {said!r}, neither sat, unsat nor unknown")
-        return Reply(Answer(word), {name: Fraction(value) for name, value in values.items()})
+        return Reply(SolverAnswer(word), {name: Fraction(value) for name, value in values.items()})
 
 
 @contextlib.contextmanager

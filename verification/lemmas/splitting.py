@@ -18,14 +18,14 @@ Oracle = Callable[[Conditions], bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class GoalCase:
     """One case: the conditions under which it is considered, and what must hold there."""
 
     conditions: Conditions
     goal: z3.BoolRef
 
 
-def cases(goal: z3.BoolRef, looks_impossible: Oracle) -> Iterator[Case]:
+def cases(goal: z3.BoolRef, looks_impossible: Oracle) -> Iterator[GoalCase]:
     """Every case of a goal; those that simplify to true are left out.
 
     The oracle only saves work: what it says is not believed, it becomes a case of its own.
@@ -33,7 +33,7 @@ def cases(goal: z3.BoolRef, looks_impossible: Oracle) -> Iterator[Case]:
     yield from _split((), z3.simplify(goal), looks_impossible)
 
 
-def _split(conditions: Conditions, goal: z3.BoolRef, looks_impossible: Oracle) -> Iterator[Case]:
+def _split(conditions: Conditions, goal: z3.BoolRef, looks_impossible: Oracle) -> Iterator[GoalCase]:
     if z3.is_true(goal):
         return
     if z3.is_and(goal):
@@ -42,12 +42,12 @@ def _split(conditions: Conditions, goal: z3.BoolRef, looks_impossible: Oracle) -
         return
     condition = _innermost(goal, {})
     if condition is None:
-        yield Case(conditions, goal)
+        yield GoalCase(conditions, goal)
         return
     for taken, truth in ((condition, True), (z3.simplify(z3.Not(condition)), False)):
         path = (*conditions, taken)
         if looks_impossible(path):
-            yield Case(path, z3.BoolVal(False))
+            yield GoalCase(path, z3.BoolVal(False))
         else:
             rest = z3.simplify(z3.substitute(goal, (condition, z3.BoolVal(truth))))
             yield from _split(path, rest, looks_impossible)

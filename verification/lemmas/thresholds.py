@@ -44,6 +44,6 @@ def contraction() -> list[Obligation]:
 
 
 def strict_order() -> tuple[tuple[z3.BoolRef, ...], z3.BoolRef]:
-    """The printed order demands |u_i| < |v_i| (claim E3): hypotheses and the statement to be refuted."""
+    """The printed order demands |u_i| < |v_i| (E3): hypotheses and the statement to be refuted."""
     t, w, other, s, s_other = soft_threshold_pair()
     return (t >= 0, w > other), s - s_other < w - other

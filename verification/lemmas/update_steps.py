@@ -19,7 +19,7 @@ from verification.lemmas.thresholds import ALMOST
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Epoch:
+class SymbolicEpoch:
     """One epoch on two gradients, in symbols: the differences of x, z and y, and that of the gradients."""
 
     domain: Hypotheses
@@ -29,7 +29,7 @@ class Epoch:
     dy: z3.ArithRef
 
 
-def epochs() -> list[tuple[str, Epoch]]:
+def epochs() -> list[tuple[str, SymbolicEpoch]]:
     """One epoch of the reference's own updates for every convex separable regularizer."""
     rho, eta = parameter("rho"), parameter("eta")
     g, other, x, z, y = (vector(name) for name in ("g", "g_", "x", "z", "y"))
@@ -38,7 +38,7 @@ def epochs() -> list[tuple[str, Epoch]]:
         after, after_other = (update_x(v, x, z, y, rho=rho, eta=eta) for v in (g, other))
         copy, copy_other = (update_z(v, y, rho=rho, regularizer=regularizer) for v in (after, after_other))
         dual, dual_other = update_y(y, after, copy, rho=rho), update_y(y, after_other, copy_other, rho=rho)
-        epoch = Epoch(
+        epoch = SymbolicEpoch(
             (rho > 0, eta > 0, *weights),
             only(g) - only(other),
             only(after) - only(after_other),
@@ -50,7 +50,7 @@ def epochs() -> list[tuple[str, Epoch]]:
 
 
 def minimiser() -> list[Obligation]:
-    r"""Claim UPDATE-X: Lhat(v) - Lhat(x+) = (rho + 1/eta)/2 (v - x+)^2 for every v: x+ is the one minimiser."""
+    r"""Statement UPDATE-X: Lhat(v) - Lhat(x+) = (rho + 1/eta)/2 (v - x+)^2 for every v: x+ is the one minimiser."""
     rho, eta = parameter("rho"), parameter("eta")
     g, x, z, y, v = (vector(name) for name in ("g", "x", "z", "y", "v"))
     best = only(update_x(g, x, z, y, rho=rho, eta=eta))
@@ -66,7 +66,7 @@ def minimiser() -> list[Obligation]:
 
 
 def primal() -> list[Obligation]:
-    """Claim SENS-X: |dx| = eta/(1 + eta rho) |dg|, exactly: no bound can be smaller."""
+    """Statement SENS-X: |dx| = eta/(1 + eta rho) |dg|, exactly: no bound can be smaller."""
     eta, rho = parameter("eta"), parameter("rho")
     _, epoch = epochs()[0]
     exact = -epoch.dg * eta / (1 + eta * rho)
@@ -74,7 +74,7 @@ def primal() -> list[Obligation]:
 
 
 def printed_for_small_steps() -> list[Obligation]:
-    """Claim SENS-PRINTED-SMALL-STEP: The printed factor 1/(1 + eta rho) is an upper bound as long as eta <= 1."""
+    """Statement SENS-PRINTED-SMALL-STEP: The printed factor 1/(1 + eta rho) is an upper bound as long as eta <= 1."""
     eta, rho = parameter("eta"), parameter("rho")
     _, epoch = epochs()[0]
     size, printed = magnitude(epoch.dx), magnitude(epoch.dg) / (1 + eta * rho)
@@ -83,7 +83,7 @@ def printed_for_small_steps() -> list[Obligation]:
 
 
 def copy() -> list[Obligation]:
-    """Claim SENS-Z: |dz| <= |dx| and of the same sign, for every convex separable regularizer."""
+    """Statement SENS-Z: |dz| <= |dx| and of the same sign, for every convex separable regularizer."""
     rho, y, x, other = parameter("rho"), vector("y"), vector("x"), vector("x_")
     result = []
     for regularizer, weights in convex_separable():
@@ -98,7 +98,7 @@ def copy() -> list[Obligation]:
 
 
 def dual() -> list[Obligation]:
-    """Claim SENS-Y: |dy| <= rho |dx|, of the same sign."""
+    """Statement SENS-Y: |dy| <= rho |dx|, of the same sign."""
     rho, y, x, other = parameter("rho"), vector("y"), vector("x"), vector("x_")
     z, z_other = z3.Reals("z z_")
     dy = only(update_y(y, x, vector_of(z), rho=rho)) - only(update_y(y, other, vector_of(z_other), rho=rho))
@@ -113,7 +113,7 @@ def dual() -> list[Obligation]:
 def joint() -> list[Obligation]:
     r"""dx^2 + dz^2 + dy^2 <= (1 + max(1, rho^2)) dx^2, attained at both ends; (2 + rho^2) never is.
 
-    The firm inequality (claim PROX-FIRM) is all that is used: dz dx >= dz^2.
+    The firm inequality (statement PROX-FIRM) is all that is used: dz dx >= dz^2.
     """
     rho, dx, dz = parameter("rho"), z3.Real("dx"), z3.Real("dz")
     dy = rho * (dx - dz)

@@ -27,7 +27,7 @@ from verification.served.serve import Values
 from verification.served.translate import initial_of, problem_of, sigmas
 from verification.wire import messages as m
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm, Loss, Parameters, Regularizer, Release
+from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, Release
 from verification.wire.records import Records
 from verification.wire.schemes import PAPER, SCHEMES, noised_names
 
@@ -35,7 +35,7 @@ Batches = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Randomness:
+class TrialRandomness:
     """Where the draws of one `trials` request come from: runs 0..runs-1 of a seed."""
 
     seed: int
@@ -58,8 +58,8 @@ class Stepwise:
             version="1",
             language="python",
             algorithms=list(self.offered),
-            losses=list(Loss),
-            regularizers=list(Regularizer),
+            losses=list(LossName),
+            regularizers=list(RegularizerName),
             capabilities=list(self.capabilities),
             released={algorithm: self.leaves(algorithm) for algorithm in self.offered},
         )
@@ -90,11 +90,11 @@ class Stepwise:
         """The standard deviation of each iteration; shape [T]."""
         return sigmas(algorithm, parameters, records)
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         """Fresh uniform batches without replacement; shape [R, T, m]."""
         return seeded_batches(random.seed, range(random.runs), records, size, iterations)
 
-    def draw_normals(self, random: Randomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         """Independent standard normal draws for each noised variable; shape [R, T, p] each."""
         draws = seeded_noise(random.seed, range(random.runs), len(names) * dimension, 1.0, iterations)
         return dict(zip(names, np.split(draws, len(names), axis=2), strict=True))
@@ -174,7 +174,7 @@ class Stepwise:
     ) -> Values:
         """`count` runs on draws of its own."""
         problem = self.problem(records, parameters)
-        random = Randomness(secrets.randbits(128) if seed is None else seed, count)
+        random = TrialRandomness(secrets.randbits(128) if seed is None else seed, count)
         batches = None
         if parameters.batch is not None:
             batches = self.draw_batches(random, problem.records, parameters.batch, parameters.iterations)
@@ -233,5 +233,12 @@ def _repeated(initial: State, runs: int) -> State:
 
 # Records are validated alike whatever the parameters; these are the simplest.
 _ANY_PARAMETERS = Parameters(
-    loss=Loss.LOGISTIC, regularizer=Regularizer.NONE, lambda_=0.0, rho=1.0, eta=[1.0], iterations=1, sigma=0.0, clip=1.0
+    loss=LossName.LOGISTIC,
+    regularizer=RegularizerName.NONE,
+    lambda_=0.0,
+    rho=1.0,
+    eta=[1.0],
+    iterations=1,
+    sigma=0.0,
+    clip=1.0,
 )

@@ -17,7 +17,7 @@ from reference.baselines.inner import Accuracy, minimise
 from reference.many import full_gradients
 from reference.problem import Problem, State
 from verification.served.serve import Values
-from verification.served.stepwise import Batches, Randomness, Stepwise, remember
+from verification.served.stepwise import Batches, Stepwise, TrialRandomness, remember
 from verification.served.translate import (
     anchor_sigmas,
     initial_of,
@@ -36,7 +36,7 @@ BLOCK_RUNS = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class BaselineStep:
     """The inputs of one iteration: parameters, its number, its batch of each run, its noise."""
 
     parameters: Parameters
@@ -70,7 +70,7 @@ class StepwiseBaselines(Stepwise):
         """A gradient step and its proximal map."""
         return proximal_step(problem, x, g, eta)
 
-    def dpsgd_step(self, problem: Problem, old: State, step: Step) -> State:
+    def dpsgd_step(self, problem: Problem, old: State, step: BaselineStep) -> State:
         """Proximal DP-SGD."""
         g = self.noisy_gradient(self.gradient(problem, old.x, step.batch), step.noise["gradient"])
         x = self.proximal_step(problem, old.x, g, step.eta)
@@ -80,7 +80,7 @@ class StepwiseBaselines(Stepwise):
         """One party's x of DP-ADMM, noise included; ``old`` is its own view."""
         return self.update_x(party, self.gradient(party, old.x, None), old, eta) + noise
 
-    def dpadmm_step(self, problem: Problem, old: State, step: Step) -> State:
+    def dpadmm_step(self, problem: Problem, old: State, step: BaselineStep) -> State:
         """Every party's update, the centre's, the duals'."""
         parties = parties_of(problem, step.parameters)
         views = [State(old.x[:, i], old.z, old.y[:, i]) for i in range(len(parties))]
@@ -110,7 +110,7 @@ class StepwiseBaselines(Stepwise):
         """DP-SVRG's release in every step: how a batch's gradient changed since the anchor."""
         return self.gradient(problem, x, batch) - self.gradient(problem, anchor, batch) + noise
 
-    def dpsvrg_step(self, problem: Problem, old: State, step: Step) -> State:
+    def dpsvrg_step(self, problem: Problem, old: State, step: BaselineStep) -> State:
         """An inner step, behind a full gradient where an epoch begins; the state is (x, anchor, full gradient)."""
         anchor, full = old.z, old.y
         if step.begins_epoch:
@@ -135,7 +135,7 @@ class StepwiseBaselines(Stepwise):
             solved.append(found.x)
         return np.concatenate(solved)
 
-    def objp_step(self, problem: Problem, old: State, step: Step) -> State:
+    def objp_step(self, problem: Problem, old: State, step: BaselineStep) -> State:
         """A perturbed objective, solved; without noise and without a ridge, an iteration of ADMM."""
         parameters = step.parameters
         b = step.noise.get("objective", np.zeros_like(old.x))
@@ -144,13 +144,13 @@ class StepwiseBaselines(Stepwise):
         z = self.update_z(problem, x, old.y)
         return State(x, z, self.update_y(problem, old.y, x, z))
 
-    def sadmm_step(self, problem: Problem, old: State, step: Step) -> State:
+    def sadmm_step(self, problem: Problem, old: State, step: BaselineStep) -> State:
         """ssADMM without noise."""
         if step.batch is None:
             raise AssertionError("validated parameters of sadmm hold a batch")
         return self.ssadmm_step(problem, old, step.eta, step.batch, {"gradient": np.zeros_like(old.x)})
 
-    def baseline_step(self, algorithm: Algorithm, problem: Problem, old: State, step: Step) -> State:
+    def baseline_step(self, algorithm: Algorithm, problem: Problem, old: State, step: BaselineStep) -> State:
         """One iteration of the algorithm."""
         steps = {
             Algorithm.DPSGD: self.dpsgd_step,
@@ -171,7 +171,7 @@ class StepwiseBaselines(Stepwise):
         if algorithm in PAPER:
             return super().trials(records, algorithm, parameters, count, seed)
         problem = self.problem(records, parameters)
-        random = Randomness(secrets.randbits(128) if seed is None else seed, count)
+        random = TrialRandomness(secrets.randbits(128) if seed is None else seed, count)
         batches = None
         if parameters.batch is not None:
             batches = self.draw_batches(random, problem.records, parameters.batch, parameters.iterations)
@@ -190,7 +190,9 @@ class StepwiseBaselines(Stepwise):
             }
         return {"gradient": self.sigmas(algorithm, parameters, records)} if algorithm is Algorithm.DPSGD else found
 
-    def draw_noise(self, algorithm: Algorithm, random: Randomness, parameters: Parameters, problem: Problem) -> Values:
+    def draw_noise(
+        self, algorithm: Algorithm, random: TrialRandomness, parameters: Parameters, problem: Problem
+    ) -> Values:
         """Scaled noise in the shapes of the wire, with an axis for the run in front."""
         p, T = problem.dimension, parameters.iterations
         if algorithm in (Algorithm.SADMM, Algorithm.ADMM):
@@ -226,7 +228,7 @@ class StepwiseBaselines(Stepwise):
         history: dict[str, list[Floats]] = {}
         for k in range(parameters.iterations):
             gamma = {n: array[:, k // (parameters.inner or 1) if n == "anchor" else k] for n, array in noise.items()}
-            step = Step(parameters, k, None if batches is None else batches[:, k], gamma)
+            step = BaselineStep(parameters, k, None if batches is None else batches[:, k], gamma)
             new = self.baseline_step(algorithm, problem, state, step)
             remember(history, {**shown(algorithm, new), **self.also_released(problem, state, new)}, k)
             state = new

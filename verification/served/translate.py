@@ -34,19 +34,19 @@ def regularizer_of(parameters: Parameters) -> Regularizer:  # noqa: PLR0911 - on
     """The regularizer that the parameters name, with its options."""
     lam, options = parameters.lambda_, parameters.options
     match parameters.regularizer:
-        case wire.Regularizer.NONE:
+        case wire.RegularizerName.NONE:
             return regularizers.Unregularized()
-        case wire.Regularizer.L1:
+        case wire.RegularizerName.L1:
             return regularizers.L1(lam)
-        case wire.Regularizer.ELASTIC_NET:
+        case wire.RegularizerName.ELASTIC_NET:
             return regularizers.ElasticNet(lam, _given(options.l1_ratio))
-        case wire.Regularizer.GROUP_L1:
+        case wire.RegularizerName.GROUP_L1:
             return regularizers.GroupL1(lam, tuple(tuple(group) for group in _given(options.groups)))
-        case wire.Regularizer.NUCLEAR:
+        case wire.RegularizerName.NUCLEAR:
             return regularizers.NuclearNorm(lam, *_given(options.shape))
-        case wire.Regularizer.SCAD:
+        case wire.RegularizerName.SCAD:
             return regularizers.SCAD(lam, _given(options.a))
-        case wire.Regularizer.MCP:
+        case wire.RegularizerName.MCP:
             return regularizers.MCP(lam, _given(options.gamma))
 
 
@@ -79,9 +79,9 @@ def sensitivities(algorithm: Algorithm, parameters: Parameters, records: int) ->
 
     ssADMM and DP-SGD: the mean gradient of a batch that holds the record, 2C/m. DP-SVRG: the corrected gradient of
     such a batch, 4C/m (its full gradient: :func:`anchor_sensitivities`). mpADMM, release primal: Delta(x) =
-    2C eta/(n(1+eta rho)), corrected by the eta that [CL20] forgot (claim E1), with eta^k (claim E2). Release all:
-    the joint sensitivity of (x, z, y), sqrt(1+max(1,rho^2)) Delta(x) for a convex regularizer (claim J), and
-    with L the stretch of a non-convex one sqrt(1+max(rho^2, L^2+rho^2(L-1)^2)) Delta(x) (claim E11). DP-ADMM: Delta(x)
+    2C eta/(n(1+eta rho)), corrected by the eta that [CL20] forgot (E1), with eta^k (E2). Release all:
+    the joint sensitivity of (x, z, y), sqrt(1+max(1,rho^2)) Delta(x) for a convex regularizer (statement J), and
+    with L the stretch of a non-convex one sqrt(1+max(rho^2, L^2+rho^2(L-1)^2)) Delta(x) (E11). DP-ADMM: Delta(x)
     of the smallest party.
     """
     if SCHEMES[algorithm].law is not Law.GAUSSIAN:

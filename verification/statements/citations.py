@@ -1,7 +1,7 @@
-r"""Which claims the docstrings and comments of this project cite.
+r"""Which statements the docstrings and comments of this project cite.
 
-A citation is an id behind the word *claim* or *claims* ("claim P", "claims SENS-X, SENS-Z", "Claim E11"), or an
-erratum in brackets ("(E1, E2)"). A citation of a claim that does not exist is an error: prose must not drift from
+A citation is an id behind the word *statement* or *statements* ("statement P", "statements SENS-X, SENS-Z"), or an
+erratum in brackets ("(E1, E2)"). A citation of a statement that does not exist is an error: prose must not drift from
 the registry.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 PACKAGES = ("reference", "accountant", "verification", "audits", "dpadmm", "experiments")
 _ID = r"[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*"
-_LIST = re.compile(rf"\b[Cc]laims?:?[ \n#]+((?:{_ID}\b(?:\s*\([^)]*\))?(?:,\s+|\s+and\s+|\s+to\s+)?)+)")
+_LIST = re.compile(rf"\b[Ss]tatements?:?[ \n#]+((?:{_ID}\b(?:\s*\([^)]*\))?(?:,\s+|\s+and\s+|\s+to\s+)?)+)")
 _ERRATA = re.compile(r"\((E[0-9]{1,2}(?:(?:,| and| to) E[0-9]{1,2})*)\)")
 _COMMON_WORDS = {"A", "I", "ID", "THE", "CI", "JSON"}
 

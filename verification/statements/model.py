@@ -1,4 +1,4 @@
-"""What a claim is, what evidence is, and what running evidence finds."""
+"""What a statement is, what evidence is, and what running evidence finds."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from verification.lemmas.obligation import Obligation
 from verification.lemmas.prover import Prover
+from verification.outcome import Outcome
 
 
 class Status(enum.Enum):
-    """What is known about a claim's statement."""
+    """What is known about a statement."""
 
-    PROVED = "proved"  # by two solvers, or by exact or enclosed computation that covers the whole statement
+    PROVED = "proved"  # by two solvers, or by exact or enclosed computation that covers all of it
     HOLDS = "holds"  # on every attack that was tried
     REFUTED = "refuted"  # by a witness that the reference reproduces
 
@@ -28,16 +29,8 @@ class Kind(enum.Enum):
     QUOTATION = "quotation"  # two places of the paper that contradict each other
 
 
-class Outcome(enum.Enum):
-    """What came of running a piece of evidence."""
-
-    STANDS = "stands"
-    FAILS = "fails"
-    UNKNOWN = "unknown"
-
-
 @dataclass(frozen=True, slots=True)
-class Finding:
+class EvidenceResult:
     """The outcome, in one line of words; ``tightness`` is the largest observed value over its bound."""
 
     outcome: Outcome
@@ -46,12 +39,12 @@ class Finding:
     witness: str = ""
 
     @classmethod
-    def check(cls, holds: bool, detail: str, *, tightness: float | None = None, witness: str = "") -> Finding:
+    def check(cls, holds: bool, detail: str, *, tightness: float | None = None, witness: str = "") -> EvidenceResult:
         """Stands or fails."""
-        return cls(Outcome.STANDS if holds else Outcome.FAILS, detail, tightness, witness)
+        return cls(Outcome.STANDS if holds else Outcome.REFUTED, detail, tightness, witness)
 
 
-Run = Callable[[Prover], Finding]
+Run = Callable[[Prover], EvidenceResult]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +58,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Claim:
+class Statement:
     """A statement with its place in the paper, its status, and the evidence for that status.
 
     For an erratum ``statement`` is what the paper says, and ``truth`` what is right instead.
@@ -81,7 +74,7 @@ class Claim:
 
     def __post_init__(self) -> None:
         if not self.evidence:
-            raise ValueError(f"claim {self.id} has no evidence: a claim that nothing checks is no claim")
+            raise ValueError(f"statement {self.id} has no evidence: a statement that nothing checks is no statement")
         kinds = {evidence.kind for evidence in self.evidence}
         needed = {
             Status.PROVED: {Kind.PROOF, Kind.ENCLOSURE},
@@ -90,9 +83,9 @@ class Claim:
         }[self.status]
         if not kinds & needed:
             wanted = " or ".join(sorted(kind.value for kind in needed))
-            raise ValueError(f"claim {self.id} is said to be {self.status.value}, which needs a {wanted}")
+            raise ValueError(f"statement {self.id} is said to be {self.status.value}, which needs a {wanted}")
         if self.status is Status.REFUTED and not self.truth:
-            raise ValueError(f"claim {self.id} is refuted but does not say what is right instead")
+            raise ValueError(f"statement {self.id} is refuted but does not say what is right instead")
 
     @property
     def is_erratum(self) -> bool:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import enum
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from verification.outcome import Finding, Outcome, worst
 from verification.vectors import model
 from verification.vectors.recipe import Recipe, read
 from verification.vectors.wire import PlainSession, data_fields, parameter_fields, replay_fields
-from verification.wire.faults import AdapterFault, AdapterRefusal, AdapterSkipped, Step
+from verification.wire.faults import AdapterFault, AdapterRefusal, AdapterSkipped, ProtocolStep
 from verification.wire.messages import Capability, StartResult
 from verification.wire.parameters import Algorithm, Parameters
 from verification.wire.process import Limits
@@ -21,89 +21,60 @@ from verification.wire.records import Records, Run
 ITERATES = ("x", "z", "y")
 
 
-class Outcome(enum.StrEnum):
-    """What came of one case."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
-class Conclusion(enum.StrEnum):
-    """What came of all of them, in the precedence of exit codes."""
-
-    MISMATCH = "mismatch"
-    ADAPTER_FAILED = "adapter failed"
-    NOTHING_CHECKED = "nothing checked"
-    AGREES = "agrees"
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One case, what came of it, and where it went wrong."""
-
-    id: str
-    flags: tuple[str, ...]
-    outcome: Outcome
-    detail: str
-
-
 @dataclass(slots=True)
-class Report:
+class VectorsReport:
     """Everything that was seen."""
 
     description: StartResult | None = None
-    results: list[Result] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     fault: AdapterFault | None = None
 
     def count(self, outcome: Outcome) -> int:
         """How many cases came out so."""
-        return sum(result.outcome is outcome for result in self.results)
+        return sum(finding.outcome is outcome for finding in self.findings)
 
     @property
-    def conclusion(self) -> Conclusion:
+    def outcome(self) -> Outcome:
         """A mismatch is one whatever else happened; nothing checked is never a pass."""
-        if self.count(Outcome.FAILED):
-            return Conclusion.MISMATCH
-        if self.fault is not None:
-            return Conclusion.ADAPTER_FAILED
-        return Conclusion.AGREES if self.count(Outcome.PASSED) else Conclusion.NOTHING_CHECKED
+        outcomes = [finding.outcome for finding in self.findings]
+        return worst([*outcomes, Outcome.ADAPTER_FAILED] if self.fault is not None else outcomes)
 
 
 def check_adapter(
     command: Sequence[str],
     cases: Sequence[model.Case],
     limits: Limits | None = None,
-    progress: Callable[[Result], None] | None = None,
-) -> Report:
+    progress: Callable[[Finding], None] | None = None,
+) -> VectorsReport:
     """Start an adapter and play every case; a fault of the adapter ends the run and is in the report."""
-    report = Report()
+    report = VectorsReport()
     try:
         session = PlainSession(command, limits)
         with session:
             report.description = session.description
-            for result in _results(session, cases):
-                report.results.append(result)
+            for finding in _findings(session, cases):
+                report.findings.append(finding)
                 if progress is not None:
-                    progress(result)
+                    progress(finding)
     except AdapterFault as fault:
         report.fault = fault
     return report
 
 
-def _results(session: PlainSession, cases: Sequence[model.Case]) -> Iterator[Result]:
+def _findings(session: PlainSession, cases: Sequence[model.Case]) -> Iterator[Finding]:
     for case in cases:
         recipe = read(case)
         lacking = not_offered(session.description, recipe)
         if lacking:
-            yield Result(case.id, recipe.flags, Outcome.SKIPPED, f"not offered: {', '.join(lacking)}")
+            yield Finding(case.id, Outcome.SKIPPED, f"not offered: {', '.join(lacking)}", tags=recipe.flags)
             continue
         try:
             wrong = _wrong(session, case, recipe)
         except AdapterSkipped as skipped:
-            yield Result(case.id, recipe.flags, Outcome.SKIPPED, skipped.reason)
+            yield Finding(case.id, Outcome.SKIPPED, skipped.reason, tags=recipe.flags)
         else:
-            yield Result(case.id, recipe.flags, Outcome.FAILED if wrong else Outcome.PASSED, wrong or "")
+            outcome = Outcome.REFUTED if wrong else Outcome.STANDS
+            yield Finding(case.id, outcome, wrong or "", tags=recipe.flags)
 
 
 def not_offered(description: StartResult, recipe: Recipe) -> list[str]:
@@ -137,11 +108,11 @@ def _wrong(session: PlainSession, case: model.Case, recipe: Recipe) -> str | Non
     return None if case.expected is None else first_difference(case.expected, run)
 
 
-def _wrongly_accepted(session: PlainSession, recipe: Recipe, error: model.Refusal) -> str | None:
+def _wrongly_accepted(session: PlainSession, recipe: Recipe, error: model.RefusalEntry) -> str | None:
     name = f"D{secrets.token_hex(6)}"
     try:
-        session.ask_plainly(data_fields(recipe, name), Step.DATA)
-        session.ask_plainly(replay_fields(recipe, name), Step.REPLAY)
+        session.ask_plainly(data_fields(recipe, name), ProtocolStep.DATA)
+        session.ask_plainly(replay_fields(recipe, name), ProtocolStep.REPLAY)
     except AdapterRefusal as refusal:
         if refusal.kind in error.kinds:
             return None

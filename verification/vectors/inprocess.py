@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from verification.outcome import Finding, Outcome
 from verification.served.serve import Implementation, Server
 from verification.vectors import model
-from verification.vectors.checking import Outcome, Result, first_difference, not_offered
+from verification.vectors.checking import first_difference, not_offered
 from verification.vectors.recipe import Recipe, read
 from verification.vectors.wire import data_fields, line_of, replay_fields
 from verification.wire.arrays import ArrayError, Floats, unpack
@@ -19,17 +20,17 @@ from verification.wire.records import Run
 _NAME = "D"
 
 
-def check_implementation(implementation: Implementation, cases: Iterable[model.Case]) -> Iterator[Result]:
+def check_implementation(implementation: Implementation, cases: Iterable[model.Case]) -> Iterator[Finding]:
     """Play every case through the same lines that the wire would carry; no process, no limits of time or memory."""
     server, description = Server(implementation), implementation.describe()
     for case in cases:
         recipe = read(case)
         lacking = not_offered(description, recipe)
         if lacking:
-            yield Result(case.id, recipe.flags, Outcome.SKIPPED, f"not offered: {', '.join(lacking)}")
+            yield Finding(case.id, Outcome.SKIPPED, f"not offered: {', '.join(lacking)}", tags=recipe.flags)
             continue
         wrong = _wrong(server, case, recipe)
-        yield Result(case.id, recipe.flags, Outcome.FAILED if wrong else Outcome.PASSED, wrong or "")
+        yield Finding(case.id, Outcome.REFUTED if wrong else Outcome.STANDS, wrong or "", tags=recipe.flags)
 
 
 def _wrong(server: Server, case: model.Case, recipe: Recipe) -> str | None:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from verification.vectors.grid import MPADMM_ALL, MPADMM_PRIMAL, base, bent
-from verification.vectors.model import Refusal
+from verification.vectors.model import RefusalEntry
 from verification.vectors.recipe import POINT, Recipe
 
 RefusalKind = Literal["invalid-data", "invalid-parameters"]
@@ -32,7 +32,7 @@ def invalid() -> Iterator[Recipe]:
 
 
 def _refused(recipe: Recipe, kinds: tuple[RefusalKind, ...], about: str, flag: str = "refused") -> Recipe:
-    error = Refusal(kinds=list(kinds), about=about)
+    error = RefusalEntry(kinds=list(kinds), about=about)
     return replace(recipe, id=f"invalid-{recipe.id}", comment=about, flags=(flag,), error=error)
 
 

@@ -25,7 +25,7 @@ class VectorModel(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(strict=True, frozen=True, extra="forbid", populate_by_name=True)
 
 
-class Regularizer(VectorModel):
+class RegularizerEntry(VectorModel):
     """Its name, strength and options; exactly the options that it needs are there."""
 
     name: Literal["none", "l1", "elastic-net", "group-l1", "nuclear", "scad", "mcp"]
@@ -45,7 +45,7 @@ class Point(VectorModel):
     y: list[Number]
 
 
-class Noise(VectorModel):
+class NoiseEntry(VectorModel):
     """What is added, already scaled: to the gradient (ssadmm), to x alone (release primal), or to x, z and y."""
 
     gradient: list[list[Number]] | None = None
@@ -96,7 +96,7 @@ class Expected(VectorModel):
     y: list[list[Value]]
 
 
-class Refusal(VectorModel):
+class RefusalEntry(VectorModel):
     """What must be answered instead of a result."""
 
     kinds: list[Literal["invalid-data", "invalid-parameters"]] = Field(min_length=1)
@@ -113,7 +113,7 @@ class Case(VectorModel):
     algorithm: Literal["ssadmm", "mpadmm"]
     release: Literal["all", "primal"] | None = None
     loss: Literal["logistic", "huber"]
-    regularizer: Regularizer
+    regularizer: RegularizerEntry
     rho: Number
     eta: list[Number]
     sigma: Number = Field(description="for the wire; a replay does not use it, its noise is already scaled")
@@ -124,10 +124,10 @@ class Case(VectorModel):
     labels: list[int]
     batch: int | None = None
     batches: list[list[int]] | None = None
-    noise: Noise
+    noise: NoiseEntry
     initial: Point | None = Field(default=None, description="absent: 0")
     expected: Expected | None = None
-    error: Refusal | None = None
+    error: RefusalEntry | None = None
 
     @model_validator(mode="after")
     def _one_result(self) -> Self:

@@ -46,7 +46,7 @@ class Recipe:
     shape: tuple[int, int] | None = None
     a: float | None = None
     gamma: float | None = None
-    error: model.Refusal | None = None
+    error: model.RefusalEntry | None = None
 
     @property
     def dimension(self) -> int:
@@ -99,15 +99,15 @@ class Recipe:
                 "labels": list(self.labels),
                 "batch": self.batch,
                 "batches": None if self.batches is None else [list(batch) for batch in self.batches],
-                "noise": model.Noise(**{name: _rows(rows) for name, rows in self.noise.items()}),
+                "noise": model.NoiseEntry(**{name: _rows(rows) for name, rows in self.noise.items()}),
                 "initial": None if start is None else model.Point(**{name: _numbers(start[name]) for name in POINT}),
                 "expected": expected,
                 "error": self.error,
             }
         )
 
-    def _written_regularizer(self) -> model.Regularizer:
-        return model.Regularizer.model_validate(
+    def _written_regularizer(self) -> model.RegularizerEntry:
+        return model.RegularizerEntry.model_validate(
             {
                 "name": self.regularizer,
                 "lambda": model.number(self.lam),

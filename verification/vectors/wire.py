@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from verification.vectors.recipe import Recipe
 from verification.wire import messages as m
 from verification.wire.arrays import pack
-from verification.wire.faults import AdapterRefusal, AdapterSkipped, Fault, Step
+from verification.wire.faults import AdapterRefusal, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.session import Session
 
 Fields = dict[str, object]
@@ -75,12 +75,12 @@ def line_of(fields: Mapping[str, object], identity: int) -> bytes:
 class PlainSession(Session):
     """A session that can also ask what no valid message says."""
 
-    def ask_plainly(self, fields: Fields, step: Step) -> None:
+    def ask_plainly(self, fields: Fields, step: ProtocolStep) -> None:
         """Ask; return if it was accepted, raise what it answered otherwise."""
         identity = self._next_id()
         line = self._process.ask(line_of(fields, identity), step)
         answer: m.Answer[m.DataResult] | m.Answer[m.RunResult]
-        if step is Step.DATA:
+        if step is ProtocolStep.DATA:
             answer = self._parse(line, m.Answer[m.DataResult], step)
         else:
             answer = self._parse(line, m.Answer[m.RunResult], step)

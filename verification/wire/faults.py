@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 
 
-class Step(enum.StrEnum):
+class ProtocolStep(enum.StrEnum):
     """The place in the protocol at which something happened."""
 
     START = "start"
@@ -77,14 +77,14 @@ class AdapterError(Exception):
 class AdapterFault(AdapterError):
     """One named fault, where it happened, what was seen, how to mend it, and the adapter's last words."""
 
-    def __init__(self, fault: Fault, step: Step, detail: str, last_words: str = "") -> None:
+    def __init__(self, fault: Fault, step: ProtocolStep, detail: str, last_words: str = "") -> None:
         self.fault = fault
         self.step = step
         self.detail = detail
         self.last_words = last_words
         super().__init__(self._text())
 
-    def __reduce__(self) -> tuple[type[AdapterFault], tuple[Fault, Step, str, str]]:
+    def __reduce__(self) -> tuple[type[AdapterFault], tuple[Fault, ProtocolStep, str, str]]:
         """Pickle by the four fields, so that a fault survives a process pool."""
         return (type(self), (self.fault, self.step, self.detail, self.last_words))
 

@@ -27,14 +27,14 @@ class Algorithm(enum.StrEnum):
     ADMM = "admm"
 
 
-class Loss(enum.StrEnum):
+class LossName(enum.StrEnum):
     """The loss phi of the margin l<x,s>."""
 
     LOGISTIC = "logistic"
     HUBER = "huber"
 
 
-class Regularizer(enum.StrEnum):
+class RegularizerName(enum.StrEnum):
     """The regularizer h; its strength is `lambda`."""
 
     NONE = "none"
@@ -55,20 +55,20 @@ class Release(enum.StrEnum):
 
 # Enumerations arrive as JSON strings; pydantic's strict mode would ask for members of the Python class.
 WireAlgorithm = Annotated[Algorithm, Field(strict=False)]
-WireLoss = Annotated[Loss, Field(strict=False)]
-WireRegularizer = Annotated[Regularizer, Field(strict=False)]
+WireLoss = Annotated[LossName, Field(strict=False)]
+WireRegularizer = Annotated[RegularizerName, Field(strict=False)]
 WireRelease = Annotated[Release, Field(strict=False)]
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 
-_NEEDED_OPTIONS: dict[Regularizer, frozenset[str]] = {
-    Regularizer.NONE: frozenset(),
-    Regularizer.L1: frozenset(),
-    Regularizer.ELASTIC_NET: frozenset({"l1_ratio"}),
-    Regularizer.GROUP_L1: frozenset({"groups"}),
-    Regularizer.NUCLEAR: frozenset({"shape"}),
-    Regularizer.SCAD: frozenset({"a"}),
-    Regularizer.MCP: frozenset({"gamma"}),
+_NEEDED_OPTIONS: dict[RegularizerName, frozenset[str]] = {
+    RegularizerName.NONE: frozenset(),
+    RegularizerName.L1: frozenset(),
+    RegularizerName.ELASTIC_NET: frozenset({"l1_ratio"}),
+    RegularizerName.GROUP_L1: frozenset({"groups"}),
+    RegularizerName.NUCLEAR: frozenset({"shape"}),
+    RegularizerName.SCAD: frozenset({"a"}),
+    RegularizerName.MCP: frozenset({"gamma"}),
 }
 
 

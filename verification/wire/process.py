@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from verification.wire.faults import AdapterFault, Fault, Step
+from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 
 _CHUNK = 1 << 20
 _LAST_WORDS_BYTES = 1 << 16
@@ -42,9 +42,11 @@ class Limits:
     answer_bytes: int = 256 << 20
     memory_bytes: int = 4 << 30
 
-    def seconds(self, step: Step) -> float:
+    def seconds(self, step: ProtocolStep) -> float:
         """Return the time limit of one request."""
-        return {Step.START: self.start_seconds, Step.STOP: self.stop_seconds}.get(step, self.request_seconds)
+        return {ProtocolStep.START: self.start_seconds, ProtocolStep.STOP: self.stop_seconds}.get(
+            step, self.request_seconds
+        )
 
 
 class AdapterProcess:
@@ -52,13 +54,13 @@ class AdapterProcess:
 
     def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
         if not command:
-            raise AdapterFault(Fault.CANNOT_START, Step.START, "the adapter's command is empty")
+            raise AdapterFault(Fault.CANNOT_START, ProtocolStep.START, "the adapter's command is empty")
         self.command = tuple(command)
         self.limits = limits or Limits()
         self._token = secrets.token_hex(16)
         self._stderr = bytearray()
         self._stdout = bytearray()
-        self._last_step = Step.START
+        self._last_step = ProtocolStep.START
         self._process = self._spawn()
         self._stdin_pipe = _pipe(self._process.stdin)
         self._stdout_pipe = _pipe(self._process.stdout)
@@ -81,7 +83,7 @@ class AdapterProcess:
     def _spawn(self) -> subprocess.Popen[bytes]:
         program = shutil.which(self.command[0])
         if program is None:
-            raise AdapterFault(Fault.CANNOT_START, Step.START, f"no such program: {self.command[0]!r}")
+            raise AdapterFault(Fault.CANNOT_START, ProtocolStep.START, f"no such program: {self.command[0]!r}")
         kibibytes = str(self.limits.memory_bytes // 1024)
         try:
             return subprocess.Popen(
@@ -94,9 +96,9 @@ class AdapterProcess:
                 env={**os.environ, _TOKEN_VARIABLE: self._token},
             )
         except OSError as error:
-            raise AdapterFault(Fault.CANNOT_START, Step.START, f"{self.command[0]!r}: {error}") from error
+            raise AdapterFault(Fault.CANNOT_START, ProtocolStep.START, f"{self.command[0]!r}: {error}") from error
 
-    def ask(self, line: bytes, step: Step, answer_bytes: int | None = None) -> bytes:
+    def ask(self, line: bytes, step: ProtocolStep, answer_bytes: int | None = None) -> bytes:
         """Send one line and return the one line that answers it, or raise the fault that happened instead."""
         limit = min(answer_bytes or self.limits.answer_bytes, self.limits.answer_bytes)
         seconds = self.limits.seconds(step)
@@ -107,14 +109,14 @@ class AdapterProcess:
             self._require_silence(step)
         return answer
 
-    def _require_silence(self, step: Step) -> None:
+    def _require_silence(self, step: ProtocolStep) -> None:
         """Nothing may be on stdout beyond the answers; what came too late for one step is found at the next."""
         self._read_available()
         if self._stdout:
             fault = Fault.ANSWERED_TWICE if self._stdout.startswith(b"{") else Fault.NOT_JSON
             raise self._fault(fault, step, f"beyond the answer came {_excerpt(self._stdout)}")
 
-    def _exchange(self, unsent: memoryview, step: Step, deadline: float, limit: int) -> bytes:
+    def _exchange(self, unsent: memoryview, step: ProtocolStep, deadline: float, limit: int) -> bytes:
         with selectors.DefaultSelector() as selector:
             selector.register(self._stdout_pipe, selectors.EVENT_READ)
             selector.register(self._stderr_pipe, selectors.EVENT_READ)
@@ -147,7 +149,7 @@ class AdapterProcess:
                     raise self._fault(Fault.ANSWER_TOO_LARGE, step, f"the answer exceeds {limit:,} bytes")
                 searched = len(self._stdout)
 
-    def _write(self, unsent: memoryview, step: Step) -> memoryview:
+    def _write(self, unsent: memoryview, step: ProtocolStep) -> memoryview:
         try:
             return unsent[os.write(self._stdin_pipe.fileno(), unsent[:_CHUNK]) :]
         except BlockingIOError:
@@ -173,11 +175,11 @@ class AdapterProcess:
         lines = self._stderr.decode("utf-8", "replace").splitlines()
         return "\n".join(line[:400] for line in lines[-_LAST_WORDS_LINES:])
 
-    def _fault(self, fault: Fault, step: Step, detail: str) -> AdapterFault:
+    def _fault(self, fault: Fault, step: ProtocolStep, detail: str) -> AdapterFault:
         self.kill()
         return AdapterFault(fault, step, detail, self.last_words())
 
-    def _ended(self, step: Step) -> AdapterFault:
+    def _ended(self, step: ProtocolStep) -> AdapterFault:
         """Turn end-of-file on a pipe into the fault that it is."""
         deadline = time.monotonic() + 1.0
         while not self._has_ended() and time.monotonic() < deadline:
@@ -203,18 +205,18 @@ class AdapterProcess:
         while not self._has_ended():
             if time.monotonic() > deadline:
                 detail = f"still running {self.limits.stop_seconds:g} seconds after it answered `stop`"
-                raise self._fault(Fault.TIMED_OUT, Step.STOP, detail)
+                raise self._fault(Fault.TIMED_OUT, ProtocolStep.STOP, detail)
             self._read_available()
             self._read_stderr()
             time.sleep(0.002)
-        self._require_silence(Step.STOP)
+        self._require_silence(ProtocolStep.STOP)
         left = self._descendants()
         self.kill()
         status = self._process.returncode
         if status != 0:
-            raise self._fault(Fault.BAD_EXIT, Step.STOP, f"the process ended with {_status(status)}")
+            raise self._fault(Fault.BAD_EXIT, ProtocolStep.STOP, f"the process ended with {_status(status)}")
         if left:
-            raise self._fault(Fault.LEFT_PROCESSES, Step.STOP, f"processes {left} were still running")
+            raise self._fault(Fault.LEFT_PROCESSES, ProtocolStep.STOP, f"processes {left} were still running")
 
     def kill(self) -> None:
         """End the process, its group, and everything else that carries its token; safe to call twice."""

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, WireArray, WireModel, as_lists, pack, unpack
-from verification.wire.faults import AdapterFault, AdapterRefusal, AdapterSkipped, Fault, Step
+from verification.wire.faults import AdapterFault, AdapterRefusal, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.parameters import Algorithm, Parameters
 from verification.wire.process import AdapterProcess, Limits
 from verification.wire.records import Records, Run
@@ -72,9 +72,9 @@ class Session:
 
     def _start(self) -> m.StartResult:
         request = m.StartRequest(id=self._next_id())
-        description = self._ask(request, m.Answer[m.StartResult], Step.START, _SMALL_ANSWER)
+        description = self._ask(request, m.Answer[m.StartResult], ProtocolStep.START, _SMALL_ANSWER)
         if description.protocol != m.PROTOCOL:
-            raise self.fault(Fault.WRONG_PROTOCOL, Step.START, f"it speaks protocol {description.protocol}")
+            raise self.fault(Fault.WRONG_PROTOCOL, ProtocolStep.START, f"it speaks protocol {description.protocol}")
         return description
 
     def can(self, *capabilities: m.Capability) -> bool:
@@ -90,11 +90,11 @@ class Session:
             features=pack(records.features) if packed else as_lists(records.features),
             labels=records.labels.tolist(),
         )
-        result = self._ask(request, m.Answer[m.DataResult], Step.DATA, _SMALL_ANSWER, may_refuse=may_refuse)
+        result = self._ask(request, m.Answer[m.DataResult], ProtocolStep.DATA, _SMALL_ANSWER, may_refuse=may_refuse)
         if (result.records, result.columns) != records.features.shape:
             seen = f"{result.records} records of {result.columns} features"
             sent = f"{records.count} of {records.columns}"
-            raise self.fault(Fault.WRONG_SHAPE, Step.DATA, f"it understood {seen}, sent were {sent}")
+            raise self.fault(Fault.WRONG_SHAPE, ProtocolStep.DATA, f"it understood {seen}, sent were {sent}")
         self._shapes[name] = (records.count, records.columns)
         return name
 
@@ -126,8 +126,8 @@ class Session:
         )
         names = {*SCHEMES[algorithm].iterates, *self.description.released[algorithm]}
         expected = self._expected(names, (parameters.iterations,), data, algorithm, parameters)
-        result = self._ask(request, m.Answer[m.RunResult], Step.REPLAY, expected.limit, may_refuse=may_refuse)
-        return self._run(result, expected, Step.REPLAY)
+        result = self._ask(request, m.Answer[m.RunResult], ProtocolStep.REPLAY, expected.limit, may_refuse=may_refuse)
+        return self._run(result, expected, ProtocolStep.REPLAY)
 
     def trials(
         self,
@@ -153,15 +153,15 @@ class Session:
         leading = (count,) if show is m.Show.LAST else (count, parameters.iterations)
         names = set(self.description.released[algorithm])
         expected = self._expected(names, leading, data, algorithm, parameters)
-        result = self._ask(request, m.Answer[m.RunResult], Step.TRIALS, expected.limit, may_refuse=may_refuse)
-        return self._run(result, expected, Step.TRIALS)
+        result = self._ask(request, m.Answer[m.RunResult], ProtocolStep.TRIALS, expected.limit, may_refuse=may_refuse)
+        return self._run(result, expected, ProtocolStep.TRIALS)
 
     def stop(self) -> None:
         """Ask it to stop, and check that it ends cleanly and leaves no process."""
-        self._ask(m.StopRequest(id=self._next_id()), m.Answer[m.StopResult], Step.STOP, _SMALL_ANSWER)
+        self._ask(m.StopRequest(id=self._next_id()), m.Answer[m.StopResult], ProtocolStep.STOP, _SMALL_ANSWER)
         self._process.finish()
 
-    def fault(self, fault: Fault, step: Step, detail: str) -> AdapterFault:
+    def fault(self, fault: Fault, step: ProtocolStep, detail: str) -> AdapterFault:
         """Return the fault with the adapter's last words, for the caller to raise."""
         return AdapterFault(fault, step, detail, self._process.last_words())
 
@@ -184,7 +184,7 @@ class Session:
         self,
         request: WireModel,
         kind: type[m.Answer[ResultT]],
-        step: Step,
+        step: ProtocolStep,
         limit: int | None,
         *,
         may_refuse: bool = False,
@@ -206,7 +206,7 @@ class Session:
             raise AdapterRefusal(refusal.kind, refusal.message)
         raise self.fault(Fault.REFUSED, step, f"it answered error {refusal.kind}: {refusal.message}")
 
-    def _parse(self, line: bytes, kind: type[m.Answer[ResultT]], step: Step) -> m.Answer[ResultT]:
+    def _parse(self, line: bytes, kind: type[m.Answer[ResultT]], step: ProtocolStep) -> m.Answer[ResultT]:
         try:
             return kind.model_validate_json(line)
         except ValidationError as error:
@@ -219,7 +219,7 @@ class Session:
             first = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in problems[:3])
             raise self.fault(fault, step, f"{first} (the answer began {shown!r})") from None
 
-    def _run(self, result: m.RunResult, expected: _Expected, step: Step) -> Run:
+    def _run(self, result: m.RunResult, expected: _Expected, step: ProtocolStep) -> Run:
         given: dict[str, WireArray] = {"x": result.x, **result.released}
         if set(result.released) & set(m.ITERATES):
             raise self.fault(Fault.UNDECLARED, step, "x, z and y belong beside `released`, not into it")

@@ -9,9 +9,9 @@ from verification.wire.messages import Capability, StartResult
 from verification.wire.parameters import (
     Algorithm,
     Initial,
-    Loss,
+    LossName,
     Parameters,
-    Regularizer,
+    RegularizerName,
     RegularizerOptions,
     Release,
 )
@@ -21,19 +21,19 @@ PARTIES = 2
 EPSILON = 1.0
 
 
-def options_for(regularizer: Regularizer, dimension: int, rho: float) -> RegularizerOptions:
+def options_for(regularizer: RegularizerName, dimension: int, rho: float) -> RegularizerOptions:
     """Admissible options: for SCAD and MCP well inside the region where their proximal map is continuous."""
     match regularizer:
-        case Regularizer.ELASTIC_NET:
+        case RegularizerName.ELASTIC_NET:
             return RegularizerOptions(l1_ratio=0.5)
-        case Regularizer.GROUP_L1:
+        case RegularizerName.GROUP_L1:
             return RegularizerOptions(groups=[[j for j in (i, i + 1) if j < dimension] for i in range(0, dimension, 2)])
-        case Regularizer.NUCLEAR:
+        case RegularizerName.NUCLEAR:
             rows = 2 if dimension % 2 == 0 else 1
             return RegularizerOptions(shape=(rows, dimension // rows))
-        case Regularizer.SCAD:
+        case RegularizerName.SCAD:
             return RegularizerOptions(a=3.7 + 2 / rho)
-        case Regularizer.MCP:
+        case RegularizerName.MCP:
             return RegularizerOptions(gamma=3.0 + 2 / rho)
         case _:
             return RegularizerOptions()
@@ -60,8 +60,8 @@ def parameters_for(
     bound: float = 1.0,
     rho: float = 1.0,
     lambda_: float = 0.0,
-    loss: Loss | None = None,
-    regularizer: Regularizer | None = None,
+    loss: LossName | None = None,
+    regularizer: RegularizerName | None = None,
     release: Release = Release.ALL,
     initial: Initial | None = None,
     normalise: bool | None = None,

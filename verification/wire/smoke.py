@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from verification.wire.arrays import Floats
-from verification.wire.faults import AdapterRefusal, AdapterSkipped, Fault, Step
+from verification.wire.faults import AdapterRefusal, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.messages import Capability, Show
 from verification.wire.parameters import Algorithm, Parameters
 from verification.wire.process import Limits
@@ -28,7 +28,7 @@ _RECORDS, _COLUMNS, _ITERATIONS, _BATCH = 5, 4, 3, 2
 class Passed:
     """One step that went well, in words."""
 
-    step: Step
+    step: ProtocolStep
     detail: str
 
 
@@ -37,9 +37,9 @@ def smoke(command: Sequence[str], limits: Limits | None = None) -> Iterator[Pass
     with Session(command, limits) as session:
         who = session.description
         algorithms = ", ".join(who.algorithms)
-        yield Passed(Step.START, f"{who.name} {who.version} ({who.language}); {algorithms}; {_listed(session)}")
+        yield Passed(ProtocolStep.START, f"{who.name} {who.version} ({who.language}); {algorithms}; {_listed(session)}")
         yield from smoke_session(session)
-    yield Passed(Step.STOP, "answered, exited with status 0, left no process")
+    yield Passed(ProtocolStep.STOP, "answered, exited with status 0, left no process")
 
 
 def smoke_session(session: Session) -> Iterator[Passed]:
@@ -47,17 +47,17 @@ def smoke_session(session: Session) -> Iterator[Passed]:
     rng = np.random.default_rng(2020)
     first, second = _records(rng), _records(rng)
     names = (session.send(first), session.send(second, packed=False))
-    yield Passed(Step.DATA, "records understood as base64 and as lists")
+    yield Passed(ProtocolStep.DATA, "records understood as base64 and as lists")
     _unknown_data(session)
-    yield Passed(Step.DATA, "a data set that was never sent is refused, and the adapter lives on")
+    yield Passed(ProtocolStep.DATA, "a data set that was never sent is refused, and the adapter lives on")
     for algorithm in session.description.algorithms:
         if session.can(Capability.REPLAY):
             _replay(session, algorithm, names, rng)
-            yield Passed(Step.REPLAY, f"{algorithm}: shapes, repeatable, depends on data and noise")
+            yield Passed(ProtocolStep.REPLAY, f"{algorithm}: shapes, repeatable, depends on data and noise")
         if session.can(Capability.TRIALS):
             _trials(session, algorithm, names[0])
             seeds = ", same seed same output" if session.can(Capability.SEED) else ""
-            yield Passed(Step.TRIALS, f"{algorithm}: shapes{seeds}")
+            yield Passed(ProtocolStep.TRIALS, f"{algorithm}: shapes{seeds}")
 
 
 def _listed(session: Session) -> str:
@@ -88,11 +88,11 @@ def _replay(session: Session, algorithm: Algorithm, names: tuple[str, str], rng:
     run = session.replay(names[0], algorithm, parameters, given, batches)
     as_lists = session.replay(names[0], algorithm, parameters, given, batches, packed=False)
     if not _same(run, as_lists):
-        raise session.fault(Fault.CONTRADICTION, Step.REPLAY, f"{algorithm}: the same request, two answers")
+        raise session.fault(Fault.CONTRADICTION, ProtocolStep.REPLAY, f"{algorithm}: the same request, two answers")
     if _same(run, session.replay(names[1], algorithm, parameters, given, batches)):
-        raise session.fault(Fault.IGNORES_INPUT, Step.REPLAY, f"{algorithm}: other data, same answer")
+        raise session.fault(Fault.IGNORES_INPUT, ProtocolStep.REPLAY, f"{algorithm}: other data, same answer")
     if given and _same(run, session.replay(names[0], algorithm, parameters, noise(), batches)):
-        raise session.fault(Fault.IGNORES_INPUT, Step.REPLAY, f"{algorithm}: other noise, same answer")
+        raise session.fault(Fault.IGNORES_INPUT, ProtocolStep.REPLAY, f"{algorithm}: other noise, same answer")
 
 
 def _trials(session: Session, algorithm: Algorithm, name: str) -> None:
@@ -104,7 +104,7 @@ def _trials(session: Session, algorithm: Algorithm, name: str) -> None:
     if session.can(Capability.SEED):
         runs = [session.trials(name, algorithm, parameters, 3, show=shows[0], seed=7) for _ in range(2)]
         if not _same(*runs):
-            raise session.fault(Fault.IGNORES_SEED, Step.TRIALS, f"{algorithm}: seed 7 twice, two answers")
+            raise session.fault(Fault.IGNORES_SEED, ProtocolStep.TRIALS, f"{algorithm}: seed 7 twice, two answers")
 
 
 def _unknown_data(session: Session) -> None:
@@ -112,9 +112,9 @@ def _unknown_data(session: Session) -> None:
     algorithm = session.description.algorithms[0]
     parameters = _parameters(session, algorithm)
     nothing = session.unsent(_COLUMNS)
-    step = Step.TRIALS if session.can(Capability.TRIALS) else Step.REPLAY
+    step = ProtocolStep.TRIALS if session.can(Capability.TRIALS) else ProtocolStep.REPLAY
     try:
-        if step is Step.TRIALS:
+        if step is ProtocolStep.TRIALS:
             show = Show.EVERY_ITERATE if session.can(Capability.EVERY_ITERATE) else Show.LAST
             session.trials(nothing, algorithm, parameters, 1, show=show, may_refuse=True)
         else:

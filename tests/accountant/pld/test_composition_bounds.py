@@ -17,7 +17,7 @@ from accountant.pld.cell_edges import Cuts, cut_axis
 from accountant.pld.certified_exp import Floats
 from accountant.pld.convolution import _fraction_above, _fraction_below
 from accountant.pld.invert import log_of
-from accountant.pld.plan import Plan, Resolution, build, plan_for_delta
+from accountant.pld.plan import CompositionPlan, Resolution, build, plan_for_delta
 from accountant.pld.rounding import normalised
 from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 from accountant.profiles.gaussian import gaussian_delta
@@ -106,7 +106,7 @@ def misplaced(q: float, mu: float, spacing: float, z_range: tuple[float, float])
 MISPLACED = BinaryStep(0.1, 0.125, 1000)
 
 
-def misplaced_plan() -> tuple[Plan, Fraction, float]:
+def misplaced_plan() -> tuple[CompositionPlan, Fraction, float]:
     plan = plan_for_delta([MISPLACED], Pair.MIXTURE_FIRST, math.log(1e-6), COARSE)
     epsilon = 0.9 * plan.epsilon
     return plan, Fraction(epsilon), fourier_log_delta([(0.1, 8.0, 1000)], Which.FIRST, epsilon)

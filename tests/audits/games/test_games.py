@@ -17,7 +17,7 @@ from audits.games.game import Game, Threat, curve_of
 from audits.games.plans import Planned, Subject, Wording, standard_games
 from audits.score_models.stepwise import StepwiseScores
 from audits.trials.executors import Chunk, Target, close_sessions, run_pair, score_chunk
-from verification.wire.parameters import Algorithm, Regularizer, Release
+from verification.wire.parameters import Algorithm, RegularizerName, Release
 from verification.wire.process import Limits
 from verification.wire.session import Session
 
@@ -81,7 +81,7 @@ def test_a_learned_score_sees_what_is_released_beside_the_model() -> None:
     # y from the clean gradient: the likelihood of x alone says nothing of it. With a large penalty z = 0 and y shows x
     leaky = Target((sys.executable, "-m", "audits.zoo", "dual-from-the-clean-gradient", "black-box"), Limits())
     game = games(Subject(Algorithm.SSADMM), leaky)[0].game
-    penalised = game.parameters.model_copy(update={"regularizer": Regularizer.L1, "lambda_": 1.0})
+    penalised = game.parameters.model_copy(update={"regularizer": RegularizerName.L1, "lambda_": 1.0})
     game = dataclasses.replace(game, parameters=penalised)
     attack = learn(*run_pair(leaky, game, Chunk(1, 0, 0, 1500)))
     seen = score_chunk(leaky, game, attack, Chunk(1, 1, 0, 1500))

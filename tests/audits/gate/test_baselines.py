@@ -18,9 +18,9 @@ from audits.gate.findings import GateReport
 from audits.gate.run import GateOptions, run_gate
 from audits.trials.executors import Target, executor, run_pair
 from audits.trials.executors import chunks as chunks_of
-from audits.trials.verdict import Outcome
 from audits.zoo import MEMBERS, Sight
 from audits.zoo.claims import claim_file
+from verification.outcome import Outcome
 from verification.wire.parameters import Algorithm
 from verification.wire.process import Limits
 from verification.wire.schemes import NON_PRIVATE, PRIVATE_BASELINES

@@ -18,7 +18,6 @@ from audits.gate.claim_file import ClaimFile, read_claim_file
 from audits.gate.findings import GateReport, Stage
 from audits.gate.run import GateOptions, run_gate
 from audits.trials.executors import executor
-from audits.trials.verdict import Outcome
 from audits.zoo import MEMBERS, Member, Sight
 from audits.zoo.catch import AUDIT
 from audits.zoo.claims import claim_file
@@ -26,6 +25,7 @@ from audits.zoo.gates import FALSE_ALARM, NOT_REFUTED, SECONDS
 from audits.zoo.gates import gated as whole_gate
 from verification.conformance.check import EVERY_MODE
 from verification.conformance.registry import CHECKS
+from verification.outcome import Outcome
 from verification.wire.parameters import Algorithm
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -18,8 +18,8 @@ from audits.gate.claim_file import read_claim_file
 from audits.gate.findings import GateReport
 from audits.gate.run import GateOptions, run_gate
 from audits.trials.executors import executor
-from audits.trials.verdict import Outcome
 from tests.audits.gate.test_gate import MPADMM, REFERENCE, claim_file, zoo
+from verification.outcome import Outcome
 
 GATES = 50
 EXAMPLE = Path(__file__).parents[3] / "examples" / "adapters" / "c"

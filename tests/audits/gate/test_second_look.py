@@ -12,11 +12,11 @@ from audits.gate.findings import GateReport
 from audits.gate.options import CONFORMANCE_SHARE
 from audits.gate.run import GateOptions, run_gate
 from audits.trials.executors import executor
-from audits.trials.verdict import Outcome
 from tests.audits.gate.test_gate import REFERENCE, claim_file
-from verification.conformance.check import Check, Family, Finding
+from verification.conformance.check import Check, Family, Observation
 from verification.conformance.context import Context
-from verification.wire.faults import AdapterError, AdapterFault, Fault, Step
+from verification.outcome import Outcome
+from verification.wire.faults import AdapterError, AdapterFault, Fault, ProtocolStep
 
 SHARE = 1e-3 * CONFORMANCE_SHARE
 HAIR = 0.5 * SHARE
@@ -29,12 +29,12 @@ def gated(
     left: Iterator[float | AdapterError] = iter(answers)
     draws: list[float] = []
 
-    def run(context: Context) -> Finding:
+    def run(context: Context) -> Observation:
         draws.append(float(context.rng.random()))
         answer = next(left)
         if isinstance(answer, AdapterError):
             raise answer
-        return Finding(answer, "as told")
+        return Observation(answer, "as told")
 
     check = Check("told", Family.NOISE, "nothing", (), run, statistical)
     monkeypatch.setattr("audits.gate.conform_stage.CHECKS", (check,))
@@ -70,5 +70,5 @@ def test_what_is_certain_gets_no_second_chance(
 def test_an_implementation_that_fails_at_the_second_look_stays_refuted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault = AdapterFault(Fault.CRASHED, Step.TRIALS, "gone")
+    fault = AdapterFault(Fault.CRASHED, ProtocolStep.TRIALS, "gone")
     assert gated([HAIR, fault], tmp_path, monkeypatch)[0].outcome is Outcome.REFUTED

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from audits.gate.claim_file import TEMPLATE, Waiver, read_claim_file
-from audits.gate.findings import Finding, GateReport, Stage
+from audits.gate.claim_file import TEMPLATE, read_claim_file
+from audits.gate.findings import GateReport
 from audits.report.junit import render_junit
 from audits.report.sarif import render_sarif
-from audits.trials.verdict import Outcome, Power, worst
 from tests.audits.schemas import junit_errors, sarif_errors
+from verification.outcome import Finding, Outcome, Power, Waived, worst
 
-WAIVER = Waiver(finding="audit: ssadmm", reason='fixed "soon" & <tested>', expires=datetime.date(2999, 1, 1))
+WAIVER = Waived(reason='fixed "soon" & <tested>', expires=datetime.date(2999, 1, 1))
 HOSTILE = 'line one\nline two \x00\x1b[31m ]]> <failure message="x"> & \ud7ff \U0001f512'
 
 
@@ -30,11 +30,19 @@ def report(tmp_path: Path, *findings: Finding) -> GateReport:
 def every_kind() -> list[Finding]:
     power = Power(1.2, 0.95, 150)
     plain = [
-        Finding(f"audit: {outcome.word}", Stage.AUDIT, outcome, HOSTILE, "dpadmm gate 'a b'", 1234.5678, 10, power)
+        Finding(
+            f"audit: {outcome}",
+            outcome,
+            HOSTILE,
+            reproduction="dpadmm gate 'a b'",
+            seconds=1234.5678,
+            trials=10,
+            power=power,
+        )
         for outcome in Outcome
     ]
-    waived = Finding("audit: ssadmm", Stage.CONFORM, Outcome.REFUTED, HOSTILE, waiver=WAIVER)
-    return [*plain, waived, Finding("", Stage.ACCOUNT, Outcome.STANDS, "")]
+    waived = Finding("conform: ssadmm", Outcome.REFUTED, HOSTILE, waiver=WAIVER)
+    return [*plain, waived, Finding("", Outcome.STANDS, "")]
 
 
 @pytest.mark.parametrize("chosen", [slice(0), slice(1), slice(None)], ids=["nothing", "one", "every kind"])
@@ -49,7 +57,7 @@ def test_reports_obey_the_official_schemas(tmp_path: Path, chosen: slice) -> Non
     [
         ("<testcase ", '<testcase colour="red" '),
         ("<testcase name=", "<testcase title="),
-        (' tests="7"', ""),
+        (' tests="9"', ""),
         ("<failure", "<refutation/><failure"),
         ("</testsuite>", "</testsuite><testcase name='lost'/>"),
     ],

@@ -12,7 +12,7 @@ from audits.zoo.last_model import audit_last_model
 from audits.zoo.table import HONEST, SLIPPED, page
 from verification.conformance.check import Family
 from verification.conformance.registry import CHECKS, find
-from verification.conformance.runner import Plan
+from verification.conformance.runner import ConformancePlan
 from verification.wire.schemes import PAPER
 from verification.wire.session import Session
 
@@ -36,8 +36,8 @@ def _name(value: object) -> str:
     return value.identity if isinstance(value, Member) else str(value)
 
 
-def _meant_for(entry: Member) -> Plan:
-    return Plan(checks=find(MEANT[entry.kind.__module__.rsplit(".", maxsplit=1)[-1]]), seed=7)
+def _meant_for(entry: Member) -> ConformancePlan:
+    return ConformancePlan(checks=find(MEANT[entry.kind.__module__.rsplit(".", maxsplit=1)[-1]]), seed=7)
 
 
 @pytest.mark.parametrize("entry", [e for e in MEMBERS.values() if Sight.BLACK_BOX in e.sights], ids=_name)

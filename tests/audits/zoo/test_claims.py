@@ -6,9 +6,9 @@ import pytest
 
 from audits.gate.account_stage import account
 from audits.gate.claim_file import Released, read_claim_file
-from audits.trials.verdict import Outcome
 from audits.zoo import Sight, named
 from audits.zoo.claims import claim_file
+from verification.outcome import Outcome
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import time
 
-from verification.conformance.check import Result
 from verification.conformance.registry import find
-from verification.conformance.runner import Plan, run_checks
+from verification.conformance.runner import ConformancePlan, run_checks
+from verification.outcome import Finding
 from verification.wire.session import Session
 
 LOOPBACK = [sys.executable, "-m", "verification.served.loopback"]
@@ -18,8 +18,8 @@ def wrong(name: str) -> list[str]:
     return [sys.executable, "-m", "tests.verification.conformance.wrong", name]
 
 
-def results_of(command: list[str], *checks: str, effort: float = 1.0, seed: int = 0) -> list[Result]:
+def results_of(command: list[str], *checks: str, effort: float = 1.0, seed: int = 0) -> list[Finding]:
     """Run some checks without the smoke test in front of them."""
-    plan = Plan(find(checks), seed=seed, effort=effort)
+    plan = ConformancePlan(find(checks), seed=seed, effort=effort)
     with Session(command) as session:
         return list(run_checks(session, plan, lambda: Session(command), time.monotonic()))

@@ -9,11 +9,12 @@ import pytest
 from scipy import stats
 
 from tests.verification.conformance.sessions import LOOPBACK, wrong
-from verification.conformance.check import Family, Mode, NotApplicable, Result, Verdict
+from verification.conformance.check import Family, Mode, NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.observe import gaussianised
 from verification.conformance.registry import CHECKS
-from verification.conformance.runner import Conclusion, Plan, Report, conform
+from verification.conformance.runner import ConformancePlan, ConformanceReport, conform
+from verification.outcome import Finding, Outcome
 from verification.wire.schemes import BASELINES, NON_PRIVATE, PRIVATE_BASELINES
 from verification.wire.session import Session
 
@@ -34,28 +35,28 @@ SKIPPED = {
 }
 
 
-def skipped(results: tuple[Result, ...], mode: str) -> set[str]:
-    return {r.check.name for r in results if str(r.mode) == mode and r.verdict is Verdict.SKIPPED}
+def skipped(results: tuple[Finding, ...], mode: str) -> set[str]:
+    return {r.name for r in results if r.subject == mode and r.outcome is Outcome.SKIPPED}
 
 
-def assert_conforms(report: Report) -> None:
+def assert_conforms(report: ConformanceReport) -> None:
     assert report.fault is None
-    bad = [f"{r.check.name} {r.mode}: {r.detail}" for r in report.results if r.verdict is Verdict.REFUTED]
+    bad = [f"{r.name} {r.subject}: {r.detail}" for r in report.findings if r.outcome is Outcome.REFUTED]
     assert bad == []
-    assert {r.verdict for r in report.results} == {Verdict.PASSED, Verdict.SKIPPED}
-    assert report.conclusion is Conclusion.CONFORMS
-    assert all(r.detail for r in report.results)
+    assert {r.outcome for r in report.findings} == {Outcome.STANDS, Outcome.SKIPPED}
+    assert report.outcome is Outcome.STANDS
+    assert all(r.detail for r in report.findings)
 
 
-def assert_only_skipped(report: Report, left_out: set[str]) -> None:
+def assert_only_skipped(report: ConformanceReport, left_out: set[str]) -> None:
     for algorithm in BASELINES:
-        assert skipped(report.results, str(algorithm)) == SKIPPED[str(algorithm)] - left_out
+        assert skipped(report.findings, str(algorithm)) == SKIPPED[str(algorithm)] - left_out
 
 
 def test_every_baseline_conforms_and_only_what_cannot_be_asked_is_skipped() -> None:
     """All checks but the two that start processes of their own, which the slow test runs."""
     checks = tuple(check for check in CHECKS if check.name not in STARTING)
-    report = conform(COMMAND, Plan(checks, effort=0.3))
+    report = conform(COMMAND, ConformancePlan(checks, effort=0.3))
     assert_conforms(report)
     assert_only_skipped(report, STARTING)
 
@@ -63,7 +64,7 @@ def test_every_baseline_conforms_and_only_what_cannot_be_asked_is_skipped() -> N
 @pytest.mark.slow
 def test_every_baseline_conforms_at_other_seeds_too() -> None:
     for seed in (1, 2, 3):
-        report = conform(COMMAND, Plan(seed=seed))
+        report = conform(COMMAND, ConformancePlan(seed=seed))
         assert_conforms(report)
         assert_only_skipped(report, set())
 
@@ -71,11 +72,11 @@ def test_every_baseline_conforms_at_other_seeds_too() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("box", ["HonestBlackBox", "HonestLastModel"])
 def test_honest_baselines_conform_as_far_as_they_can_be_seen(box: str) -> None:
-    report = conform(wrong(box), Plan(effort=0.3))
+    report = conform(wrong(box), ConformancePlan(effort=0.3))
     assert_conforms(report)
     for algorithm in set(BASELINES) - set(NON_PRIVATE):
-        seen = {r.check.name for r in report.results if str(r.mode) == str(algorithm)} - skipped(
-            report.results, str(algorithm)
+        seen = {r.name for r in report.findings if r.subject == str(algorithm)} - skipped(
+            report.findings, str(algorithm)
         )
         assert {"updates-agree", "noise-grid"} <= seen or (algorithm, box) == ("dpsvrg", "HonestLastModel"), seen
 

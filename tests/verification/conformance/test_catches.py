@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.verification.conformance.sessions import results_of, wrong
-from verification.conformance.check import EVERY_MODE, Verdict
+from verification.conformance.check import EVERY_MODE
 from verification.conformance.registry import CHECKS
+from verification.outcome import Outcome
 
 EVERY = tuple(str(mode) for mode in EVERY_MODE)
 SS, MP_ALL, MP_PRIMAL = EVERY
@@ -98,7 +99,7 @@ NAMES = sorted({name for name, _, _ in (*CAUGHT, *BASELINES_CAUGHT)})
 def test_the_checks_catch_what_they_say(name: str) -> None:
     expected = {check: set(modes) for who, check, modes in (*CAUGHT, *BASELINES_CAUGHT) if who == name}
     results = results_of(wrong(name), *expected)
-    refuted = {(result.check.name, str(result.mode)) for result in results if result.verdict is Verdict.REFUTED}
+    refuted = {(result.name, result.subject) for result in results if result.outcome is Outcome.REFUTED}
     assert refuted == {(check, mode) for check, modes in expected.items() for mode in modes}
 
 

@@ -32,9 +32,9 @@ def test_an_honest_implementation_exits_with_0() -> None:
     done = dpadmm("conform", "--only", "updates", "--format", "json", "--", *LOOPBACK)
     report = json.loads(done.stdout)
     assert done.exit_code == 0
-    assert report["conclusion"] == "conforms"
+    assert report["outcome"] == "stands"
     assert report["version"] == 1
-    assert {result["verdict"] for result in report["results"]} == {"passed"}
+    assert {finding["outcome"] for finding in report["findings"]} == {"stands"}
 
 
 def test_a_wrong_one_exits_with_1_and_says_how_to_see_it_again() -> None:
@@ -51,7 +51,7 @@ def test_a_broken_adapter_exits_with_4_and_names_the_fault() -> None:
     assert "crashed at step trials" in done.stdout
     document = json.loads(dpadmm("conform", "--format", "json", "--", *FAKE, "ignores-seed").stdout)
     assert document["fault"]["name"] == "ignores-seed"
-    assert document["conclusion"] == "adapter-failed"
+    assert document["outcome"] == "adapter failed"
 
 
 def test_nothing_checked_exits_with_3() -> None:

@@ -12,10 +12,11 @@ import pytest
 from scipy import stats
 
 from tests.verification.conformance.sessions import LOOPBACK, results_of, wrong
-from verification.conformance.check import EVERY_MODE, Mode, Result, Verdict
+from verification.conformance.check import EVERY_MODE, Mode
 from verification.conformance.context import Context
 from verification.conformance.registry import CHECKS
-from verification.conformance.runner import Conclusion, Plan, Report, conform
+from verification.conformance.runner import ConformancePlan, ConformanceReport, conform
+from verification.outcome import Finding, Outcome
 from verification.wire.session import Session
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "adapters"
@@ -38,19 +39,19 @@ def c_adapter(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(binary)]
 
 
-def assert_clean(report: Report, not_offered: frozenset[str] = frozenset()) -> None:
+def assert_clean(report: ConformanceReport, not_offered: frozenset[str] = frozenset()) -> None:
     """Everything passed, but for checks of what the implementation does not offer: those, and only those, skipped."""
-    bad = [f"{r.check.name} {r.mode}: {r.detail}" for r in report.results if r.verdict is not Verdict.PASSED]
+    bad = [f"{r.name} {r.subject}: {r.detail}" for r in report.findings if r.outcome is not Outcome.STANDS]
     assert report.fault is None
     assert {line.split()[0] for line in bad} == not_offered, bad
-    assert all(r.verdict in (Verdict.PASSED, Verdict.SKIPPED) for r in report.results)
-    assert report.conclusion is Conclusion.CONFORMS
+    assert all(r.outcome in (Outcome.STANDS, Outcome.SKIPPED) for r in report.findings)
+    assert report.outcome is Outcome.STANDS
 
 
 def test_the_reference_conforms_within_a_minute() -> None:
     report = conform(LOOPBACK)
     assert_clean(report)
-    assert {result.check for result in report.results} == {c for c in CHECKS if set(c.modes) & set(EVERY_MODE)}
+    assert {result.name for result in report.findings} == {c.name for c in CHECKS if set(c.modes) & set(EVERY_MODE)}
     assert report.seconds < 60
 
 
@@ -59,22 +60,22 @@ def test_an_independent_implementation_in_c_conforms(c_adapter: list[str]) -> No
 
 
 def test_an_independent_implementation_in_javascript_conforms() -> None:
-    assert_clean(conform([needs("node"), str(EXAMPLES / "node" / "adapter.mjs")], Plan(effort=0.2)))
+    assert_clean(conform([needs("node"), str(EXAMPLES / "node" / "adapter.mjs")], ConformancePlan(effort=0.2)))
 
 
-def skipped(results: list[Result]) -> set[str]:
-    return {result.check.name for result in results if result.verdict is Verdict.SKIPPED}
+def skipped(results: list[Finding]) -> set[str]:
+    return {result.name for result in results if result.outcome is Outcome.SKIPPED}
 
 
 def test_an_honest_value_beside_the_model_is_no_leak() -> None:
     results = results_of(wrong("AverageBeside"), "sensitivity")
-    assert {result.verdict for result in results} == {Verdict.PASSED}
+    assert {result.outcome for result in results} == {Outcome.STANDS}
 
 
 def test_normalised_logistic_records_are_attacked_from_far_away() -> None:
     results = results_of(wrong("OnlyNormalises"), "sensitivity")
-    assert {result.verdict for result in results} == {Verdict.PASSED}
-    reached = [r.detail for r in results if r.check.name == "one-step-sensitivity"]
+    assert {result.outcome for result in results} == {Outcome.STANDS}
+    reached = [r.detail for r in results if r.name == "one-step-sensitivity"]
     assert all("moved x by 0.9999" in detail for detail in reached), reached
 
 
@@ -88,22 +89,22 @@ def test_normalised_logistic_records_are_attacked_from_far_away() -> None:
 )
 def test_a_box_is_checked_as_far_as_it_can_be_seen_and_the_rest_is_skipped(name: str, cannot: set[str]) -> None:
     results = results_of(wrong(name), effort=0.3)
-    assert {result.verdict for result in results} == {Verdict.PASSED, Verdict.SKIPPED}
+    assert {result.outcome for result in results} == {Outcome.STANDS, Outcome.SKIPPED}
     assert cannot <= skipped(results)
     assert all(result.detail for result in results)
     assert "updates-agree" not in skipped(results)
 
 
 def test_nothing_checked_is_inconclusive() -> None:
-    report = conform(wrong("ReplayOnly"), Plan(tuple(STATISTICAL)))
-    assert {result.verdict for result in report.results} == {Verdict.SKIPPED}
-    assert report.conclusion is Conclusion.INCONCLUSIVE
+    report = conform(wrong("ReplayOnly"), ConformancePlan(tuple(STATISTICAL)))
+    assert {result.outcome for result in report.findings} == {Outcome.SKIPPED}
+    assert report.outcome is Outcome.INCONCLUSIVE
 
 
 def test_a_spent_budget_is_inconclusive() -> None:
-    report = conform(LOOPBACK, Plan(budget=0.01))
-    assert {result.verdict for result in report.results} == {Verdict.UNFINISHED}
-    assert report.conclusion is Conclusion.INCONCLUSIVE
+    report = conform(LOOPBACK, ConformancePlan(budget=0.01))
+    assert {result.outcome for result in report.findings} == {Outcome.INCONCLUSIVE}
+    assert report.outcome is Outcome.INCONCLUSIVE
 
 
 def alarms(command: list[str], checks: list[str], seeds: range, alpha: float) -> dict[str, int]:
@@ -151,10 +152,10 @@ def _assert_calibrated(command: list[str], seeds: range) -> None:
 @pytest.mark.slow
 def test_twenty_whole_runs_of_the_reference_are_clean() -> None:
     for seed in range(1, 21):
-        assert_clean(conform(LOOPBACK, Plan(seed=seed, effort=0.2)))
+        assert_clean(conform(LOOPBACK, ConformancePlan(seed=seed, effort=0.2)))
 
 
 @pytest.mark.slow
 def test_twenty_whole_runs_of_the_implementation_in_c_are_clean(c_adapter: list[str]) -> None:
     for seed in range(1, 21):
-        assert_clean(conform(c_adapter, Plan(seed=seed, effort=0.5)), C_SKIPS)
+        assert_clean(conform(c_adapter, ConformancePlan(seed=seed, effort=0.5)), C_SKIPS)

@@ -22,7 +22,7 @@ from verification.served.translate import problem_of
 from verification.wire import messages as m
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
-from verification.wire.parameters import Algorithm, Loss, Parameters, RegularizerOptions
+from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerOptions
 from verification.wire.records import Records
 
 
@@ -212,7 +212,7 @@ class OnlyNormalises(Stepwise):
     capabilities = tuple(c for c in m.Capability if c not in (Capability.CLIP, Capability.INTERCEPT))
 
     def describe(self) -> m.StartResult:
-        return super().describe().model_copy(update={"losses": [Loss.LOGISTIC]})
+        return super().describe().model_copy(update={"losses": [LossName.LOGISTIC]})
 
 
 class OnlyNormalisesDoubled(OnlyNormalises):

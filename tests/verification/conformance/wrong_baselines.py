@@ -10,8 +10,8 @@ from reference.baselines.inner import Accuracy, minimise
 from reference.many import full_gradients
 from reference.problem import Problem, State
 from verification.served.serve import Values
-from verification.served.stepwise import Batches, Randomness
-from verification.served.stepwise_baselines import Step, StepwiseBaselines
+from verification.served.stepwise import Batches, TrialRandomness
+from verification.served.stepwise_baselines import BaselineStep, StepwiseBaselines
 from verification.wire import messages as m
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
@@ -51,7 +51,9 @@ class GammaOfAnotherShape(Honest):
 
     algorithms = (Algorithm.OBJP,)
 
-    def draw_noise(self, algorithm: Algorithm, random: Randomness, parameters: Parameters, problem: Problem) -> Values:
+    def draw_noise(
+        self, algorithm: Algorithm, random: TrialRandomness, parameters: Parameters, problem: Problem
+    ) -> Values:
         p, T = problem.dimension, parameters.iterations
         scale = self.scales(algorithm, parameters, problem.records)["objective"]
         normal = self.draw_normals(random, ("objective",), p, T)["objective"]
@@ -63,7 +65,9 @@ class PerturbsOnce(Honest):
 
     algorithms = (Algorithm.OBJP,)
 
-    def draw_noise(self, algorithm: Algorithm, random: Randomness, parameters: Parameters, problem: Problem) -> Values:
+    def draw_noise(
+        self, algorithm: Algorithm, random: TrialRandomness, parameters: Parameters, problem: Problem
+    ) -> Values:
         noise = super().draw_noise(algorithm, random, parameters, problem)
         return {name: np.repeat(array[:, :1], array.shape[1], axis=1) for name, array in noise.items()}
 
@@ -106,7 +110,7 @@ class ThresholdsBeforeTheNoise(Honest):
 
     algorithms = (Algorithm.DPSGD,)
 
-    def dpsgd_step(self, problem: Problem, old: State, step: Step) -> State:
+    def dpsgd_step(self, problem: Problem, old: State, step: BaselineStep) -> State:
         x = self.proximal_step(problem, old.x, self.gradient(problem, old.x, step.batch), step.eta)
         x = x - step.eta * step.noise["gradient"]
         return State(x, x, old.y)
@@ -117,7 +121,7 @@ class KeepsTheAnchor(Honest):
 
     algorithms = (Algorithm.DPSVRG,)
 
-    def dpsvrg_step(self, problem: Problem, old: State, step: Step) -> State:
+    def dpsvrg_step(self, problem: Problem, old: State, step: BaselineStep) -> State:
         new = super().dpsvrg_step(problem, old, step)
         kept = old.z if step.k else new.z
         return State(new.x, kept, new.y)
@@ -128,10 +132,10 @@ class DualsOfCleanModels(Honest):
 
     algorithms = (Algorithm.DPADMM,)
 
-    def dpadmm_step(self, problem: Problem, old: State, step: Step) -> State:
+    def dpadmm_step(self, problem: Problem, old: State, step: BaselineStep) -> State:
         noisy = super().dpadmm_step(problem, old, step)
         silence = {"x": np.zeros_like(step.noise["x"])}
-        clean = super().dpadmm_step(problem, old, Step(step.parameters, step.k, None, silence))
+        clean = super().dpadmm_step(problem, old, BaselineStep(step.parameters, step.k, None, silence))
         return State(noisy.x, clean.z, clean.y)
 
 
@@ -140,7 +144,7 @@ class OneBatchAnEpoch(Honest):
 
     algorithms = (Algorithm.DPSVRG,)
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         batches = super().draw_batches(random, records, size, iterations)
         return np.repeat(batches[:, :1], iterations, axis=1)
 
@@ -150,7 +154,7 @@ class BaselineReplacement(Honest):
 
     algorithms = (Algorithm.DPSGD, Algorithm.DPSVRG, Algorithm.SADMM)
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         return np.random.default_rng(random.seed).integers(records, size=(random.runs, iterations, size))
 
 

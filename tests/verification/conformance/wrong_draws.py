@@ -6,14 +6,14 @@ import numpy as np
 
 from reference.problem import Problem
 from verification.served.serve import Values
-from verification.served.stepwise import Batches, Randomness, Stepwise
+from verification.served.stepwise import Batches, Stepwise, TrialRandomness
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Algorithm, Parameters
 from verification.wire.records import Records
 
 
 class WithReplacement(Stepwise):
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         rng = np.random.default_rng(random.seed)
         return rng.integers(records, size=(random.runs, iterations, size)).astype(np.intp)
 
@@ -21,7 +21,7 @@ class WithReplacement(Stepwise):
 class PrefersEarlyRecords(Stepwise):
     """Record 0 is drawn a fifth more often than its share."""
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         batches = super().draw_batches(random, records, size, iterations)
         rng = np.random.default_rng(random.seed)
         lacking = (batches != 0).all(axis=2) & (rng.random(batches.shape[:2]) < 0.1)
@@ -32,7 +32,7 @@ class PrefersEarlyRecords(Stepwise):
 class Blocks(Stepwise):
     """Batches are blocks of consecutive records, all equally likely."""
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         start = np.random.default_rng(random.seed).integers(records, size=(random.runs, iterations, 1))
         return ((start + np.arange(size)) % records).astype(np.intp)
 
@@ -40,7 +40,7 @@ class Blocks(Stepwise):
 class EpochShuffle(Stepwise):
     """The data are shuffled once and taken in turn."""
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
         rng = np.random.default_rng(random.seed)
         epochs = -(-iterations * size // records) + 1
         order = rng.permuted(np.tile(np.arange(records), (random.runs, epochs, 1)), axis=2)
@@ -52,8 +52,8 @@ class EpochShuffle(Stepwise):
 class SameBatches(Stepwise):
     """Every run of a request sees the batches of the first."""
 
-    def draw_batches(self, random: Randomness, records: int, size: int, iterations: int) -> Batches:
-        one = super().draw_batches(Randomness(random.seed, 1), records, size, iterations)
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
+        one = super().draw_batches(TrialRandomness(random.seed, 1), records, size, iterations)
         return np.repeat(one, random.runs, axis=0)
 
 
@@ -87,7 +87,7 @@ class Biased(Stepwise):
 class Uniform(Stepwise):
     """Uniform noise of the right variance."""
 
-    def draw_normals(self, random: Randomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         draws = super().draw_normals(random, names, dimension, iterations)
         rng = np.random.default_rng(random.seed)
         return {name: np.sqrt(3) * rng.uniform(-1, 1, array.shape) for name, array in draws.items()}
@@ -110,7 +110,7 @@ class DrawnOnce(Stepwise):
 class SharedByXZY(Stepwise):
     """One draw for x, z and y."""
 
-    def draw_normals(self, random: Randomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         draws = super().draw_normals(random, names, dimension, iterations)
         return dict.fromkeys(draws, next(iter(draws.values())))
 

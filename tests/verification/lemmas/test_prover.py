@@ -10,8 +10,8 @@ import z3
 from verification.errors import SolverFault
 from verification.lemmas import algorithms, folded, gradients, loss_slopes, proximal, thresholds, update_steps
 from verification.lemmas.obligation import Obligation
-from verification.lemmas.prover import Prover, Verdict
-from verification.lemmas.solvers import Answer, Reply, Solver, solvers
+from verification.lemmas.prover import ProofStatus, Prover
+from verification.lemmas.solvers import Reply, Solver, SolverAnswer, solvers
 
 X, Y = z3.Reals("x y")
 FALSE = z3.BoolVal(False)
@@ -33,34 +33,34 @@ def square_is_at_least_twice_less_one(bound: z3.ArithRef) -> Obligation:
 
 
 def test_a_true_and_tight_statement_is_proved(prover: Prover) -> None:
-    assert prover.prove(square_is_at_least_twice_less_one(z3.RealVal(1))).verdict is Verdict.PROVED
+    assert prover.prove(square_is_at_least_twice_less_one(z3.RealVal(1))).verdict is ProofStatus.PROVED
 
 
 def test_a_false_statement_is_refuted(prover: Prover) -> None:
-    assert prover.prove(square_is_at_least_twice_less_one(z3.Q(1, 2))).verdict is Verdict.REFUTED
+    assert prover.prove(square_is_at_least_twice_less_one(z3.Q(1, 2))).verdict is ProofStatus.REFUTED
 
 
 def test_a_weakened_statement_is_refused_because_its_sharper_twin_holds(prover: Prover) -> None:
     proof = prover.prove(square_is_at_least_twice_less_one(z3.RealVal(2)))
-    assert proof.verdict is Verdict.REFUTED
+    assert proof.verdict is ProofStatus.REFUTED
     assert "sharper" in proof.detail
 
 
 def test_contradictory_hypotheses_prove_nothing(prover: Prover) -> None:
     obligation = Obligation("vacuous", (X > 0, X < 0), Y == 7, FALSE)
-    assert prover.prove(obligation).verdict is Verdict.REFUTED
+    assert prover.prove(obligation).verdict is ProofStatus.REFUTED
 
 
 def test_a_statement_with_division_by_what_may_be_negative_is_not_cleared(prover: Prover) -> None:
     # 1/x >= y is not 1 >= x y where x < 0; the cases must ask for x > 0 and fail, never prove.
     obligation = Obligation("division", (X != 0, X * Y <= 1), 1 / X >= Y, FALSE)
-    assert prover.prove(obligation).verdict is not Verdict.PROVED
+    assert prover.prove(obligation).verdict is not ProofStatus.PROVED
 
 
 class Scripted(Solver):
     """A solver that says what it is told to say."""
 
-    def __init__(self, name: str, answer: Answer) -> None:
+    def __init__(self, name: str, answer: SolverAnswer) -> None:
         super().__init__(name)
         self._answer = answer
 
@@ -68,22 +68,24 @@ class Scripted(Solver):
         return Reply(self._answer)
 
 
-@pytest.mark.parametrize("second", [Answer.UNKNOWN, Answer.SATISFIABLE])
-def test_one_solver_alone_never_proves(second: Answer) -> None:
-    prover = Prover((Scripted("z3", Answer.UNSATISFIABLE), Scripted("cvc5", second)))
-    assert prover.prove(square_is_at_least_twice_less_one(z3.RealVal(1))).verdict is not Verdict.PROVED
+@pytest.mark.parametrize("second", [SolverAnswer.UNKNOWN, SolverAnswer.SATISFIABLE])
+def test_one_solver_alone_never_proves(second: SolverAnswer) -> None:
+    prover = Prover((Scripted("z3", SolverAnswer.UNSATISFIABLE), Scripted("cvc5", second)))
+    assert prover.prove(square_is_at_least_twice_less_one(z3.RealVal(1))).verdict is not ProofStatus.PROVED
 
 
 def test_two_solvers_that_call_everything_unsatisfiable_prove_nothing() -> None:
-    prover = Prover((Scripted("z3", Answer.UNSATISFIABLE), Scripted("cvc5", Answer.UNSATISFIABLE)))
-    assert prover.prove(square_is_at_least_twice_less_one(z3.RealVal(1))).verdict is Verdict.REFUTED
+    prover = Prover((Scripted("z3", SolverAnswer.UNSATISFIABLE), Scripted("cvc5", SolverAnswer.UNSATISFIABLE)))
+    assert prover.prove(square_is_at_least_twice_less_one(z3.RealVal(1))).verdict is ProofStatus.REFUTED
 
 
 def test_a_time_out_is_unknown_and_the_solver_starts_again() -> None:
     solver = Solver("z3")
     try:
-        assert solver.ask(square_is_at_least_twice_less_one(z3.RealVal(1)).negated(), 1e-4).answer is Answer.UNKNOWN
-        assert solver.ask("(declare-fun x () Real)(assert (> x 0.0))(check-sat)", 60).answer is Answer.SATISFIABLE
+        assert (
+            solver.ask(square_is_at_least_twice_less_one(z3.RealVal(1)).negated(), 1e-4).answer is SolverAnswer.UNKNOWN
+        )
+        assert solver.ask("(declare-fun x () Real)(assert (> x 0.0))(check-sat)", 60).answer is SolverAnswer.SATISFIABLE
     finally:
         solver.close()
 
@@ -138,4 +140,4 @@ QUICK = [
 @pytest.mark.parametrize("obligation", QUICK, ids=lambda obligation: obligation.name)
 def test_both_solvers_prove_it_and_refute_its_sharper_twin(obligation: Obligation, prover: Prover) -> None:
     proof = prover.prove(obligation)
-    assert proof.verdict is Verdict.PROVED, proof.detail
+    assert proof.verdict is ProofStatus.PROVED, proof.detail

@@ -17,34 +17,35 @@ from reference.losses import Logistic, Loss
 from reference.problem import Problem
 from reference.regularizers import Regularizer
 from reference.updates import update_x
+from verification.outcome import Outcome
 from verification.statements.evidence import quotations
-from verification.statements.model import Kind, Outcome
-from verification.statements.registry import CLAIMS, find
+from verification.statements.model import Kind
+from verification.statements.registry import STATEMENTS, find
 from verification.statements.runner import check
 
 PAPER = Path(__file__).parents[4] / "shared" / "paper.tex"
 
-# Every claim whose evidence takes no more than a few seconds; the slow test runs all of them.
+# Every statement whose evidence takes no more than a few seconds; the slow test runs all of them.
 SLOW = {"LOSS-LOGISTIC", "LOSS-HUBER", "SOFT-THRESHOLD", "PROX-FIRM", "SENS-GRADIENT", "SENS-X", "SENS-Z", "LEMMA-2",
         "THEOREM-1", "THEOREM-2", "THEOREM-3", "WBK27", "E1", "E4", "E11", "DPSGD", "DPADMM"}  # fmt: skip
-QUICK = [claim for claim in CLAIMS if claim.id not in SLOW]
+QUICK = [statement for statement in STATEMENTS if statement.id not in SLOW]
 
 
 def test_the_quick_claims_stand() -> None:
     checked = list(check(QUICK))
-    assert {entry.claim.id: entry.status for entry in checked if entry.outcome is not Outcome.STANDS} == {}
+    assert {entry.statement.id: entry.status for entry in checked if entry.outcome is not Outcome.STANDS} == {}
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_every_claim_stands() -> None:
-    checked = list(check(CLAIMS))
-    assert {entry.claim.id: entry.status for entry in checked if entry.outcome is not Outcome.STANDS} == {}
+    checked = list(check(STATEMENTS))
+    assert {entry.statement.id: entry.status for entry in checked if entry.outcome is not Outcome.STANDS} == {}
 
 
 def test_the_printed_bound_is_refuted_by_data_sets_that_the_float_reference_reproduces() -> None:
     [checked] = check([find("SENS-X-PRINTED")])
-    witness = checked.ran[0].finding.witness
+    witness = checked.findings[0].witness
     assert checked.outcome is Outcome.STANDS
     assert "D = {" in witness
     assert "eta = 4" in witness
@@ -57,16 +58,18 @@ def without_eta(g: Vector, x: Vector, z: Vector, y: Vector, *, rho: float, eta: 
 
 def test_a_wrong_x_update_breaks_sens_x(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("verification.lemmas.update_steps.update_x", without_eta)
-    claim = find("SENS-X")
-    [checked] = check([type(claim)(claim.id, claim.statement, claim.place, claim.status, claim.evidence[:1])])
-    assert checked.outcome is Outcome.FAILS
+    statement = find("SENS-X")
+    [checked] = check(
+        [type(statement)(statement.id, statement.statement, statement.place, statement.status, statement.evidence[:1])]
+    )
+    assert checked.outcome is Outcome.REFUTED
 
 
 def test_a_loss_with_slopes_beyond_one_breaks_loss_logistic(monkeypatch: pytest.MonkeyPatch) -> None:
     right = Logistic.slope
     monkeypatch.setattr(Logistic, "slope", lambda self, margin: 2 * right(self, margin))
     [checked] = check([find("LOSS-LOGISTIC")])
-    assert [entry.finding.outcome for entry in checked.ran] == [Outcome.FAILS] * 3
+    assert [finding.outcome for finding in checked.findings] == [Outcome.REFUTED] * 3
 
 
 def test_a_prox_that_overshoots_breaks_the_joint_bound_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,15 +78,15 @@ def test_a_prox_that_overshoots_breaks_the_joint_bound_under_attack(monkeypatch:
 
     monkeypatch.setattr("reference.mpadmm.update_z", overshooting)
     [checked] = check([find("JOINT")])
-    failed = [entry.evidence.name for entry in checked.ran if entry.finding.outcome is Outcome.FAILS]
+    failed = [finding.name for finding in checked.findings if finding.outcome is Outcome.REFUTED]
     assert "constructed neighbours for joint" in failed
 
 
 def attacks_of(name: str) -> Outcome:
-    """What the attacks of a claim find, without its proofs."""
-    claim = find(name)
-    attacks = tuple(evidence for evidence in claim.evidence if evidence.kind is Kind.ATTACK)
-    [checked] = check([replace(claim, evidence=attacks)])
+    """What the attacks of a statement find, without its proofs."""
+    statement = find(name)
+    attacks = tuple(evidence for evidence in statement.evidence if evidence.kind is Kind.ATTACK)
+    [checked] = check([replace(statement, evidence=attacks)])
     return checked.outcome
 
 
@@ -93,7 +96,7 @@ def test_a_step_twice_as_long_breaks_dpsgd_under_attack(monkeypatch: pytest.Monk
 
     assert attacks_of("DPSGD") is Outcome.STANDS
     monkeypatch.setattr("reference.baselines.dpsgd.proximal_step", twice)
-    assert attacks_of("DPSGD") is Outcome.FAILS
+    assert attacks_of("DPSGD") is Outcome.REFUTED
 
 
 def test_a_price_that_ignores_the_parties_breaks_dpadmm_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +108,7 @@ def test_a_price_that_ignores_the_parties_breaks_dpadmm_under_attack(monkeypatch
 
     assert attacks_of("DPADMM") is Outcome.STANDS
     monkeypatch.setattr("verification.statements.evidence.baselines.dp_admm", of_one_party)
-    assert attacks_of("DPADMM") is Outcome.FAILS
+    assert attacks_of("DPADMM") is Outcome.REFUTED
 
 
 def test_a_price_of_two_c_over_m_for_two_gradients_breaks_dpsvrg_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +119,7 @@ def test_a_price_of_two_c_over_m_for_two_gradients_breaks_dpsvrg_under_attack(mo
 
     assert attacks_of("DPSVRG") is Outcome.STANDS
     monkeypatch.setattr("verification.statements.evidence.baselines.dp_svrg", cheaper)
-    assert attacks_of("DPSVRG") is Outcome.FAILS
+    assert attacks_of("DPSVRG") is Outcome.REFUTED
 
 
 def test_a_perturbation_that_forgets_the_jacobian_breaks_objp(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +129,7 @@ def test_a_perturbation_that_forgets_the_jacobian_breaks_objp(monkeypatch: pytes
 
     assert attacks_of("OBJP") is Outcome.STANDS
     monkeypatch.setattr("verification.statements.evidence.objective.perturbation", all_for_the_noise)
-    assert attacks_of("OBJP") is Outcome.FAILS
+    assert attacks_of("OBJP") is Outcome.REFUTED
 
 
 def test_the_quoted_fragments_are_in_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,4 +145,4 @@ def test_a_fragment_that_is_not_in_the_source_is_found(monkeypatch: pytest.Monke
     source.write_text("nothing of the kind", "utf-8")
     monkeypatch.setenv(quotations.SOURCE, str(source))
     [checked] = check([find("E6")])
-    assert checked.outcome is Outcome.FAILS
+    assert checked.outcome is Outcome.REFUTED

@@ -8,20 +8,21 @@ from pathlib import Path
 import pytest
 import z3
 
-from verification.errors import UnknownClaim
+from verification.errors import UnknownStatement
 from verification.lemmas import update_steps
 from verification.lemmas.obligation import Obligation
+from verification.outcome import Outcome
 from verification.statements import documents
 from verification.statements.citations import citations, cited_in
 from verification.statements.evidence.proofs import proof
-from verification.statements.model import Claim, Evidence, Finding, Kind, Outcome, Status
-from verification.statements.registry import BY_NAME, CLAIMS, collected, find
+from verification.statements.model import Evidence, EvidenceResult, Kind, Statement, Status
+from verification.statements.registry import BY_NAME, STATEMENTS, collected, find
 from verification.statements.runner import check
 
 ROOT = Path(__file__).parents[3]
 P, H, R = Status.PROVED, Status.HOLDS, Status.REFUTED
 
-# Claim, status, and how many proof obligations it rests on at least. A claim, a status or a proof that goes missing
+# Statement, status, and how many proof obligations it rests on at least. A missing statement, status or proof
 # turns this red even if documents are generated anew.
 REQUIRED: dict[str, tuple[Status, int]] = {
     "LOSS-LOGISTIC": (P, 2), "LOSS-HUBER": (P, 4), "LOSS-HUBER-CASES": (P, 1), "CLIP": (P, 4),
@@ -39,19 +40,19 @@ REQUIRED: dict[str, tuple[Status, int]] = {
 }  # fmt: skip
 
 
-def obligations(claim: Claim) -> list[Obligation]:
-    return [o for evidence in claim.evidence if evidence.obligations for o in evidence.obligations()]
+def obligations(statement: Statement) -> list[Obligation]:
+    return [o for evidence in statement.evidence if evidence.obligations for o in evidence.obligations()]
 
 
 def test_the_registry_holds_exactly_what_is_required() -> None:
-    assert {claim.id for claim in CLAIMS} == set(REQUIRED)
+    assert {statement.id for statement in STATEMENTS} == set(REQUIRED)
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_a_claim_keeps_its_status_and_its_proofs(claim: Claim) -> None:
-    status, count = REQUIRED[claim.id]
-    assert claim.status is status
-    assert len(obligations(claim)) >= count
+@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda statement: statement.id)
+def test_a_claim_keeps_its_status_and_its_proofs(statement: Statement) -> None:
+    status, count = REQUIRED[statement.id]
+    assert statement.status is status
+    assert len(obligations(statement)) >= count
 
 
 def test_every_claim_cited_in_the_code_exists() -> None:
@@ -60,7 +61,13 @@ def test_every_claim_cited_in_the_code_exists() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['"""Rests on claim NO-SUCH-THING."""', "# claims: SENS-X, SENS-Q.", "(E20)", "see claim E77", "Claims X and Y"],
+    [
+        '"""Rests on statement NO-SUCH-THING."""',
+        "# statements: SENS-X, SENS-Q.",
+        "(E20)",
+        "see statement E77",
+        "Statements X and Y",
+    ],
 )
 def test_a_citation_of_an_unknown_claim_is_found(text: str) -> None:
     assert any(entry.id not in BY_NAME for entry in cited_in(Path("file.py"), text))
@@ -88,7 +95,7 @@ def test_a_claim_cannot_be_called_refuted_without_a_witness() -> None:
 
 
 def test_two_claims_cannot_share_a_name() -> None:
-    with pytest.raises(ValueError, match="two claims"):
+    with pytest.raises(ValueError, match="two statements"):
         collected([find("E1")], [find("E1")])
 
 
@@ -110,7 +117,7 @@ def weaker() -> list[Obligation]:
 def test_a_weakened_proof_turns_the_claim_red() -> None:
     weakened = replace(find("SENS-X"), evidence=(proof(weaker),))
     [checked] = check([weakened])
-    assert checked.outcome is Outcome.FAILS
+    assert checked.outcome is Outcome.REFUTED
     assert checked.status == "BROKEN"
 
 
@@ -120,24 +127,24 @@ def test_a_weakened_or_deleted_proof_changes_the_generated_document(monkeypatch:
         replace(find("SENS-X"), status=Status.HOLDS, evidence=kept),
         replace(find("SENS-X"), evidence=(proof(weaker),)),
     ):
-        altered = tuple(changed if claim.id == "SENS-X" else claim for claim in CLAIMS)
-        monkeypatch.setattr(documents, "CLAIMS", altered)
-        assert documents.stale() == ["claims.md"]
+        altered = tuple(changed if statement.id == "SENS-X" else statement for statement in STATEMENTS)
+        monkeypatch.setattr(documents, "STATEMENTS", altered)
+        assert documents.stale() == ["statements.md"]
 
 
 def test_a_refutation_that_fails_turns_the_claim_red() -> None:
-    never = Evidence("no witness", Kind.WITNESS, lambda _: Finding(Outcome.FAILS, "it holds after all"))
+    never = Evidence("no witness", Kind.WITNESS, lambda _: EvidenceResult(Outcome.REFUTED, "it holds after all"))
     [checked] = check([replace(find("E1"), evidence=(never,))])
     assert checked.status == "NOT REFUTED"
 
 
 def test_what_the_budget_does_not_cover_is_unknown() -> None:
     checked = list(check([find("E5"), find("E13")], budget=1e-9))
-    assert {entry.outcome for entry in checked} == {Outcome.UNKNOWN}
+    assert {entry.outcome for entry in checked} == {Outcome.INCONCLUSIVE}
 
 
 def test_an_unknown_claim_is_refused_with_the_nearest_names() -> None:
-    with pytest.raises(UnknownClaim, match="SENS-X"):
+    with pytest.raises(UnknownStatement, match="SENS-X"):
         find("SENS-Q")
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from verification.outcome import Outcome
 from verification.vectors import model
-from verification.vectors.checking import Conclusion, Outcome, check_adapter
+from verification.vectors.checking import check_adapter
 
 ADAPTERS = Path(__file__).parents[3] / "examples" / "adapters"
 
@@ -17,9 +18,9 @@ ADAPTERS = Path(__file__).parents[3] / "examples" / "adapters"
 def require_agreement(command: list[str], cases: list[model.Case], missing: set[str]) -> None:
     report = check_adapter(command, cases)
     assert report.fault is None, report.fault
-    assert [result for result in report.results if result.outcome is Outcome.FAILED] == []
-    assert report.conclusion is Conclusion.AGREES
-    skipped = {result.detail for result in report.results if result.outcome is Outcome.SKIPPED}
+    assert [result for result in report.findings if result.outcome is Outcome.REFUTED] == []
+    assert report.outcome is Outcome.STANDS
+    skipped = {result.detail for result in report.findings if result.outcome is Outcome.SKIPPED}
     assert skipped == {f"not offered: {regularizer}" for regularizer in missing}
 
 

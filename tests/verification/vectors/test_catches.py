@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.verification.vectors.wrong import WRONG
+from verification.outcome import Outcome
 from verification.served.loopback import Loopback
 from verification.served.stepwise import Stepwise
 from verification.vectors import model
-from verification.vectors.checking import Outcome
 from verification.vectors.inprocess import check_implementation
 
 
 @pytest.mark.parametrize("honest", [Loopback, Stepwise])
 def test_an_honest_implementation_passes_every_case(honest: type[Stepwise], cases: list[model.Case]) -> None:
     results = list(check_implementation(honest(), cases))
-    assert [result for result in results if result.outcome is not Outcome.PASSED] == []
+    assert [result for result in results if result.outcome is not Outcome.STANDS] == []
     assert len(results) == len(cases)
 
 
@@ -28,7 +28,7 @@ def test_a_wrong_implementation_fails_where_its_flag_says(
     wrong: type[Stepwise], flag: str, valid: list[model.Case]
 ) -> None:
     flagged = [case for case in valid if flag in case.flags]
-    failed = [result for result in check_implementation(wrong(), flagged) if result.outcome is Outcome.FAILED]
+    failed = [result for result in check_implementation(wrong(), flagged) if result.outcome is Outcome.REFUTED]
     assert failed, f"no case flagged {flag} catches {wrong.__name__}"
 
 

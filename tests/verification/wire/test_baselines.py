@@ -19,7 +19,7 @@ from verification.served.serve import Values
 from verification.served.stepwise_baselines import StepwiseBaselines
 from verification.served.translate import perturbation_of
 from verification.wire import messages as m
-from verification.wire.parameters import Algorithm, Loss, Parameters, Regularizer
+from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName
 from verification.wire.records import Records
 from verification.wire.schemes import BASELINES, PAPER, SCHEMES, noised_names
 from verification.wire.simple_parameters import initial_point, parameters_for
@@ -30,7 +30,9 @@ RECORDS = Records(RNG.standard_normal((9, 4)), np.where(RNG.random(9) < 0.5, -1,
 SEED, RUNS, T, P = 11, 4, 4, 4
 
 
-def parameters(algorithm: Algorithm, regularizer: Regularizer = Regularizer.L1, loss: Loss = Loss.HUBER) -> Parameters:
+def parameters(
+    algorithm: Algorithm, regularizer: RegularizerName = RegularizerName.L1, loss: LossName = LossName.HUBER
+) -> Parameters:
     return parameters_for(
         DESCRIPTION,
         algorithm,
@@ -52,8 +54,8 @@ def parameters(algorithm: Algorithm, regularizer: Regularizer = Regularizer.L1, 
 def test_a_baseline_taken_apart_computes_what_the_reference_computes(algorithm: Algorithm) -> None:
     rng = np.random.default_rng(8)
     whole, parts = Loopback(), StepwiseBaselines()
-    for regularizer in Regularizer:
-        for loss in Loss:
+    for regularizer in RegularizerName:
+        for loss in LossName:
             given = parameters(algorithm, regularizer, loss)
             scheme = SCHEMES[algorithm]
             noise = {n: rng.standard_normal(scheme.noise_shape(n, given, P)) for n in noised_names(algorithm, given)}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from verification.wire.faults import HINTS, AdapterFault, AdapterRefusal, AdapterSkipped, Fault, Step
+from verification.wire.faults import HINTS, AdapterFault, AdapterRefusal, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.process import AdapterProcess, Limits
 from verification.wire.session import Session
 from verification.wire.smoke import smoke
@@ -22,54 +22,54 @@ FAKE = Path(__file__).with_name("fake.py")
 LIMITS = Limits(start_seconds=5, request_seconds=1.5, stop_seconds=1.0, answer_bytes=1 << 24, memory_bytes=1 << 30)
 
 CASES = [
-    ("crash-before-start", Fault.CRASHED, Step.START),
-    ("crash-at-start", Fault.CRASHED, Step.START),
-    ("crash-at-data", Fault.CRASHED, Step.DATA),
-    ("crash-at-replay", Fault.CRASHED, Step.REPLAY),
-    ("crash-at-trials", Fault.CRASHED, Step.TRIALS),
-    ("crash-at-stop", Fault.CRASHED, Step.STOP),
-    ("abort-at-replay", Fault.CRASHED, Step.REPLAY),
-    ("bad-exit", Fault.BAD_EXIT, Step.STOP),
-    ("hang-at-data", Fault.TIMED_OUT, Step.DATA),
-    ("hang-at-trials", Fault.TIMED_OUT, Step.TRIALS),
-    ("hang-at-stop", Fault.TIMED_OUT, Step.STOP),
-    ("drip-at-replay", Fault.TIMED_OUT, Step.REPLAY),
-    ("lingers", Fault.TIMED_OUT, Step.STOP),
-    ("close-at-replay", Fault.CRASHED, Step.REPLAY),
-    ("banner", Fault.NOT_JSON, Step.START),
-    ("print-at-data", Fault.NOT_JSON, Step.DATA),
-    ("garbage", Fault.NOT_JSON, Step.DATA),
-    ("babbles", Fault.NOT_JSON, Step.STOP),
-    ("wrong-id", Fault.WRONG_ID, Step.DATA),
-    ("answers-twice", Fault.ANSWERED_TWICE, Step.DATA),
-    ("old-answer", Fault.BAD_ANSWER, Step.DATA),
-    ("wrong-data-shape", Fault.WRONG_SHAPE, Step.DATA),
-    ("wrong-shape", Fault.WRONG_SHAPE, Step.REPLAY),
-    ("ragged", Fault.WRONG_SHAPE, Step.REPLAY),
-    ("truncated-base64", Fault.WRONG_SHAPE, Step.REPLAY),
-    ("not-base64", Fault.WRONG_SHAPE, Step.REPLAY),
-    ("nan", Fault.NOT_FINITE, Step.REPLAY),
-    ("json-nan", Fault.NOT_FINITE, Step.REPLAY),
-    ("huge-at-replay", Fault.ANSWER_TOO_LARGE, Step.REPLAY),
-    ("huge-at-trials", Fault.ANSWER_TOO_LARGE, Step.TRIALS),
-    ("hog-at-replay", Fault.CRASHED, Step.REPLAY),
-    ("old-protocol", Fault.WRONG_PROTOCOL, Step.START),
-    ("two-parts", Fault.BAD_ANSWER, Step.DATA),
-    ("no-part", Fault.BAD_ANSWER, Step.DATA),
-    ("extra-field", Fault.BAD_ANSWER, Step.DATA),
-    ("bad-capability", Fault.BAD_ANSWER, Step.START),
-    ("undeclared-value", Fault.UNDECLARED, Step.REPLAY),
-    ("missing-value", Fault.UNDECLARED, Step.REPLAY),
-    ("refuses", Fault.REFUSED, Step.REPLAY),
-    ("accepts-unknown-data", Fault.IGNORES_INPUT, Step.TRIALS),
-    ("random-replay", Fault.CONTRADICTION, Step.REPLAY),
-    ("ignores-data", Fault.IGNORES_INPUT, Step.REPLAY),
-    ("ignores-noise", Fault.IGNORES_INPUT, Step.REPLAY),
-    ("ignores-seed", Fault.IGNORES_SEED, Step.TRIALS),
-    ("forks-children", Fault.LEFT_PROCESSES, Step.STOP),
-    ("forks-daemon", Fault.LEFT_PROCESSES, Step.STOP),
-    ("forks-nameless", Fault.LEFT_PROCESSES, Step.STOP),
-    ("fork-then-hang", Fault.TIMED_OUT, Step.TRIALS),
+    ("crash-before-start", Fault.CRASHED, ProtocolStep.START),
+    ("crash-at-start", Fault.CRASHED, ProtocolStep.START),
+    ("crash-at-data", Fault.CRASHED, ProtocolStep.DATA),
+    ("crash-at-replay", Fault.CRASHED, ProtocolStep.REPLAY),
+    ("crash-at-trials", Fault.CRASHED, ProtocolStep.TRIALS),
+    ("crash-at-stop", Fault.CRASHED, ProtocolStep.STOP),
+    ("abort-at-replay", Fault.CRASHED, ProtocolStep.REPLAY),
+    ("bad-exit", Fault.BAD_EXIT, ProtocolStep.STOP),
+    ("hang-at-data", Fault.TIMED_OUT, ProtocolStep.DATA),
+    ("hang-at-trials", Fault.TIMED_OUT, ProtocolStep.TRIALS),
+    ("hang-at-stop", Fault.TIMED_OUT, ProtocolStep.STOP),
+    ("drip-at-replay", Fault.TIMED_OUT, ProtocolStep.REPLAY),
+    ("lingers", Fault.TIMED_OUT, ProtocolStep.STOP),
+    ("close-at-replay", Fault.CRASHED, ProtocolStep.REPLAY),
+    ("banner", Fault.NOT_JSON, ProtocolStep.START),
+    ("print-at-data", Fault.NOT_JSON, ProtocolStep.DATA),
+    ("garbage", Fault.NOT_JSON, ProtocolStep.DATA),
+    ("babbles", Fault.NOT_JSON, ProtocolStep.STOP),
+    ("wrong-id", Fault.WRONG_ID, ProtocolStep.DATA),
+    ("answers-twice", Fault.ANSWERED_TWICE, ProtocolStep.DATA),
+    ("old-answer", Fault.BAD_ANSWER, ProtocolStep.DATA),
+    ("wrong-data-shape", Fault.WRONG_SHAPE, ProtocolStep.DATA),
+    ("wrong-shape", Fault.WRONG_SHAPE, ProtocolStep.REPLAY),
+    ("ragged", Fault.WRONG_SHAPE, ProtocolStep.REPLAY),
+    ("truncated-base64", Fault.WRONG_SHAPE, ProtocolStep.REPLAY),
+    ("not-base64", Fault.WRONG_SHAPE, ProtocolStep.REPLAY),
+    ("nan", Fault.NOT_FINITE, ProtocolStep.REPLAY),
+    ("json-nan", Fault.NOT_FINITE, ProtocolStep.REPLAY),
+    ("huge-at-replay", Fault.ANSWER_TOO_LARGE, ProtocolStep.REPLAY),
+    ("huge-at-trials", Fault.ANSWER_TOO_LARGE, ProtocolStep.TRIALS),
+    ("hog-at-replay", Fault.CRASHED, ProtocolStep.REPLAY),
+    ("old-protocol", Fault.WRONG_PROTOCOL, ProtocolStep.START),
+    ("two-parts", Fault.BAD_ANSWER, ProtocolStep.DATA),
+    ("no-part", Fault.BAD_ANSWER, ProtocolStep.DATA),
+    ("extra-field", Fault.BAD_ANSWER, ProtocolStep.DATA),
+    ("bad-capability", Fault.BAD_ANSWER, ProtocolStep.START),
+    ("undeclared-value", Fault.UNDECLARED, ProtocolStep.REPLAY),
+    ("missing-value", Fault.UNDECLARED, ProtocolStep.REPLAY),
+    ("refuses", Fault.REFUSED, ProtocolStep.REPLAY),
+    ("accepts-unknown-data", Fault.IGNORES_INPUT, ProtocolStep.TRIALS),
+    ("random-replay", Fault.CONTRADICTION, ProtocolStep.REPLAY),
+    ("ignores-data", Fault.IGNORES_INPUT, ProtocolStep.REPLAY),
+    ("ignores-noise", Fault.IGNORES_INPUT, ProtocolStep.REPLAY),
+    ("ignores-seed", Fault.IGNORES_SEED, ProtocolStep.TRIALS),
+    ("forks-children", Fault.LEFT_PROCESSES, ProtocolStep.STOP),
+    ("forks-daemon", Fault.LEFT_PROCESSES, ProtocolStep.STOP),
+    ("forks-nameless", Fault.LEFT_PROCESSES, ProtocolStep.STOP),
+    ("fork-then-hang", Fault.TIMED_OUT, ProtocolStep.TRIALS),
 ]
 
 
@@ -96,7 +96,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
 
 @pytest.mark.parametrize(("mode", "fault", "step"), CASES)
 def test_misbehaviour_is_a_named_fault_within_its_limit_and_leaves_no_process(
-    mode: str, fault: Fault, step: Step, running: Callable[[], list[str]]
+    mode: str, fault: Fault, step: ProtocolStep, running: Callable[[], list[str]]
 ) -> None:
     began = time.monotonic()
     with pytest.raises(AdapterFault) as caught:
@@ -150,6 +150,6 @@ def test_every_fault_has_a_hint() -> None:
 
 
 def test_faults_survive_pickling() -> None:
-    fault = AdapterFault(Fault.CRASHED, Step.DATA, "detail", "words")
+    fault = AdapterFault(Fault.CRASHED, ProtocolStep.DATA, "detail", "words")
     for error in (fault, AdapterRefusal("internal", "m"), AdapterSkipped("r")):
         assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
 from verification.wire.faults import Fault
-from verification.wire.parameters import Loss, Parameters, Regularizer, RegularizerOptions, Release
+from verification.wire.parameters import LossName, Parameters, RegularizerName, RegularizerOptions, Release
 
 PAGE = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^\{.*\}$", "\n".join(re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)), re.MULTILINE)
@@ -37,7 +37,7 @@ def test_every_example_is_a_valid_message() -> None:
     assert set(kinds.values()) == set(ANSWERS)
 
 
-@pytest.mark.parametrize("name", [*m.Capability, *Fault, *Loss, *Regularizer, *Release, *m.Show])
+@pytest.mark.parametrize("name", [*m.Capability, *Fault, *LossName, *RegularizerName, *Release, *m.Show])
 def test_every_name_is_explained(name: str) -> None:
     assert f"`{name}`" in PAGE or f'"{name}"' in PAGE
 

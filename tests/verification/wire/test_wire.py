@@ -23,7 +23,7 @@ from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, PackedArray, as_lists, pack, unpack
 from verification.wire.hidden_pair import HiddenPair
 from verification.wire.messages import Show
-from verification.wire.parameters import Algorithm, Loss, Parameters, Regularizer, RegularizerOptions, Release
+from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, RegularizerOptions, Release
 from verification.wire.records import Records
 from verification.wire.schema import PUBLISHED, schema_text
 from verification.wire.schemes import PAPER, noised_names
@@ -121,7 +121,7 @@ DESCRIPTION = Loopback().describe()
 
 
 def _problem_parameters(
-    algorithm: Algorithm, regularizer: Regularizer, loss: Loss, rng: np.random.Generator
+    algorithm: Algorithm, regularizer: RegularizerName, loss: LossName, rng: np.random.Generator
 ) -> Parameters:
     return parameters_for(
         DESCRIPTION,
@@ -144,8 +144,8 @@ def problems() -> list[tuple[Algorithm, Parameters, Records]]:
     found = [
         (algorithm, _problem_parameters(algorithm, regularizer, loss, rng), records)
         for algorithm in PAPER
-        for regularizer in Regularizer
-        for loss in Loss
+        for regularizer in RegularizerName
+        for loss in LossName
     ]
     algorithm, last, _ = found[-1]
     found.append((algorithm, last.model_copy(update={"release": Release.PRIMAL}), records))

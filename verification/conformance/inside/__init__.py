@@ -8,9 +8,9 @@ from __future__ import annotations
 from verification.conformance.inside.admm import GradientPerturbed, ModelPerturbed
 from verification.conformance.inside.base import Inside
 from verification.conformance.inside.parties import Parties
-from verification.conformance.inside.proximal import Proximal
-from verification.conformance.inside.solved import Solved
-from verification.conformance.inside.svrg import VarianceReduced
+from verification.conformance.inside.proximal import InsideProximal
+from verification.conformance.inside.solved import InsideSolved
+from verification.conformance.inside.svrg import InsideSvrg
 from verification.wire.parameters import Algorithm
 
 __all__ = ["INSIDE", "Inside"]
@@ -18,10 +18,10 @@ __all__ = ["INSIDE", "Inside"]
 INSIDE: dict[Algorithm, Inside] = {
     Algorithm.SSADMM: GradientPerturbed(Algorithm.SSADMM),
     Algorithm.MPADMM: ModelPerturbed(Algorithm.MPADMM),
-    Algorithm.DPSGD: Proximal(Algorithm.DPSGD),
+    Algorithm.DPSGD: InsideProximal(Algorithm.DPSGD),
     Algorithm.DPADMM: Parties(Algorithm.DPADMM),
-    Algorithm.DPSVRG: VarianceReduced(Algorithm.DPSVRG),
-    Algorithm.OBJP: Solved(Algorithm.OBJP),
+    Algorithm.DPSVRG: InsideSvrg(Algorithm.DPSVRG),
+    Algorithm.OBJP: InsideSolved(Algorithm.OBJP),
     Algorithm.SADMM: GradientPerturbed(Algorithm.SADMM),
-    Algorithm.ADMM: Solved(Algorithm.ADMM),
+    Algorithm.ADMM: InsideSolved(Algorithm.ADMM),
 }

@@ -48,7 +48,7 @@ class Linearised(Inside):
         return gradient
 
     def moves(self, parameters: Parameters, records: int) -> dict[str, float]:
-        """Claims SENS-X, SENS-Z, SENS-Y, JOINT, and E11 where the regularizer is not convex."""
+        """Statements SENS-X, SENS-Z, SENS-Y, JOINT, and E11 where the regularizer is not convex."""
         eta = parameters.eta[0]
         size = averaged(self.algorithm, parameters, records)
         return admm_moves(parameters, 2 * parameters.bound * eta / (size * (1 + eta * parameters.rho)))

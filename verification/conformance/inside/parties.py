@@ -56,7 +56,7 @@ class Parties(Inside):
         return gradient
 
     def moves(self, parameters: Parameters, records: int) -> dict[str, float]:
-        """Claim DPADMM: record 0 lives in the first party and moves its x alone; z averages over all records."""
+        """Statement DPADMM: record 0 lives in the first party and moves its x alone; z averages over all records."""
         eta, n = parameters.eta[0], party_sizes(parameters, records)[0]
         x = 2 * parameters.bound * eta / (n * (1 + eta * parameters.rho))
         L = max(1.0, float(regularizer_of(parameters).lipschitz(parameters.rho)))

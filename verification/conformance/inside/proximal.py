@@ -15,7 +15,7 @@ from verification.wire.parameters import Parameters
 from verification.wire.records import Run
 
 
-class Proximal(Inside):
+class InsideProximal(Inside):
     """DP-SGD."""
 
     __slots__ = ()
@@ -48,7 +48,7 @@ class Proximal(Inside):
         return gradient
 
     def moves(self, parameters: Parameters, records: int) -> dict[str, float]:
-        """Claim DPSGD: eta 2C/m, stretched by a proximal map that is not convex."""
+        """Statement DPSGD: eta 2C/m, stretched by a proximal map that is not convex."""
         eta = parameters.eta[0]
         L = max(1.0, float(regularizer_of(parameters).lipschitz(1 / eta)))
         return {"x": L * eta * 2 * parameters.bound / averaged(self.algorithm, parameters, records)}

@@ -23,7 +23,7 @@ SOLVED = 1e-9
 """The longest gradient that a solver may leave: what the protocol asks for."""
 
 
-class Solved(Linearised):
+class InsideSolved(Linearised):
     """ADMM-objP, and ADMM without noise."""
 
     __slots__ = ()

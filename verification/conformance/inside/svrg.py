@@ -14,14 +14,14 @@ from reference.many import full_gradients
 from reference.problem import Problem
 from verification.conformance.check import NotApplicable
 from verification.conformance.inside.base import Pair, common_gradients, one_hot_gradients, with_count
-from verification.conformance.inside.proximal import Proximal
+from verification.conformance.inside.proximal import InsideProximal
 from verification.served.serve import Values
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Parameters
 from verification.wire.records import Run
 
 
-class VarianceReduced(Proximal):
+class InsideSvrg(InsideProximal):
     """DP-SVRG."""
 
     __slots__ = ()
@@ -83,7 +83,7 @@ class VarianceReduced(Proximal):
         return {"x": np.stack(xs), "full_gradient": np.stack(fulls)}
 
     def moves(self, parameters: Parameters, records: int) -> dict[str, float]:
-        """Claim DPSVRG: the first step of an epoch follows the full gradient alone, which moves by 2C/n."""
+        """Statement DPSVRG: the first step of an epoch follows the full gradient alone, which moves by 2C/n."""
         whole = parameters.model_copy(update={"batch": records})
         return super().moves(whole, records) | {"full_gradient": 2 * parameters.bound / records}
 

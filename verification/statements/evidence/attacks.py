@@ -9,21 +9,21 @@ from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
 from accountant.numbers import exact_binary64, float_up
 from verification.hard_pairs.neighbours import far_enough, hinge, saturated
-from verification.hard_pairs.observed_sensitivity import Setting, observe, reference_replay
+from verification.hard_pairs.observed_sensitivity import StepSetting, observe, reference_replay
 from verification.hard_pairs.search import search
 from verification.lemmas.prover import Prover
-from verification.statements.model import Evidence, Finding, Kind
-from verification.wire.parameters import Algorithm, Loss, Regularizer
+from verification.statements.model import Evidence, EvidenceResult, Kind
+from verification.wire.parameters import Algorithm, LossName, RegularizerName
 
 NEARLY_ALL = 0.999
 HUGE = 1e7
 """A lambda so large that z stays 0: the end of the joint bound where all of the move goes into y."""
 
 
-def attained(name: str, *settings: Setting) -> Evidence:
+def attained(name: str, *settings: StepSetting) -> Evidence:
     """The saturated pair reaches the bound in every setting."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - the reference runs in binary64
         replay, ratios, broken = reference_replay(), [], []
         for setting in settings:
             pair = saturated(5, far=far_enough([setting.eta], setting.rho))
@@ -32,20 +32,20 @@ def attained(name: str, *settings: Setting) -> Evidence:
             broken += [key for key, value in observed.items() if value.exceeded]
         detail = f"{len(ratios)} settings with normalised logistic data reach {min(ratios):.6f} or more"
         holds = min(ratios) >= NEARLY_ALL and not broken
-        return Finding.check(holds, detail if not broken else f"exceeded: {broken}", tightness=min(ratios))
+        return EvidenceResult.check(holds, detail if not broken else f"exceeded: {broken}", tightness=min(ratios))
 
     return Evidence(f"constructed neighbours for {name}", Kind.ATTACK, run)
 
 
-def searched(name: str, setting: Setting, *, starts: int = 2, rounds: int = 30, seed: int = 0) -> Evidence:
+def searched(name: str, setting: StepSetting, *, starts: int = 2, rounds: int = 30, seed: int = 0) -> Evidence:
     """A search from random points reaches the bound by itself and never passes it."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
-        template = saturated(3, far=1.0) if setting.loss is Loss.LOGISTIC else hinge(3)
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - the reference runs in binary64
+        template = saturated(3, far=1.0) if setting.loss is LossName.LOGISTIC else hinge(3)
         found = search(reference_replay(), name, template, setting, starts=starts, rounds=rounds, seed=seed)
         detail = f"search: {found.tried} pairs, the worst reaches {found.best.ratio:.6f}"
         holds = found.best.ratio >= NEARLY_ALL and not found.exceeded
-        return Finding.check(
+        return EvidenceResult.check(
             holds, detail if not found.exceeded else f"exceeded: {found.exceeded}", tightness=found.best.ratio
         )
 
@@ -53,19 +53,19 @@ def searched(name: str, setting: Setting, *, starts: int = 2, rounds: int = 30, 
 
 
 def folded_exceeds_convex_bound() -> Evidence:
-    """SCAD and MCP move z further than x: the bounds for convex regularizers do not hold for them (claim E11)."""
+    """SCAD and MCP move z further than x: the bounds for convex regularizers do not hold for them (E11)."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - the reference runs in binary64
         replay, stretched = reference_replay(), {}
-        for regularizer in (Regularizer.SCAD, Regularizer.MCP):
+        for regularizer in (RegularizerName.SCAD, RegularizerName.MCP):
             setting = replace(MPADMM, regularizer=regularizer, rho=2.0, lam=1.0, eta=0.05)
             pair = hinge(5)
             # Where the map is steepest: between its threshold and the point from which it is the identity.
             pair = replace(pair, x=pair.x + 2.5, z=pair.z + 2.5)
-            observed = observe(replay, pair, replace(setting, loss=Loss.HUBER))
+            observed = observe(replay, pair, replace(setting, loss=LossName.HUBER))
             stretched[regularizer.value] = observed["z"].moved / observed["x"].moved
         detail = ", ".join(f"{name}: |dz| = {ratio:.4f} |dx|" for name, ratio in stretched.items())
-        return Finding.check(min(stretched.values()) > 1.01, detail, witness=detail)
+        return EvidenceResult.check(min(stretched.values()) > 1.01, detail, witness=detail)
 
     return Evidence("SCAD and MCP stretch", Kind.WITNESS, run)
 
@@ -73,7 +73,7 @@ def folded_exceeds_convex_bound() -> Evidence:
 def priced() -> Evidence:
     """What the accountant prices is what the worst pair attains: (move/sigma)^2 of one release, to 1 part in 10^5."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - the reference runs in binary64
         worst, replay = 1.0, reference_replay()
         for setting in BOTH_ENDS:
             pair = saturated(5, far=far_enough([setting.eta], setting.rho))
@@ -85,7 +85,7 @@ def priced() -> Evidence:
             gradient = observe(replay, pair, replace(setting, algorithm=Algorithm.SSADMM))["gradient"].moved
             whole = ssadmm(records=5, batch=5, iterations=1, sigma=1, clip=1)
             worst = min(worst, _agreement(gradient**2, whole))
-        return Finding.check(worst >= 1 - 1e-5, "6 releases", tightness=worst)
+        return EvidenceResult.check(worst >= 1 - 1e-5, "6 releases", tightness=worst)
 
     return Evidence("price against the worst pair", Kind.ATTACK, run)
 
@@ -99,7 +99,7 @@ def _agreement(squared_move: float, ledger: Ledger) -> float:
     return min(ratio, 1 / ratio)
 
 
-SSADMM = Setting(Algorithm.SSADMM, Loss.LOGISTIC)
-MPADMM = Setting(Algorithm.MPADMM, Loss.LOGISTIC)
+SSADMM = StepSetting(Algorithm.SSADMM, LossName.LOGISTIC)
+MPADMM = StepSetting(Algorithm.MPADMM, LossName.LOGISTIC)
 BOTH_ENDS = (replace(MPADMM, rho=0.5), replace(MPADMM, rho=2.0, lam=HUGE))
 """rho <= 1: all of the move goes into z; rho >= 1: into y."""

@@ -21,7 +21,7 @@ from reference.problem import Problem, State
 from reference.regularizers import L1, Regularizer, Unregularized
 from verification.hard_pairs.neighbours import far_enough, saturated
 from verification.lemmas.prover import Prover
-from verification.statements.model import Evidence, Finding, Kind
+from verification.statements.model import Evidence, EvidenceResult, Kind
 
 NEARLY_ALL = 0.999
 ROUNDING = 1e-9
@@ -63,11 +63,11 @@ def _apart(one: Vector, two: Vector) -> float:
     return float(np.linalg.norm(one - two))
 
 
-def _bounded(reached: float, worst: float, agreement: float) -> Finding:
+def _bounded(reached: float, worst: float, agreement: float) -> EvidenceResult:
     """Reached to nearly all, never exceeded, and priced at what was reached."""
     detail = f"reached {reached:.6f} of it, {_ATTACKS} random pairs at most {worst:.6f}, priced to {agreement:.6f}"
     holds = reached >= NEARLY_ALL and max(reached, worst) <= 1 + ROUNDING and agreement >= NEARLY_ALL
-    return Finding.check(holds, detail, tightness=reached)
+    return EvidenceResult.check(holds, detail, tightness=reached)
 
 
 # -- DP-SGD ------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def _sgd_step(each: Problem, start: Vector, size: int) -> Vector:
 def dpsgd_bound() -> Evidence:
     """A step moves x by eta 2C/m at most, and the accountant prices the gradient behind it at 2C/m."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - the reference runs in binary64
         m = 4
         (one, two), start = hardest(m)
         moved = _apart(_sgd_step(one, start, m), _sgd_step(two, start, m)) / ETA
@@ -107,7 +107,7 @@ def _round(each: Problem, start: Vector, parties: int) -> Vector:
 def dpadmm_bound() -> Evidence:
     """A round moves the x of the record's party by 2C eta/(n_i (1 + eta rho)), no other's; priced for the smallest."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - the reference runs in binary64
         reached, worst, agreement, elsewhere = 1.0, 0.0, 1.0, 0.0
         for records, parties in ((4, 1), (6, 2), (7, 3)):
             smallest = records // parties
@@ -129,7 +129,7 @@ def dpadmm_bound() -> Evidence:
             ratio = own**2 / float_up(step.ratio_squared)
             agreement = min(agreement, ratio, 1 / ratio)
         if elsewhere:
-            return Finding.check(False, f"another party's x moved by {elsewhere:.3g}")
+            return EvidenceResult.check(False, f"another party's x moved by {elsewhere:.3g}")
         return _bounded(reached, worst, agreement)
 
     return Evidence("constructed and random neighbours for a round of DP-ADMM", Kind.ATTACK, run)
@@ -138,13 +138,13 @@ def dpadmm_bound() -> Evidence:
 def all_records_refuted() -> Evidence:
     """With n in place of n_i the bound on a party's x is exceeded as many times as there are parties."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - the reference runs in binary64
         records, parties = 6, 3
         (one, two), start = hardest(records)
         moved = _apart(_round(one, start, parties), _round(two, start, parties))
         claimed = 2 * ETA / (records * (1 + ETA * RHO))
         witness = f"n = {records}, {parties} parties: |dx_1| = {moved:.6g}, with n for n_1 {claimed:.6g}"
-        return Finding.check(moved > 2.9 * claimed, f"exceeded {moved / claimed:.4g} times", witness=witness)
+        return EvidenceResult.check(moved > 2.9 * claimed, f"exceeded {moved / claimed:.4g} times", witness=witness)
 
     return Evidence("a record in a party of a third of the records", Kind.WITNESS, run)
 
@@ -152,7 +152,7 @@ def all_records_refuted() -> Evidence:
 def one_party_is_not_dpsgd() -> Evidence:
     """One party under the proximal consensus leaves DP-SGD's path; under plain averaging it follows it."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - the reference runs in binary64
         rng = np.random.default_rng(2)
         data = Dataset.of(rng.normal(size=(8, 3)), np.where(rng.random(8) < 0.5, -1.0, 1.0)).normalised()
         each, rounds = problem(data, Logistic(), L1(0.05)), 5
@@ -170,7 +170,7 @@ def one_party_is_not_dpsgd() -> Evidence:
             away[consensus] = _apart(np.array([state.x[0] for state in run_of_one]), path)
         witness = f"five rounds with the same noise: {away[Consensus.PROXIMAL]:.4f} away from DP-SGD"
         holds = away[Consensus.PROXIMAL] > 0.01 and away[Consensus.PLAIN] < ROUNDING
-        return Finding.check(holds, f"plain averaging: {away[Consensus.PLAIN]:.2g} away", witness=witness)
+        return EvidenceResult.check(holds, f"plain averaging: {away[Consensus.PLAIN]:.2g} away", witness=witness)
 
     return Evidence("one party beside DP-SGD on all records", Kind.WITNESS, run)
 
@@ -178,7 +178,7 @@ def one_party_is_not_dpsgd() -> Evidence:
 def divided_threshold_refuted() -> Evidence:
     """With the threshold lambda/(N rho) the parties agree on a minimiser for lambda/N, not for lambda."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - the reference runs in binary64
         rng = np.random.default_rng(3)
         labels = np.where(rng.random(12) < 0.5, -1.0, 1.0)
         data = Dataset.of(rng.normal(size=(12, 3)) + labels[:, None], labels).normalised()
@@ -192,7 +192,7 @@ def divided_threshold_refuted() -> Evidence:
             left[name] = stationarity(wanted, last.z)
         witness = ", ".join(f"threshold {name}: {value:.2g} from optimal" for name, value in left.items())
         holds = left["lambda/rho"] < 1e-9 and left["lambda/(N rho)"] > 1e-3
-        return Finding.check(holds, "4,000 rounds of three parties without noise", witness=witness)
+        return EvidenceResult.check(holds, "4,000 rounds of three parties without noise", witness=witness)
 
     return Evidence("what the parties agree on", Kind.WITNESS, run)
 
@@ -215,7 +215,7 @@ def _epoch(each: Problem, points: tuple[Vector, Vector], size: int) -> tuple[Vec
 def dpsvrg_bounds() -> Evidence:
     """The full gradient moves by 2C/n, reached; the change over a batch never by more than 4C/m; priced alike."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - the reference runs in binary64
         n, m = 4, 2
         (one, two), start = hardest(n)
         moved = _apart(_epoch(one, (start, start), m)[0], _epoch(two, (start, start), m)[0])
@@ -241,13 +241,15 @@ def dpsvrg_bounds() -> Evidence:
 def dpsvrg_margin_half() -> Evidence:
     """With margin losses the change reaches 2C/m, half of the general bound, and no more."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - the reference runs in binary64
         n, m = 4, 2
         (one, two), start = hardest(n)
         hinges = [problem(Dataset.of(each.signed, np.ones(n)), HuberizedHinge()) for each in (one, two)]
         changes = [each.gradient(start, np.arange(m)) - each.gradient(-start, np.arange(m)) for each in hinges]
         reached = _apart(*changes) / (2 / m)
-        return Finding.check(NEARLY_ALL <= reached <= 1 + ROUNDING, f"reached {reached:.6f} of 2C/m", tightness=reached)
+        return EvidenceResult.check(
+            NEARLY_ALL <= reached <= 1 + ROUNDING, f"reached {reached:.6f} of 2C/m", tightness=reached
+        )
 
     return Evidence("slopes at both ends of their range", Kind.ATTACK, run)
 
@@ -258,7 +260,7 @@ def dpsvrg_margin_half() -> Evidence:
 def sampling_alone_is_not_private() -> Evidence:
     """An output that stochastic ADMM shows with probability m/n on one data set and never on its neighbour."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - the reference runs in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - the reference runs in binary64
         n, m = 10, 2
         (one, two), start = hardest(n)
         seen = []
@@ -270,7 +272,7 @@ def sampling_alone_is_not_private() -> Evidence:
             seen.append(outputs)
         revealing = seen[0] - seen[1]
         witness = f"n = {n}, m = {m}: one of two outputs appears on D alone, with probability m/n = {m / n:g}"
-        return Finding.check(
+        return EvidenceResult.check(
             len(revealing) == 1 and len(seen[1]) == 1, "every batch but those of one record", witness=witness
         )
 

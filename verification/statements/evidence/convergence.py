@@ -23,7 +23,7 @@ from reference.regularizers import L1
 from reference.schedules import InverseSquareRoot
 from reference.ssadmm import ssadmm
 from verification.lemmas.prover import Prover
-from verification.statements.model import Evidence, Finding, Kind
+from verification.statements.model import Evidence, EvidenceResult, Kind
 
 LAM, C = 0.05, 1.0
 COUNTS = ((8, 2), (5, 5), (1, 9))
@@ -69,11 +69,11 @@ def _bound(t: int, eta: float, rho: float, start: State, *, squares: float, beta
 def pathwise() -> Evidence:
     r"""The summed inequality, before any expectation, on noisy runs: gap <= bound + mean <delta_k, x* - x^k>."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - binary64 runs
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64 runs
         worst = -math.inf
         for seed, eta, rho, sigma in ((0, 0.5, 0.5, 0.3), (1, 0.05, 2.0, 0.0), (2, 4.0, 0.25, 1.0), (3, 1.0, 0.5, 0.1)):
             worst = max(worst, _pathwise_ratio(seed, eta, rho, sigma))
-        return Finding.check(worst <= 1 + 1e-9, "4 runs of 60 iterations, at every t", tightness=worst)
+        return EvidenceResult.check(worst <= 1 + 1e-9, "4 runs of 60 iterations, at every t", tightness=worst)
 
     return Evidence("Theorem 2 pathwise", Kind.ATTACK, run)
 
@@ -99,9 +99,9 @@ def _pathwise_ratio(seed: int, eta: float, rho: float, sigma: float, *, T: int =
 
 
 def averages_of_the_right_iterates() -> Evidence:
-    """Claim E10: the averages that the reference returns are those of x^0..x^{t-1}, x^1..x^t and z^1..z^t."""
+    """E10: the averages that the reference returns are those of x^0..x^{t-1}, x^1..x^t and z^1..z^t."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - rationals
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rationals
         rng = np.random.default_rng(9)
         points = [State(*rng.normal(size=(3, 2))) for _ in range(8)]
         means, t = finish(points[0], points[1:]).averages, len(points) - 1
@@ -116,8 +116,8 @@ def averages_of_the_right_iterates() -> Evidence:
                 # At most 2t + 3 roundings of sums no larger than the sum of the absolute values (and of x^0).
                 sizes, mean = sum((abs(v) for v in terms), Fraction(8)), sum(terms, Fraction(0)) / t
                 if abs(Fraction(float(got)) - mean) > (2 * t + 3) * sizes / 2**53:
-                    return Finding.check(False, f"{name}[{j}] is {got}, the mean is {float(mean)}")
-        return Finding.check(True, "7 iterations of 2 coordinates")
+                    return EvidenceResult.check(False, f"{name}[{j}] is {got}, the mean is {float(mean)}")
+        return EvidenceResult.check(True, "7 iterations of 2 coordinates")
 
     return Evidence("averages of the right iterates", Kind.ENCLOSURE, run)
 
@@ -133,16 +133,16 @@ def _dual_optimum() -> Vector:
 
 
 def printed_dual_distance() -> Evidence:
-    """Claim E9: started at the dual optimum the printed d_{y*} is 0, and the bound fails."""
+    """E9: started at the dual optimum the printed d_{y*} is 0, and the bound fails."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - binary64 runs
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64 runs
         eta, rho = 1e-3, 10.0
         start = State(optimum(), optimum() + 100.0, _dual_optimum())
         gap = _first_step(start, eta, rho)
         corrected = _bound(1, eta, rho, start, squares=C**2)
         printed = eta * C**2 / 2 + (BETA + float(np.linalg.norm(start.y))) ** 2 / (2 * rho)
         witness = f"x0 = x*, y0 = y*, z0 = x* + 100, eta = 1e-3, rho = 10: gap {gap:.4g}, printed bound {printed:.4g}"
-        return Finding.check(
+        return EvidenceResult.check(
             gap <= corrected and gap > 10 * printed, f"corrected bound {corrected:.4g}", witness=witness
         )
 
@@ -150,38 +150,40 @@ def printed_dual_distance() -> Evidence:
 
 
 def printed_averages() -> Evidence:
-    """Claim E10: the printed averages at t = 1 are 0 whatever the iterates, and the bound fails at the optimum."""
+    """E10: the printed averages at t = 1 are 0 whatever the iterates, and the bound fails at the optimum."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - binary64 runs
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64 runs
         eta, rho = 1e-3, 100.0
         start = State(optimum(), optimum(), _dual_optimum())
         corrected = _bound(1, eta, rho, start, squares=C**2)
         gap, nothing = _first_step(start, eta, rho), np.zeros(P)
         printed = _gap(rho, nothing, nothing, nothing)
         witness = f"start at the optimum, t = 1: printed averages give {printed:.4g}, bound {corrected:.4g}"
-        return Finding.check(gap <= corrected < printed / 10, f"the right averages give {gap:.4g}", witness=witness)
+        return EvidenceResult.check(
+            gap <= corrected < printed / 10, f"the right averages give {gap:.4g}", witness=witness
+        )
 
     return Evidence("averages at t = 1", Kind.WITNESS, run)
 
 
 def printed_dual_term() -> Evidence:
-    """Claim E14: with y^0 != 0 the term beta^2/(2 rho t) is too small."""
+    """E14: with y^0 != 0 the term beta^2/(2 rho t) is too small."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - binary64 runs
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64 runs
         eta, rho = 10.0, 0.05
         start = State(optimum(), optimum(), np.array([3.0, 0.0, -3.0]))
         gap, corrected = _first_step(start, eta, rho), _bound(1, eta, rho, start, squares=C**2)
         printed = _bound(1, eta, rho, State(start.x, start.z, np.zeros(P)), squares=C**2)
         witness = f"y0 = (3, 0, -3), rho = 0.05: gap {gap:.4g}, printed bound {printed:.4g}"
-        return Finding.check(printed < gap <= corrected, f"corrected bound {corrected:.4g}", witness=witness)
+        return EvidenceResult.check(printed < gap <= corrected, f"corrected bound {corrected:.4g}", witness=witness)
 
     return Evidence("start at another dual", Kind.WITNESS, run)
 
 
 def last_iterate_is_not_bounded() -> Evidence:
-    """Claim E8: neither F at the mean of x nor F at the last x is bounded where beta < lambda sqrt(p)."""
+    """E8: neither F at the mean of x nor F at the last x is bounded where beta < lambda sqrt(p)."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - binary64 runs
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64 runs
         lam, rho, eta, far = 100.0, 0.01, 1.0, 10.0
         p = Problem.of(Dataset.of([[1.0], [-1.0]], [1, 1]), Logistic(), L1(lam), rho=rho)
         start = State(np.array([far]), np.zeros(1), np.zeros(1))
@@ -192,15 +194,15 @@ def last_iterate_is_not_bounded() -> Evidence:
         gaps = [float(p.objective(x)) - best for x in (finished.averages.x_before, finished.last.x)]
         shown = f"F(mean x) - F* = {gaps[0]:.4g}, F(x^1) - F* = {gaps[1]:.4g}, bound {bound:.4g}"
         witness = f"lambda = 100, x0 = 10, z0 = 0, beta = 0: {shown}"
-        return Finding.check(min(gaps) > bound, "one step", witness=witness)
+        return EvidenceResult.check(min(gaps) > bound, "one step", witness=witness)
 
     return Evidence("last iterate", Kind.WITNESS, run)
 
 
 def first_step_size() -> Evidence:
-    """Claim E13: c/sqrt(k) has no value at k = 0; c/sqrt(k+1) has, and its sum over k = 0..t-1 is that of 1..t."""
+    """E13: c/sqrt(k) has no value at k = 0; c/sqrt(k+1) has, and its sum over k = 0..t-1 is that of 1..t."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - arithmetic
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - arithmetic
         schedule = InverseSquareRoot(2.0)
         shifted = math.fsum(schedule.step(k) for k in range(50))
         printed = math.fsum(2.0 / math.sqrt(k) for k in range(1, 51))
@@ -209,15 +211,17 @@ def first_step_size() -> Evidence:
         except ZeroDivisionError:
             at_zero = "division by zero"
         holds = schedule.step(0) == 2.0 and abs(shifted - printed) <= 50 * 2.0**-52 * printed
-        return Finding.check(holds and at_zero == "division by zero", "50 steps", witness=f"2/sqrt(0): {at_zero}")
+        return EvidenceResult.check(
+            holds and at_zero == "division by zero", "50 steps", witness=f"2/sqrt(0): {at_zero}"
+        )
 
     return Evidence("step size at k = 0", Kind.WITNESS, run)
 
 
 def sign_of_the_operator() -> Evidence:
-    r"""Claim E15: theta(u) - theta(u*) + (w - w*)^T F(w*) >= 0 for all w needs F = (y, -y, z - x)."""
+    r"""E15: theta(u) - theta(u*) + (w - w*)^T F(w*) >= 0 for all w needs F = (y, -y, z - x)."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64
         best, dual, p = optimum(), _dual_optimum(), problem(1.0)
         rng = np.random.default_rng(3)
         theta = float(p.objective(best))
@@ -229,7 +233,7 @@ def sign_of_the_operator() -> Evidence:
                 least[sign] = min(smallest, value + sign * float(dual @ (x - best) - dual @ (z - best)))
         witness = f"printed sign: the variational inequality reaches {least[-1]:.4g} < 0"
         rounding = 100 * 2.0**-52 * theta
-        return Finding.check(
+        return EvidenceResult.check(
             least[1] >= -rounding and least[-1] < -1e-3, f"right sign: {least[1]:.2g}", witness=witness
         )
 
@@ -237,12 +241,12 @@ def sign_of_the_operator() -> Evidence:
 
 
 def rate_at_fixed_privacy() -> Evidence:
-    r"""Claim E17: at fixed sigma the bound falls like 1/sqrt t; with sigma calibrated to (1, 1e-8) it does not vanish.
+    r"""E17: at fixed sigma the bound falls like 1/sqrt t; with sigma calibrated to (1, 1e-8) it does not vanish.
 
     T full-batch Gaussian releases cost mu^2 = T (2C/n)^2/sigma^2, so sigma^2 is proportional to T at fixed privacy.
     """
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - certified epsilon
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - certified epsilon
         mu = 0.2
         delta = exact_binary64("delta", 2.0**-27)
         spent = float_up(gaussian_epsilon(exact_binary64("mu", mu) ** 2, delta).upper)
@@ -252,7 +256,9 @@ def rate_at_fixed_privacy() -> Evidence:
         falls, stays = fixed[-1] < fixed[0] / 900, private[-1] > 0.99 * private[-2]
         witness = f"epsilon {spent:.3f} at every t; bound at t = 1e2, 1e4, 1e6, 1e8: "
         witness += ", ".join(f"{bound:.4g}" for bound in private)
-        return Finding.check(falls and stays, "fixed sigma: " + ", ".join(f"{b:.3g}" for b in fixed), witness=witness)
+        return EvidenceResult.check(
+            falls and stays, "fixed sigma: " + ", ".join(f"{b:.3g}" for b in fixed), witness=witness
+        )
 
     return Evidence("rate at fixed privacy", Kind.WITNESS, run)
 

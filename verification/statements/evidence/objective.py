@@ -15,7 +15,7 @@ from reference.losses import HuberizedHinge, Logistic, Loss
 from reference.problem import Problem, State
 from reference.regularizers import Unregularized
 from verification.lemmas.prover import Prover
-from verification.statements.model import Evidence, Finding, Kind
+from verification.statements.model import Evidence, EvidenceResult, Kind
 
 ROUNDING = 1e-9
 NEARLY_ALL = 0.999
@@ -43,14 +43,14 @@ def log_density(problem: Problem, old: State, x: Vector, spent: Perturbation) ->
 def density_ratio() -> Evidence:
     """No random neighbours exceed eps_k anywhere; constructed ones reach eps' plus one Jacobian factor."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - densities in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - densities in binary64
         worst = max(_random_ratio(np.random.default_rng([17, attack])) for attack in range(_ATTACKS))
         reached = min(_constructed(epsilon, rho) for epsilon, rho in ((1.0, 0.5), (0.2, 2.0), (3.0, 0.1)))
         detail = (
             f"{_ATTACKS} random pairs reach {worst:.4f} of eps_k, three constructed ones {reached:.6f} of eps' + log"
         )
         holds = worst <= 1 + ROUNDING and NEARLY_ALL <= reached <= 1 + ROUNDING
-        return Finding.check(holds, detail, tightness=reached)
+        return EvidenceResult.check(holds, detail, tightness=reached)
 
     return Evidence("the density of a perturbed minimiser", Kind.ATTACK, run)
 
@@ -91,7 +91,7 @@ def early_stop_refuted() -> Evidence:
     Solved exactly, the step size leaves no trace; stopped early, the released x is b scaled by 1/L of its data set.
     """
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - densities in binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - densities in binary64
         n, rho, epsilon, loss = 4, 0.5, 1.0, HuberizedHinge()
         data = Dataset.of(np.full((n, 1), 0.5), np.ones(n))
         pair = (data.replace(0, [1.0], 1.0), data)
@@ -107,7 +107,7 @@ def early_stop_refuted() -> Evidence:
             exact.append(log_density(problem, zero, x, spent))
         stopped, solved = abs(early[0] - early[1]), abs(exact[0] - exact[1])
         witness = f"n = 4, eps_k = 1, x = -300: log density ratio {stopped:.4g} after one step, {solved:.4g} if solved"
-        return Finding.check(
+        return EvidenceResult.check(
             stopped > 10 * epsilon and solved <= epsilon, "one record of length 1 or 1/2", witness=witness
         )
 
@@ -117,7 +117,7 @@ def early_stop_refuted() -> Evidence:
 def residual_is_reported() -> Evidence:
     """Every iterate of the reference comes with its residual, and its hidden b is the one drawn, to that residual."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - binary64
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64
         rng = np.random.default_rng(23)
         worst = 0.0
         for loss in (Logistic(), HuberizedHinge()):
@@ -128,6 +128,6 @@ def residual_is_reported() -> Evidence:
             for b, solved in zip(draws, objp(problem, old, perturbations=draws, accuracy=asked), strict=True):
                 off = float(np.linalg.norm(hidden(problem, old, solved.state.x, 0.0) - b)) / problem.records
                 worst, old = max(worst, abs(off - solved.residual), solved.residual), solved.state
-        return Finding.check(worst <= 1e-10, f"residuals up to {worst:.2g}", tightness=None)
+        return EvidenceResult.check(worst <= 1e-10, f"residuals up to {worst:.2g}", tightness=None)
 
     return Evidence("the residual beside each iterate", Kind.ENCLOSURE, run)

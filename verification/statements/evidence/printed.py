@@ -1,4 +1,4 @@
-"""Claim E1: the printed sensitivities of mpADMM. The solver invents data sets, the float reference runs them."""
+"""E1: the printed sensitivities of mpADMM. The solver invents data sets, the float reference runs them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from verification.lemmas.algorithms import RECORDS, later_step_size, printed_bou
 from verification.lemmas.prover import Prover
 from verification.lemmas.terms import parameter
 from verification.statements.evidence.proofs import counterexample
-from verification.statements.model import Evidence, Finding, Kind
+from verification.statements.model import Evidence, EvidenceResult, Kind
 
 ETA, RHO = Fraction(4), Fraction(1, 2)
 ROUNDING = 1e-9
@@ -74,27 +74,29 @@ class Invented:
 def refuted(name: str) -> Evidence:
     """The printed bound on x, z or y is exceeded by more than rounding; at eta = 4 by a factor of 3.9 or more."""
 
-    def run(prover: Prover) -> Finding:
+    def run(prover: Prover) -> EvidenceResult:
         hypotheses, _ = printed_bounds()[name]
         violated = printed_bounds(factor=z3.Q(39, 10))[name][1]
         chosen = (parameter("eta") == z3.Q(ETA.numerator, 1), parameter("rho") == z3.Q(1, 2), parameter("C") == 1)
         model = counterexample(prover, (*hypotheses, *chosen), violated)
-        if isinstance(model, Finding):
+        if isinstance(model, EvidenceResult):
             return model
         invented = Invented.from_model(model)
         scale = invented.rho if name == "y" else 1.0
         printed = scale * 2 * invented.C / (RECORDS * (1 + invented.eta * invented.rho))
         moved = invented.moved(name)
         witness = f"{invented}: |d{name}| = {moved:.6g}, printed bound {printed:.6g}"
-        return Finding.check(moved > printed * (1 + ROUNDING), f"exceeded {moved / printed:.4g} times", witness=witness)
+        return EvidenceResult.check(
+            moved > printed * (1 + ROUNDING), f"exceeded {moved / printed:.4g} times", witness=witness
+        )
 
     return Evidence(f"a pair of data sets that violates the printed {name} bound", Kind.WITNESS, run)
 
 
 def later_step_refuted() -> Evidence:
-    """With eta^{k+1} even the corrected bound is exceeded, wherever steps shrink. Claim E2."""
+    """With eta^{k+1} even the corrected bound is exceeded, wherever steps shrink. Statement E2."""
 
-    def run(prover: Prover) -> Finding:
+    def run(prover: Prover) -> EvidenceResult:
         hypotheses, bound = later_step_size()
         later = z3.Q(1, 2)
         chosen = (
@@ -104,13 +106,15 @@ def later_step_refuted() -> Evidence:
             parameter("C") == 1,
         )
         model = counterexample(prover, (*hypotheses, *chosen), bound)
-        if isinstance(model, Finding):
+        if isinstance(model, EvidenceResult):
             return model
         invented = Invented.from_model(model)
         following = float(model["eta_next"])
         claimed = 2 * invented.C * following / (RECORDS * (1 + following * invented.rho))
         moved = invented.moved("x")
         witness = f"{invented}, eta^1 = {following:g}: |dx| = {moved:.6g}, bound with eta^1 {claimed:.6g}"
-        return Finding.check(moved > claimed * (1 + ROUNDING), f"exceeded {moved / claimed:.4g} times", witness=witness)
+        return EvidenceResult.check(
+            moved > claimed * (1 + ROUNDING), f"exceeded {moved / claimed:.4g} times", witness=witness
+        )
 
     return Evidence("a shrinking schedule that violates the bound with eta^{k+1}", Kind.WITNESS, run)

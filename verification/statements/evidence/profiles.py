@@ -1,4 +1,4 @@
-"""Claims G, D, R and L: exact Gaussian profiles, the dominating profile of a step, the integral for its moments."""
+"""Statements G, D, R and L: exact Gaussian profiles, the dominating profile of a step, the integral for its moments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from accountant.profiles.one_step import single_step_delta
 from accountant.renyi.moments import Subsampling, step_log_moment
 from accountant.renyi.tight import tight_moment
 from verification.lemmas.prover import Prover
-from verification.statements.model import Evidence, Finding, Kind
+from verification.statements.model import Evidence, EvidenceResult, Kind
 
 BITS = 128
 DELTA = Fraction(1, 10**8)
@@ -26,9 +26,9 @@ def _cdf(x: arb) -> arb:
 
 
 def gaussian_profile_is_exact() -> Evidence:
-    """delta(eps) = P(likelihood ratio > e^eps) - e^eps Q(...), for one release of the summed squares (claim G)."""
+    """delta(eps) = P(likelihood ratio > e^eps) - e^eps Q(...), for one release of the summed squares (statement G)."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - balls
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
         for mu, epsilon in itertools.product((Fraction(1, 10), Fraction(1), Fraction(3)), (Fraction(0), Fraction(2))):
             with arb_precision(BITS):
                 m, e = arb_from_fraction(mu), arb_from_fraction(epsilon)
@@ -37,12 +37,12 @@ def gaussian_profile_is_exact() -> Evidence:
                 bound = gaussian_delta(mu**2, epsilon)
                 low, high = (arb_from_fraction(fraction_of(end)) for end in (bound.lower, bound.upper))
                 if not (low <= direct.upper() and direct.lower() <= high):
-                    return Finding.check(False, f"mu={mu}, eps={epsilon}: {direct} outside {bound}")
+                    return EvidenceResult.check(False, f"mu={mu}, eps={epsilon}: {direct} outside {bound}")
         exact = gaussian_epsilon(Fraction(50, 900), DELTA)
         composed = composed_epsilon((GaussianStep(Fraction(1, 900), 50),), DELTA)
         ratio = float_down(exact.lower) / float_up(composed.upper)
         text = f"50 releases at nu = 30: epsilon = {float_up(exact.upper):.12f}, which composition encloses"
-        return Finding.check(exact.lower <= composed.upper, text, tightness=ratio)
+        return EvidenceResult.check(exact.lower <= composed.upper, text, tightness=ratio)
 
     return Evidence("Gaussian profile and composition", Kind.ENCLOSURE, run)
 
@@ -54,7 +54,7 @@ def profile_dominates() -> Evidence:
     records agree), and two mixtures whose replaced record points in opposite directions by half.
     """
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - balls
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
         reached = 0.0
         for q, nu, eps in itertools.product(
             (Fraction(1, 10), Fraction(1, 2)),
@@ -65,9 +65,11 @@ def profile_dominates() -> Evidence:
                 bound = arb_from_fraction(fraction_of(single_step_delta(q, 1 / nu**2, eps).upper))
                 for value in _realisable(q, nu, eps):
                     if not value.lower() <= bound:
-                        return Finding.check(False, f"q={q}, nu={nu}, eps={eps}: {value} above the profile {bound}")
+                        return EvidenceResult.check(
+                            False, f"q={q}, nu={nu}, eps={eps}: {value} above the profile {bound}"
+                        )
                     reached = max(reached, float((value / bound).lower()))
-        return Finding.check(reached > 0.999, "36 pairs", tightness=reached)
+        return EvidenceResult.check(reached > 0.999, "36 pairs", tightness=reached)
 
     return Evidence("profile against realisable pairs", Kind.ENCLOSURE, run)
 
@@ -122,9 +124,9 @@ def _opposite(rate: arb, sigma: arb, e: arb) -> arb:
 
 
 def moments_match_the_profile() -> Evidence:
-    r"""Claim R's formula, integrated from H directly, agrees with the accountant's rearranged integral."""
+    r"""Statement R's formula, integrated from H directly, agrees with the accountant's rearranged integral."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - balls
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
         closest = 1.0
         for q, nu, alpha in (
             (Fraction(1, 10), Fraction(2), Fraction(3)),
@@ -135,9 +137,9 @@ def moments_match_the_profile() -> Evidence:
                 rearranged = tight_moment(q, nu, alpha, BITS)
                 ratio = float((direct / rearranged).mid())
                 if abs(ratio - 1) > 1e-6:
-                    return Finding.check(False, f"q={q}, nu={nu}, alpha={alpha}: {direct} against {rearranged}")
+                    return EvidenceResult.check(False, f"q={q}, nu={nu}, alpha={alpha}: {direct} against {rearranged}")
                 closest = min(closest, ratio)
-        return Finding.check(True, "2 settings agree to 1e-6", tightness=closest)
+        return EvidenceResult.check(True, "2 settings agree to 1e-6", tightness=closest)
 
     return Evidence("moments from the profile", Kind.ATTACK, run)
 
@@ -157,9 +159,9 @@ def _moment_from_profile(q: Fraction, nu: Fraction, alpha: Fraction) -> arb:
 
 
 def composed_between() -> Evidence:
-    """Row 1 of the table: lower <= upper, upper below the tight Renyi bound, both far below Lemma 2 (claim L)."""
+    """Row 1 of the table: lower <= upper, upper below the tight Renyi bound, both far below Lemma 2 (statement L)."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - certified composition
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - certified composition
         steps = (SubsampledGaussianStep(Fraction(1, 10), Fraction(8), 100),)
         bound = composed_epsilon(steps, DELTA)
         single = SubsampledGaussianStep(Fraction(1, 10), Fraction(8), 1)
@@ -171,6 +173,6 @@ def composed_between() -> Evidence:
         low, high = float_down(bound.lower), float_up(bound.upper)
         holds = low <= high < float(renyi.upper())
         detail = f"n 1000, m 100, nu 8, T 100: lower {low:.4f}, upper {high:.4f}, Renyi {float(renyi.upper()):.4f}"
-        return Finding.check(holds, detail, tightness=low / high)
+        return EvidenceResult.check(holds, detail, tightness=low / high)
 
     return Evidence("composition encloses", Kind.ENCLOSURE, run)

@@ -8,10 +8,11 @@ from fractions import Fraction
 import z3
 
 from verification.lemmas.obligation import Obligation, script
-from verification.lemmas.prover import Prover, Verdict
+from verification.lemmas.prover import ProofStatus, Prover
 from verification.lemmas.reduction import coordinatewise_maps, is_coordinatewise
-from verification.lemmas.solvers import Answer
-from verification.statements.model import Evidence, Finding, Kind, Outcome
+from verification.lemmas.solvers import SolverAnswer
+from verification.outcome import Outcome
+from verification.statements.model import Evidence, EvidenceResult, Kind
 
 Lemma = Callable[[], list[Obligation]]
 Model = dict[str, Fraction]
@@ -24,14 +25,14 @@ def proof(*lemmas: Lemma) -> Evidence:
     def obligations() -> list[Obligation]:
         return [obligation for lemma in lemmas for obligation in lemma()]
 
-    def run(prover: Prover) -> Finding:
+    def run(prover: Prover) -> EvidenceResult:
         proofs = [prover.prove(obligation) for obligation in obligations()]
-        for verdict, outcome in ((Verdict.REFUTED, Outcome.FAILS), (Verdict.UNKNOWN, Outcome.UNKNOWN)):
+        for verdict, outcome in ((ProofStatus.REFUTED, Outcome.REFUTED), (ProofStatus.UNKNOWN, Outcome.INCONCLUSIVE)):
             bad = [entry for entry in proofs if entry.verdict is verdict]
             if bad:
-                return Finding(outcome, "; ".join(f"{entry.name}: {entry.detail}" for entry in bad))
+                return EvidenceResult(outcome, "; ".join(f"{entry.name}: {entry.detail}" for entry in bad))
         asked = sum(entry.queries for entry in proofs)
-        return Finding(Outcome.STANDS, f"{len(proofs)} obligations, {asked} questions, z3 and cvc5 agree")
+        return EvidenceResult(Outcome.STANDS, f"{len(proofs)} obligations, {asked} questions, z3 and cvc5 agree")
 
     return Evidence(_name(*lemmas), Kind.PROOF, run, obligations)
 
@@ -43,7 +44,7 @@ def _name(*lemmas: Lemma) -> str:
 def coordinatewise() -> Evidence:
     """Every map that is proved for one coordinate works coordinate by coordinate."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - compares terms; no solver is needed
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - compares terms; no solver is needed
         maps = coordinatewise_maps()
         mixed = [
             f"{name} at length {length}"
@@ -52,18 +53,18 @@ def coordinatewise() -> Evidence:
             if not is_coordinatewise(function, arguments, length)
         ]
         detail = f"{len(maps)} maps at lengths {LENGTHS[0]} to {LENGTHS[-1]}" if not mixed else ", ".join(mixed)
-        return Finding.check(not mixed, detail)
+        return EvidenceResult.check(not mixed, detail)
 
     return Evidence("reduction to coordinates", Kind.ENCLOSURE, run)
 
 
-def counterexample(prover: Prover, hypotheses: tuple[z3.BoolRef, ...], statement: z3.BoolRef) -> Model | Finding:
+def counterexample(prover: Prover, hypotheses: tuple[z3.BoolRef, ...], statement: z3.BoolRef) -> Model | EvidenceResult:
     """Values under which the statement fails, invented by the solver; a finding where there are none."""
     reply = prover.ask_for_model(script((*hypotheses, z3.Not(statement))))
     match reply.answer:
-        case Answer.SATISFIABLE:
+        case SolverAnswer.SATISFIABLE:
             return reply.model
-        case Answer.UNSATISFIABLE:
-            return Finding(Outcome.FAILS, "the statement was to be refuted, but holds")
-        case Answer.UNKNOWN:
-            return Finding(Outcome.UNKNOWN, "no counterexample was found in time")
+        case SolverAnswer.UNSATISFIABLE:
+            return EvidenceResult(Outcome.REFUTED, "the statement was to be refuted, but holds")
+        case SolverAnswer.UNKNOWN:
+            return EvidenceResult(Outcome.INCONCLUSIVE, "no counterexample was found in time")

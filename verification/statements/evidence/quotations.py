@@ -1,4 +1,4 @@
-r"""Errata of the text: short fragments of the paper that contradict each other. Claims E6, E7, E19.
+r"""Errata of the text: short fragments of the paper that contradict each other. Statements E6, E7, E19.
 
 A fragment is quoted with its place. Where DPADMM_PAPER names the paper's LaTeX source, every fragment must be found
 there word for word; without it the contradiction between the fragments is all that is checked.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from verification.lemmas.prover import Prover
-from verification.statements.model import Evidence, Finding, Kind
+from verification.statements.model import Evidence, EvidenceResult, Kind
 
 SOURCE = "DPADMM_PAPER"
 
@@ -45,7 +45,7 @@ TYPOS = (
 
 
 def swapped_citations() -> Evidence:
-    """Claim E6: section 5.2 cites for each baseline the paper that section 4.1 cites for the other."""
+    """E6: section 5.2 cites for each baseline the paper that section 4.1 cites for the other."""
     return _quoted("citations of the baselines", SWAPPED, _citations_contradict)
 
 
@@ -62,7 +62,7 @@ def _citations_contradict() -> tuple[bool, str]:
 
 
 def missing_lemma() -> Evidence:
-    """Claim E7: three lemmas are stated, the proofs cite a fourth."""
+    """E7: three lemmas are stated, the proofs cite a fourth."""
     return _quoted("number of the composition lemma", LEMMAS, _fourth_of_three)
 
 
@@ -73,7 +73,7 @@ def _fourth_of_three() -> tuple[bool, str]:
 
 
 def typos() -> Evidence:
-    """Claim E19: superscripts and names that cannot be meant as printed."""
+    """E19: superscripts and names that cannot be meant as printed."""
     return _quoted("typos", TYPOS, _typos_contradict)
 
 
@@ -86,13 +86,13 @@ def _typos_contradict() -> tuple[bool, str]:
 
 
 def _quoted(name: str, fragments: tuple[Fragment, ...], contradiction: object) -> Evidence:
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - text
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - text
         if not callable(contradiction):
             raise TypeError("a contradiction is a function")
         holds, witness = contradiction()
         missing = not_in_source(fragments)
         where = "compared with the source" if os.environ.get(SOURCE) else f"quoted; set {SOURCE} to compare"
-        return Finding.check(
+        return EvidenceResult.check(
             holds and not missing, f"not in the source: {missing}" if missing else where, witness=witness
         )
 

@@ -16,7 +16,7 @@ from accountant.renyi.moments import Subsampling, step_log_moment
 from accountant.renyi.tight import tight_moment
 from accountant.renyi.without_replacement import lemma2_moment, wbk27_moment
 from verification.lemmas.prover import Prover
-from verification.statements.model import Evidence, Finding, Kind
+from verification.statements.model import Evidence, EvidenceResult, Kind
 
 BITS = 160
 RATES = (Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(221, 48842))
@@ -30,7 +30,7 @@ def gaussian_divergence() -> Evidence:
     A shift in R^k is a shift of one coordinate after a rotation, under which the noise does not change.
     """
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - balls
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
         widest = 0.0
         for alpha, ratio in itertools.product(
             (Fraction(3, 2), Fraction(2), Fraction(7)), (Fraction(1, 4), Fraction(1))
@@ -39,9 +39,11 @@ def gaussian_divergence() -> Evidence:
                 moment = _integrated_moment(arb_from_fraction(alpha), arb_from_fraction(ratio))
                 formula = (arb_from_fraction((alpha - 1) * gaussian_rdp(ratio**2, alpha))).exp()
                 if not moment.overlaps(formula) or not moment.rel_accuracy_bits() > 60:
-                    return Finding.check(False, f"alpha={alpha}, Delta/sigma={ratio}: {moment} against {formula}")
+                    return EvidenceResult.check(
+                        False, f"alpha={alpha}, Delta/sigma={ratio}: {moment} against {formula}"
+                    )
                 widest = max(widest, float((moment.rad() / moment).upper()))
-        return Finding.check(True, f"6 pairs enclosed to {widest:.1g}", tightness=1.0)
+        return EvidenceResult.check(True, f"6 pairs enclosed to {widest:.1g}", tightness=1.0)
 
     return Evidence("Gaussian moments integrated", Kind.ENCLOSURE, run)
 
@@ -62,7 +64,7 @@ def _integrated_moment(alpha: arb, shift: arb) -> arb:
 def lemma2_dominates() -> Evidence:
     """Lemma 2 is never below the exact moment of the dominating pair; Theorem 27 lies between (WBK27)."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - balls
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
         closest = 0.0
         for q, nu, alpha in itertools.product(RATES, MULTIPLIERS, ORDERS):
             with arb_precision(BITS):
@@ -71,10 +73,10 @@ def lemma2_dominates() -> Evidence:
                 printed, source = lemma2_moment(q, x, alpha, BITS), wbk27_moment(q, x, alpha, BITS)
                 # At q = 1 or alpha = 2 neighbours coincide: an overlap of balls is no violation.
                 if printed < source or source < exact:
-                    return Finding.check(False, f"q={q}, nu={nu}, alpha={alpha}: {printed}, {source}, {exact}")
+                    return EvidenceResult.check(False, f"q={q}, nu={nu}, alpha={alpha}: {printed}, {source}, {exact}")
                 closest = max(closest, float((exact.log1p() / printed.log1p()).lower()))
         count = len(RATES) * len(MULTIPLIERS) * len(ORDERS)
-        return Finding.check(True, f"{count} settings, certified", tightness=closest)
+        return EvidenceResult.check(True, f"{count} settings, certified", tightness=closest)
 
     return Evidence("exact <= Theorem 27 <= Lemma 2", Kind.ENCLOSURE, run)
 
@@ -82,34 +84,36 @@ def lemma2_dominates() -> Evidence:
 def capped_by_unamplified() -> Evidence:
     """No subsampled bound is above the bound without subsampling; at q = 1 the tight one is the Gaussian's own."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - balls
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
         for theorem, q, nu, alpha in itertools.product(Subsampling, RATES, MULTIPLIERS, (2, 17)):
             with arb_precision(BITS):
                 step = SubsampledGaussianStep(q, nu, 1)
                 cost = step_log_moment(step, theorem, Fraction(alpha), BITS)
                 whole = arb_from_fraction((alpha - 1) * gaussian_rdp(step.ratio_squared, Fraction(alpha)))
                 if not cost.lower() <= whole.upper():
-                    return Finding.check(False, f"{theorem.value}, q={q}, nu={nu}, alpha={alpha} costs more than q = 1")
+                    return EvidenceResult.check(
+                        False, f"{theorem.value}, q={q}, nu={nu}, alpha={alpha} costs more than q = 1"
+                    )
                 if q == 1 and theorem is Subsampling.TIGHT and not cost.overlaps(whole):
-                    return Finding.check(False, f"at q = 1 the tight bound is {cost}, the Gaussian's {whole}")
-        return Finding.check(True, "every theorem, rate and multiplier", tightness=1.0)
+                    return EvidenceResult.check(False, f"at q = 1 the tight bound is {cost}, the Gaussian's {whole}")
+        return EvidenceResult.check(True, "every theorem, rate and multiplier", tightness=1.0)
 
     return Evidence("capped by the unamplified bound", Kind.ENCLOSURE, run)
 
 
 def chords_dominate() -> Evidence:
-    """Between integers the chord of (alpha-1) eps(alpha) lies above the exact moment: it is convex (claim E4)."""
+    """Between integers the chord of (alpha-1) eps(alpha) lies above the exact moment: it is convex (E4)."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - balls
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
         closest = 0.0
         for q, nu, low in itertools.product(RATES[1:], MULTIPLIERS, (2, 5, 20)):
             with arb_precision(BITS):
                 ends = [tight_moment(q, nu, Fraction(a), BITS).log1p() for a in (low, low + 1)]
                 middle = tight_moment(q, nu, Fraction(2 * low + 1, 2), BITS).log1p()
                 if not middle <= (ends[0] + ends[1]) / 2:
-                    return Finding.check(False, f"q={q}, nu={nu}: not convex between {low} and {low + 1}")
+                    return EvidenceResult.check(False, f"q={q}, nu={nu}: not convex between {low} and {low + 1}")
                 closest = max(closest, float((2 * middle / (ends[0] + ends[1])).lower()))
-        return Finding.check(True, "27 chords, certified; alpha = 2 included", tightness=closest)
+        return EvidenceResult.check(True, "27 chords, certified; alpha = 2 included", tightness=closest)
 
     return Evidence("chords between integers", Kind.ENCLOSURE, run)
 
@@ -121,7 +125,7 @@ def adaptive_composition() -> Evidence:
     moment given it, hence at most the product with the largest second moment.
     """
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - rationals
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rationals
         rng, reached = np.random.default_rng(11), 0.0
         for alpha in (2, 3, 5):
             for _ in range(40):
@@ -133,12 +137,12 @@ def adaptive_composition() -> Evidence:
                 )
                 allowed = _moment(first, alpha) * max(_moment(follow, alpha) for follow in second)
                 if joint > allowed:
-                    return Finding.check(False, f"alpha={alpha}: {joint} > {allowed}")
+                    return EvidenceResult.check(False, f"alpha={alpha}: {joint} > {allowed}")
                 reached = max(reached, float(joint / allowed))
         pair = _random_pair(rng)
         product = [[p * r for p in row for r in row] for row in pair]
         exact = _moment((product[0], product[1]), 3) == _moment(pair, 3) ** 2
-        return Finding.check(
+        return EvidenceResult.check(
             exact, "120 adaptive mechanisms; equality without adaptation", tightness=1.0 if exact else reached
         )
 
@@ -160,7 +164,7 @@ def _moment(pair: Pair, alpha: int) -> Fraction:
 def conversions_hold() -> Evidence:
     """The delta that a Renyi bound converts to is never below the true one; CKS is never worse than Proposition 1."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - balls around rationals
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls around rationals
         rng, reached = np.random.default_rng(12), 0.0
         for alpha, delta in itertools.product((2, 4, 16), (Fraction(1, 10), Fraction(1, 1000))):
             for _ in range(10):
@@ -169,15 +173,15 @@ def conversions_hold() -> Evidence:
                     log_moment = arb_from_fraction(_moment(pair, alpha)).log()
                     ends = [convert(log_moment, Fraction(alpha), delta, way) for way in Conversion]
                     if not ends[1] <= ends[0]:
-                        return Finding.check(False, f"CKS {ends[1]} is worse than Proposition 1 {ends[0]}")
+                        return EvidenceResult.check(False, f"CKS {ends[1]} is worse than Proposition 1 {ends[0]}")
                     for epsilon in ends:
                         true = sum(
                             ((arb_from_fraction(p) - epsilon.exp() * arb_from_fraction(q)).max(arb(0))
                              for p, q in zip(*pair, strict=True)), arb(0))  # fmt: skip
                         if not true.lower() <= arb_from_fraction(delta).upper():
-                            return Finding.check(False, f"alpha={alpha}, delta={delta}: delta(eps) = {true}")
+                            return EvidenceResult.check(False, f"alpha={alpha}, delta={delta}: delta(eps) = {true}")
                         reached = max(reached, float((true / arb_from_fraction(delta)).upper()))
-        return Finding.check(True, "60 finite pairs, both conversions", tightness=reached)
+        return EvidenceResult.check(True, "60 finite pairs, both conversions", tightness=reached)
 
     return Evidence("conversions on finite pairs", Kind.ENCLOSURE, run)
 
@@ -185,7 +189,7 @@ def conversions_hold() -> Evidence:
 def proposition1_is_tight() -> Evidence:
     """Of a pair with a rare outcome of ratio r, the conversion recovers log r: the bound is approached."""
 
-    def run(prover: Prover) -> Finding:  # noqa: ARG001 - balls
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
         with arb_precision(BITS):
             # P has an outcome of probability 2 delta that Q gives 2 delta/r; the best epsilon for delta is log(r/2).
             delta, r, alpha = Fraction(1, 10**6), 10**4, 400
@@ -195,6 +199,8 @@ def proposition1_is_tight() -> Evidence:
                 arb_from_fraction(_moment(pair, alpha)).log(), Fraction(alpha), delta, Conversion.PROPOSITION1
             )
             true = (arb(r) / 2).log()
-            return Finding.check(bool(epsilon >= true), "rare outcome", tightness=float((true / epsilon).lower()))
+            return EvidenceResult.check(
+                bool(epsilon >= true), "rare outcome", tightness=float((true / epsilon).lower())
+            )
 
     return Evidence("Proposition 1 approached", Kind.ENCLOSURE, run)

@@ -1,1 +1,1 @@
-"""The claims themselves, grouped by what they speak of."""
+"""The statements themselves, grouped by what they speak of."""

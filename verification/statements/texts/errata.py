@@ -9,16 +9,16 @@ from verification.lemmas import folded, thresholds, update_steps
 from verification.lemmas.prover import Prover
 from verification.statements.evidence import attacks, convergence, floats, printed, quotations, renyi, silences
 from verification.statements.evidence.proofs import Model, coordinatewise, counterexample, proof
-from verification.statements.model import Claim, Evidence, Finding, Kind, Status
+from verification.statements.model import Evidence, EvidenceResult, Kind, Statement, Status
 
 
 def _strict_order_refuted() -> Evidence:
-    def run(prover: Prover) -> Finding:
+    def run(prover: Prover) -> EvidenceResult:
         hypotheses, strict = thresholds.strict_order()
         model = counterexample(prover, hypotheses, strict)
-        if isinstance(model, Finding):
+        if isinstance(model, EvidenceResult):
             return model
-        return Finding.check(True, "equality happens", witness=_shown(model))
+        return EvidenceResult.check(True, "equality happens", witness=_shown(model))
 
     return Evidence("equality in the order", Kind.WITNESS, run)
 
@@ -31,14 +31,14 @@ def _integer_orders_only() -> Evidence:
     """alpha = 2 is left out by "alpha > 2", and Lemma 2 holds there."""
     exact = renyi.lemma2_dominates()
 
-    def run(prover: Prover) -> Finding:
+    def run(prover: Prover) -> EvidenceResult:
         return replace(exact.run(prover), witness="alpha = 2: the printed sum bounds the exact moment there as well")
 
     return Evidence("Lemma 2 at alpha = 2", Kind.WITNESS, run)
 
 
-CLAIMS = (
-    Claim(
+STATEMENTS = (
+    Statement(
         "E1",
         "mpADMM: Delta(x) <= 2C/(n(1+eta rho)), and from it Delta(z) and Delta(y).",
         "[CL20] section 4.2, equations for the sensitivities",
@@ -51,7 +51,7 @@ CLAIMS = (
         ),
         truth="1/(rho+1/eta) = eta/(1+eta rho): a factor eta is missing. Proved for eta <= 1, violated for eta > 1",
     ),
-    Claim(
+    Statement(
         "E2",
         "The sensitivities after epoch k contain eta^{k+1}.",
         "[CL20] section 4.2",
@@ -59,7 +59,7 @@ CLAIMS = (
         (printed.later_step_refuted(),),
         truth="the update from k to k+1 uses eta^k",
     ),
-    Claim(
+    Statement(
         "E3",
         "u precedes v means |u_i| < |v_i| for every i, and soft-thresholded differences precede the differences.",
         "[CL20] section 4.2",
@@ -67,7 +67,7 @@ CLAIMS = (
         (_strict_order_refuted(), proof(thresholds.contraction)),
         truth="|u_i| <= |v_i|: equality happens at t = 0 and where both lie beyond the threshold",
     ),
-    Claim(
+    Statement(
         "E4",
         "Lemma 2 is stated for alpha > 2.",
         "[CL20] Lemma 2",
@@ -75,7 +75,7 @@ CLAIMS = (
         (_integer_orders_only(), renyi.chords_dominate()),
         truth="it holds at integers alpha >= 2; between integers the chord of (alpha-1) eps(alpha) is a bound",
     ),
-    Claim(
+    Statement(
         "E5",
         "The privacy loss is the ratio of probabilities, in [-eps, eps] for pure DP.",
         "[CL20] section 3.2",
@@ -83,7 +83,7 @@ CLAIMS = (
         (silences.ratio_is_not_the_loss(),),
         truth="the privacy loss is the logarithm of the ratio",
     ),
-    Claim(
+    Statement(
         "E6",
         "The baselines are DP-ADMM of Wang and Zhang and ADMM-objP of Huang et al.",
         "[CL20] section 5.2",
@@ -91,7 +91,7 @@ CLAIMS = (
         (quotations.swapped_citations(),),
         truth="DP-ADMM is of Huang et al. 2019, ADMM-objP of Wang and Zhang 2019, as sections 2 and 4.1 say",
     ),
-    Claim(
+    Statement(
         "E7",
         "Composition is Lemma 4.",
         "[CL20] proofs of Theorems 1 and 3",
@@ -99,7 +99,7 @@ CLAIMS = (
         (quotations.missing_lemma(),),
         truth="it is the third lemma; there is no fourth",
     ),
-    Claim(
+    Statement(
         "E8",
         "Theorem 2 is about the output of Algorithm 1.",
         "[CL20] Theorem 2",
@@ -108,7 +108,7 @@ CLAIMS = (
         truth="it bounds f(mean x) + h(mean z) + beta ||mean x - mean z||; F(mean x) follows for beta >= lambda sqrt p "
         "only, and the last iterate, which Algorithm 1 returns, carries no theorem",
     ),
-    Claim(
+    Statement(
         "E9",
         "The bound holds with rho/2 times the squared distance of y^0 to y*.",
         "[CL20] appendix",
@@ -116,7 +116,7 @@ CLAIMS = (
         (convergence.printed_dual_distance(), proof(rate.one_iteration)),
         truth="it is the distance of z^0 to x*; with constant steps ||x^0 - x*|| replaces d_X; no domain is bounded",
     ),
-    Claim(
+    Statement(
         "E10",
         "The averages are (1/k) times sums over i = 1..k-1.",
         "[CL20] appendix",
@@ -124,7 +124,7 @@ CLAIMS = (
         (convergence.printed_averages(), convergence.averages_of_the_right_iterates(), convergence.pathwise()),
         truth="f at the mean of x^0..x^{t-1}, h at the mean of z^1..z^t, residual mean(x^1..x^t) - mean(z^1..z^t)",
     ),
-    Claim(
+    Statement(
         "E11",
         "Regularizers other than L1 need nothing else in Algorithm 2 (the paper is silent).",
         "[CL20] section 4.2",
@@ -139,7 +139,7 @@ CLAIMS = (
         "Delta(y) <= rho max(1,L-1) Delta(x), joint^2 = (1+max(rho^2, L^2+rho^2(L-1)^2)) Delta(x)^2; "
         "where a <= 1+tau or gamma <= tau the map jumps and is refused",
     ),
-    Claim(
+    Statement(
         "E12",
         "Scaling features by their own minimum and maximum is preprocessing like any other.",
         "[CL20] section 5.3 and 5.4",
@@ -147,7 +147,7 @@ CLAIMS = (
         (silences.scaling_reads_the_data(),),
         truth="it reads all data outside the budget, as does tuning on the data; use fixed public bounds",
     ),
-    Claim(
+    Statement(
         "E13",
         "eta^k proportional to 1/sqrt k, from k = 0.",
         "[CL20] Theorem 2",
@@ -155,7 +155,7 @@ CLAIMS = (
         (convergence.first_step_size(),),
         truth="infinite at k = 0; take c/sqrt(k+1), whose sum over 0..t-1 is the printed one over 1..t",
     ),
-    Claim(
+    Statement(
         "E14",
         "The dual term is beta^2/(2 rho t).",
         "[CL20] appendix",
@@ -163,7 +163,7 @@ CLAIMS = (
         (convergence.printed_dual_term(), proof(rate.one_iteration)),
         truth="(beta + ||y^0||)^2/(2 rho t); the maximum over y is taken pathwise, before the expectation",
     ),
-    Claim(
+    Statement(
         "E15",
         "F(w) = (-y, y, x - z).",
         "[CL20] appendix",
@@ -171,7 +171,7 @@ CLAIMS = (
         (convergence.sign_of_the_operator(),),
         truth="for this Lagrangian (y, -y, z - x); harmless after the maximum over y if y^0 = 0",
     ),
-    Claim(
+    Statement(
         "E16",
         "E||g + gamma||^2 <= C^2 + p sigma^2 although delta_{k+1} omits the noise and a product of norms is used.",
         "[CL20] appendix",
@@ -179,7 +179,7 @@ CLAIMS = (
         (proof(silences.noise_is_orthogonal),),
         truth="E<g, gamma> = 0 because the noise is centred; the result stands",
     ),
-    Claim(
+    Statement(
         "E17",
         "Algorithm 1 converges at the rate O(1/sqrt t).",
         "[CL20] Theorem 2",
@@ -187,7 +187,7 @@ CLAIMS = (
         (convergence.rate_at_fixed_privacy(),),
         truth="at fixed sigma; at fixed (eps, delta) sigma^2 grows like t and the bound does not vanish",
     ),
-    Claim(
+    Statement(
         "E18",
         "A mini-batch is sampled (how is not said), and Theorems 1 and 3 name no epsilon.",
         "[CL20] Algorithm 1, line 4",
@@ -195,7 +195,7 @@ CLAIMS = (
         (silences.sampling_schemes(), renyi.adaptive_composition()),
         truth="without replacement, fresh in every iteration; composition must be adaptive",
     ),
-    Claim(
+    Statement(
         "E19",
         "grad f(x, B_k); y^k + rho(x - z); d_s in B and in B'; ||x_i|| <= 1.",
         "[CL20] equations (13) and (14), proof of Theorem 1, section 5.3",

@@ -1,16 +1,16 @@
-"""Claims about sensitivity: the gradient's, and those of x, z, y, printed and corrected."""
+"""Statements about sensitivity: the gradient's, and those of x, z, y, printed and corrected."""
 
 from __future__ import annotations
 
 from verification.lemmas import gradients, reduction, update_steps
 from verification.statements.evidence import attacks, floats, printed
 from verification.statements.evidence.proofs import coordinatewise, proof
-from verification.statements.model import Claim, Status
+from verification.statements.model import Statement, Status
 
 _CORRECTED = "2C eta^k/(n(1+eta^k rho))"
 
-CLAIMS = (
-    Claim(
+STATEMENTS = (
+    Statement(
         "SENS-GRADIENT",
         "Replacing one record of a batch of m moves the mean gradient by at most 2C/m.",
         "[CL20] proof of Theorem 1",
@@ -22,7 +22,7 @@ CLAIMS = (
             attacks.searched("gradient", attacks.SSADMM),
         ),
     ),
-    Claim(
+    Statement(
         "SENS-X",
         f"One epoch moves x by at most Delta(x) = {_CORRECTED}, and by exactly eta/(1+eta rho) times the gradient.",
         "[CL20] section 4.2, corrected",
@@ -34,21 +34,21 @@ CLAIMS = (
             attacks.searched("x", attacks.MPADMM),
         ),
     ),
-    Claim(
+    Statement(
         "SENS-Z",
         "z moves no more than x, coordinate by coordinate and in the same direction, for every convex regularizer.",
         "[CL20] section 4.2",
         Status.PROVED,
         (proof(update_steps.copy, reduction.sums), coordinatewise(), attacks.attained("z", attacks.MPADMM)),
     ),
-    Claim(
+    Statement(
         "SENS-Y",
         "y moves at most rho times as far as x.",
         "[CL20] section 4.2",
         Status.PROVED,
         (proof(update_steps.dual, reduction.sums), coordinatewise(), attacks.attained("y", attacks.BOTH_ENDS[1])),
     ),
-    Claim(
+    Statement(
         "SENS-X-PRINTED",
         "Delta(x) <= 2C/(n(1+eta rho)) for every eta.",
         "[CL20] section 4.2",
@@ -56,7 +56,7 @@ CLAIMS = (
         (printed.refuted("x"),),
         truth=f"Delta(x) <= {_CORRECTED}; what is printed is valid for eta <= 1 and violated for eta > 1",
     ),
-    Claim(
+    Statement(
         "SENS-Z-PRINTED",
         "Delta(z) <= 2C/(n(1+eta rho)) for every eta.",
         "[CL20] section 4.2",
@@ -64,7 +64,7 @@ CLAIMS = (
         (printed.refuted("z"),),
         truth=f"Delta(z) <= {_CORRECTED}",
     ),
-    Claim(
+    Statement(
         "SENS-Y-PRINTED",
         "Delta(y) <= 2 rho C/(n(1+eta rho)) for every eta.",
         "[CL20] section 4.2",
@@ -72,14 +72,14 @@ CLAIMS = (
         (printed.refuted("y"),),
         truth=f"Delta(y) <= rho {_CORRECTED}",
     ),
-    Claim(
+    Statement(
         "SENS-PRINTED-SMALL-STEP",
         "For eta <= 1 the printed Delta(x) <= 2C/(n(1+eta rho)) holds, and with it those of z and y.",
         "[CL20] section 4.2",
         Status.PROVED,
         (proof(update_steps.printed_for_small_steps, update_steps.dual),),
     ),
-    Claim(
+    Statement(
         "JOINT",
         "One epoch moves (x, z, y) jointly by at most sqrt(1+max(1,rho^2)) Delta(x), attained at both ends.",
         "better than [CL20] Theorem 3, which adds the three squares: 2 + rho^2",
