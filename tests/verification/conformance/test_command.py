@@ -33,7 +33,7 @@ def test_an_honest_implementation_exits_with_0() -> None:
     report = json.loads(done.stdout)
     assert done.exit_code == 0
     assert report["outcome"] == "stands"
-    assert report["version"] == 1
+    assert report["version"] == 2
     assert {finding["outcome"] for finding in report["findings"]} == {"stands"}
 
 

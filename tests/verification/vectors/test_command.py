@@ -29,7 +29,7 @@ def test_the_reference_behind_the_wire_agrees_with_every_case() -> None:
     done = dpadmm("check", "--format", "json", "--", *LOOPBACK)
     report = json.loads(done.stdout)
     assert done.exit_code == 0
-    assert report["version"] == 1
+    assert report["version"] == 2
     assert report["outcome"] == "stands"
     assert report["counts"] == {"stands": report["cases"]}
 
