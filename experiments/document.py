@@ -60,7 +60,7 @@ Run it again:
 $ dpadmm experiment tune > algorithms.toml
 $ dpadmm experiment adult --data FOLDER
 $ dpadmm experiment synthetic
-$ dpadmm experiment document --out out/experiments --docs docs
+$ dpadmm experiment document --out out/experiments --docs docs/evidence
 ```
 
 IPUMS-BR cannot be redistributed: `dpadmm experiment ipums-br --data FILE` runs it where the file is at hand.

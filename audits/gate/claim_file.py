@@ -277,7 +277,7 @@ sigma = "0.0136"                 # standard deviation of each coordinate of the 
 iterations = 2210
 released = "every-iterate"       # or "last-model"
 
-[implementation]                 # who claims it: any program that speaks the protocol (docs/protocol.md)
+[implementation]                 # who claims it: any program that speaks the protocol (docs/reference/protocol.md)
 command = ["python", "adapter.py"]
 timeout = "60s"                  # for one request
 

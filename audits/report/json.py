@@ -16,7 +16,7 @@ _DIGITS = 12
 
 
 def document(report: GateReport) -> dict[str, object]:
-    """Return the report as plain data; docs/auditing.md describes the shape."""
+    """Return the report as plain data; docs/reference/auditing.md describes the shape."""
     gate = report.claims.gate
     return {
         "version": VERSION,

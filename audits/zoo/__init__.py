@@ -2,7 +2,7 @@
 
 Each member is the served reference with one part replaced (`verification.served.stepwise`), kept at one or more
 sights: white-box, black-box, last model only. ``python -m audits.zoo ID [SIGHT]`` serves one on stdin and stdout,
-``python -m audits.zoo list`` shows them all, ``python -m audits.zoo table`` writes docs/zoo.md.
+``python -m audits.zoo list`` shows them all, ``python -m audits.zoo table`` writes docs/evidence/zoo.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``python -m audits.zoo ID [SIGHT]`` serves a member on stdin and stdout.
 
-``list`` shows them all, ``table`` prints docs/zoo.md, ``gates`` docs/zoo-gates.md, and ``claim ID [SIGHT]`` a
+``list`` shows them all, ``table`` prints docs/evidence/zoo.md, ``gates`` docs/evidence/zoo-gates.md, and ``claim ID [SIGHT]`` a
 claim file for `dpadmm gate`.
 """
 

@@ -16,7 +16,7 @@ from verification.wire.smoke import Passed, smoke
 
 @click.group("adapter")
 def command() -> None:
-    """The wire between this program and an implementation in any language (docs/protocol.md)."""
+    """The wire between this program and an implementation in any language (docs/reference/protocol.md)."""
 
 
 @command.command("new")

@@ -32,7 +32,7 @@ _files_option = click.option(
 
 @click.group("vectors")
 def command() -> None:
-    """Golden vectors: inputs and every intermediate value, for ports in any language (docs/vectors.md)."""
+    """Golden vectors: inputs and every intermediate value, for ports in any language (docs/reference/vectors.md)."""
 
 
 @command.command("generate")

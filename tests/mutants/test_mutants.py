@@ -10,7 +10,7 @@ import pytest
 from tests.mutants.arena import ROOT, ask, prepare
 from tests.mutants.patches import MUTANTS, VECTORS, Mutant
 
-DOCUMENT = ROOT / "docs" / "mutants.md"
+DOCUMENT = ROOT / "docs" / "evidence" / "mutants.md"
 BY_CLAIM = [mutant for mutant in MUTANTS if mutant.suspects[0] not in {VECTORS, "PROX-FIRM", "E11"}]
 
 

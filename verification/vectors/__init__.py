@@ -1,4 +1,4 @@
-r"""Golden vectors: inputs and every intermediate value, for ports in any language (docs/vectors.md).
+r"""Golden vectors: inputs and every intermediate value, for ports in any language (docs/reference/vectors.md).
 
 1. :mod:`~verification.vectors.model` is the file format; ``data/schema.json`` is generated from it.
 2. :mod:`~verification.vectors.grid`, :mod:`~verification.vectors.edges` and :mod:`~verification.vectors.invalid` list

@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent / "data"
 SCHEMA = "schema.json"
 NAMES = ("ssadmm.json", "mpadmm.json", "edges.json", "invalid.json")
 GENERATOR = "dpadmm vectors generate"
-NOTE = "Generated; do not edit. Values from 60 digits, tolerances from ball arithmetic; docs/vectors.md explains."
+NOTE = "Generated; do not edit. Values from 60 digits, tolerances from ball arithmetic; docs/reference/vectors.md explains."
 
 
 def generated() -> dict[str, str]:

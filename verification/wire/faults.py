@@ -48,13 +48,13 @@ HINTS: dict[Fault, str] = {
     Fault.TIMED_OUT: "flush stdout after every answer, read stdin line by line, and if the work is honest "
     "but slow raise the limit with --timeout",
     Fault.NOT_JSON: "only answers may go to stdout, one JSON object a line; send logging to stderr",
-    Fault.WRONG_SHAPE: "arrays are row-major; docs/protocol.md gives the shape of every array",
+    Fault.WRONG_SHAPE: "arrays are row-major; docs/reference/protocol.md gives the shape of every array",
     Fault.WRONG_ID: "echo the `id` of the request that is being answered",
     Fault.ANSWERED_TWICE: "write exactly one line for each request",
     Fault.ANSWER_TOO_LARGE: "an answer holds `count` outputs of the shape asked for and nothing else; "
     "pack arrays as base64",
     Fault.WRONG_PROTOCOL: "this harness speaks protocol 1; answer `start` with `protocol: 1`",
-    Fault.BAD_ANSWER: "exactly one of `result`, `skipped`, `error`; the shapes are in docs/protocol.schema.json",
+    Fault.BAD_ANSWER: "exactly one of `result`, `skipped`, `error`; the shapes are in docs/reference/protocol.schema.json",
     Fault.NOT_FINITE: "NaN and infinity may never leave an implementation; answer `error` instead",
     Fault.UNDECLARED: "under `released` the answer to `start` lists every value that leaves the implementation, "
     "and every result holds exactly these",

@@ -1,7 +1,7 @@
 """The parameters object of the wire: everything an implementation needs to know, in one place.
 
 One `Parameters` describes one run completely; nothing is left to an implementation's defaults. Its docstrings are
-the reference of docs/protocol.md, and its JSON schema is generated from here.
+the reference of docs/reference/protocol.md, and its JSON schema is generated from here.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from verification.wire import messages as m
 
-PUBLISHED = Path(__file__).parents[2] / "docs" / "protocol.schema.json"
+PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "protocol.schema.json"
 
 
 def schema_text() -> str:

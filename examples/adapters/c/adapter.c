@@ -1,4 +1,4 @@
-/* An honest implementation of ssADMM and mpADMM behind the adapter protocol, version 1 (docs/protocol.md).
+/* An honest implementation of ssADMM and mpADMM behind the adapter protocol, version 1 (docs/reference/protocol.md).
  *
  *     make            builds ./adapter
  *     dpadmm conform -- ./adapter

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// An honest implementation of ssADMM and mpADMM behind the adapter protocol, version 1 (docs/protocol.md).
+// An honest implementation of ssADMM and mpADMM behind the adapter protocol, version 1 (docs/reference/protocol.md).
 //     dpadmm conform -- node adapter.mjs
 import { randomBytes } from "node:crypto";
 import { writeSync } from "node:fs";

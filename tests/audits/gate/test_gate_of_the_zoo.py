@@ -1,7 +1,7 @@
 """Every member of the zoo is refuted by the gate, at the share of the false alarms that a whole gate gives a check.
 
-Whole gates of all of them are in docs/zoo-gates.md, which a test here holds to the register; a sample of them is run.
-Every member is put through the check that docs/zoo.md names, whose false-alarm probability is cut to at most what it
+Whole gates of all of them are in docs/evidence/zoo-gates.md, which a test here holds to the register; a sample of them is run.
+Every member is put through the check that docs/evidence/zoo.md names, whose false-alarm probability is cut to at most what it
 has in a whole gate. A check's draws depend on the seed, its name and the mode, so a whole gate with this seed sends the
 implementation the same.
 """
@@ -28,11 +28,11 @@ from verification.conformance.registry import CHECKS
 from verification.outcome import Outcome
 from verification.wire.parameters import Algorithm
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[3] / "docs" / "evidence"
 PAGE, GATES = DOCS / "zoo.md", DOCS / "zoo-gates.md"
 # a check has at least this share of a whole gate's false alarms
 LEAST_SHARE = FALSE_ALARM / (len(CHECKS) * len(EVERY_MODE))
-# docs/zoo.md names what comes first in any mode; these claims are about release all, where another check sees it
+# docs/evidence/zoo.md names what comes first in any mode; these claims are about release all, where another check sees it
 SEEN_IN_THE_CLAIMED_MODE = {"continues-from-the-clean-model": "distinguishable"}
 LAST_OF_MANY = "last of many steps"
 SAMPLE = [
@@ -50,7 +50,7 @@ BY_THE_LAST_MODEL = ["noise-on-even-iterations", "noise-cancels-in-pairs", "cont
 
 @functools.cache
 def caught_by(identity: str, algorithm: Algorithm, sight: Sight) -> tuple[str, float]:
-    """What docs/zoo.md says caught the member, and after how many seconds."""
+    """What docs/evidence/zoo.md says caught the member, and after how many seconds."""
     rows = PAGE.read_text(encoding="utf-8").splitlines()
     row = next(line for line in rows if line.startswith(f"| `{identity}` | {algorithm} |"))
     name, seconds = row.split("|")[3 + list(Sight).index(sight)].strip().removesuffix(")").split(" (")
@@ -134,7 +134,7 @@ def test_what_only_the_last_of_many_models_shows_is_refuted_by_the_audit_of_the_
 
 
 def test_every_member_that_no_check_sees_is_among_those_audited() -> None:
-    """Exactly the members that docs/zoo.md credits to an audit of the last model."""
+    """Exactly the members that docs/evidence/zoo.md credits to an audit of the last model."""
     elsewhere = {
         entry.identity
         for entry in MEMBERS.values()

@@ -16,7 +16,7 @@ from verification.conformance.runner import ConformancePlan
 from verification.wire.schemes import PAPER
 from verification.wire.session import Session
 
-PAGE = Path(__file__).parents[3] / "docs" / "zoo.md"
+PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "zoo.md"
 # The families of checks that are meant for each group of bugs: a bug is to be understood, not only noticed.
 MEANT = {
     "noise_scale": (Family.NOISE, Family.SCALE),
@@ -94,7 +94,7 @@ def test_the_page_knows_every_member_and_nothing_slips_through() -> None:
     names = {check.name for check in CHECKS} | {AUDIT}
     assert SLIPPED not in text
     for entry in MEMBERS.values():
-        assert f"* `{entry.identity}`: {entry.wrong}" in text, "regenerate it: python -m audits.zoo table > docs/zoo.md"
+        assert f"* `{entry.identity}`: {entry.wrong}" in text, "regenerate it: python -m audits.zoo table > docs/evidence/zoo.md"
         for algorithm in entry.algorithms:
             row = next(line for line in text.splitlines() if line.startswith(f"| `{entry.identity}` | {algorithm} |"))
             cells = [cell.strip() for cell in row.split("|")[3:6]]

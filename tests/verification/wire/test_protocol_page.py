@@ -1,4 +1,4 @@
-"""docs/protocol.md says what the code does: its examples are valid, and nothing that exists is missing from it."""
+"""docs/reference/protocol.md says what the code does: its examples are valid, and nothing that exists is missing from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from verification.wire.arrays import WireModel
 from verification.wire.faults import Fault
 from verification.wire.parameters import LossName, Parameters, RegularizerName, RegularizerOptions, Release
 
-PAGE = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^\{.*\}$", "\n".join(re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)), re.MULTILINE)
 REQUESTS: TypeAdapter[m.Request] = TypeAdapter(m.Request)
 ANSWERS: dict[str, type[WireModel]] = {

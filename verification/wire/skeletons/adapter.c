@@ -1,4 +1,4 @@
-/* An adapter for dpadmm, protocol 1: newline-delimited JSON on stdin and stdout (docs/protocol.md).
+/* An adapter for dpadmm, protocol 1: newline-delimited JSON on stdin and stdout (docs/reference/protocol.md).
  *
  * Fill in the three lines marked FILL_IN with calls of your implementation, then run:
  *     cc -O2 -o adapter adapter.c -lm

@@ -1,4 +1,4 @@
-//! An adapter for dpadmm, protocol 1: newline-delimited JSON on stdin and stdout (docs/protocol.md).
+//! An adapter for dpadmm, protocol 1: newline-delimited JSON on stdin and stdout (docs/reference/protocol.md).
 //!
 //! Fill in the three lines marked FILL IN with calls of your implementation, then run:
 //!     rustc -O adapter.rs

@@ -1,0 +1,24 @@
+"""Puts pages that mkdocs.yml does not list at the end of their section, so that a new record or page needs no edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+
+SECTIONS = {"Guides": "guides", "Reference": "reference", "Evidence": "evidence", "Decisions": "adr"}
+LEFT_OUT = {"adr/0000-template.md"}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Complete the navigation before the pages are read."""
+    root = Path(config.docs_dir)
+    for section in config.nav or []:
+        for title, entries in section.items():
+            folder = SECTIONS.get(title)
+            if folder is None:
+                continue
+            listed = {page for entry in entries for page in (entry.values() if isinstance(entry, dict) else [entry])}
+            there = [path.relative_to(root).as_posix() for path in sorted((root / folder).glob("*.md"))]
+            entries += [page for page in there if page not in listed | LEFT_OUT]
+    return config
