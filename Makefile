@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-peers gate test test-slow test-all check bench lock clean
+.PHONY: setup setup-peers gate test test-slow test-all check docs bench lock clean
 
 setup: $(STAMP)
 
@@ -36,6 +36,11 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The site, into out/site; a broken link or a page that is not listed fails.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site: out/site/index.html"
+
 test: check
 	$(BIN)/pytest -m "not slow and not peers" -n 2
 
@@ -62,7 +67,7 @@ lock:
 	$(PYTHON) -m venv out/lock && out/lock/bin/pip install --quiet uv
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command 'make lock' pyproject.toml \
-	  --extra sklearn --extra proofs --extra plots --extra cluster --group dev -o requirements/dev.lock
+	  --extra sklearn --extra proofs --extra plots --extra cluster --group dev --group docs -o requirements/dev.lock
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command 'make lock' requirements/peers.in -o requirements/peers.lock
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from tests.docs.session import Session
 
 # Blocks that cannot be run here: package managers, make, and files of CI services. All else is run or written.
 NOT_RUN = {
-    "README.md": 2,
+    "README.md": 2,  # pip, make
+    "docs/getting-started.md": 2,  # pip, GitHub
+    "docs/guides/continuous-integration.md": 2,  # GitHub, GitLab
 }
 
 
@@ -47,6 +50,11 @@ def test_blocks_that_are_not_run_are_listed(path: Path) -> None:
     assert {block.language for block in page} <= RUN | SHOWN
     shown = [block for block in page if block.kind is Kind.SHOWN and block.language in {"text", "yaml"}]
     assert len(shown) == NOT_RUN.get(name(path), 0), [block.body[:60] for block in shown]
+
+
+def test_no_block_hides_in_a_list() -> None:
+    hidden = [name(path) for path in PAGES if re.search(r"^[ \t]+```", path.read_text("utf-8"), re.MULTILINE)]
+    assert hidden == []
 
 
 @pytest.mark.parametrize(
