@@ -1,6 +1,7 @@
 """Rewrites the output shown in pages where it is stale: ``python -m tests.docs.update [PAGE...]``.
 
-Blocks that agree are left as they are, with their ellipses; in others the output is replaced whole, and somebody shortens it.
+Blocks that agree are left as they are, with their ellipses; in others the whole output is replaced, to be shortened by
+hand.
 """
 
 from __future__ import annotations
