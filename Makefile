@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-peers gate test test-slow test-all check docs bench lock clean
+.PHONY: setup setup-peers gate test test-slow test-all check coverage mutants docs bench lock clean
 
 setup: $(STAMP)
 
@@ -49,6 +49,24 @@ test-slow: setup
 
 test-all: test test-slow
 
+coverage: setup
+	rm -rf out/coverage && mkdir -p out/coverage
+	$(BIN)/coverage run -m pytest -q -m "not slow and not peers" -n 2
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet -d out/coverage/html
+	$(BIN)/coverage report
+
+# Mutation score of the formulas ([tool.mutmut] in pyproject.toml; docs/adr/0006). A part: make mutants ONLY='reference.updates*'
+ONLY ?=
+JOBS ?= 2
+$(VENV)/.mutants: requirements/mutants.lock $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/mutants.lock
+	@touch $@
+mutants: $(VENV)/.mutants
+	$(BIN)/mutmut run --max-children $(JOBS) $(ONLY)
+	@$(BIN)/mutmut export-cicd-stats >/dev/null
+	@$(BIN)/python -m tests.mutants.score
+
 # The peers live in a virtual environment of their own: their dependencies must not decide ours. torch and opacus are
 # pinned but not hashed, because which build of torch is right (CPU or CUDA) is the machine's business.
 PEERS := .venv-peers
@@ -70,6 +88,8 @@ lock:
 	  --extra sklearn --extra proofs --extra plots --extra cluster --group dev --group docs -o requirements/dev.lock
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command 'make lock' requirements/peers.in -o requirements/peers.lock
+	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --custom-compile-command 'make lock' -c requirements/dev.lock pyproject.toml --group mutants -o requirements/mutants.lock
 
 clean:
-	rm -rf $(VENV) $(PEERS) out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(PEERS) out mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
