@@ -1,0 +1,148 @@
+"""How many files a reader walks through: the project files that three actions execute, in the order of first visit.
+
+    python -m tests.walks [--verbose] [iteration | account | gate ...]
+
+Everything is imported beforehand, so that only what runs is counted, and all runs in this process (``--workers 1``).
+*files*: distinct project files with a function that ran. *changes of package*: along the files in the order of first
+visit, how often one lies in another top-level package than the one before. *calls between files*: distinct pairs (file
+of the caller, file of the called).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+from types import FrameType
+
+from dpadmm.cli import group
+from reference.dataset import Dataset
+from reference.losses import Logistic
+from reference.problem import Problem, State
+from reference.regularizers import L1
+from reference.ssadmm import ssadmm
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("reference", "accountant", "verification", "audits", "dpadmm")
+
+
+@dataclass
+class Walk:
+    """What one action visited."""
+
+    files: dict[str, None] = field(default_factory=dict)
+    calls: set[tuple[str, str]] = field(default_factory=set)
+
+    @property
+    def changes_of_package(self) -> int:
+        """Changes of top-level package along the order of first visit."""
+        packages = [file.split("/")[0] for file in self.files]
+        return sum(one != other for one, other in pairwise(packages))
+
+    def row(self, name: str) -> str:
+        """One line of the table."""
+        return f"{name:<12}{len(self.files):>6}{self.changes_of_package:>21}{len(self.calls):>21}"
+
+
+def project_file(frame: FrameType, known: dict[str, str | None]) -> str | None:
+    """The frame's file relative to the project, or None outside of its packages."""
+    name = frame.f_code.co_filename
+    if name not in known:
+        path = Path(name)
+        inside = path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in PACKAGES
+        known[name] = path.relative_to(ROOT).as_posix() if inside else None
+    return known[name]
+
+
+@contextmanager
+def recorded() -> Iterator[Walk]:
+    """Record every Python call of this process, in all its threads."""
+    walk, known = Walk(), dict[str, str | None]()
+
+    def visit(frame: FrameType, event: str, _: object) -> None:
+        if event != "call" or (here := project_file(frame, known)) is None:
+            return
+        walk.files.setdefault(here)
+        caller = frame.f_back and project_file(frame.f_back, known)
+        if caller is not None and caller != here:
+            walk.calls.add((caller, here))
+
+    threading.setprofile(visit)
+    sys.setprofile(visit)
+    try:
+        yield walk
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def import_everything() -> None:
+    """Import every module of the packages, so that no import happens during a walk."""
+    for package in PACKAGES:
+        for module in pkgutil.walk_packages([str(ROOT / package)], f"{package}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+
+
+def iteration() -> Walk:
+    """One iteration of ssADMM, on two records."""
+    data = Dataset.of([[0.6, 0.8], [1.0, 0.0]], [1, -1])
+    problem = Problem.of(data, Logistic(), L1(0.1), rho=0.5, clip=1.0)
+    initial = State.zero(2)
+    with recorded() as walk:
+        next(ssadmm(problem, initial, step_sizes=[1.0], batches=[[0]], noise=[initial.x]))
+    return walk
+
+
+def command(*arguments: str) -> Walk:
+    """A command as the command line runs it; one that does not end with 0 has taken another way."""
+    with redirect_stdout(StringIO()) as shown, recorded() as walk:
+        code = group.main(list(arguments), standalone_mode=False)
+    if code:
+        raise SystemExit(f"dpadmm {' '.join(arguments)} ended with {code}:\n{shown.getvalue()}")
+    return walk
+
+
+def account() -> Walk:
+    """The price of ssADMM."""
+    options = "--records 48842 --batch 221 --iterations 2210 --clip 1 --sigma 0.0136 --delta 1e-8"
+    return command("account", "ssadmm", *options.split())
+
+
+def gate() -> Walk:
+    """The gate of the bundled claim."""
+    # the claim's command is `python ...`: let it be this one
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    claim = ROOT / "examples" / "claims" / "reference.toml"
+    return command("gate", str(claim), "--seed", "1", "--workers", "1")
+
+
+WALKS: dict[str, Callable[[], Walk]] = {"iteration": iteration, "account": account, "gate": gate}
+
+
+def main() -> None:
+    """Walk, and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.walks", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("walks", nargs="*", choices=[*WALKS, []], default=[], help="which walks; all unless named")
+    parser.add_argument("--verbose", action="store_true", help="list the files in the order of first visit")
+    options = parser.parse_args()
+    import_everything()
+    walked = {name: WALKS[name]() for name in options.walks or WALKS}
+    sys.stdout.write(f"{'walk':<12}{'files':>6}{'changes of package':>21}{'calls between files':>21}\n")
+    for name, walk in walked.items():
+        sys.stdout.write(walk.row(name) + "\n")
+    for name, walk in walked.items() if options.verbose else ():
+        sys.stdout.write("\n".join(["", f"{name}:", *(f"  {file}" for file in walk.files), ""]))
+
+
+if __name__ == "__main__":
+    main()
