@@ -4,7 +4,7 @@
 
 1. One ssADMM iteration at m = 221, p = 124, n = 48,842, batches fresh, so that the gather misses the cache as it does
    in earnest. Bare: draw the batch, draw the noise, gather, multiply twice; nothing else.
-2. 10,000 runs of n = 100, p = 8, m = 10, T = 20 through reference/many.py, one by one (a sample, scaled up), and
+2. 10,000 runs of n = 100, p = 8, m = 10, T = 20 through reference/vectorised.py, one by one (a sample, scaled up), and
    against drawing their batches and noise alone.
 
 Every time is CPU time, the minimum of interleaved rounds in one process; what counts are the ratios.
@@ -24,13 +24,13 @@ import numpy as np
 from benchmarks.timing import interleaved
 from reference.dataset import Dataset
 from reference.losses import Logistic
-from reference.many import Show, seeded_batches, seeded_noise, ssadmm_many
 from reference.outputs import finish
 from reference.problem import Problem, State
-from reference.randomness import Seeded
+from reference.randomness import Seeded, seeded_batches, seeded_noise
 from reference.regularizers import L1
 from reference.schedules import Constant, steps
 from reference.ssadmm import ssadmm
+from reference.vectorised import Show, ssadmm_many
 
 RUNS, SAMPLE = 10_000, 200
 ITERATIONS = 200

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from experiments.errors import OutputError
-from experiments.files import write_text
+from verification.files import append_line, write_text
 
 
 class Row(BaseModel):
@@ -57,10 +56,7 @@ class StudyCheckpoint:
 
     def append(self, unit: FinishedUnit) -> None:
         """Record one finished unit; it survives whatever happens next."""
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(unit.model_dump_json() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append_line(self._path, unit.model_dump_json())
         self.finished.append(unit)
 
     def _read(self) -> Iterator[FinishedUnit]:

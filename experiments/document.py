@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict
 
 from experiments import names
 from experiments.errors import NothingToShow
-from experiments.files import write_text, written_whole
 from experiments.report import Results, accuracy_table, largest_residual, markdown_table, noise_table, statements_table
 from experiments.tables import Group
+from verification.files import atomic_write, write_text
 
 SECTION = "section.md"
 TRAINING = "training*.json"
@@ -173,7 +173,7 @@ def collect(out: Path, docs: Path, how_chosen: str) -> list[str]:
     figures.mkdir(parents=True, exist_ok=True)
     for folder in found:
         for svg in sorted((folder / "figures").glob("*.svg")):
-            with written_whole(figures / svg.name) as file:
+            with atomic_write(figures / svg.name) as file:
                 file.write(svg.read_bytes())
     sections = [(folder / SECTION).read_text("utf-8") for folder in found]
     benchmarks = [_TrainingRun.model_validate_json(path.read_bytes()) for path in sorted(out.glob(TRAINING))]

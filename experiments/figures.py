@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 
 from experiments import names
 from experiments.config import Study
-from experiments.files import written_whole
 from experiments.noise import Level
 from experiments.plan import LevelKey
 from experiments.tables import Group, Mean, Summary
+from verification.files import atomic_write
 
 STYLE = mpl.RcParams(
     {
@@ -195,7 +195,7 @@ def _save(figure: Figure, stem: Path) -> Path:
     for suffix, stamp in ((".svg", "Date"), (".png", "Software")):
         buffer = io.BytesIO()
         figure.savefig(buffer, format=suffix[1:], metadata={stamp: None})  # no stamp: the same bytes every time
-        with written_whole(stem.with_name(stem.name + suffix)) as file:
+        with atomic_write(stem.with_name(stem.name + suffix)) as file:
             file.write(buffer.getvalue())
     plt.close(figure)
     return stem.with_name(stem.name + ".svg")

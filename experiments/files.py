@@ -1,14 +1,11 @@
-"""Files that are written whole or not at all, and folders that are tried before hours of work."""
+"""Folders that are tried before hours of work."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from experiments.errors import OutputError
 
@@ -28,25 +25,3 @@ def require_room(folder: Path, *, needed: int = NEEDED_BYTES) -> None:
         raise OutputError(f"{folder} cannot be written to: {error.strerror or error}") from error
     if free < needed:
         raise OutputError(f"{folder} has {free // 2**20} MB left, the results need up to {needed // 2**20} MB")
-
-
-@contextlib.contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name only when it is complete."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield cast(BinaryIO, file)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file whole."""
-    with written_whole(path) as file:
-        file.write(text.encode("utf-8"))

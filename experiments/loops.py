@@ -1,4 +1,4 @@
-r"""Every algorithm, all cells at once: the reference's update functions on arrays of shape cells x dimension.
+r"""Every algorithm, all cells at once: the engine of :mod:`reference.vectorised` on arrays of shape cells x dimension.
 
 Step sizes, batches and *standard* normal draws come in, the released model of each cell comes out. A cell's model is
 the one that the reference computes from the same inputs, to rounding (tests/experiments/test_loops.py).
@@ -7,12 +7,41 @@ the one that the reference computes from the same inputs, to rounding (tests/exp
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from experiments.cells import CellTable
 from reference.arithmetic import Indices, Matrix, Vector
+from reference.problem import State
+from reference.regularizers import Regularizer
 from reference.updates import update_x, update_y, update_z
+from reference.vectorised import Vectorised
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """The training records, and the cells that are trained on them."""
+
+    signed: Matrix
+    cells: Cells
+    rho: float
+    regularizer: Regularizer
+
+    @property
+    def zero(self) -> State:
+        """Every cell at the origin."""
+        origin = np.zeros((self.cells.count, self.signed.shape[1]))
+        return State(origin, origin, origin)
+
+
+class CellSteps(Vectorised[Fold]):
+    """The engine with a model for each cell, all on the same batches."""
+
+    def gradient(self, problem: Fold, x: Matrix, batch: Indices | None) -> Matrix:
+        """The mean gradient of each cell."""
+        cells, signed = problem.cells, problem.signed
+        return cells.full_gradient(signed, x) if batch is None else cells.batch_gradient(signed, batch, x)
 
 
 def ssadmm(
@@ -25,32 +54,27 @@ def ssadmm(
     draws: Iterable[Vector],
 ) -> Matrix:
     """x^T of [CL20] Algorithm 1."""
-    x = z = y = np.zeros((cells.count, signed.shape[1]))
-    regularizer = cells.regularizer
-    for eta, batch, draw in zip(etas, batches, draws, strict=True):
-        g = cells.batch_gradient(signed, batch, x) + cells.noise * draw
-        x = update_x(g, x, z, y, rho=rho, eta=eta)
-        z = update_z(x, y, rho=rho, regularizer=regularizer)
-        y = update_y(y, x, z, rho=rho)
-    return x
+    fold = Fold(signed, cells, rho, cells.regularizer)
+    noise = ({"gradient": cells.noise * draw} for draw in draws)
+    return _last(CellSteps().ssadmm(fold, fold.zero, step_sizes=etas, batches=batches, noise=noise), fold.zero).x
 
 
 def mpadmm(
     signed: Matrix, cells: CellTable, *, rho: float, eta: float, draws: Iterable[Vector], primal_only: bool
 ) -> Matrix:
     """x^T of [CL20] Algorithm 2; draws hold 3p normals an epoch, or p where x alone is perturbed."""
-    p = signed.shape[1]
-    x = z = y = np.zeros((cells.count, p))
-    regularizer = cells.regularizer
-    for draw in draws:
-        x = update_x(cells.full_gradient(signed, x), x, z, y, rho=rho, eta=eta)
-        if primal_only:
-            x = x + cells.noise * draw
-        z = update_z(x, y, rho=rho, regularizer=regularizer)
-        y = update_y(y, x, z, rho=rho)
-        if not primal_only:
-            x, z, y = (v + cells.noise * part for v, part in zip((x, z, y), np.split(draw, 3), strict=True))
-    return x
+    fold = Fold(signed, cells, rho, cells.regularizer)
+    names = ("x",) if primal_only else ("x", "z", "y")
+    drawn = list(draws)
+    noise = (dict(zip(names, np.split(cells.noise * draw, len(names), axis=1), strict=True)) for draw in drawn)
+    return _last(CellSteps().mpadmm(fold, fold.zero, step_sizes=[eta] * len(drawn), noise=noise), fold.zero).x
+
+
+def _last(states: Iterable[State], initial: State) -> State:
+    state = initial
+    for state in states:  # noqa: B007 - only the last one counts
+        pass
+    return state
 
 
 def dpsgd(

@@ -11,10 +11,10 @@ from experiments import names
 from experiments.checkpoint import FinishedUnit, Row
 from experiments.errors import NothingToShow
 from experiments.figures import draw_all
-from experiments.files import write_text
 from experiments.plan import StudyPlan
 from experiments.statements import StatementResult, findings
 from experiments.tables import Group, Summary, find_level, noise_csv, results_csv, summarise, summary_csv
+from verification.files import write_text
 
 TABLE_EPSILONS = ("0.1", "0.2", "0.4", "0.6", "0.8", "1.0")
 STYLE = (

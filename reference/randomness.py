@@ -3,7 +3,7 @@ r"""Who draws batches and noise: seeded for reproduction, or the system's entrop
 The algorithms take batches and noise as inputs. These shells supply them, a block of iterations at a time:
 
 * :class:`Seeded` is counter-based. Run r of a seed draws the same numbers whether it runs alone, in another process,
-  or as one of ten thousand in :mod:`reference.many`.
+  or as one of ten thousand in :mod:`reference.vectorised`.
 * :class:`Entropy` is for releases: no seed exists that could leak. Its batches are exactly uniform.
 
 Batches are without replacement and fresh in every iteration: what the accountant assumes (E18).
@@ -111,6 +111,26 @@ class Entropy:
             words = np.where(good, words, self.source.words(words.size).reshape(words.shape))
             good = unbiased(words, records)
         return words
+
+
+def seeded_batches(seed: int, runs: range, records: int, size: int, iterations: int) -> NDArray[np.intp]:
+    """The batches of :class:`reference.randomness.Seeded`, runs x iterations x size."""
+    require_batch(records, size, iterations)
+    return subsets(_run_words(seed, BATCHES, runs, iterations, size), records)
+
+
+def seeded_noise(seed: int, runs: range, dimension: int, sigma: float, iterations: int) -> Vector:
+    """The noise of :class:`reference.randomness.Seeded`, runs x iterations x dimension."""
+    require_noise(dimension, sigma, iterations)
+    noise = normals(_run_words(seed, NOISE, runs, iterations, words_per_normals(dimension)), dimension)
+    noise *= sigma
+    return noise
+
+
+def _run_words(seed: int, purpose: int, runs: range, iterations: int, width: int) -> Words:
+    per_run = padded(iterations * width)
+    words = PhiloxWords.at(seed, purpose, runs.start * per_run).words(len(runs) * per_run)
+    return words.reshape(len(runs), per_run)[:, : iterations * width].reshape(len(runs), iterations, width)
 
 
 def _blocks(source: WordSource, iterations: int, width: int) -> Iterator[Words]:

@@ -3,9 +3,9 @@
     python -m tests.walks [--verbose] [iteration | account | gate ...]
 
 Everything is imported beforehand, so that only what runs is counted, and all runs in this process (``--workers 1``).
-*files*: distinct project files with a function that ran. *changes of package*: along the files in the order of first
-visit, how often one lies in another top-level package than the one before. *calls between files*: distinct pairs (file
-of the caller, file of the called).
+The functions that ran are put in the order of their first call: the order in which a reader meets them. *files*:
+distinct project files. *changes of file* and *changes of package* (top-level): how often a function lies in another one
+than the function before. *by file*: changes of package along the files alone, each at its first visit.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ import os
 import pkgutil
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
+
+import numpy as np
 
 from dpadmm.cli import group
 from reference.dataset import Dataset
@@ -32,25 +34,49 @@ from reference.regularizers import L1
 from reference.ssadmm import ssadmm
 
 ROOT = Path(__file__).resolve().parent.parent
+COLUMNS = ("files", "changes of file", "changes of package", "by file")
 PACKAGES = ("reference", "accountant", "verification", "audits", "dpadmm")
+
+
+def changes(places: Iterable[str]) -> int:
+    """How often a place differs from the one before."""
+    return sum(one != other for one, other in pairwise(places))
+
+
+def package(file: str) -> str:
+    """The top-level package of a file."""
+    return file.split("/", maxsplit=1)[0]
 
 
 @dataclass
 class Walk:
-    """What one action visited."""
+    """The functions that one action called, in the order of their first call, each with its file."""
 
-    files: dict[str, None] = field(default_factory=dict)
-    calls: set[tuple[str, str]] = field(default_factory=set)
+    functions: dict[CodeType, str] = field(default_factory=dict)
+
+    @property
+    def files(self) -> list[str]:
+        """The files in the order of first visit."""
+        return list(dict.fromkeys(self.functions.values()))
+
+    @property
+    def changes_of_file(self) -> int:
+        """Changes of file along the functions."""
+        return changes(self.functions.values())
 
     @property
     def changes_of_package(self) -> int:
-        """Changes of top-level package along the order of first visit."""
-        packages = [file.split("/")[0] for file in self.files]
-        return sum(one != other for one, other in pairwise(packages))
+        """Changes of top-level package along the functions."""
+        return changes(map(package, self.functions.values()))
 
-    def row(self, name: str) -> str:
+    @property
+    def changes_by_file(self) -> int:
+        """Changes of top-level package along the files."""
+        return changes(map(package, self.files))
+
+    def row(self) -> tuple[int, int, int, int]:
         """One line of the table."""
-        return f"{name:<12}{len(self.files):>6}{self.changes_of_package:>21}{len(self.calls):>21}"
+        return len(self.files), self.changes_of_file, self.changes_of_package, self.changes_by_file
 
 
 def project_file(frame: FrameType, known: dict[str, str | None]) -> str | None:
@@ -69,12 +95,8 @@ def recorded() -> Iterator[Walk]:
     walk, known = Walk(), dict[str, str | None]()
 
     def visit(frame: FrameType, event: str, _: object) -> None:
-        if event != "call" or (here := project_file(frame, known)) is None:
-            return
-        walk.files.setdefault(here)
-        caller = frame.f_back and project_file(frame.f_back, known)
-        if caller is not None and caller != here:
-            walk.calls.add((caller, here))
+        if event == "call" and frame.f_code not in walk.functions and (file := project_file(frame, known)) is not None:
+            walk.functions[frame.f_code] = file
 
     threading.setprofile(visit)
     sys.setprofile(visit)
@@ -99,7 +121,7 @@ def iteration() -> Walk:
     problem = Problem.of(data, Logistic(), L1(0.1), rho=0.5, clip=1.0)
     initial = State.zero(2)
     with recorded() as walk:
-        next(ssadmm(problem, initial, step_sizes=[1.0], batches=[[0]], noise=[initial.x]))
+        next(ssadmm(problem, initial, step_sizes=[1.0], batches=[np.array([0])], noise=[initial.x]))
     return walk
 
 
@@ -137,9 +159,11 @@ def main() -> None:
     options = parser.parse_args()
     import_everything()
     walked = {name: WALKS[name]() for name in options.walks or WALKS}
-    sys.stdout.write(f"{'walk':<12}{'files':>6}{'changes of package':>21}{'calls between files':>21}\n")
-    for name, walk in walked.items():
-        sys.stdout.write(walk.row(name) + "\n")
+    table = [("walk", *COLUMNS), *((name, *map(str, walk.row())) for name, walk in walked.items())]
+    for name, *cells in table:
+        sys.stdout.write(
+            f"{name:<10}" + "".join(f"{cell:>{len(COLUMNS[i]) + 3}}" for i, cell in enumerate(cells)) + "\n"
+        )
     for name, walk in walked.items() if options.verbose else ():
         sys.stdout.write("\n".join(["", f"{name}:", *(f"  {file}" for file in walk.files), ""]))
 

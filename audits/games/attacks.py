@@ -13,7 +13,7 @@ import numpy as np
 from audits.curves.privacy_curve import FloatArray
 from audits.errors import AuditError
 from audits.games.game import Game
-from reference.many import batch_gradients
+from reference.gradients import batch_gradients
 from verification.conformance.inside import INSIDE
 from verification.conformance.observe import noise_of
 from verification.served.translate import noise_scales, problem_of

@@ -19,6 +19,7 @@ from audits.curves.privacy_curve import FloatArray
 from audits.errors import CheckpointError
 from audits.games.game import Game
 from audits.trials.executors import Scored
+from verification.files import append_line
 
 _VERSION = 1
 
@@ -56,13 +57,7 @@ class Checkpoint:
         self.done[scored.number] = scored
 
     def _append(self, line: dict[str, object]) -> None:
-        data = (json.dumps(line, separators=(",", ":")) + "\n").encode()
-        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            os.write(handle, data)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        append_line(self._path, json.dumps(line, separators=(",", ":")))
 
     def _load(self) -> None:
         whole = self._path.read_bytes()

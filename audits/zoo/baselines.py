@@ -9,7 +9,7 @@ import numpy as np
 from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import EVERY_SIGHT, Specimen, member
 from reference.baselines.inner import Accuracy, minimise
-from reference.many import full_gradients
+from reference.gradients import full_gradients
 from reference.problem import Problem, State
 from verification.served.serve import Values
 from verification.served.stepwise import TrialRandomness

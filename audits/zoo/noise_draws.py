@@ -6,7 +6,7 @@ import numpy as np
 
 from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import EVERY_SIGHT, MP, Sight, Specimen, member
-from reference.many import seeded_noise
+from reference.randomness import seeded_noise
 from verification.served.serve import Values
 from verification.served.stepwise import TrialRandomness
 from verification.wire.arrays import Floats

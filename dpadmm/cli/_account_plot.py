@@ -14,7 +14,7 @@ from accountant.numbers import float_up, fraction_of
 from accountant.pricing import RENYI, Report
 from accountant.renyi.conversion import epsilon_at
 from accountant.renyi.moments import ledger_log_moment
-from dpadmm.cli.common import atomic_write
+from verification.files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from dpadmm.cli.common import EXIT_ADAPTER, atomic_write, emit_json, format_option
+from dpadmm.cli.common import EXIT_ADAPTER, emit_json, format_option
+from verification.files import write_text
 from verification.wire.faults import AdapterError, as_fields
 from verification.wire.process import Limits
 from verification.wire.schema import schema_text
@@ -34,8 +35,7 @@ def new(*, language: str, directory: Path, force: bool) -> None:
     path = directory / FILE_NAMES[chosen]
     if path.exists() and not force:
         raise click.UsageError(f"{path} exists; use --force to overwrite it")
-    with atomic_write(path) as file:
-        file.write(skeleton(chosen).encode())
+    write_text(path, skeleton(chosen))
     click.echo(f"wrote {path}: fill in the three lines marked FILL IN, then")
     for line in COMMANDS[chosen]:
         click.echo(f"  {line}")

@@ -1,14 +1,8 @@
-"""What the subcommands share: exit codes, errors to codes, JSON out, files written whole or not at all."""
+"""What the subcommands share: exit codes, errors to codes, JSON out."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import BinaryIO, cast
 
 import click
 
@@ -44,26 +38,3 @@ def exit_code_of(error: Exception) -> int:
 def emit_json(document: dict[str, object]) -> None:
     """Print one JSON document to standard output."""
     click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
-
-
-@contextlib.contextmanager
-def atomic_write(path: Path) -> Iterator[BinaryIO]:
-    """Write a file that is either complete under its name or not there at all, Ctrl-C included."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield cast(BinaryIO, file)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())  # mkstemp is for secrets; a result is a file like any other
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -17,7 +17,8 @@ from audits.gate.run import GateOptions, check_only, run_gate
 from audits.report import RENDERERS
 from audits.trials.executors import executor
 from dpadmm.cli._own_pair import load_pair
-from dpadmm.cli.common import atomic_write, format_option
+from dpadmm.cli.common import format_option
+from verification.files import write_text
 
 
 class ReportTarget(click.ParamType[tuple[str, Path]]):
@@ -83,8 +84,7 @@ def command(
     with executor(workers, cluster) as pool:
         report = run_gate(claims, pool, options)
     for kind, path in reports:
-        with atomic_write(path) as file:
-            file.write(RENDERERS[kind](report).encode("utf-8"))
+        write_text(path, RENDERERS[kind](report))
     click.echo(RENDERERS[output_format](report), nl=False)
     raise click.exceptions.Exit(report.outcome.exit_code)
 
@@ -114,6 +114,5 @@ def _progress() -> Callable[[str], None]:
 def _write_template(path: Path) -> None:
     if path.exists():
         raise click.UsageError(f"{path} is already there; name another file, or delete it first")
-    with atomic_write(path) as file:
-        file.write(TEMPLATE.encode("utf-8"))
+    write_text(path, TEMPLATE)
     click.echo(f"wrote {path}; fill it in, then run: dpadmm gate {shlex.quote(str(path))}")

@@ -10,10 +10,10 @@ import click
 
 from dpadmm.cli.common import (
     EXIT_REFUTED,
-    atomic_write,
     emit_json,
     format_option,
 )
+from verification.files import write_text
 from verification.outcome import Finding, Outcome, counted
 from verification.vectors.checking import VectorsReport, check_adapter
 from verification.vectors.files import FOLDER, generated, load_all, stale
@@ -58,8 +58,7 @@ def generate(*, only_check: bool, output: Path) -> None:
         return
     output.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        with atomic_write(output / name) as file:
-            file.write(text.encode())
+        write_text(output / name, text)
         click.echo(f"{output / name}: {len(text.encode()):,} bytes")
 
 

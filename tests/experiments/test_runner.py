@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from experiments import files, runner, studies, training
+from experiments import runner, studies, training
 from experiments.checkpoint import FinishedUnit, StudyCheckpoint, read_finished
 from experiments.config import load_study
 from experiments.errors import DataError, NothingToShow, OutputError
@@ -187,21 +187,6 @@ def test_an_unwritable_folder_is_found_before_any_work(tmp_path: Path, monkeypat
     monkeypatch.setattr(studies, "prepare", lambda *_: pytest.fail("work was begun"))
     with pytest.raises(OutputError, match="cannot be written to"):
         studies.carry_out(request(tmp_path / "file" / "out"), studies.Progress())
-
-
-def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "table.csv"
-    path.write_text("old", "utf-8")
-
-    def broken() -> None:
-        with files.written_whole(path) as file:
-            file.write(b"half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        broken()
-    assert path.read_text("utf-8") == "old"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_data_are_asked_for_where_they_are_needed(tmp_path: Path) -> None:

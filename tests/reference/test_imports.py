@@ -6,7 +6,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("module", ["ssadmm", "mpadmm", "many", "outputs", "discrete_gaussian", "regularizers"])
+@pytest.mark.parametrize("module", ["ssadmm", "mpadmm", "vectorised", "outputs", "discrete_gaussian", "regularizers"])
 def test_the_reference_loads_numpy_and_nothing_else(module: str) -> None:
     code = (
         f"import sys, reference.{module}\n"

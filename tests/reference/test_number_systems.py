@@ -16,18 +16,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import reference.many as many_module
+import reference.gradients as gradients_module
 import reference.ssadmm as ssadmm_module
 from reference.arithmetic import FLOAT64, NumberSystem, Scalar, Vector, balls, digits, number_system
 from reference.arithmetic.in_balls import Ball
 from reference.errors import InvalidParameter, NotExpressible, NotFinite
 from reference.losses import LOSSES
-from reference.many import Show, mpadmm_many, ssadmm_many
 from reference.mpadmm import ModelNoise, Release, mpadmm
 from reference.problem import Problem, State
 from reference.randomness import Seeded, model_noise
 from reference.schedules import InverseSquareRoot, steps
 from reference.ssadmm import ssadmm
+from reference.vectorised import Show, mpadmm_many, ssadmm_many
 from tests.reference.small import REGULARIZERS, small_problem
 
 SEED, N, P, M, T, SIGMA = 17, 8, 6, 3, 5, 0.3
@@ -121,7 +121,7 @@ def test_many_runs_at_once_stay_inside_the_balls_of_each_run(algorithm: str, los
 
 @pytest.mark.parametrize("ratio", [0, 1000], ids=["gathered", "scattered"])
 def test_both_ways_to_many_gradients_stay_inside_the_balls(monkeypatch: pytest.MonkeyPatch, ratio: int) -> None:
-    monkeypatch.setattr(many_module, "DENSE_RATIO", ratio)
+    monkeypatch.setattr(gradients_module, "DENSE_RATIO", ratio)
     problem = small_problem(rho=0.75, clip=0.4)
     many = ssadmm_many(
         problem, started(), schedule=SCHEDULE, batch=M, sigma=SIGMA, iterations=T, seed=SEED, runs=range(3)
@@ -136,15 +136,15 @@ def test_many_gradients_are_those_of_each_point_and_batch_and_refused_where_not_
     problem, rng = small_problem(clip=clip), np.random.default_rng(5)
     x = rng.normal(size=(4, P))
     batches = np.stack([rng.choice(problem.records, M, replace=False) for _ in range(4)])
-    some, every = many_module.batch_gradients(problem, x, batches), many_module.full_gradients(problem, x)
+    some, every = gradients_module.batch_gradients(problem, x, batches), gradients_module.full_gradients(problem, x)
     for row in range(4):
         np.testing.assert_allclose(some[row], problem.gradient(x[row], batches[row]), rtol=0, atol=1e-14)
         np.testing.assert_allclose(every[row], problem.gradient(x[row]), rtol=0, atol=1e-14)
     x[2, 0] = np.nan
     with pytest.raises(NotFinite, match="gradient"):
-        many_module.batch_gradients(problem, x, batches)
+        gradients_module.batch_gradients(problem, x, batches)
     with pytest.raises(NotFinite, match="gradient"):
-        many_module.full_gradients(problem, x)
+        gradients_module.full_gradients(problem, x)
 
 
 @pytest.mark.parametrize("runs", [range(0), range(0, 4, 2), range(-1, 3)])

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from reference.errors import InvalidParameter
-from reference.many import seeded_batches, seeded_noise
 from reference.mpadmm import Release
-from reference.randomness import Entropy, Randomness, Seeded, model_noise
+from reference.randomness import Entropy, Randomness, Seeded, model_noise, seeded_batches, seeded_noise
 from reference.words import PhiloxWords, Words
 
 FINGERPRINT = """

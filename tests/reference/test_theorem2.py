@@ -15,12 +15,12 @@ import pytest
 from reference.arithmetic import Vector
 from reference.dataset import Dataset
 from reference.losses import Logistic
-from reference.many import ssadmm_many
 from reference.outputs import Averages, finish
 from reference.problem import Problem, State
 from reference.regularizers import L1
 from reference.schedules import Constant, InverseSquareRoot, Schedule
 from reference.ssadmm import ssadmm
+from reference.vectorised import ssadmm_many
 
 LAM, RHO, SIGMA, M, C = 0.05, 0.5, 0.3, 5, 1.0
 COUNTS = [(8, 2), (5, 5), (1, 9)]  # positive and negative records of each coordinate

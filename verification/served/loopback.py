@@ -2,8 +2,8 @@
 
 Without arguments it serves the paper's two algorithms, else those that are named (`dpsgd`, `dpadmm`, ...; `baselines`
 for all of those). Replay goes through the deterministic cores of `reference` themselves, trials of the paper's
-algorithms through `reference.many`. Only noise that differs between epochs, which `reference.many` does not offer, and
-the trials of the baselines go through the stepwise twin; tests compare the two.
+algorithms through `ssadmm_many` and `mpadmm_many`. Noise that differs between epochs, which these do not offer, and the
+trials of the baselines go through `stepwise`, on the same engine.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reference.many import mpadmm_many, ssadmm_many
 from reference.schedules import Listed
+from reference.vectorised import mpadmm_many, ssadmm_many
 from verification.served.cores import CORES, Inputs
 from verification.served.serve import Values, serve
 from verification.served.stepwise import Batches

@@ -1,7 +1,7 @@
-"""The reference taken apart: every part a method that a wrong implementation can replace.
+"""The engine for many runs behind the wire: every part a method that a wrong implementation can replace.
 
-`Stepwise` computes what the reference computes (a test compares the two bit for bit on draws and to rounding on
-states), for R runs at once: x, z and y have shape [R, p]. To serve the reference with one part replaced:
+`Stepwise` adds preprocessing, draws and releases to the iterations of `reference.vectorised` (a test compares it with
+the reference bit for bit on draws and to rounding on states). To serve the reference with one part replaced:
 
     class VarianceAsDeviation(Stepwise):
         def scale_noise(self, standard, sigma):
@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reference.errors import NotFinite
-from reference.many import batch_gradients, full_gradients, seeded_batches, seeded_noise
+from reference.gradients import batch_gradients
 from reference.problem import Problem, State
-from reference.updates import update_x, update_y, update_z
+from reference.randomness import seeded_batches, seeded_noise
+from reference.vectorised import Runs
 from verification.served.serve import Values
 from verification.served.translate import initial_of, problem_of, sigmas
 from verification.wire import messages as m
@@ -42,8 +43,8 @@ class TrialRandomness:
     runs: int
 
 
-class Stepwise:
-    """An honest implementation whose parts can be overridden one by one."""
+class Stepwise(Runs):
+    """An honest implementation whose parts, those of the engine included, can be overridden one by one."""
 
     name = "dpadmm reference, stepwise"
     algorithms: ClassVar[tuple[Algorithm, ...]] = PAPER
@@ -107,47 +108,11 @@ class Stepwise:
 
     def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
         """The mean gradient of each run; shape [R, p]."""
-        if batch is None:
-            return full_gradients(problem, x)
-        if _distinct(batch):
-            return batch_gradients(problem, x, batch)
+        if batch is None or _distinct(batch):
+            return super().gradient(problem, x, batch)
         # Only a wrong sampler gets here: a record that was drawn twice counts twice.
         single: Floats = np.mean([batch_gradients(problem, x, member[:, None]) for member in batch.T], axis=0)
         return single
-
-    def noisy_gradient(self, gradient: Floats, noise: Floats) -> Floats:
-        """[CL20] Algorithm 1, line 6."""
-        return gradient + noise
-
-    def update_x(self, problem: Problem, g: Floats, old: State, eta: float) -> Floats:
-        """The x update."""
-        return update_x(g, old.x, old.z, old.y, rho=problem.rho, eta=eta)
-
-    def update_z(self, problem: Problem, x: Floats, y: Floats) -> Floats:
-        """The z update."""
-        return update_z(x, y, rho=problem.rho, regularizer=problem.regularizer)
-
-    def update_y(self, problem: Problem, y: Floats, x: Floats, z: Floats) -> Floats:
-        """The y update."""
-        return update_y(y, x, z, rho=problem.rho)
-
-    def ssadmm_step(self, problem: Problem, old: State, eta: float, batch: Batches, noise: Values) -> State:
-        """[CL20] Algorithm 1, lines 5 to 9."""
-        g = self.noisy_gradient(self.gradient(problem, old.x, batch), noise["gradient"])
-        x = self.update_x(problem, g, old, eta)
-        z = self.update_z(problem, x, old.y)
-        return State(x, z, self.update_y(problem, old.y, x, z))
-
-    def mpadmm_step(self, problem: Problem, old: State, eta: float, noise: Values) -> State:
-        """[CL20] Algorithm 2, lines 4 to 9; with noise for x alone, release primal."""
-        x = self.update_x(problem, self.gradient(problem, old.x, None), old, eta)
-        if set(noise) == {"x"}:
-            x = x + noise["x"]
-            z = self.update_z(problem, x, old.y)
-            return State(x, z, self.update_y(problem, old.y, x, z))
-        z = self.update_z(problem, x, old.y)
-        y = self.update_y(problem, old.y, x, z)
-        return State(x + noise["x"], z + noise["z"], y + noise["y"])
 
     def also_released(self, problem: Problem, old: State, new: State) -> Values:  # noqa: ARG002 - for overriding
         """Further values that leave the implementation after an iteration, named in `released`; shape [R, ...]."""
@@ -200,14 +165,14 @@ class Stepwise:
     ) -> Values:
         runs = len(next(iter(noise.values())))
         state = _repeated(initial_of(parameters, problem.dimension), runs)
+        gammas = [{name: array[:, k] for name, array in noise.items()} for k in range(len(parameters.eta))]
+        if batches is None:
+            states = self.mpadmm(problem, state, step_sizes=parameters.eta, noise=gammas)
+        else:
+            each = batches.swapaxes(0, 1)
+            states = self.ssadmm(problem, state, step_sizes=parameters.eta, batches=each, noise=gammas)
         history: dict[str, list[Floats]] = {}
-        for k, eta in enumerate(parameters.eta):
-            gamma = {name: array[:, k] for name, array in noise.items()}
-            new = (
-                self.mpadmm_step(problem, state, eta, gamma)
-                if batches is None
-                else self.ssadmm_step(problem, state, eta, batches[:, k], gamma)
-            )
+        for k, new in enumerate(states):
             values = {"x": new.x, "z": new.z, "y": new.y, **self.also_released(problem, state, new)}
             remember(history, values, k)
             state = new

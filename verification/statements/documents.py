@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from verification.files import write_text
 from verification.statements.model import Evidence, Statement
 from verification.statements.registry import STATEMENTS
 
@@ -109,7 +110,7 @@ def main(arguments: list[str]) -> int:
         )
         return 1 if wrong else 0
     for path, text in documents().items():
-        path.write_text(text, "utf-8")
+        write_text(path, text)
     return 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic.json_schema import models_json_schema
 
+from verification.files import write_text
 from verification.wire import messages as m
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "protocol.schema.json"
@@ -37,7 +38,7 @@ def main() -> int:
     text = schema_text()
     if "--check" in sys.argv[1:]:
         return 0 if PUBLISHED.read_text(encoding="utf-8") == text else 1
-    PUBLISHED.write_text(text, encoding="utf-8")
+    write_text(PUBLISHED, text)
     return 0
 
 

@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 from reference.arithmetic import Scalar
-from reference.many import full_gradients
+from reference.gradients import full_gradients
 from reference.problem import Problem, State
 from reference.regularizers import SCAD
 from tests.verification.conformance import wrong_baselines, wrong_draws

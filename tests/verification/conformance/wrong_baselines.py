@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from reference.baselines.inner import Accuracy, minimise
-from reference.many import full_gradients
+from reference.gradients import full_gradients
 from reference.problem import Problem, State
 from verification.served.serve import Values
 from verification.served.stepwise import Batches, TrialRandomness

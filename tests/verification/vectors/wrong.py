@@ -274,4 +274,5 @@ WRONG: dict[type[Stepwise], tuple[str, ...]] = {
 }
 
 if __name__ == "__main__":
-    serve({kind.__name__: kind for kind in (*WRONG, NoReplay)}[sys.argv[1]]())
+    kinds: tuple[type[Stepwise], ...] = (*WRONG, NoReplay)
+    serve({kind.__name__: kind for kind in kinds}[sys.argv[1]]())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reference.many import batch_gradients, full_gradients
+from reference.gradients import batch_gradients, full_gradients
 from reference.problem import Problem, State
 from reference.updates import update_y, update_z
 from verification.conformance.check import NotApplicable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reference.many import full_gradients
+from reference.gradients import full_gradients
 from reference.problem import Problem, State
 from reference.updates import update_y
 from verification.conformance.inside.admm import clean_steps

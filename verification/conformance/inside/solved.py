@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reference.many import full_gradients
+from reference.gradients import full_gradients
 from reference.problem import Problem
 from verification.conformance.inside.admm import Linearised, admm_moves
 from verification.conformance.inside.base import Pair, with_count

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from reference.baselines.dpsgd import proximal_step
-from reference.many import full_gradients
+from reference.gradients import full_gradients
 from reference.problem import Problem
 from verification.conformance.check import NotApplicable
 from verification.conformance.inside.base import Pair, common_gradients, one_hot_gradients, with_count
