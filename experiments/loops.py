@@ -24,7 +24,7 @@ class Fold:
     """The training records, and the cells that are trained on them."""
 
     signed: Matrix
-    cells: Cells
+    cells: CellTable
     rho: float
     regularizer: Regularizer
 
