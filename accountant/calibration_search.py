@@ -131,14 +131,7 @@ def whole_number_search(
         if high == largest:
             return low, None, met
         high = min(2 * high, largest)
-    while high - low > 1:
-        middle = (low + high) // 2
-        cost = price(middle)
-        if cost <= target:
-            low, met = middle, cost
-        else:
-            high = middle
-    return low, high, met
+    return _bisected(price, target, low, high, met)
 
 
 def descending_search(
@@ -157,6 +150,14 @@ def descending_search(
         low, high = low // 2, low
     else:
         return 0, None, Fraction(0)
+    low, high, met = _bisected(price, target, low, high, met)
+    return low, None if high > largest else high, met
+
+
+def _bisected(
+    price: Callable[[int], Fraction], target: Fraction, low: int, high: int, met: Fraction
+) -> tuple[int, int, Fraction]:
+    """Return neighbours low and high of which low meets the target, at the price met, and high does not."""
     while high - low > 1:
         middle = (low + high) // 2
         cost = price(middle)
@@ -164,4 +165,4 @@ def descending_search(
             low, met = middle, cost
         else:
             high = middle
-    return low, None if high > largest else high, met
+    return low, high, met

@@ -90,16 +90,16 @@ def dpsgd(
 
 
 def dpadmm(
-    signed: Matrix, cells: CellTable, *, parties: int, rho: float, eta: float, draws: Iterable[Vector]
+    signed: Matrix, cells: CellTable, *, parties: int, rho: float, eta: float, draws: Iterable[Matrix]
 ) -> Matrix:
-    """The centre's last z of DP-ADMM; draws hold p normals a party."""
+    """The centre's last z of DP-ADMM; draws hold a row of p normals for each party."""
     blocks = np.array_split(signed, parties)
     p = signed.shape[1]
     regularizer = cells.regularizer
     z = np.zeros((cells.count, p))
     x, y = [z] * parties, [z] * parties
     for draw in draws:
-        for i, (block, part) in enumerate(zip(blocks, draw.reshape(parties, p), strict=True)):
+        for i, (block, part) in enumerate(zip(blocks, draw, strict=True)):
             x[i] = update_x(cells.full_gradient(block, x[i]), x[i], z, y[i], rho=rho, eta=eta) + cells.noise * part
         mean = sum(len(block) * (x[i] + y[i] / rho) for i, block in enumerate(blocks)) / len(signed)
         z = regularizer.prox(np.asarray(mean), rho)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -39,11 +38,6 @@ class Mean:
     mean: float
     deviation: float
     runs: int
-
-    @property
-    def standard_error(self) -> float:
-        """Of the mean, runs taken as independent (repeats on one fold are not quite)."""
-        return self.deviation / math.sqrt(self.runs)
 
 
 @dataclass(frozen=True, slots=True)

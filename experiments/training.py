@@ -13,6 +13,7 @@ from experiments.cells import CellTable
 from experiments.config import AlgorithmName, Algorithms
 from experiments.noise import NoiseSetting
 from reference.arithmetic import Matrix, Vector
+from reference.baselines.dpadmm import party_noise
 from reference.baselines.objp import perturbations
 from reference.randomness import Seeded
 from reference.schedules import PerEpoch, steps
@@ -62,7 +63,7 @@ def train(
             return TrainedModel(loops.mpadmm(signed, cells, rho=rho, eta=eta, draws=draws, primal_only=primal))
         case "dpadmm":
             shared = algorithms.dpadmm
-            draws = source.noise(shared.parties * p, 1.0, shared.epochs)
+            draws = party_noise(source, [1.0] * shared.parties, p, shared.epochs)
             rho, eta = float(shared.rho), float(shared.eta)
             return TrainedModel(loops.dpadmm(signed, cells, parties=shared.parties, rho=rho, eta=eta, draws=draws))
         case "objp" | "objp-once":

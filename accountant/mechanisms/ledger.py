@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
 from accountant.mechanisms.quantities import Neighbours, Noise
-from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,6 @@ class Ledger:
     def is_subsampled(self) -> bool:
         """Whether some step draws batches without replacement."""
         return any(isinstance(step, SubsampledGaussianStep) for step in self.steps)
-
-    @property
-    def is_poisson(self) -> bool:
-        """Whether the steps are Poisson-subsampled."""
-        return any(isinstance(step, PoissonGaussianStep) for step in self.steps)
 
     @property
     def is_pure(self) -> bool:

@@ -187,31 +187,3 @@ class LaplaceCurve(PrivacyCurve):
     def describe(self) -> str:
         """Return the claim in one short phrase."""
         return f"Laplace of epsilon {self.epsilon:.6g}"
-
-
-@dataclass(frozen=True, slots=True)
-class SubsampledGaussianCurve(PrivacyCurve):
-    r"""The dominating profile of one step on a batch without replacement (SPEC D; Balle-Barthe-Gaboardi 2018).
-
-    delta(eps) = q H_G(log(1 + (e^eps - 1)/q)) with H_G the curve of (1/nu)-GDP, replace-one neighbours.
-    """
-
-    rate: float
-    noise_multiplier: float
-
-    def __post_init__(self) -> None:
-        require_finite("noise_multiplier", self.noise_multiplier, strictly=True)
-        if not 0.0 < self.rate <= 1.0:
-            raise AuditError(f"rate must be in (0, 1], got rate={self.rate!r}")
-
-    def delta(self, epsilon: FloatArray) -> FloatArray:
-        """Return the profile D at each epsilon, rounded up."""
-        eps = np.asarray(epsilon, dtype=np.float64)
-        inner = np.log1p(np.expm1(eps) / self.rate)
-        # H_G decreases: rounding its argument down rounds the result up.
-        inner = np.maximum(inner * (1.0 - 16.0 * _UNIT_ROUNDOFF), 0.0)
-        return rounded_up(self.rate * gaussian_delta_upper(1.0 / self.noise_multiplier, inner))
-
-    def describe(self) -> str:
-        """Return the claim in one short phrase."""
-        return f"one Gaussian step at nu={self.noise_multiplier:.6g} on a batch of rate {self.rate:.6g}"

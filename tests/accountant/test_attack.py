@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
 from flint import arb
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from accountant.certificates import mpmath_route as second_route
@@ -37,15 +38,8 @@ def ledger(rate: Fraction, multiplier: Fraction, count: int) -> Ledger:
     return Ledger(steps, realisable=steps)
 
 
-@settings(max_examples=25)
-@example(Fraction(1, 10**9), Fraction(1), 1, Fraction(1, 10**12))
-@example(Fraction(1, 2), Fraction(1000), 1000, Fraction(1, 10**8))
-@example(Fraction(1, 200), Fraction(2 * 10**8), 1000, Fraction(1, 10))
-@example(Fraction(1), Fraction(1, 100), 1, Fraction(1, 10**300))
-@given(rates, multipliers, counts, deltas)
-def test_no_enclosure_is_inside_out_or_below_a_realisable_pair(
-    rate: Fraction, multiplier: Fraction, count: int, delta: Fraction
-) -> None:
+def check_enclosures(rate: Fraction, multiplier: Fraction, count: int, delta: Fraction) -> None:
+    """None is inside out or below a realisable pair."""
     try:
         report = epsilon(ledger(rate, multiplier, count), delta, digits=8)
     except CannotCertifyError:
@@ -56,6 +50,28 @@ def test_no_enclosure_is_inside_out_or_below_a_realisable_pair(
         assert fraction_of(result.epsilon.upper) >= lower
     plain = gaussian_epsilon(count / multiplier**2, delta, digits=8)
     assert lower <= fraction_of(plain.upper)
+
+
+@pytest.mark.parametrize(
+    ("rate", "multiplier", "count", "delta"),
+    [
+        ("1e-9", "1", 1, "1e-12"),
+        ("1/2", "1000", 1000, "1e-8"),
+        ("1/200", "2e8", 1000, "1/10"),
+        ("1", "1/100", 1, "1e-300"),
+    ],
+)
+def test_no_enclosure_at_a_corner_is_inside_out(rate: str, multiplier: str, count: int, delta: str) -> None:
+    check_enclosures(Fraction(rate), Fraction(multiplier), count, Fraction(delta))
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(rates, multipliers, counts, deltas)
+def test_no_enclosure_is_inside_out_or_below_a_realisable_pair(
+    rate: Fraction, multiplier: Fraction, count: int, delta: Fraction
+) -> None:
+    check_enclosures(rate, multiplier, count, delta)
 
 
 @settings(max_examples=120)
@@ -120,6 +136,7 @@ order stops within 1e-3 of alpha, which epsilon feels in the square. The integer
 their search may end at another integer."""
 
 
+@pytest.mark.slow
 @settings(max_examples=16)
 @given(
     st.fractions(Fraction(1, 1000), Fraction(1, 2), max_denominator=1000),
@@ -131,6 +148,15 @@ their search may end at another integer."""
 def test_more_noise_fewer_steps_smaller_batches_larger_delta_never_cost_more(
     rate: Fraction, multiplier: Fraction, count: int, delta: Fraction, change: str
 ) -> None:
+    check_monotone(rate, multiplier, count, delta, change)
+
+
+@pytest.mark.parametrize("change", ["noise", "count", "rate", "delta"])
+def test_at_one_place_each_change_costs_no_more(change: str) -> None:
+    check_monotone(Fraction(1, 50), Fraction(3, 2), 300, Fraction(1, 10**6), change)
+
+
+def check_monotone(rate: Fraction, multiplier: Fraction, count: int, delta: Fraction, change: str) -> None:
     before = uppers(ledger(rate, multiplier, count), delta)
     if change == "noise":
         after = uppers(ledger(rate, multiplier * Fraction(11, 10), count), delta)

@@ -14,9 +14,34 @@ from audits.curves.privacy_curve import (
     GaussianCurve,
     LaplaceCurve,
     PrivacyCurve,
-    SubsampledGaussianCurve,
+    gaussian_delta_upper,
+    rounded_up,
 )
 from audits.score_models.model import GaussianScores, SampledScores, ScoreModel
+
+
+@dataclass(frozen=True, slots=True)
+class SubsampledGaussianCurve(PrivacyCurve):
+    r"""The dominating profile of one step on a batch without replacement (statement D).
+
+    delta(eps) = q H_G(log(1 + (e^eps - 1)/q)) with H_G the curve of (1/nu)-GDP, replace-one neighbours.
+    """
+
+    rate: float
+    noise_multiplier: float
+
+    def delta(self, epsilon: FloatArray) -> FloatArray:
+        """Return the profile D at each epsilon, rounded up."""
+        eps = np.asarray(epsilon, dtype=np.float64)
+        inner = np.log1p(np.expm1(eps) / self.rate)
+        # H_G decreases: rounding its argument down rounds the result up.
+        inner = np.maximum(inner * (1.0 - 16.0 * 2.0**-53), 0.0)
+        return rounded_up(self.rate * gaussian_delta_upper(1.0 / self.noise_multiplier, inner))
+
+    def describe(self) -> str:
+        """Return the claim in one short phrase."""
+        return f"one Gaussian step at nu={self.noise_multiplier:.6g} on a batch of rate {self.rate:.6g}"
+
 
 Sample = Callable[[float, int, np.random.Generator], tuple[FloatArray, FloatArray]]
 

@@ -99,7 +99,7 @@ def test_mpadmm(release: Release) -> None:
 
 
 def test_dpadmm() -> None:
-    draws = [draw[: 2 * P] for draw in DRAWS]
+    draws = [draw[: 2 * P].reshape(2, P) for draw in DRAWS]
     models = loops.dpadmm(SIGNED, CELLS, parties=2, rho=0.3, eta=2.0, draws=draws)
 
     def run(cell: int) -> Vector:

@@ -72,7 +72,6 @@ def test_objp_appears_under_both_accountings_and_the_mean_is_the_mean() -> None:
         assert mean.mean == pytest.approx(0.6)
         assert mean.runs == 2
         assert mean.deviation == pytest.approx(statistics.stdev([0.5, 0.7]))
-        assert mean.standard_error == pytest.approx(mean.deviation / 2**0.5)
     assert Group("ssadmm", "paper", "logistic", "0.001", "0.4") not in summary.accuracy
     assert max(summary.residual.values()) == 1e-6
 

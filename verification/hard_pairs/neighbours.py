@@ -76,11 +76,6 @@ def clipped(records: int, *, dimension: int = 2, C: float = 1.0, factor: float =
     return _pair(records, u, -u, np.zeros(dimension), clip=C, normalise=None)
 
 
-def zero_gradient(records: int, dimension: int) -> Records:
-    """All features 0: every gradient is 0 and the iterates show the noise itself."""
-    return Records(np.zeros((records, dimension)), np.ones(records, dtype=np.int64))
-
-
 def one_hot(records: int) -> Records:
     """Record i has feature i alone (p = n): the iterates show which records were in the batch."""
     return Records(np.eye(records), np.ones(records, dtype=np.int64))

@@ -1,8 +1,8 @@
 r"""Observed against claimed sensitivity: how far one noiseless step moves x, z and y between neighbours.
 
 Works on anything with a *replay*: a function from records, algorithm, parameters, noise and batches to the iterates.
-The reference offers one in-process (:func:`reference_replay`), an implementation behind the wire through its session
-(:func:`wire_replay`). :mod:`verification.hard_pairs.search` looks for the worst case.
+The reference offers one in-process (:func:`reference_replay`). :mod:`verification.hard_pairs.search` looks for the
+worst case.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from verification.wire.arrays import Floats
 from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, Release
 from verification.wire.records import Records
 from verification.wire.schemes import noised_names
-from verification.wire.session import Session
 from verification.wire.simple_parameters import initial_point, options_for
 
 Replay = Callable[
@@ -42,21 +41,6 @@ def reference_replay() -> Replay:
     ) -> Mapping[str, Floats]:
         rows = None if batches is None else np.array(batches, dtype=np.intp)
         return loopback.replay(records, algorithm, parameters, dict(noise), rows)
-
-    return replay
-
-
-def wire_replay(session: Session) -> Replay:
-    """An implementation behind the wire, under names that say nothing."""
-
-    def replay(
-        records: Records,
-        algorithm: Algorithm,
-        parameters: Parameters,
-        noise: Mapping[str, Floats],
-        batches: Sequence[Sequence[int]] | None,
-    ) -> Mapping[str, Floats]:
-        return session.replay(session.send(records), algorithm, parameters, noise, batches).values
 
     return replay
 

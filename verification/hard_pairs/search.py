@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize
 
-from verification.hard_pairs.neighbours import NeighbourPair, clipped, far_enough, hinge, saturated
+from verification.hard_pairs.neighbours import NeighbourPair
 from verification.hard_pairs.observed_sensitivity import ObservedSensitivity, Replay, StepSetting, observe
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm
 from verification.wire.records import Records
 
 REACH = 14.0
@@ -81,16 +80,6 @@ def search(
     return tracker.found()
 
 
-def constructed(replay: Replay, name: str, setting: StepSetting, *, records: int = 5) -> Found:
-    """The constructions of :mod:`verification.hard_pairs.neighbours`, without a search."""
-    far = far_enough([setting.eta], setting.rho)
-    pairs = [saturated(records, far=far), hinge(records), clipped(records)]
-    seen = [(observe(replay, pair, setting), pair) for pair in pairs]
-    observations, pair = max(seen, key=lambda entry: entry[0][name].ratio)
-    exceeded = tuple(key for values, _ in seen for key, value in values.items() if value.exceeded)
-    return Found(name, observations[name], pair, setting, len(pairs), exceeded)
-
-
 class _Tracker:
     """Counts, and remembers the worst case and every violation."""
 
@@ -116,8 +105,3 @@ class _Tracker:
         if self._best is None:
             raise AssertionError("a search makes at least one evaluation")
         return Found(self._name, *self._best, self._tried, tuple(sorted(self._exceeded)))
-
-
-def gradient_setting(setting: StepSetting) -> StepSetting:
-    """The same loss under ssADMM, whose gradient is what is bounded."""
-    return replace(setting, algorithm=Algorithm.SSADMM)

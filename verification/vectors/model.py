@@ -197,9 +197,3 @@ def place(value: float) -> int:
     """The place of a finite binary64 in their order; both zeros have place 0."""
     (magnitude,) = struct.unpack(">q", struct.pack(">d", abs(value)))
     return -int(magnitude) if value < 0 else int(magnitude)
-
-
-def at_place(place_in_order: int) -> float:
-    """The binary64 at a place."""
-    (magnitude,) = struct.unpack(">d", struct.pack(">q", abs(place_in_order)))
-    return -float(magnitude) if place_in_order < 0 else float(magnitude)

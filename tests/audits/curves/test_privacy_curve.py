@@ -13,10 +13,10 @@ from audits.curves.privacy_curve import (
     GaussianCurve,
     LaplaceCurve,
     PrivacyCurve,
-    SubsampledGaussianCurve,
 )
 from audits.curves.table import TableCurve
 from audits.errors import AuditError
+from tests.audits.mechanisms import SubsampledGaussianCurve
 
 MP = mpmath.MPContext()
 MP.dps = 60

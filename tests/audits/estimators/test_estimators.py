@@ -9,14 +9,24 @@ import pytest
 from scipy.stats import beta, binom
 
 from audits.curves.families import ClaimFamily, gaussian_family, laplace_family
-from audits.curves.privacy_curve import FloatArray, GaussianCurve, LaplaceCurve, SubsampledGaussianCurve
+from audits.curves.privacy_curve import FloatArray, GaussianCurve, LaplaceCurve
 from audits.errors import AuditError, UnsupportedClaim
 from audits.estimators import berk_jones, clopper_pearson, gaussian_shaped, point_eprocess, renyi
 from audits.estimators.bounded_mean import mean_at_least, mean_at_most
 from audits.estimators.result import LowerBound
 from audits.estimators.uniform_band import tail_band
 from tests.audits.estimators.test_curve_eprocess import assert_alarms_at_most_as_stated
-from tests.audits.mechanisms import HONEST, NU, RATE, Honest, gaussian, laplace, mu_of, subsampled
+from tests.audits.mechanisms import (
+    HONEST,
+    NU,
+    RATE,
+    Honest,
+    SubsampledGaussianCurve,
+    gaussian,
+    laplace,
+    mu_of,
+    subsampled,
+)
 
 Estimator = Callable[[FloatArray, FloatArray], LowerBound]
 

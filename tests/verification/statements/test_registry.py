@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import z3
 
+from tests.verification.statements.citations import citations, cited_in
 from verification.errors import UnknownStatement
 from verification.lemmas import update_steps
 from verification.lemmas.obligation import Obligation
 from verification.outcome import Outcome
 from verification.statements import documents
-from verification.statements.citations import citations, cited_in
 from verification.statements.evidence.proofs import proof
 from verification.statements.model import Evidence, EvidenceResult, Kind, Statement, Status
 from verification.statements.registry import BY_NAME, STATEMENTS, collected, find
