@@ -208,6 +208,7 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_adult_is_read_whole(adult_files: list[Path]) -> None:
     train, test = (load(path, features=123) for path in adult_files)
     assert train.features.shape == (32_561, 123)

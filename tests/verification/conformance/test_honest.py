@@ -48,17 +48,20 @@ def assert_clean(report: ConformanceReport, not_offered: frozenset[str] = frozen
     assert report.outcome is Outcome.STANDS
 
 
-def test_the_reference_conforms_within_a_minute() -> None:
-    report = conform(LOOPBACK)
+@pytest.mark.parametrize("effort", [0.2, pytest.param(1.0, marks=pytest.mark.slow)])
+def test_the_reference_conforms_within_a_minute(effort: float) -> None:
+    report = conform(LOOPBACK, ConformancePlan(effort=effort))
     assert_clean(report)
     assert {result.name for result in report.findings} == {c.name for c in CHECKS if set(c.modes) & set(EVERY_MODE)}
     assert report.seconds < 60
 
 
-def test_an_independent_implementation_in_c_conforms(c_adapter: list[str]) -> None:
-    assert_clean(conform(c_adapter), C_SKIPS)
+@pytest.mark.parametrize("effort", [0.2, pytest.param(1.0, marks=pytest.mark.slow)])
+def test_an_independent_implementation_in_c_conforms(c_adapter: list[str], effort: float) -> None:
+    assert_clean(conform(c_adapter, ConformancePlan(effort=effort)), C_SKIPS)
 
 
+@pytest.mark.slow
 def test_an_independent_implementation_in_javascript_conforms() -> None:
     assert_clean(conform([needs("node"), str(EXAMPLES / "node" / "adapter.mjs")], ConformancePlan(effort=0.2)))
 
@@ -83,7 +86,11 @@ def test_normalised_logistic_records_are_attacked_from_far_away() -> None:
     ("name", "cannot"),
     [
         ("BlackBox", {"coupled-releases", "replay-repeats", "seed-repeats", "seeds-differ", "post-processing"}),
-        ("LastModel", {"coupled-releases", "replay-repeats", "seed-repeats", "post-processing"}),
+        pytest.param(
+            "LastModel",
+            {"coupled-releases", "replay-repeats", "seed-repeats", "post-processing"},
+            marks=pytest.mark.slow,
+        ),
         ("ReplayOnly", {check.name for check in STATISTICAL}),
     ],
 )
@@ -127,7 +134,7 @@ def _mode(seed: int) -> Mode:
 
 
 def test_the_statistical_checks_alarm_no_more_often_than_stated_reduced() -> None:
-    _assert_calibrated(LOOPBACK, range(30))
+    _assert_calibrated(LOOPBACK, range(10))
 
 
 @pytest.mark.slow
