@@ -1,9 +1,9 @@
 """Every member of the zoo is refuted by the gate, at the share of the false alarms that a whole gate gives a check.
 
-Whole gates of all of them are in docs/evidence/zoo-gates.md, which a test here holds to the register; a sample of them is run.
-Every member is put through the check that docs/evidence/zoo.md names, whose false-alarm probability is cut to at most what it
-has in a whole gate. A check's draws depend on the seed, its name and the mode, so a whole gate with this seed sends the
-implementation the same.
+Whole gates of all of them are in docs/evidence/zoo-gates.md, which a test here compares with the register; a sample of
+them is run. Every member is put through the check that docs/evidence/zoo.md names, with at most the false-alarm
+probability that it has in a whole gate. A check's draws depend on the seed, its name and the mode, so a whole gate with
+this seed sends the implementation the same.
 """
 
 from __future__ import annotations
