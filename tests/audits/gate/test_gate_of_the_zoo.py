@@ -32,7 +32,7 @@ DOCS = Path(__file__).parents[3] / "docs" / "evidence"
 PAGE, GATES = DOCS / "zoo.md", DOCS / "zoo-gates.md"
 # a check has at least this share of a whole gate's false alarms
 LEAST_SHARE = FALSE_ALARM / (len(CHECKS) * len(EVERY_MODE))
-# docs/evidence/zoo.md names what comes first in any mode; these claims are about release all, where another check sees it
+# docs/evidence/zoo.md names what comes first in any mode; these claims are about release all, where another sees it
 SEEN_IN_THE_CLAIMED_MODE = {"continues-from-the-clean-model": "distinguishable"}
 LAST_OF_MANY = "last of many steps"
 SAMPLE = [
