@@ -29,7 +29,9 @@ STUDIES = ("adult", "ipums-br", "synthetic")
 @click.option("--config", metavar="FILE.toml", help="A study of your own, in place of the packaged one.")
 @click.option("--algorithms", metavar="FILE.toml", default="algorithms", help="Algorithm parameters of your own.")
 @click.option("--trust-data", is_flag=True, help="Use a file whose hash is not the known one.")
-@click.option("--docs", type=click.Path(path_type=Path), default=Path("docs/evidence"), help="For `document`: where it goes.")
+@click.option(
+    "--docs", type=click.Path(path_type=Path), default=Path("docs/evidence"), help="For `document`: where it goes."
+)
 @click.option("--fresh", is_flag=True, help="Start over; without it an interrupted study resumes.")
 def command(  # noqa: PLR0917 - click passes its options by name
     study: str,

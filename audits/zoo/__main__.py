@@ -1,7 +1,7 @@
 """``python -m audits.zoo ID [SIGHT]`` serves a member on stdin and stdout.
 
-``list`` shows them all, ``table`` prints docs/evidence/zoo.md, ``gates`` docs/evidence/zoo-gates.md, and ``claim ID [SIGHT]`` a
-claim file for `dpadmm gate`.
+``list`` shows them all, ``table`` prints docs/evidence/zoo.md, ``gates`` docs/evidence/zoo-gates.md, and
+``claim ID [SIGHT]`` a claim file for `dpadmm gate`.
 """
 
 from __future__ import annotations

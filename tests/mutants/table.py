@@ -1,4 +1,4 @@
-"""docs/evidence/mutants.md, generated: which check detects which change. ``python -m tests.mutants.table [ID...]`` (ten minutes for all)."""
+"""docs/evidence/mutants.md, generated: ``python -m tests.mutants.table [ID...]`` (ten minutes for all)."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ HINTS: dict[Fault, str] = {
     Fault.ANSWER_TOO_LARGE: "an answer holds `count` outputs of the shape asked for and nothing else; "
     "pack arrays as base64",
     Fault.WRONG_PROTOCOL: "this harness speaks protocol 1; answer `start` with `protocol: 1`",
-    Fault.BAD_ANSWER: "exactly one of `result`, `skipped`, `error`; the shapes are in docs/reference/protocol.schema.json",
+    Fault.BAD_ANSWER: "exactly one of `result`, `skipped`, `error`; `dpadmm adapter schema` prints the shapes",
     Fault.NOT_FINITE: "NaN and infinity may never leave an implementation; answer `error` instead",
     Fault.UNDECLARED: "under `released` the answer to `start` lists every value that leaves the implementation, "
     "and every result holds exactly these",

@@ -1,7 +1,7 @@
-"""Requests and answers of protocol 1; one JSON object a line.
+"""Requests and answers of protocol 1; one JSON object per line.
 
-An answer echoes the request's `id` and holds exactly one of `result`, `skipped`, `error`. docs/reference/protocol.md explains
-them in words; docs/reference/protocol.schema.json is generated from here and a test keeps it current.
+An answer echoes the request's `id` and holds exactly one of `result`, `skipped`, `error`. docs/reference/protocol.md
+describes them; docs/reference/protocol.schema.json is generated from here, and a test keeps it current.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Every member of the zoo is refuted by the gate, at the share of the false alarms that a whole gate gives a check.
 
-Whole gates of all of them are in docs/evidence/zoo-gates.md, which a test here holds to the register; a sample of them is run.
-Every member is put through the check that docs/evidence/zoo.md names, whose false-alarm probability is cut to at most what it
-has in a whole gate. A check's draws depend on the seed, its name and the mode, so a whole gate with this seed sends the
-implementation the same.
+Whole gates of all of them are in docs/evidence/zoo-gates.md, which a test here compares with the register; a sample of
+them is run. Every member is put through the check that docs/evidence/zoo.md names, with at most the false-alarm
+probability that it has in a whole gate. A check's draws depend on the seed, its name and the mode, so a whole gate with
+this seed sends the implementation the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DOCS = Path(__file__).parents[3] / "docs" / "evidence"
 PAGE, GATES = DOCS / "zoo.md", DOCS / "zoo-gates.md"
 # a check has at least this share of a whole gate's false alarms
 LEAST_SHARE = FALSE_ALARM / (len(CHECKS) * len(EVERY_MODE))
-# docs/evidence/zoo.md names what comes first in any mode; these claims are about release all, where another check sees it
+# docs/evidence/zoo.md names what comes first in any mode; these claims are about release all, where another sees it
 SEEN_IN_THE_CLAIMED_MODE = {"continues-from-the-clean-model": "distinguishable"}
 LAST_OF_MANY = "last of many steps"
 SAMPLE = [

@@ -94,7 +94,9 @@ def test_the_page_knows_every_member_and_nothing_slips_through() -> None:
     names = {check.name for check in CHECKS} | {AUDIT}
     assert SLIPPED not in text
     for entry in MEMBERS.values():
-        assert f"* `{entry.identity}`: {entry.wrong}" in text, "regenerate it: python -m audits.zoo table > docs/evidence/zoo.md"
+        assert f"* `{entry.identity}`: {entry.wrong}" in text, (
+            "regenerate it: python -m audits.zoo table > docs/evidence/zoo.md"
+        )
         for algorithm in entry.algorithms:
             row = next(line for line in text.splitlines() if line.startswith(f"| `{entry.identity}` | {algorithm} |"))
             cells = [cell.strip() for cell in row.split("|")[3:6]]

@@ -1,4 +1,4 @@
-"""docs/reference/protocol.md says what the code does: its examples are valid, and nothing that exists is missing from it."""
+"""docs/reference/protocol.md says what the code does: its examples are valid, and nothing is missing from it."""
 
 from __future__ import annotations
 
