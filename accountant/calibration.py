@@ -15,6 +15,7 @@ from fractions import Fraction
 from accountant.calibration_search import descending_search, first_guess, narrowed, whole_number_search, widened
 from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import failure_probability, positive
 from accountant.numbers import INFINITY, Exact, fraction_of
 from accountant.pld.ledger_steps import composed_epsilon_upper
@@ -71,16 +72,16 @@ class CalibrationTarget:
 
 
 def calibrate_noise(
-    ledger_of: Callable[[Fraction], Ledger],
+    candidate: Callable[[Fraction], Mechanism | Ledger],
     *,
     epsilon: Exact,
     delta: Exact,
     method: str | None = None,
     digits: int = 4,
 ) -> Calibration:
-    """Return the least noise, in `digits` significant digits and rounded up, whose ledger meets the target.
+    """Return the least noise, in `digits` significant digits and rounded up, that meets the target.
 
-    `ledger_of(noise)` must be the same releases with noise of that size: more of it never costs more.
+    `candidate(noise)` must be the same mechanism (or ledger) with noise of that size: more of it never costs more.
     """
     if digits < 1:
         raise InvalidQuantityError(f"digits must be >= 1, got digits={digits}")
@@ -89,20 +90,20 @@ def calibrate_noise(
 
     def price(noise: Fraction) -> Fraction:
         if noise not in priced:
-            priced[noise] = target.price(ledger_of(noise))
+            priced[noise] = target.price(ledger_of(candidate(noise)))
         return priced[noise]
 
-    guess = first_guess(ledger_of(Fraction(1)), target.epsilon, target.delta)
+    guess = first_guess(ledger_of(candidate(Fraction(1))), target.epsilon, target.delta)
     low, high = widened(price, guess, target.epsilon, digits)
     low, high = narrowed(price, low, high, target.epsilon, digits)
-    ledger = ledger_of(high)
+    ledger = ledger_of(candidate(high))
     if not price(high) <= target.epsilon:
         raise CannotCertifyError(f"noise={high} was not certified to meet epsilon={epsilon}")
     return Calibration(high, low, price(high), target.method_for(ledger), ledger)
 
 
 def calibrate_count(
-    ledger_of: Callable[[int], Ledger],
+    candidate: Callable[[int], Mechanism | Ledger],
     *,
     epsilon: Exact,
     delta: Exact,
@@ -110,19 +111,19 @@ def calibrate_count(
     largest: int = 10**9,
     increasing: bool = True,
 ) -> Calibration:
-    """Return the largest whole number (iterations, epochs, batch) in 1..largest whose ledger meets the target.
+    """Return the largest whole number (iterations, batch) in 1..largest that meets the target.
 
-    With `increasing`, `ledger_of(number)` must cost no less for a larger number: iterations do by composition, batches
+    With `increasing`, `candidate(number)` must cost no less for a larger number: iterations do by composition, batches
     at a fixed noise multiplier because the profile grows with q. Without it nothing is assumed; the answer still
     meets the target and the next number does not, but a larger one might, unless the answer is `largest` itself.
     """
     target = CalibrationTarget(*_validated(epsilon, delta), method, Fraction(1, 10**4))
     search = whole_number_search if increasing else descending_search
-    number, missed, upper = search(lambda candidate: target.price(ledger_of(candidate)), target.epsilon, largest)
+    number, missed, upper = search(lambda number: target.price(ledger_of(candidate(number))), target.epsilon, largest)
     if number == 0:
         tried = "not even one meets" if increasing else f"neither {largest} nor a half, a quarter, ... of it meets"
         raise CannotCertifyError(f"{tried} epsilon={epsilon} at delta={delta}: more noise or a larger epsilon would")
-    ledger = ledger_of(number)
+    ledger = ledger_of(candidate(number))
     if not upper <= target.epsilon:
         raise CannotCertifyError(f"{number} was not certified to meet epsilon={epsilon}")
     beyond = None if missed is None else Fraction(missed)

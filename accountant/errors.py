@@ -34,3 +34,7 @@ class CertificateError(AccountantError):
     """A certificate says something that its own inputs do not support."""
 
     exit_code = 1
+
+
+class NotPrivateError(AccountantError):
+    """The mechanism adds no noise: its epsilon is infinite."""

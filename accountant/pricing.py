@@ -25,6 +25,7 @@ from types import MappingProxyType
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
 from accountant.mechanisms.ledger import Ledger, gdp_squared
+from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import failure_probability
 from accountant.mechanisms.steps import PureStep, Step
 from accountant.numbers import CONTEXT, Bound, Exact
@@ -79,8 +80,9 @@ class Report:
     refused: Mapping[str, str]
 
 
-def methods_for(ledger: Ledger) -> tuple[str, ...]:
-    """Return the methods that are proved for the ledger, the paper's own first."""
+def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
+    """Return the methods that are proved for the mechanism or ledger, the paper's own first."""
+    ledger = ledger_of(priced)
     if ledger.is_pure:
         return ("pure", "rdp-cks")
     exact = ("gdp",) if gdp_squared(ledger.steps) is not None else ()
@@ -92,17 +94,18 @@ def methods_for(ledger: Ledger) -> tuple[str, ...]:
 
 
 def epsilon(
-    ledger: Ledger,
+    priced: Ledger | Mechanism,
     delta: Exact,
     *,
     methods: Sequence[str] | None = None,
     digits: int = DEFAULT_DIGITS,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Price the ledger at delta; raise if no method can.
+    """Price a mechanism or a ledger at delta; raise if no method can.
 
-    A method named in `methods` that is not proved for the ledger is an error, never silently left out.
+    A method named in `methods` that is not proved for it is an error, never silently left out.
     """
+    ledger = ledger_of(priced)
     d = failure_probability(delta)
     if digits < 1:
         raise InvalidQuantityError(f"digits must be >= 1, got digits={digits}")

@@ -50,7 +50,9 @@ CORNERS = (
 
 def certified(n: int, m: int, nu: str | int, steps: int, delta: str) -> accountant.Report:
     """Price ssADMM by every method."""
-    return accountant.epsilon(accountant.ssadmm(records=n, batch=m, noise_multiplier=nu, iterations=steps), delta=delta)
+    return accountant.epsilon(
+        accountant.SsADMM(records=n, batch=m, noise_multiplier=nu, iterations=steps).ledger(), delta=delta
+    )
 
 
 def figures() -> list[dict[str, str]]:
@@ -96,7 +98,7 @@ class Duel:
 def speeds() -> list[Duel]:
     """The promised ratios."""
     n, m, nu, steps = ROWS[0]
-    ledger = accountant.ssadmm(records=n, batch=m, noise_multiplier=nu, iterations=steps)
+    ledger = accountant.SsADMM(records=n, batch=m, noise_multiplier=nu, iterations=steps).ledger()
     delta = Fraction(1, 10**8)
 
     def profile() -> object:
@@ -104,7 +106,7 @@ def speeds() -> list[Duel]:
 
     def calibrated() -> accountant.Calibration:
         return accountant.calibrate_noise(
-            lambda noise: accountant.ssadmm(records=n, batch=m, noise_multiplier=noise, iterations=steps),
+            lambda noise: accountant.SsADMM(records=n, batch=m, noise_multiplier=noise, iterations=steps).ledger(),
             epsilon="1",
             delta=DELTA,
         )
@@ -162,7 +164,7 @@ def growth() -> dict[str, list[tuple[float, float]]]:
         series["T"].append((steps, _seconds(partial(_composed, q, nu, steps, delta))))
     for alpha in (8, 32, 128, 512):
         series["alpha"].append((alpha, _seconds(partial(wbk27_moment, q, 1 / nu**2, alpha, 200))))
-    ledger = accountant.ssadmm(records=48842, batch=221, noise_multiplier=4, iterations=2210)
+    ledger = accountant.SsADMM(records=48842, batch=221, noise_multiplier=4, iterations=2210).ledger()
     for digits in (15, 30, 50, 100, 200):
         series["digits"].append((digits, _seconds(partial(method_epsilon, ledger, delta, "wbk27-cks", digits=digits))))
     return series

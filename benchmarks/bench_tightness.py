@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant import Ledger, epsilon, ssadmm
+from accountant import Ledger, SsADMM, epsilon
 from accountant.numbers import fraction_of
 from audits.curves.families import ClaimFamily
 from audits.curves.noise_family import pair_lower_bound
@@ -72,7 +72,7 @@ def row(records: int, batch: int, nu: str, steps: int, pairs: int) -> str:
 
 
 def _ledger(records: int, batch: int, nu: Fraction, steps: int) -> Ledger:
-    return ssadmm(records=records, batch=batch, iterations=steps, sigma=nu * 2 / batch, clip=1)
+    return SsADMM(records=records, batch=batch, iterations=steps, sigma=nu * 2 / batch, clip=1).ledger()
 
 
 def _ends(ledger: Ledger) -> tuple[float, float]:

@@ -95,7 +95,7 @@ def ours(training: Dataset, test: Dataset, epsilon: str) -> Measured:
     T = iterations(EPOCHS, n, m)
     start = time.process_time()
     found = accountant.calibrate_noise(
-        lambda sigma: accountant.ssadmm(records=n, batch=m, iterations=T, sigma=sigma, clip="1"),
+        lambda sigma: accountant.SsADMM(records=n, batch=m, iterations=T, sigma=sigma, clip="1").ledger(),
         epsilon=epsilon,
         delta=DELTA,
     )

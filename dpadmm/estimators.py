@@ -23,8 +23,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from accountant import Exact
-from dpadmm.privacy import Guarantee, Mechanism, calibrated, priced
-from dpadmm.training import REGULARIZERS, SCHEDULES, Algorithm, Shape, Training, randomness_for, run
+from accountant.mechanisms.words import Algorithm
+from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
+from dpadmm.training import REGULARIZERS, SCHEDULES, Shape, Training, randomness_for, run
 from reference.dataset import Dataset
 from reference.errors import InvalidParameter, require_count
 from reference.losses import LOSSES, Logistic
@@ -163,9 +164,9 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         schedule = SCHEDULES[self._known("schedule", SCHEDULES)](self.eta, records, batch)
         return Training(self._algorithm, schedule, self.iterations, batch, self._release)
 
-    def _mechanism(self, training: Training, problem: Problem) -> Mechanism:
+    def _mechanism(self, training: Training, problem: Problem) -> PrivateRun:
         bound = self.clip if self.clip is not None else problem.loss.steepest
-        return Mechanism(training, problem.records, problem.dimension, self.rho, bound, problem.regularizer)
+        return PrivateRun(training, problem.records, problem.dimension, self.rho, bound, problem.regularizer)
 
     def _target(self) -> tuple[Exact, Exact] | None:
         """(epsilon, delta), unless the noise itself was given."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import accountant
-from accountant import Exact, Ledger, Noise, Proximal
-from dpadmm.training import Algorithm, Training
+from accountant import Exact, Mechanism, MpADMM, Noise, SsADMM
+from accountant.mechanisms.words import Algorithm
+from dpadmm.training import Training
 from reference.mpadmm import Release
 from reference.regularizers import Regularizer
 from reference.schedules import steps
@@ -22,7 +23,7 @@ UNIT = Fraction(1, 2**52)
 
 
 @dataclass(frozen=True, slots=True)
-class Mechanism:
+class PrivateRun:
     """The public numbers on which the cost of a run depends; ``bound`` is C, which no gradient exceeds."""
 
     training: Training
@@ -32,39 +33,41 @@ class Mechanism:
     bound: float
     regularizer: Regularizer
 
-    def ledger(self, sigma: Fraction) -> Ledger:
-        """The releases of the run with noise of this size."""
+    def mechanism(self, sigma: Fraction) -> Mechanism:
+        """The run with noise of this size; its C has the rounding of binary64 and of the grid on top."""
         noise = Noise.GAUSSIAN if self.training.grid is None else Noise.DISCRETE
         etas = [Fraction(eta) for eta in steps(self.training.schedule, self.training.iterations)]
         if self.training.algorithm is Algorithm.SSADMM:
             batch = self.training.batch
-            return accountant.ssadmm(
+            return SsADMM(
                 records=self.records,
                 batch=batch,
                 iterations=self.training.iterations,
                 sigma=sigma,
                 clip=self._effective_bound(batch, per_unit=Fraction(batch, 2), copies=1),
+                eta=etas,
+                rho=Fraction(self.rho),
                 noise=noise,
             )
         every = self.training.release is Release.ALL
         # The shortest step has the smallest sensitivity, so a grid weighs most there.
         per_unit = self.records * (Fraction(self.rho) + 1 / min(etas)) / 2
-        return accountant.mpadmm(
+        return MpADMM(
             records=self.records,
             eta=etas,
             rho=Fraction(self.rho),
             clip=self._effective_bound(self.records, per_unit=per_unit, copies=3 if every else 1),
             sigma=sigma,
-            epochs=self.training.iterations,
-            release=accountant.Release(self.training.release.value),
-            proximal=self._proximal() if every else None,
+            iterations=self.training.iterations,
+            release=self.training.release.value,
+            lipschitz=self._lipschitz() if every else None,
             noise=noise,
         )
 
-    def _proximal(self) -> Proximal | None:
+    def _lipschitz(self) -> Fraction | None:
         if self.regularizer.convex:
             return None
-        return Proximal(Fraction(self.regularizer.lipschitz(self.rho)) * (1 + 8 * UNIT))
+        return Fraction(self.regularizer.lipschitz(self.rho)) * (1 + 8 * UNIT)
 
     def _effective_bound(self, summed: int, *, per_unit: Fraction, copies: int) -> Fraction:
         """C with the rounding of binary64 on top, and that of the grid: Delta + grid sqrt(p) (statement GRID)."""
@@ -84,18 +87,18 @@ class Guarantee:
     method: str
 
 
-def calibrated(mechanism: Mechanism, target_epsilon: Exact, delta: Exact) -> Guarantee:
+def calibrated(run: PrivateRun, target_epsilon: Exact, delta: Exact) -> Guarantee:
     """The least noise, to four digits and rounded up, whose certified epsilon is at most the target."""
-    found = accountant.calibrate_noise(mechanism.ledger, epsilon=target_epsilon, delta=delta)
+    found = accountant.calibrate_noise(run.mechanism, epsilon=target_epsilon, delta=delta)
     sigma = accountant.float_up(found.value)  # more noise never costs more, so the certificate still holds
     return Guarantee(found.epsilon_upper, accountant.exact("delta", delta), sigma, found.method)
 
 
-def priced(mechanism: Mechanism, sigma: float, delta: Exact) -> Guarantee:
+def priced(run: PrivateRun, sigma: float, delta: Exact) -> Guarantee:
     """The certified epsilon of noise that was chosen by hand."""
-    ledger = mechanism.ledger(Fraction(sigma))
-    method = accountant.methods_for(ledger)[-1]  # the tightest one that is proved for it
-    report = accountant.epsilon(ledger, delta, methods=[method], digits=6)
+    mechanism = run.mechanism(Fraction(sigma))
+    method = accountant.methods_for(mechanism)[-1]  # the tightest one that is proved for it
+    report = accountant.epsilon(mechanism, delta, methods=[method], digits=6)
     return Guarantee(accountant.exact("epsilon", report.epsilon.upper), report.delta, sigma, method)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from accountant.mechanisms.words import Algorithm
 from reference.discrete_gaussian import ExactEntropy
 from reference.errors import InvalidParameter, require_count, require_not_negative
 from reference.mpadmm import Release, mpadmm
@@ -18,12 +18,8 @@ from reference.regularizers import L1, MCP, SCAD, ElasticNet, GroupL1, NuclearNo
 from reference.schedules import Constant, InverseSquareRoot, PerEpoch, Schedule, steps
 from reference.ssadmm import ssadmm
 
-
-class Algorithm(enum.Enum):
-    """Which of the paper's two algorithms runs."""
-
-    SSADMM = "ssadmm"
-    MPADMM = "mpadmm"
+ALGORITHMS = (Algorithm.SSADMM, Algorithm.MPADMM)
+"""The paper's two algorithms: those that train."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +64,8 @@ class Training:
     grid: float | None = None
 
     def __post_init__(self) -> None:
+        if self.algorithm not in ALGORITHMS:
+            raise InvalidParameter(f"algorithm must be one of {', '.join(ALGORITHMS)}, got algorithm={self.algorithm}")
         require_count("iterations", self.iterations)
         require_count("batch", self.batch)
 

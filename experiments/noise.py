@@ -17,19 +17,21 @@ from fractions import Fraction
 from typing import Protocol
 
 from accountant import (
+    DPADMM,
+    DPSGD,
+    DPSVRG,
     Calibration,
     Ledger,
+    Mechanism,
+    MpADMM,
     Release,
     Sensitivity,
+    SsADMM,
     calibrate_noise,
     decimal_string,
-    dp_admm,
-    dp_svrg,
     float_up,
     methods_for,
-    mpadmm,
     objective_perturbation,
-    ssadmm,
 )
 from accountant import epsilon as price
 from accountant.numbers import fraction_of
@@ -40,7 +42,7 @@ from reference.losses import LOSSES
 CLIP = "1"  # records are normalised to length 1 and both losses have slopes in [-1, 0]
 DIGITS = 4  # of sigma, rounded up: at most 1e-3 more noise than needed
 
-LedgerOf = Callable[[Fraction, AccountingName], Ledger]
+MechanismOf = Callable[[Fraction, AccountingName], Mechanism]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +97,21 @@ class Accountant:
             return self._objective(
                 self.algorithms.objp if algorithm == "objp" else self.algorithms.objp_once, epsilon, loss
             )
-        ledger_of = self._ledgers(algorithm)
-        claimed = _as_claimed(ledger_of, accounting)
+        mechanism_of = self._mechanisms(algorithm)
+        claimed = _as_claimed(mechanism_of, accounting)
         found = _calibrated(claimed, epsilon, self.setting.delta, _method(claimed, accounting))
         return Level(
             sigma=float_up(found.value),
             anchor_sigma=float_up(self._anchor(found.value)) if algorithm == "dpsvrg" else 0.0,
             ridge=0.0,
             method=found.method,
-            certified_epsilon=self._certified(found, ledger_of(found.value, "certified"), accounting),
+            certified_epsilon=self._certified(found, mechanism_of(found.value, "certified"), accounting),
         )
 
-    def _certified(self, found: Calibration, ledger: Ledger, accounting: AccountingName) -> str:
+    def _certified(self, found: Calibration, mechanism: Mechanism, accounting: AccountingName) -> str:
         upper = found.epsilon_upper
         if accounting == "paper":
-            report = price(ledger, self.setting.delta, methods=[methods_for(ledger)[-1]])
+            report = price(mechanism, self.setting.delta, methods=[methods_for(mechanism)[-1]])
             upper = fraction_of(report.epsilon.upper)
         return decimal_string(upper, DIGITS, "up")
 
@@ -128,33 +130,30 @@ class Accountant:
         ridge = max(Fraction(0), fraction_of(found.ridge.upper))
         return Level(float_up(scale), 0.0, float_up(ridge), "pure", None)
 
-    def _ledgers(self, algorithm: AlgorithmName) -> LedgerOf:
+    def _mechanisms(self, algorithm: AlgorithmName) -> MechanismOf:
         s, a = self.setting, self.algorithms
 
-        def ledger(sigma: Fraction, accounting: AccountingName) -> Ledger:
-            printed = Sensitivity.PRINTED if accounting == "paper" else Sensitivity.CORRECTED
+        def mechanism(sigma: Fraction, accounting: AccountingName) -> Mechanism:
             match algorithm:
                 case "ssadmm" | "dpsgd":
-                    epochs = (a.ssadmm if algorithm == "ssadmm" else a.dpsgd).epochs
-                    return ssadmm(
-                        records=s.records, batch=s.batch, iterations=s.iterations(epochs), sigma=sigma, clip=CLIP
-                    )
+                    kind, epochs = (SsADMM, a.ssadmm.epochs) if algorithm == "ssadmm" else (DPSGD, a.dpsgd.epochs)
+                    T = s.iterations(epochs)
+                    return kind(records=s.records, batch=s.batch, iterations=T, sigma=sigma, clip=CLIP)
                 case "mpadmm" | "mpadmm-primal":
                     m = a.mpadmm if algorithm == "mpadmm" else a.mpadmm_primal
-                    release = Release.ALL if algorithm == "mpadmm" else Release.PRIMAL
-                    return mpadmm(
+                    return MpADMM(
                         records=s.records,
                         eta=m.eta,
                         rho=m.rho,
                         clip=CLIP,
                         sigma=sigma,
-                        epochs=m.epochs,
-                        release=release,
-                        sensitivity=printed,
+                        iterations=m.epochs,
+                        release=Release.ALL if algorithm == "mpadmm" else Release.PRIMAL,
+                        sensitivity=Sensitivity.PRINTED if accounting == "paper" else Sensitivity.CORRECTED,
                     )
                 case "dpadmm":
                     d = a.dpadmm
-                    return dp_admm(
+                    return DPADMM(
                         records=s.records,
                         eta=d.eta,
                         rho=d.rho,
@@ -164,24 +163,25 @@ class Accountant:
                         parties=d.parties,
                     )
                 case "dpsvrg":
-                    return dp_svrg(
+                    inner = s.iterations(1)
+                    return DPSVRG(
                         records=s.records,
                         batch=s.batch,
-                        epochs=a.dpsvrg.epochs,
-                        inner=s.iterations(1),
-                        sigma_full=self._anchor(sigma),
-                        sigma_inner=sigma,
+                        iterations=a.dpsvrg.epochs * inner,
+                        inner=inner,
+                        anchor_sigma=self._anchor(sigma),
+                        sigma=sigma,
                         clip=CLIP,
                     )
                 case "objp" | "objp-once":
                     raise AssertionError("ADMM-objP is pure and has no sigma")
 
-        return ledger
+        return mechanism
 
 
-def _as_claimed(ledger_of: LedgerOf, accounting: AccountingName) -> Callable[[Fraction], Ledger]:
+def _as_claimed(mechanism_of: MechanismOf, accounting: AccountingName) -> Callable[[Fraction], Ledger]:
     """The ledger as the accounting has it, right or wrong: the paper's claim is repeated, not repaired."""
-    return lambda sigma: Ledger(ledger_of(sigma, accounting).steps)
+    return lambda sigma: Ledger(mechanism_of(sigma, accounting).ledger().steps)
 
 
 def _method(ledger_of: Callable[[Fraction], Ledger], accounting: AccountingName) -> str:

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from accountant.errors import InvalidQuantityError
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.quantities import Noise
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.words import Noise
 from accountant.numbers import decimal_string, exact
 from accountant.pricing import MethodResult, Report
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
-from accountant.mechanisms.quantities import Neighbours, Noise
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.words import Neighbours, Noise
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,39 +1,12 @@
-"""The quantities of a privacy statement, each inside its domain or refused by name.
-
-A neighbouring relation, a sampling scheme and a kind of noise are part of every mechanism: a theorem proved for
-one of them says nothing about another.
-"""
+"""The quantities of a privacy statement, each inside its domain or refused by name."""
 
 from __future__ import annotations
 
-import enum
 from fractions import Fraction
 
 from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
+from accountant.mechanisms.words import Sampling
 from accountant.numbers import Exact, exact
-
-
-class Neighbours(enum.Enum):
-    """When two data sets count as neighbours."""
-
-    REPLACE_ONE = "replace-one"
-    ADD_OR_REMOVE_ONE = "add-or-remove-one"
-
-
-class Sampling(enum.Enum):
-    """How the records of one iteration are drawn."""
-
-    ALL = "all"
-    WITHOUT_REPLACEMENT = "without-replacement"
-    POISSON = "poisson"
-    SHUFFLE = "shuffle"
-
-
-class Noise(enum.Enum):
-    """What is added: reals of the normal law, or the exact discrete Gaussian on a grid."""
-
-    GAUSSIAN = "gaussian"
-    DISCRETE = "discrete"
 
 
 def positive(name: str, value: Exact) -> Fraction:
@@ -69,7 +42,7 @@ def privacy_loss(value: Exact) -> Fraction:
 
 
 def count(name: str, value: object) -> int:
-    """Return a whole number >= 1 (iterations, records, epochs)."""
+    """Return a whole number >= 1 (records, iterations, ...)."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidQuantityError(f"{name} must be a whole number, got {name}={value!r} ({type(value).__name__})")
     if value < 1:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.errors import InvalidQuantityError
-from accountant.mechanisms.quantities import Neighbours, Noise
+from accountant.mechanisms.words import Neighbours, Noise
 from accountant.numbers import shown
 
 

@@ -10,8 +10,8 @@ import math
 from fractions import Fraction
 
 from accountant.errors import UnsupportedSchemeError
-from accountant.mechanisms.quantities import Noise
 from accountant.mechanisms.steps import GaussianStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.words import Noise
 from accountant.numbers import Bound, Direction, float_down
 from accountant.pld.composition import ComposedProfile, Resolution, SubsampledGaussian, compose
 

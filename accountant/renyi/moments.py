@@ -17,8 +17,8 @@ from flint import arb
 
 from accountant.errors import UnsupportedSchemeError
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.quantities import Noise
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.words import Noise
 from accountant.numbers import arb_from_fraction, arb_precision
 from accountant.renyi.poisson import poisson_moment
 from accountant.renyi.tight import tight_moment

@@ -33,7 +33,7 @@ class Attack(Protocol):
 
 def with_iterations(game: Game, run: Run) -> Run:
     """Return the run with an axis for the iteration, which the last model alone does not have."""
-    if game.threat.show is Show.EVERY_ITERATE:
+    if game.show is Show.EVERY_ITERATE:
         return run
     if game.parameters.iterations != 1:
         raise AuditError("only the last of several iterates was shown: its likelihood is not known in closed form")

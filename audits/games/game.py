@@ -8,9 +8,7 @@ each game is the ledger of *its* parameters.
 
 from __future__ import annotations
 
-import enum
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,29 +16,13 @@ import numpy as np
 
 from accountant import Ledger, PureStep, SubsampledGaussianStep, delta_curve, float_up
 from accountant.mechanisms.ledger import gdp_squared
+from accountant.mechanisms.words import Visibility
 from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve, PrivacyCurve
 from audits.curves.table import TableCurve
 from audits.errors import AuditError
 from verification.wire.messages import Show
 from verification.wire.parameters import Algorithm, Parameters
 from verification.wire.records import Records
-
-
-class Threat(enum.Enum):
-    """What the adversary is shown of each run."""
-
-    EVERY_ITERATE = "every-iterate"
-    LAST_MODEL = "last-model"
-    ONE_STEP = "one-step"
-
-    @property
-    def show(self) -> Show:
-        """What is asked of the adapter."""
-        return Show.EVERY_ITERATE if self is Threat.EVERY_ITERATE else Show.LAST
-
-
-LedgerOf = Callable[[int, Parameters], Ledger]
-"""From the number of records and the parameters to what is claimed to be released."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +37,7 @@ class Game:
     parameters: Parameters
     first: Records
     second: Records
-    threat: Threat
+    visibility: Visibility
     alike: bool = True
 
     def __post_init__(self) -> None:
@@ -68,13 +50,18 @@ class Game:
         if int(differ.sum()) != 1 or not bool(differ[0]):
             where = np.flatnonzero(differ).tolist()
             raise AuditError(f"neighbours must differ in record 0 and in no other, they differ in {where}")
-        if self.threat is Threat.ONE_STEP and self.parameters.iterations != 1:
+        if self.visibility is Visibility.ONE_STEP and self.parameters.iterations != 1:
             raise AuditError(f"one step means iterations=1, got iterations={self.parameters.iterations}")
 
     @property
     def records(self) -> int:
         """n."""
         return self.first.count
+
+    @property
+    def show(self) -> Show:
+        """What is asked of the adapter."""
+        return Show.EVERY_ITERATE if self.visibility is Visibility.EVERY_ITERATE else Show.LAST
 
     @property
     def rate(self) -> float:

@@ -11,17 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accountant.mechanisms.words import Algorithm, Release, Visibility
 from audits.curves.privacy_curve import GaussianCurve
 from audits.errors import AuditError, NothingToAudit
 from audits.games.attacks import LikelihoodRatio
-from audits.games.game import Game, Threat, curve_of
-from audits.games.plans import BOUND, RHO, TARGET_MU, Planned, Subject
+from audits.games.game import Game, curve_of
+from audits.games.plans import BOUND, RHO, TARGET_MU, Planned, sees_every_iterate
+from audits.games.subject import Subject
 from audits.score_models.stepwise import StepwiseScores
 from verification.conformance.observe import noise_of
 from verification.served.stepwise import Stepwise
 from verification.served.translate import noise_scales, sensitivities
 from verification.wire.messages import Capability
-from verification.wire.parameters import Algorithm, Parameters, Release
+from verification.wire.parameters import Parameters
 from verification.wire.records import Records, Run
 from verification.wire.session import Session
 from verification.wire.simple_parameters import parameters_for
@@ -70,13 +72,13 @@ def own_pair_game(session: Session, subject: Subject, pair: OwnPair) -> Planned:
         raise NothingToAudit(f"{NAME} is played for {', '.join(_PLAYED)}, not for {subject.algorithm}")
     if subject.algorithm not in session.description.algorithms or not session.can(Capability.TRIALS):
         raise NothingToAudit(f"the implementation offers no trials of {subject.algorithm}")
-    every = subject.sees_every_iterate(session)
+    every = sees_every_iterate(subject, session)
     eta = [_STEP] * (_STEPS if every else 1)
     unit = _parameters(session, subject, pair, eta, sigma=1.0)
     moved = float(np.linalg.norm(sensitivities(subject.algorithm, unit, pair.first.count)))
     parameters = _parameters(session, subject, pair, eta, sigma=moved / TARGET_MU)
-    threat = Threat.EVERY_ITERATE if every else Threat.ONE_STEP
-    game = Game(NAME, subject.algorithm, parameters, pair.first, pair.second, threat, alike=False)
+    seen = Visibility.EVERY_ITERATE if every else Visibility.ONE_STEP
+    game = Game(NAME, subject.algorithm, parameters, pair.first, pair.second, seen, alike=False)
     claim = curve_of(subject.ledger(game.records, parameters))
     claimed = claim.mu if isinstance(claim, GaussianCurve) else TARGET_MU
     shown = session.description.released[subject.algorithm]

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from accountant import Accounting, Ledger, Sensitivity, exact_binary64, mpadmm, ssadmm
-from accountant import Release as LedgerRelease
+from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
 from audits.errors import AuditError, NothingClaimed, NothingToAudit
 from audits.games.attacks import Attack, LikelihoodRatio
-from audits.games.game import Game, Threat
-from audits.games.ledgers import baseline_ledger
+from audits.games.game import Game
+from audits.games.subject import Subject
 from audits.score_models.last_model import along_the_difference
 from audits.score_models.model import Simulator
 from audits.score_models.objective import LaplaceMidpoints, Midpoint
 from audits.score_models.stepwise import StepwiseScores
 from reference.regularizers import Regularizer as ReferenceRegularizer
-from verification.conformance.check import Mode
 from verification.conformance.context import Context
 from verification.conformance.hard_pair import DIMENSION, HardPair, hard_pair
 from verification.served.translate import (
@@ -31,9 +28,9 @@ from verification.served.translate import (
     sigmas,
 )
 from verification.wire.messages import Capability
-from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, Release
+from verification.wire.parameters import LossName, Parameters, RegularizerName
 from verification.wire.records import Records
-from verification.wire.schemes import BASELINES, NON_PRIVATE
+from verification.wire.schemes import NON_PRIVATE
 from verification.wire.session import Session
 from verification.wire.simple_parameters import parameters_for
 
@@ -49,68 +46,6 @@ STIFF = 20.0
 LARGE_STEP = 4.0
 
 
-class Wording(enum.Enum):
-    """Whose sensitivities the claim is made with."""
-
-    CORRECTED = "corrected"
-    PRINTED = "printed"
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What is claimed to be run, as far as it decides which games are played."""
-
-    algorithm: Algorithm
-    release: Release | None = None
-    wording: Wording = Wording.CORRECTED
-    last_model_only: bool = False
-
-    def __post_init__(self) -> None:
-        if (self.algorithm is Algorithm.MPADMM) != (self.release is not None):
-            raise AuditError(f"release is for mpadmm, got algorithm={self.algorithm} and release={self.release}")
-
-    @property
-    def mode(self) -> Mode:
-        """The subject in the conformance checks' words."""
-        return Mode(self.algorithm, self.release)
-
-    def sees_every_iterate(self, session: Session) -> bool:
-        """Whether every iterate is claimed to be released, and the implementation shows it in full."""
-        context = Context(session, self.mode, np.random.default_rng(0), _nobody)
-        return context.sees_every_iterate and not self.last_model_only
-
-    def ledger(self, records: int, parameters: Parameters) -> Ledger:
-        """Return what a run with these parameters is claimed to release; binary64 parameters are taken exactly."""
-        if self.algorithm in BASELINES:
-            return baseline_ledger(self.algorithm, records, parameters)
-        noise = sigmas(self.algorithm, parameters, records)
-        if bool(np.any(noise != noise[0])):
-            raise AuditError("games use one sigma for all iterations")
-        sigma, bound = exact_binary64("sigma", float(noise[0])), exact_binary64("clip", parameters.bound)
-        if self.algorithm is Algorithm.SSADMM:
-            return ssadmm(
-                records=records,
-                batch=parameters.batch or records,
-                iterations=parameters.iterations,
-                sigma=sigma,
-                clip=bound,
-            )
-        eta = [exact_binary64("eta", step) for step in parameters.eta]
-        printed = self.wording is Wording.PRINTED
-        return mpadmm(
-            records=records,
-            # E2: the printed bound uses eta^{k+1}; the schedule of a game goes on with its last step
-            eta=[*eta, eta[-1]] if printed else eta,
-            rho=exact_binary64("rho", parameters.rho),
-            clip=bound,
-            sigma=sigma,
-            epochs=parameters.iterations,
-            release=LedgerRelease.ALL if self.release is Release.ALL else LedgerRelease.PRIMAL,
-            sensitivity=Sensitivity.PRINTED if printed else Sensitivity.CORRECTED,
-            accounting=Accounting.SEPARATE if printed else Accounting.JOINT,
-        )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Planned:
     """A game with its score and the simulator of its scores (strength = noise divisor; the claim's own is 1).
@@ -124,6 +59,12 @@ class Planned:
     attack: Attack
     attained: float = 1.0
     demanded: bool = True
+
+
+def sees_every_iterate(subject: Subject, session: Session) -> bool:
+    """Whether every iterate is claimed to be released, and the implementation shows it in full."""
+    context = Context(session, subject.mode, np.random.default_rng(0), _nobody)
+    return context.sees_every_iterate and subject.visibility is Visibility.EVERY_ITERATE
 
 
 def standard_games(session: Session, subject: Subject) -> list[Planned]:
@@ -158,7 +99,7 @@ def standard_games(session: Session, subject: Subject) -> list[Planned]:
             planner.game("batches of a quarter", records=12, batch=3, eta=[SMALL_STEP] * steps),
         ]
     games = [planner.game("one step above 1", records=4, batch=None, eta=[LARGE_STEP])]
-    if subject.wording is Wording.CORRECTED:
+    if subject.sensitivity is Sensitivity.CORRECTED:
         # the printed sensitivity is loose by 1/eta below 1: there it promises next to nothing, and nothing can be bet
         games = [*last, *games, planner.game("small steps", records=4, batch=None, eta=[SMALL_STEP] * steps)]
     return games
@@ -177,7 +118,7 @@ class _Planner:
     def __init__(self, session: Session, subject: Subject) -> None:
         self._subject = subject
         self._context = Context(session, subject.mode, np.random.default_rng(0), _nobody)
-        self.sees_every_iterate = subject.sees_every_iterate(session)
+        self.sees_every_iterate = sees_every_iterate(subject, session)
 
     def game(
         self, name: str, *, records: int, batch: int | None, eta: list[float], multiplier: float | None = None
@@ -192,8 +133,8 @@ class _Planner:
         moved = sensitivities(self._subject.algorithm, parameters, records)
         sigma = float(np.linalg.norm(moved)) / mu if multiplier is None else multiplier * float(moved[0])
         parameters = self._parameters(pair, records, batch, steps, sigma)
-        threat = Threat.EVERY_ITERATE if self.sees_every_iterate else Threat.ONE_STEP
-        game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, threat)
+        seen = Visibility.EVERY_ITERATE if self.sees_every_iterate else Visibility.ONE_STEP
+        game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, seen)
         attained = pair.attained * self._attained_jointly(game)
         return Planned(game, StepwiseScores(rate, self._multipliers(game, pair)), LikelihoodRatio(), attained)
 
@@ -203,7 +144,7 @@ class _Planner:
         parameters = self._parameters(pair, records, records, eta, sigma=1.0)
         moved = float(np.linalg.norm(sensitivities(self._subject.algorithm, parameters, records)))
         parameters = self._parameters(pair, records, records, eta, sigma=moved / TARGET_MU)
-        game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, Threat.LAST_MODEL)
+        game = Game(name, self._subject.algorithm, parameters, pair.first, pair.second, Visibility.LAST_MODEL)
         score = along_the_difference(game)
         attained = min(1.0, 1.0 / (score.nu * TARGET_MU))
         # where z and y are shown beside it, single steps attain the whole claim, and they are asked for the power
@@ -227,7 +168,7 @@ class _Planner:
             "sigma": LOUD * float(sensitivities(Algorithm.DPSVRG, unit, records)[0]),
         }
         parameters = unit.model_copy(update=noise)
-        game = Game(name, Algorithm.DPSVRG, parameters, pair.first, pair.second, Threat.EVERY_ITERATE)
+        game = Game(name, Algorithm.DPSVRG, parameters, pair.first, pair.second, Visibility.EVERY_ITERATE)
         multipliers = anchor_sigmas(parameters, records) / (moved * pair.attained)
         return Planned(game, StepwiseScores(1.0, tuple(multipliers.tolist())), LikelihoodRatio())
 
@@ -252,8 +193,8 @@ class _Planner:
             regularizer=self._context.plain,
             epsilon=TARGET_MU,
         )
-        threat = Threat.EVERY_ITERATE if self.sees_every_iterate else Threat.ONE_STEP
-        game = Game(name, Algorithm.OBJP, parameters, first, second, threat)
+        seen = Visibility.EVERY_ITERATE if self.sees_every_iterate else Visibility.ONE_STEP
+        game = Game(name, Algorithm.OBJP, parameters, first, second, seen)
         return Planned(game, LaplaceMidpoints(perturbation_of(parameters, records).noise_epsilon), Midpoint())
 
     def _parameters(

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 
+from accountant.mechanisms.words import Release, Visibility
 from audits.errors import NoPower, NothingClaimed, NothingToAudit
-from audits.games.game import Threat, curve_of
+from audits.games.game import curve_of
 from audits.games.own_pair import own_pair_game
-from audits.games.plans import Planned, Subject, standard_games
+from audits.games.plans import Planned, standard_games
+from audits.games.subject import Subject
 from audits.gate.findings import Stage
 from audits.gate.observed import ObservedNoise, observe
 from audits.gate.options import CONFORMANCE_SHARE, GateOptions, GateRun, adapter_failed
 from audits.trials.sequential import AuditResult, plan_audit, run_audit
 from verification.outcome import Finding, Outcome
 from verification.wire.faults import AdapterError
-from verification.wire.parameters import Release
 from verification.wire.session import Session
 
 # a pair that attains this much of the claim attains it: the rest is what was simulated
@@ -42,7 +43,7 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
             if result.verdict.outcome is Outcome.REFUTED:
                 break
         # the noise of several steps cannot be recovered from the last model alone
-        games = [result.plan.game for result in results if result.plan.game.threat is not Threat.LAST_MODEL]
+        games = [result.plan.game for result in results if result.plan.game.visibility is not Visibility.LAST_MODEL]
         if games:
             seen = observe(run.target, games[0], run.options.seed)
     except AdapterError as error:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import difflib
-import enum
 import math
 import re
 import tomllib
@@ -18,11 +17,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from accountant import AccountantError, decimal_string, exact
+from accountant import AccountantError, Mechanism, decimal_string, exact, mechanism_from
+from accountant.mechanisms.registry import MECHANISMS
+from accountant.mechanisms.words import Algorithm
 from audits.errors import ClaimFileError
 
 INFINITY = "infinity"
 """What a claim file writes for the epsilon of what is not private."""
+_BINARY = "write it in quotes, so that it is exactly what you wrote, got the binary float {!r}"
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -33,7 +35,7 @@ class _Table(BaseModel):
 def _number(value: object) -> Fraction:
     # pydantic collects ValueErrors, each with its place in the file; a TypeError would escape it
     if isinstance(value, float):
-        raise ValueError(f"write it in quotes, so that it is exactly what you wrote, got the binary float {value!r}")  # noqa: TRY004
+        raise ValueError(_BINARY.format(value))  # noqa: TRY004
     if isinstance(value, bool) or not isinstance(value, str | int | Fraction):
         raise ValueError(f"must be a decimal string or an integer, got {value!r}")  # noqa: TRY004
     try:
@@ -85,72 +87,20 @@ class Claim(_Table):
         return decimal_string(self.epsilon, digits, "down") if isinstance(self.epsilon, Fraction) else INFINITY
 
 
-class Released(enum.StrEnum):
-    """What leaves the mechanism; the accounting is for every iterate, so showing less only weakens the attacker."""
-
-    EVERY_ITERATE = "every-iterate"
-    LAST_MODEL = "last-model"
-
-
-NEEDS: dict[str, tuple[str, ...]] = {
-    "ssadmm": ("batch", "sampling", "clip", "sigma"),
-    "mpadmm": ("eta", "rho", "release", "clip", "sigma"),
-    "dpsgd": ("batch", "sampling", "clip", "sigma"),
-    "dpadmm": ("eta", "rho", "parties", "clip", "sigma"),
-    "dpsvrg": ("batch", "sampling", "inner", "clip", "sigma", "sigma_full"),
-    "objp": ("epsilon_iteration",),
-    "sadmm": ("batch", "sampling"),
-    "admm": (),
-}
-"""What an algorithm's price depends on, beside records and iterations."""
-ALLOWS: dict[str, tuple[str, ...]] = {"mpadmm": ("sensitivity",)}
-PECULIAR = tuple(dict.fromkeys(name for names in (*NEEDS.values(), *ALLOWS.values()) for name in names))
-
-
-class MechanismTable(_Table):
-    """[mechanism] or [[mechanism]]: what is said to be run."""
-
-    name: str | None = None
-    algorithm: Literal["ssadmm", "mpadmm", "dpsgd", "dpadmm", "dpsvrg", "objp", "sadmm", "admm"]
-    records: Count
-    iterations: Count
-    clip: PositiveNumber | None = None
-    sigma: PositiveNumber | None = None
-    released: Annotated[Released, Field(strict=False)] = Released.EVERY_ITERATE
-    batch: Count | None = None
-    sampling: Literal["without-replacement"] | None = None
-    eta: PositiveNumber | None = None
-    rho: PositiveNumber | None = None
-    release: Literal["all", "primal"] | None = None
-    sensitivity: Literal["corrected", "printed"] | None = None
-    parties: Count | None = None
-    inner: Count | None = None
-    sigma_full: PositiveNumber | None = None
-    epsilon_iteration: PositiveNumber | None = None
-
-    @model_validator(mode="after")
-    def _fits_its_algorithm(self) -> Self:
-        needs, may = NEEDS[self.algorithm], ALLOWS.get(self.algorithm, ())
-        given = [name for name in PECULIAR if getattr(self, name) is not None]
-        alien = [name for name in given if name not in (*needs, *may)]
-        if alien:
-            owners = [a for a in NEEDS if alien[0] in (*NEEDS[a], *ALLOWS.get(a, ()))]
-            raise ValueError(f"{', '.join(alien)} belongs to {', '.join(owners)}, not to {self.algorithm}")
-        missing = [name for name in needs if name not in given]
-        if missing:
-            raise ValueError(f"{self.algorithm} also needs {', '.join(missing)}")
-        if self.batch is not None and self.batch > self.records:
-            raise ValueError(f"batch must be at most records, got batch={self.batch}, records={self.records}")
-        if self.parties is not None and self.parties > self.records:
-            raise ValueError(f"parties must be at most records, got parties={self.parties}, records={self.records}")
-        if self.inner is not None and self.iterations % self.inner:
-            raise ValueError(f"iterations must be a multiple of inner={self.inner}, got iterations={self.iterations}")
-        return self
-
-    @property
-    def title(self) -> str:
-        """The name, or the algorithm where none was given."""
-        return self.name or self.algorithm
+def _mechanism(value: object) -> Mechanism:
+    if not isinstance(value, dict):
+        raise ValueError(f"must be a table of parameters, got {value!r}")  # noqa: TRY004 - as in _number
+    if value.get("algorithm") in set(MECHANISMS) - set(Algorithm):
+        raise ValueError(
+            f"algorithm {value['algorithm']!r} has no implementation to check: {', '.join(Algorithm)} have"
+        )
+    for name, number in value.items():
+        if isinstance(number, float):
+            raise ValueError(f"{name}: {_BINARY.format(number)}")  # noqa: TRY004
+    try:
+        return mechanism_from(value, everything=True)
+    except AccountantError as error:
+        raise ValueError(str(error)) from None
 
 
 class ImplementationTable(_Table):
@@ -192,7 +142,7 @@ class ClaimFile(_Table):
     """A whole claim file."""
 
     claim: Claim
-    mechanism: list[MechanismTable]
+    mechanism: list[Annotated[Mechanism, BeforeValidator(_mechanism)]]
     implementation: ImplementationTable | None = None
     pair: PairTable | None = None
     gate: GateTable = GateTable()
@@ -218,7 +168,6 @@ class ClaimFile(_Table):
 
 _TABLES: dict[str, type[_Table]] = {
     "claim": Claim,
-    "mechanism": MechanismTable,
     "implementation": ImplementationTable,
     "pair": PairTable,
     "gate": GateTable,
@@ -267,15 +216,15 @@ neighbours = "replace-one"       # one record replaced by another; n is public
 
 [mechanism]                      # what is said to be run; several: [[mechanism]], each with a name
 algorithm = "ssadmm"             # or "mpadmm", which needs eta, rho, release instead of batch and sampling; or a
-                                 # baseline: dpsgd, dpadmm (eta, rho, parties), dpsvrg (inner, sigma_full), objp
-                                 # (epsilon_iteration in place of clip and sigma), sadmm, admm (never private)
+                                 # baseline: dpsgd, dpadmm (eta, rho, parties), dpsvrg (inner, anchor_sigma), objp
+                                 # (epsilon, of each iteration, in place of sigma), sadmm, admm (never private)
 records = 48842
 batch = 221
 sampling = "without-replacement" # fresh in every iteration
 clip = "1.0"                     # C: no record's gradient is longer
 sigma = "0.0136"                 # standard deviation of each coordinate of the noise
 iterations = 2210
-released = "every-iterate"       # or "last-model"
+visibility = "every-iterate"     # what is shown of a run; or "last-model"
 
 [implementation]                 # who claims it: any program that speaks the protocol (docs/reference/protocol.md)
 command = ["python", "adapter.py"]

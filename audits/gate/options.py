@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 
 from audits.games.own_pair import OwnPair
-from audits.games.plans import Subject
+from audits.games.subject import Subject
 from audits.gate.claim_file import ClaimFile
 from audits.gate.findings import Stage
 from audits.trials.executors import Target

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 
 from audits.errors import AuditError, ClaimFileError
-from audits.games.plans import Subject, Wording
+from audits.games.subject import Subject
 from audits.gate.account_stage import account
 from audits.gate.audit_stage import audit_stage
-from audits.gate.claim_file import ClaimFile, MechanismTable, Released, Waiver
+from audits.gate.claim_file import ClaimFile, Waiver
 from audits.gate.conform_stage import conform_stage
 from audits.gate.findings import GateReport, Stage
 from audits.gate.observed import ObservedNoise
@@ -27,7 +27,6 @@ from audits.trials.executors import Target
 from audits.trials.sequential import AuditResult
 from verification.conformance.registry import CHECKS
 from verification.outcome import Finding, Outcome, Waived, worst
-from verification.wire.parameters import Algorithm, Release
 from verification.wire.process import Limits
 
 __all__ = ["GateOptions", "check_only", "run_gate"]
@@ -48,7 +47,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
             findings.append(priced.finding(options))
     if claims.implementation is not None and not _decided(findings, claims.waiver, options):
         target = Target(tuple(claims.implementation.command), Limits(request_seconds=claims.implementation.timeout))
-        run = GateRun(claims, target, _subjects(claims.mechanism), pool, options, began + claims.gate.budget)
+        run = GateRun(claims, target, _subjects(claims), pool, options, began + claims.gate.budget)
         findings += conform_stage(run)
         if not _decided(findings, claims.waiver, options):
             found, audits, seen = audit_stage(run)
@@ -91,16 +90,8 @@ def _waived(findings: list[Finding], waivers: Sequence[Waiver], options: GateOpt
     return [_with_waiver(f, _waiver(f, waivers, options)) if f.outcome is not Outcome.STANDS else f for f in findings]
 
 
-def _subjects(mechanisms: Sequence[MechanismTable]) -> list[Subject]:
-    subjects: list[Subject] = []
-    for mechanism in mechanisms:
-        release = None if mechanism.release is None else Release(mechanism.release)
-        wording = Wording.PRINTED if mechanism.sensitivity == "printed" else Wording.CORRECTED
-        last_only = mechanism.released is Released.LAST_MODEL
-        subject = Subject(Algorithm(mechanism.algorithm), release, wording, last_only)
-        if subject not in subjects:
-            subjects.append(subject)
-    return subjects
+def _subjects(claims: ClaimFile) -> list[Subject]:
+    return list(dict.fromkeys(Subject.of(mechanism) for mechanism in claims.mechanism))
 
 
 def check_only(claims: ClaimFile, only: Sequence[str]) -> None:

@@ -27,7 +27,7 @@ _VERSION = 1
 def fingerprint(game: Game, command: tuple[str, ...], seed: int, stream: int, size: int) -> str:
     """Return a digest of all that the scores of an audit depend on."""
     digest = hashlib.sha256()
-    plain = [game.name, str(game.algorithm), game.threat.value, list(command), seed, stream, size]
+    plain = [game.name, str(game.algorithm), game.visibility.value, list(command), seed, stream, size]
     digest.update(json.dumps(plain).encode())
     digest.update(game.parameters.model_dump_json().encode())
     for records in (game.first, game.second):

@@ -98,7 +98,7 @@ def run_pair(target: Target, game: Game, chunk: Chunk) -> tuple[Run, Run]:
     session = session_of(target)
     try:
         pair = HiddenPair(session, game.first, game.second, chunk.generator())
-        return pair.trials(game.algorithm, game.parameters, chunk.pairs, show=game.threat.show)
+        return pair.trials(game.algorithm, game.parameters, chunk.pairs, show=game.show)
     except BaseException:
         forget(target)
         raise

@@ -10,16 +10,18 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 
-from accountant import decimal_string, epsilon
+from accountant import Mechanism, decimal_string, epsilon, mechanism_from
+from accountant.mechanisms.fields import fields_of
+from accountant.mechanisms.registry import MECHANISMS
+from accountant.mechanisms.words import Algorithm, Visibility
 from accountant.numbers import fraction_of
-from audits.gate.account_stage import ledger_of
-from audits.gate.claim_file import NEEDS, MechanismTable, Released
 from audits.zoo.specimen import Member, Sight
-from verification.wire.parameters import Algorithm
 
 _DELTA = "1e-6"
 _DIGITS = 6
 _ORDINARY: dict[str, object] = {
+    "records": 1000,
+    "iterations": 20,
     "batch": 100,
     "sampling": "without-replacement",
     "clip": "0.5",
@@ -28,15 +30,15 @@ _ORDINARY: dict[str, object] = {
     "rho": "0.5",
     "parties": 2,
     "inner": 5,
-    "sigma_full": "0.05",
-    "epsilon_iteration": "0.1",
+    "anchor_sigma": "0.05",
+    "epsilon": "0.1",
 }
 
 
 def claim_file(member: Member, sight: Sight, *, budget: str = "60s") -> str:
     """The text of a claim file for `dpadmm gate`: every algorithm of the member, and one epsilon for all of them."""
     mechanisms = [mechanism_of(member, algorithm, sight) for algorithm in member.algorithms]
-    prices = [fraction_of(epsilon(ledger_of(mechanism), _DELTA).epsilon.upper) for mechanism in mechanisms]
+    prices = [fraction_of(epsilon(mechanism, _DELTA).epsilon.upper) for mechanism in mechanisms]
     lines = [
         f"# The zoo's {member.identity}, shown as {sight}: {member.wrong}",
         "[claim]",
@@ -51,18 +53,20 @@ def claim_file(member: Member, sight: Sight, *, budget: str = "60s") -> str:
     return "\n".join(lines) + "\n"
 
 
-def mechanism_of(member: Member, algorithm: Algorithm, sight: Sight) -> MechanismTable:
+def mechanism_of(member: Member, algorithm: Algorithm, sight: Sight) -> Mechanism:
     """What the member pretends to run, at an ordinary size: a gate chooses for itself where to attack."""
-    released = Released.LAST_MODEL if sight is Sight.LAST_MODEL else Released.EVERY_ITERATE
-    ordinary: dict[str, object] = {**_ORDINARY, "release": str(member.claims.release)}
-    own = {name: ordinary[name] for name in NEEDS[algorithm]}
-    common: dict[str, object] = {"records": 1000, "iterations": 20, "released": released}
-    return MechanismTable.model_validate({"algorithm": str(algorithm), **common, **own})
+    seen = Visibility.LAST_MODEL if sight is Sight.LAST_MODEL else Visibility.EVERY_ITERATE
+    ordinary: dict[str, object] = {**_ORDINARY, "release": str(member.claims.release), "visibility": seen}
+    fields = fields_of(MECHANISMS[algorithm])
+    return mechanism_from({"algorithm": str(algorithm), **{n: v for n, v in ordinary.items() if n in fields}})
 
 
-def _lines(mechanism: MechanismTable) -> Iterator[str]:
-    for key in type(mechanism).model_fields:
+def _lines(mechanism: Mechanism) -> Iterator[str]:
+    yield f'algorithm = "{mechanism.algorithm}"'
+    for key in fields_of(type(mechanism)):
         value: object = getattr(mechanism, key)
+        if isinstance(value, tuple):
+            (value,) = value
         if isinstance(value, Fraction):
             yield f'{key} = "{decimal_string(value, _DIGITS, "up")}"'
         elif isinstance(value, int):

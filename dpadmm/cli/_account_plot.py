@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accountant.delta_curve import delta_curve
+from accountant.curve import delta_curve
 from accountant.errors import AccountantError, CannotCertifyError
 from accountant.mechanisms.ledger import Ledger
 from accountant.numbers import float_up, fraction_of

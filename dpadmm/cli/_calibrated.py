@@ -46,6 +46,8 @@ def show(
             }
         )
         return
+    if quantity == "epsilon":
+        quantity = "epsilon of each iteration"
     click.echo(f"{quantity} = {exact_string(found.value)}" + (f" (sigma = {spread})" if spread else ""))
     click.echo(f"epsilon in [{lower}, {upper}] at delta {delta}, by {found.method}")
     if missed is None:

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import click
 
+from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
 from audits.errors import NoPower
 from audits.estimators.estimates import Estimate, estimates
 from audits.games.game import curve_of
 from audits.games.own_pair import own_pair_game
-from audits.games.plans import BOUND, Planned, Subject, Wording, standard_games
-from audits.gate.claim_file import Released
+from audits.games.plans import BOUND, Planned, standard_games
+from audits.games.subject import Subject
 from audits.trials.checkpoint import Checkpoint, fingerprint
 from audits.trials.executors import Target, executor
 from audits.trials.sequential import CHUNK, AuditResult, plan_audit, run_audit
 from dpadmm.cli._own_pair import load_pair
 from dpadmm.cli.common import emit_json, format_option
 from verification.outcome import Outcome, worst
-from verification.wire.parameters import Algorithm, Release
 from verification.wire.process import Limits
 from verification.wire.session import Session
 
@@ -31,7 +31,7 @@ from verification.wire.session import Session
 @click.option("--release", type=click.Choice([r.value for r in Release]), help="For mpadmm: what is perturbed.")
 @click.option(
     "--sensitivity",
-    type=click.Choice([w.value for w in Wording]),
+    type=click.Choice([w.value for w in Sensitivity]),
     default="corrected",
     show_default=True,
     help="Whose sensitivities the claim is made with (mpadmm).",
@@ -51,8 +51,8 @@ from verification.wire.session import Session
     help="The noise divisor that must have been detectable.",
 )
 @click.option(
-    "--released",
-    type=click.Choice([r.value for r in Released]),
+    "--visibility",
+    type=click.Choice([Visibility.EVERY_ITERATE.value, Visibility.LAST_MODEL.value]),
     default="every-iterate",
     show_default=True,
     help="What the adversary sees; last-model even where the implementation would show more.",
@@ -94,7 +94,7 @@ def command(
     sensitivity: str,
     false_alarm: float,
     detect: float,
-    released: str,
+    visibility: str,
     own: tuple[Path, Path] | None,
     label_column: str | None,
     clip: float,
@@ -117,7 +117,7 @@ def command(
         raise click.UsageError("name the adapter's command after --, for example: dpadmm audit -- ./adapter")
     if checkpoint is not None and seed is None:
         raise click.UsageError("--checkpoint needs --seed: only the same seed can be resumed")
-    subject = _subject(algorithm, release, sensitivity, Released(released))
+    subject = _subject(algorithm, release, sensitivity, Visibility(visibility))
     neighbours = None if own is None else load_pair(*own, label_column=label_column, bound=clip)
     chosen = secrets.randbits(32) if seed is None else seed
     target = Target(adapter, Limits(request_seconds=timeout))
@@ -156,13 +156,13 @@ def command(
     raise click.exceptions.Exit(outcome.exit_code)
 
 
-def _subject(algorithm: str, release: str | None, sensitivity: str, released: Released) -> Subject:
-    which, last_only = Algorithm(algorithm), released is Released.LAST_MODEL
+def _subject(algorithm: str, release: str | None, sensitivity: str, visibility: Visibility) -> Subject:
+    which = Algorithm(algorithm)
     if which is not Algorithm.MPADMM:
-        if release is not None or sensitivity != "corrected":
+        if release is not None or sensitivity != Sensitivity.CORRECTED:
             raise click.UsageError("--release and --sensitivity belong to --algorithm mpadmm")
-        return Subject(which, last_model_only=last_only)
-    return Subject(which, Release(release or "all"), Wording(sensitivity), last_only)
+        return Subject(which, visibility=visibility)
+    return Subject(which, Release(release or Release.ALL), Sensitivity(sensitivity), visibility)
 
 
 def _kept(folder: Path | None, planned: Planned, target: Target, seed: int, stream: int) -> Checkpoint | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from accountant.mechanisms.mechanism import BoundedGradients
 from audits.games.own_pair import OwnPair
 from audits.games.plans import BOUND
 from audits.gate.claim_file import TEMPLATE, ClaimFile, read_claim_file
@@ -94,7 +95,7 @@ def _pair(claims: ClaimFile, claim_file: Path) -> OwnPair | None:
     if claims.pair is None:
         return None
     folder, pair = claim_file.absolute().parent, claims.pair
-    bounds = [float(mechanism.clip) for mechanism in claims.mechanism if mechanism.clip is not None]
+    bounds = [float(m.bound) for m in claims.mechanism if isinstance(m, BoundedGradients) and m.bound is not None]
     bound = min(bounds, default=BOUND)
     return load_pair(folder / pair.first, folder / pair.second, label_column=pair.label_column, bound=bound)
 

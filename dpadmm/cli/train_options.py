@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 import click
 
-from dpadmm.training import REGULARIZERS, SCHEDULES, Algorithm, Shape
+from dpadmm.training import ALGORITHMS, REGULARIZERS, SCHEDULES, Shape
 from reference.losses import LOSSES
 from reference.mpadmm import Release
 from reference.outputs import Output
@@ -106,7 +106,7 @@ def _matrix(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[i
 
 
 OPTIONS = [
-    click.option("--algorithm", type=click.Choice([a.value for a in Algorithm]), default="ssadmm", show_default=True),
+    click.option("--algorithm", type=click.Choice([a.value for a in ALGORITHMS]), default="ssadmm", show_default=True),
     click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True),
     click.option("--regularizer", type=click.Choice(list(REGULARIZERS)), default="l1", show_default=True),
     click.option("--lambda", "lam", type=float, default=1e-3, show_default=True, help="Weight of the regularizer."),

@@ -15,11 +15,12 @@ import click
 import numpy as np
 
 from accountant import decimal_string
+from accountant.mechanisms.words import Algorithm
 from dpadmm.cli.train_options import Choices
 from dpadmm.loaders import Loaded
-from dpadmm.privacy import Guarantee, Mechanism, calibrated, priced
+from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
 from dpadmm.saving import whole_directory, write_json
-from dpadmm.training import REGULARIZERS, SCHEDULES, Algorithm, Training, randomness_for, run
+from dpadmm.training import REGULARIZERS, SCHEDULES, Training, randomness_for, run
 from reference.arithmetic import Vector
 from reference.dataset import Dataset
 from reference.errors import require_count, require_not_negative
@@ -157,10 +158,10 @@ def _guarantee(choices: Choices, training: Training, problem: Problem) -> Guaran
         return None
     # Normalised rows have length 1: the public bound, whatever the records are.
     bound = choices.clip if choices.clip is not None else problem.loss.steepest
-    mechanism = Mechanism(training, problem.records, problem.dimension, choices.rho, bound, problem.regularizer)
+    private_run = PrivateRun(training, problem.records, problem.dimension, choices.rho, bound, problem.regularizer)
     if choices.sigma is not None:
-        return priced(mechanism, choices.sigma, choices.delta)
-    return calibrated(mechanism, choices.epsilon or "", choices.delta)
+        return priced(private_run, choices.sigma, choices.delta)
+    return calibrated(private_run, choices.epsilon or "", choices.delta)
 
 
 @contextlib.contextmanager

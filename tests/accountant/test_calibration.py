@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from accountant import (
     CannotCertifyError,
+    Gaussian,
     Ledger,
+    MpADMM,
     Noise,
     Sensitivity,
+    SsADMM,
     calibrate_count,
     calibrate_noise,
     calibration,
     epsilon,
-    gaussian_releases,
-    mpadmm,
-    ssadmm,
 )
 from accountant.calibration_search import descending_search
 from accountant.errors import InvalidQuantityError
@@ -27,7 +27,7 @@ from accountant.numbers import fraction_of
 
 
 def adult(noise: Fraction) -> Ledger:
-    return ssadmm(records=48842, batch=221, noise_multiplier=noise, iterations=2210)
+    return SsADMM(records=48842, batch=221, noise_multiplier=noise, iterations=2210).ledger()
 
 
 def test_adult_needs_1_498_where_the_best_peer_needs_2_445() -> None:
@@ -59,30 +59,33 @@ def test_the_answer_is_safe_and_one_digit_less_is_not(method: str) -> None:
 )
 def test_plain_gaussians_calibrate_to_the_digits_asked(target: Fraction, delta: Fraction, releases: int) -> None:
     found = calibrate_noise(
-        lambda nu: gaussian_releases(noise_multiplier=nu, releases=releases), epsilon=target, delta=delta, digits=6
+        lambda nu: Gaussian(noise_multiplier=nu, iterations=releases).ledger(), epsilon=target, delta=delta, digits=6
     )
     assert found.epsilon_upper <= target
     assert found.missed is not None
-    missed = gaussian_releases(noise_multiplier=found.missed, releases=releases)
+    missed = Gaussian(noise_multiplier=found.missed, iterations=releases).ledger()
     assert fraction_of(epsilon(missed, delta, methods=["gdp"]).epsilon.upper) > target
     assert found.slack <= Fraction(2, 10**5)
 
 
 def test_most_iterations_and_largest_batch() -> None:
     most = calibrate_count(
-        lambda T: ssadmm(records=1000, batch=10, noise_multiplier=2, iterations=T), epsilon=1, delta="1e-6"
+        lambda T: SsADMM(records=1000, batch=10, noise_multiplier=2, iterations=T).ledger(), epsilon=1, delta="1e-6"
     )
     assert most.missed == most.value + 1
     assert most.epsilon_upper <= 1
     largest = calibrate_count(
-        lambda m: ssadmm(records=1000, batch=m, noise_multiplier=2, iterations=100),
+        lambda m: SsADMM(records=1000, batch=m, noise_multiplier=2, iterations=100).ledger(),
         epsilon=1,
         delta="1e-6",
         largest=1000,
     )
     assert 1 <= largest.value < 1000
     everything = calibrate_count(
-        lambda m: ssadmm(records=100, batch=m, noise_multiplier=100, iterations=1), epsilon=5, delta="1e-6", largest=100
+        lambda m: SsADMM(records=100, batch=m, noise_multiplier=100, iterations=1).ledger(),
+        epsilon=5,
+        delta="1e-6",
+        largest=100,
     )
     assert everything.value == 100
     assert everything.missed is None
@@ -92,7 +95,9 @@ def test_most_iterations_and_largest_batch() -> None:
 def test_a_target_out_of_reach_is_an_error() -> None:
     with pytest.raises(CannotCertifyError, match="not even one"):
         calibrate_count(
-            lambda T: ssadmm(records=10, batch=5, noise_multiplier="0.1", iterations=T), epsilon="0.01", delta="1e-6"
+            lambda T: SsADMM(records=10, batch=5, noise_multiplier="0.1", iterations=T).ledger(),
+            epsilon="0.01",
+            delta="1e-6",
         )
     with pytest.raises(InvalidQuantityError, match="epsilon must be"):
         calibrate_noise(adult, epsilon=0, delta="1e-6")
@@ -100,7 +105,9 @@ def test_a_target_out_of_reach_is_an_error() -> None:
 
 def test_printed_sensitivities_do_not_buy_less_noise_than_the_truth() -> None:
     def ledger(sigma: Fraction, sensitivity: Sensitivity) -> Ledger:
-        return mpadmm(records=1000, eta=4, rho="0.5", clip=1, sigma=sigma, epochs=10, sensitivity=sensitivity)
+        return MpADMM(
+            records=1000, eta=4, rho="0.5", clip=1, sigma=sigma, iterations=10, sensitivity=sensitivity
+        ).ledger()
 
     printed = calibrate_noise(lambda s: ledger(s, Sensitivity.PRINTED), epsilon=1, delta="1e-8")
     true = calibrate_noise(lambda s: ledger(s, Sensitivity.CORRECTED), epsilon=1, delta="1e-8")
@@ -109,7 +116,7 @@ def test_printed_sensitivities_do_not_buy_less_noise_than_the_truth() -> None:
 
 def test_discrete_noise_is_calibrated_by_what_is_proved_for_it() -> None:
     found = calibrate_noise(
-        lambda nu: ssadmm(records=1000, batch=10, noise_multiplier=nu, iterations=10, noise=Noise.DISCRETE),
+        lambda nu: SsADMM(records=1000, batch=10, noise_multiplier=nu, iterations=10, noise=Noise.DISCRETE).ledger(),
         epsilon=1,
         delta="1e-6",
     )
@@ -140,5 +147,5 @@ def test_an_answer_that_was_not_certified_is_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(calibration, "whole_number_search", lambda *_: (5, 6, Fraction(2)))
     with pytest.raises(CannotCertifyError, match="not certified"):
         calibrate_count(
-            lambda T: ssadmm(records=1000, batch=10, noise_multiplier=4, iterations=T), epsilon=1, delta="1e-6"
+            lambda T: SsADMM(records=1000, batch=10, noise_multiplier=4, iterations=T).ledger(), epsilon=1, delta="1e-6"
         )

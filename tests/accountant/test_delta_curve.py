@@ -6,30 +6,19 @@ from fractions import Fraction
 
 import pytest
 
-from accountant import (
-    Ledger,
-    Noise,
-    Sensitivity,
-    admm_objp,
-    delta_curve,
-    epsilon,
-    gaussian_releases,
-    mpadmm,
-    poisson_sgd,
-    ssadmm,
-)
+from accountant import Gaussian, Ledger, MpADMM, Noise, ObjP, Poisson, Sensitivity, SsADMM, delta_curve, epsilon
 from accountant.errors import InvalidQuantityError
 from accountant.numbers import fraction_of
 from accountant.profiles.gaussian import gaussian_delta
 
 GRID = [0.0, 0.01, 0.1, 0.3, 0.7, 1.0, 2.0, 4.0]
 LEDGERS: dict[str, Ledger] = {
-    "gaussian": gaussian_releases(noise_multiplier=30, releases=50),
-    "ssadmm": ssadmm(records=1000, batch=100, noise_multiplier=4, iterations=20),
-    "one step": ssadmm(records=1000, batch=100, noise_multiplier=2, iterations=1),
-    "discrete": ssadmm(records=1000, batch=100, noise_multiplier=4, iterations=20, noise=Noise.DISCRETE),
-    "objp": admm_objp(epsilon="0.1", iterations=5),
-    "poisson": poisson_sgd(sampling_rate="0.01", noise_multiplier=2, iterations=100),
+    "gaussian": Gaussian(noise_multiplier=30, iterations=50).ledger(),
+    "ssadmm": SsADMM(records=1000, batch=100, noise_multiplier=4, iterations=20).ledger(),
+    "one step": SsADMM(records=1000, batch=100, noise_multiplier=2, iterations=1).ledger(),
+    "discrete": SsADMM(records=1000, batch=100, noise_multiplier=4, iterations=20, noise=Noise.DISCRETE).ledger(),
+    "objp": ObjP(records=1000, epsilon="0.1", iterations=5).ledger(),
+    "poisson": Poisson(sampling_rate="0.01", noise_multiplier=2, iterations=100).ledger(),
 }
 
 
@@ -65,7 +54,9 @@ def test_pure_dp_has_no_delta_at_its_epsilon() -> None:
 
 
 def test_a_refuted_claim_has_the_curve_of_the_truth() -> None:
-    printed = mpadmm(records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", epochs=10, sensitivity=Sensitivity.PRINTED)
+    printed = MpADMM(
+        records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", iterations=10, sensitivity=Sensitivity.PRINTED
+    ).ledger()
     assert delta_curve(printed)(1) == delta_curve(Ledger(printed.corrected))(1)
     assert delta_curve(printed)(1) > delta_curve(Ledger(printed.steps))(1)
 
@@ -76,7 +67,7 @@ def test_the_trade_off_is_between_nothing_and_guessing() -> None:
     for level in ("0.01", "0.1", "0.5"):
         error = curve.trade_off(points, level)
         assert 0 < error <= 1 - Fraction(level)
-    noisier = delta_curve(ssadmm(records=1000, batch=100, noise_multiplier=8, iterations=20))
+    noisier = delta_curve(SsADMM(records=1000, batch=100, noise_multiplier=8, iterations=20).ledger())
     assert noisier.trade_off(points, "0.1") > curve.trade_off(points, "0.1")
 
 

@@ -9,18 +9,18 @@ from fractions import Fraction
 import pytest
 
 from accountant import (
+    DPSVRG,
     Bound,
+    Gaussian,
     Ledger,
     Noise,
+    Poisson,
     Report,
     Sampling,
+    SsADMM,
     UnsupportedSchemeError,
-    dp_svrg,
     epsilon,
-    gaussian_releases,
     methods_for,
-    poisson_sgd,
-    ssadmm,
 )
 from accountant.errors import BinaryFloatError, CannotCertifyError, InvalidQuantityError
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, SubsampledGaussianStep
@@ -51,7 +51,7 @@ def rounds_to(bound: Bound, figure: str) -> bool:
 @pytest.fixture(scope="module", params=TABLE, ids=["adult-4", "adult-2", "synthetic-1", "small-8"])
 def row(request: pytest.FixtureRequest) -> tuple[Report, tuple[str, int, str, str, str, str, str]]:
     (n, m, nu, T), figures = request.param
-    return epsilon(ssadmm(records=n, batch=m, noise_multiplier=nu, iterations=T), "1e-8"), figures
+    return epsilon(SsADMM(records=n, batch=m, noise_multiplier=nu, iterations=T).ledger(), "1e-8"), figures
 
 
 def test_the_table_is_reproduced(row: tuple[Report, tuple[str, int, str, str, str, str, str]]) -> None:
@@ -77,7 +77,7 @@ def test_methods_are_ordered_and_enclose(row: tuple[Report, tuple[str, int, str,
 
 @pytest.mark.parametrize("method", ["tight-rdp-cks", "wbk27-cks", "lemma2-cks", "lemma2-prop1"])
 def test_no_order_on_a_fine_grid_beats_the_one_found(method: str) -> None:
-    ledger = ssadmm(records=48842, batch=221, noise_multiplier=4, iterations=2210)
+    ledger = SsADMM(records=48842, batch=221, noise_multiplier=4, iterations=2210).ledger()
     found = epsilon(ledger, "1e-8", methods=[method]).methods[method]
     theorem, conversion, _ = RENYI[method]
     moment = functools.partial(ledger_log_moment, ledger, theorem)
@@ -90,16 +90,19 @@ def test_no_order_on_a_fine_grid_beats_the_one_found(method: str) -> None:
 
 
 CORNERS = {
-    "tiny q: log1p": (ssadmm(records=10**9, batch=1, noise_multiplier=10, iterations=1), "1e-30"),
-    "q = 1/2, nu = 1000: cancellation": (ssadmm(records=2, batch=1, noise_multiplier=1000, iterations=1000), "1e-8"),
-    "nu = 2e8": (ssadmm(records=200, batch=1, noise_multiplier="2e8", iterations=1000), "1e-12"),
-    "delta = 1e-12": (ssadmm(records=100, batch=1, noise_multiplier="0.8", iterations=200), "1e-12"),
-    "delta = 1e-100": (ssadmm(records=100, batch=1, noise_multiplier="0.8", iterations=200), "1e-100"),
-    "delta = 0.1": (ssadmm(records=100, batch=1, noise_multiplier=4, iterations=10), "0.1"),
-    "delta = 0.5": (ssadmm(records=10, batch=5, noise_multiplier=1, iterations=3), "0.5"),
-    "q = 1": (ssadmm(records=10, batch=10, noise_multiplier=10, iterations=10), "1e-8"),
-    "one step": (ssadmm(records=100, batch=1, noise_multiplier=1, iterations=1), "1e-8"),
-    "a million steps": (ssadmm(records=10**5, batch=100, noise_multiplier=4, iterations=10**6), "1e-8"),
+    "tiny q: log1p": (SsADMM(records=10**9, batch=1, noise_multiplier=10, iterations=1).ledger(), "1e-30"),
+    "q = 1/2, nu = 1000: cancellation": (
+        SsADMM(records=2, batch=1, noise_multiplier=1000, iterations=1000).ledger(),
+        "1e-8",
+    ),
+    "nu = 2e8": (SsADMM(records=200, batch=1, noise_multiplier="2e8", iterations=1000).ledger(), "1e-12"),
+    "delta = 1e-12": (SsADMM(records=100, batch=1, noise_multiplier="0.8", iterations=200).ledger(), "1e-12"),
+    "delta = 1e-100": (SsADMM(records=100, batch=1, noise_multiplier="0.8", iterations=200).ledger(), "1e-100"),
+    "delta = 0.1": (SsADMM(records=100, batch=1, noise_multiplier=4, iterations=10).ledger(), "0.1"),
+    "delta = 0.5": (SsADMM(records=10, batch=5, noise_multiplier=1, iterations=3).ledger(), "0.5"),
+    "q = 1": (SsADMM(records=10, batch=10, noise_multiplier=10, iterations=10).ledger(), "1e-8"),
+    "one step": (SsADMM(records=100, batch=1, noise_multiplier=1, iterations=1).ledger(), "1e-8"),
+    "a million steps": (SsADMM(records=10**5, batch=100, noise_multiplier=4, iterations=10**6).ledger(), "1e-8"),
 }
 
 
@@ -111,7 +114,7 @@ def test_corners_are_answered_and_never_below_the_realisable_pair(name: str) -> 
     assert 0 <= lower <= upper(report.epsilon)
     for method, result in report.methods.items():
         assert upper(result.epsilon) >= lower, method
-    unamplified = gaussian_releases(noise_multiplier=ledger.steps[0].noise_multiplier, releases=ledger.steps[0].count)  # type: ignore[union-attr]  # all of them are sampled steps
+    unamplified = Gaussian(noise_multiplier=ledger.steps[0].noise_multiplier, iterations=ledger.steps[0].count).ledger()  # type: ignore[union-attr]  # all of them are sampled steps
     plain = epsilon(unamplified, delta, methods=["gdp"]).epsilon
     assert upper(report.epsilon) <= upper(plain) * (1 + Fraction(1, 1000))
 
@@ -124,30 +127,30 @@ def test_a_tiny_rate_does_not_round_to_nothing() -> None:
 
 
 def test_a_discrete_gaussian_gets_only_what_is_proved_for_it() -> None:
-    ledger = ssadmm(records=1000, batch=10, noise_multiplier=2, iterations=10, noise=Noise.DISCRETE)
+    ledger = SsADMM(records=1000, batch=10, noise_multiplier=2, iterations=10, noise=Noise.DISCRETE).ledger()
     report = epsilon(ledger, "1e-6")
     assert set(report.methods) == {"lemma2-prop1", "lemma2-cks"}
     assert report.epsilon.lower == 0
     for method in ("profile", "tight-rdp-cks", "wbk27-cks"):
         with pytest.raises(UnsupportedSchemeError, match="not proved"):
             epsilon(ledger, "1e-6", methods=[method])
-    plain = gaussian_releases(noise_multiplier=2, releases=3, noise=Noise.DISCRETE)
+    plain = Gaussian(noise_multiplier=2, iterations=3, noise=Noise.DISCRETE).ledger()
     assert set(epsilon(plain, "1e-6").methods) == {"rdp-prop1", "rdp-cks"}
 
 
 def test_poisson_gets_neither_lemma_2_nor_company() -> None:
-    ledger = poisson_sgd(sampling_rate="0.01", noise_multiplier=1, iterations=10)
+    ledger = Poisson(sampling_rate="0.01", noise_multiplier=1, iterations=10).ledger()
     assert set(methods_for(ledger)) == {"rdp-prop1", "rdp-cks"}
     with pytest.raises(UnsupportedSchemeError, match="not proved"):
         epsilon(ledger, "1e-6", methods=["lemma2-cks"])
     with pytest.raises(UnsupportedSchemeError, match="one neighbouring relation"):
-        ledger + ssadmm(records=100, batch=1, noise_multiplier=1, iterations=1)
+        ledger + SsADMM(records=100, batch=1, noise_multiplier=1, iterations=1).ledger()
 
 
 @pytest.mark.parametrize("sampling", [Sampling.POISSON, Sampling.SHUFFLE, Sampling.ALL])
 def test_other_samplings_are_refused_with_what_would_be_right(sampling: Sampling) -> None:
     with pytest.raises(UnsupportedSchemeError, match="without-replacement"):
-        ssadmm(records=100, batch=1, noise_multiplier=1, iterations=1, sampling=sampling)
+        SsADMM(records=100, batch=1, noise_multiplier=1, iterations=1, sampling=sampling).ledger()
 
 
 BAD: dict[str, dict[str, object]] = {
@@ -177,27 +180,27 @@ def test_bad_input_gets_a_name_a_value_and_a_remedy(message: str) -> None:
     } | BAD[message]
     delta = given.pop("delta")
     with pytest.raises(InvalidQuantityError, match=re.escape(message)):
-        epsilon(ssadmm(**given), delta)  # type: ignore[arg-type]  # wrong on purpose
+        epsilon(SsADMM(**given).ledger(), delta)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_binary_floats_are_refused_at_the_door() -> None:
-    ledger = ssadmm(records=100, batch=1, noise_multiplier=1, iterations=5)
+    ledger = SsADMM(records=100, batch=1, noise_multiplier=1, iterations=5).ledger()
     with pytest.raises(BinaryFloatError):
         epsilon(ledger, 1e-8)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(BinaryFloatError):
-        ssadmm(records=100, batch=1, noise_multiplier=0.5, iterations=5)  # type: ignore[arg-type]  # wrong on purpose
+        SsADMM(records=100, batch=1, noise_multiplier=0.5, iterations=5).ledger()  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_either_a_multiplier_or_sigma_and_clip() -> None:
-    by_sigma = ssadmm(records=100, batch=10, sigma="0.4", clip=1, iterations=5)
-    assert by_sigma == ssadmm(records=100, batch=10, noise_multiplier=2, iterations=5)
+    by_sigma = SsADMM(records=100, batch=10, sigma="0.4", clip=1, iterations=5).ledger()
+    assert by_sigma == SsADMM(records=100, batch=10, noise_multiplier=2, iterations=5).ledger()
     with pytest.raises(InvalidQuantityError, match="either noise_multiplier, or both"):
-        ssadmm(records=100, batch=10, sigma="0.4", iterations=5)
+        SsADMM(records=100, batch=10, sigma="0.4", iterations=5).ledger()
 
 
 def test_phases_add_up_and_order_does_not_matter() -> None:
-    one = ssadmm(records=1000, batch=10, noise_multiplier=2, iterations=50)
-    two = ssadmm(records=1000, batch=40, noise_multiplier=4, iterations=30)
+    one = SsADMM(records=1000, batch=10, noise_multiplier=2, iterations=50).ledger()
+    two = SsADMM(records=1000, batch=40, noise_multiplier=4, iterations=30).ledger()
     both, swapped = epsilon(one + two, "1e-6"), epsilon(two + one, "1e-6")
     assert upper(both.epsilon) >= max(upper(epsilon(part, "1e-6").epsilon) for part in (one, two))
     assert abs(upper(both.epsilon) - upper(swapped.epsilon)) <= upper(both.epsilon) / 10**3
@@ -207,7 +210,9 @@ def test_phases_add_up_and_order_does_not_matter() -> None:
 
 
 def test_a_mixed_ledger_is_composed_whole() -> None:
-    ledger = dp_svrg(records=10000, batch=100, epochs=5, inner=100, sigma_full="0.01", sigma_inner="0.2", clip=1)
+    ledger = DPSVRG(
+        records=10000, batch=100, iterations=500, inner=100, anchor_sigma="0.01", sigma="0.2", clip=1
+    ).ledger()
     report = epsilon(ledger, "1e-8")
     full_only = epsilon(Ledger((ledger.steps[0],)), "1e-8").methods["gdp"].epsilon
     assert report.epsilon.lower <= full_only.upper
@@ -220,7 +225,7 @@ def test_nothing_that_can_be_certified_is_an_error_and_not_an_answer(monkeypatch
 
     monkeypatch.setattr("accountant.pricing.best_epsilon", broken)
     with pytest.raises(CannotCertifyError, match="no convergence"):
-        epsilon(poisson_sgd(sampling_rate="0.01", noise_multiplier=1, iterations=10), "1e-6")
+        epsilon(Poisson(sampling_rate="0.01", noise_multiplier=1, iterations=10).ledger(), "1e-6")
 
 
 def test_a_method_that_fails_is_named_and_the_others_stand(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +233,7 @@ def test_a_method_that_fails_is_named_and_the_others_stand(monkeypatch: pytest.M
         raise CannotCertifyError("grid too small")
 
     monkeypatch.setattr("accountant.pld.ledger_steps.compose", broken)
-    report = epsilon(ssadmm(records=100, batch=1, noise_multiplier=1, iterations=5), "1e-6")
+    report = epsilon(SsADMM(records=100, batch=1, noise_multiplier=1, iterations=5).ledger(), "1e-6")
     assert report.refused == {"profile": "grid too small"}
     assert report.epsilon.upper == report.methods["tight-rdp-cks"].epsilon.upper
     assert report.epsilon.lower == 0
@@ -248,7 +253,7 @@ def test_steps_refuse_what_no_mechanism_has() -> None:
 @pytest.mark.parametrize("digits", [8, 30, 50])
 @pytest.mark.parametrize("method", ["lemma2-prop1", "lemma2-cks", "wbk27-cks", "tight-rdp-cks"])
 def test_the_digits_that_were_asked_for_are_there(digits: int, method: str) -> None:
-    ledger = ssadmm(records=1000, batch=10, noise_multiplier=2, iterations=5)
+    ledger = SsADMM(records=1000, batch=10, noise_multiplier=2, iterations=5).ledger()
     found = epsilon(ledger, "1e-6", methods=[method], digits=digits).methods[method].epsilon
     lower, upper = fraction_of(found.lower), fraction_of(found.upper)
     assert 0 < lower <= upper <= lower * (1 + Fraction(1, 10**digits))
@@ -256,7 +261,7 @@ def test_the_digits_that_were_asked_for_are_there(digits: int, method: str) -> N
 
 @pytest.mark.parametrize("digits", [8, 30, 50])
 def test_the_exact_gaussian_has_the_digits_that_were_asked_for(digits: int) -> None:
-    found = epsilon(gaussian_releases(noise_multiplier=3, releases=7), "1e-6", methods=["gdp"], digits=digits)
+    found = epsilon(Gaussian(noise_multiplier=3, iterations=7).ledger(), "1e-6", methods=["gdp"], digits=digits)
     lower, upper = (
         fraction_of(end) for end in (found.methods["gdp"].epsilon.lower, found.methods["gdp"].epsilon.upper)
     )

@@ -11,12 +11,12 @@ from typing import TypedDict
 
 import pytest
 
-from accountant import Certificate, read_certificate, ssadmm
+from accountant import Certificate, SsADMM, read_certificate
 from accountant.certificates.certificate import ledger_record
 from dpadmm.cli import main
 
 SSADMM = ["--records=1000", "--batch=100", "--noise-multiplier=4", "--iterations=20", "--delta=1e-6"]
-MPADMM = ["--records=1000", "--rho=0.5", "--clip=1", "--sigma=0.01", "--epochs=10", "--delta=1e-8"]
+MPADMM = ["--records=1000", "--rho=0.5", "--clip=1", "--sigma=0.01", "--iterations=10", "--delta=1e-8"]
 
 
 class Calibrated(TypedDict):
@@ -75,7 +75,7 @@ def test_the_json_is_a_certificate_that_checks(run: Run, tmp_path: Path) -> None
 
 def test_a_forged_certificate_exits_1_and_an_unreadable_one_2(run: Run, tmp_path: Path) -> None:
     priced = run(
-        "account", "gaussian", "--noise-multiplier", "30", "--releases", "50", "--delta", "1e-8", "--format", "json"
+        "account", "gaussian", "--noise-multiplier", "30", "--iterations", "50", "--delta", "1e-8", "--format", "json"
     )
     document = json.loads(priced.out)
     document["epsilon"]["upper"] = "1.0"
@@ -88,7 +88,7 @@ def test_a_forged_certificate_exits_1_and_an_unreadable_one_2(run: Run, tmp_path
 
 
 def test_thirty_digits_of_the_plain_gaussian(run: Run) -> None:
-    arguments = ["--noise-multiplier=30", "--releases=50", "--delta=1e-8", "--digits=30", "--format=json"]
+    arguments = ["--noise-multiplier=30", "--iterations=50", "--delta=1e-8", "--digits=30", "--format=json"]
     interval = run("account", "gaussian", *arguments).price().epsilon
     assert interval.lower.startswith("1.2145993909239961027661628161")
     assert Fraction(interval.upper) - Fraction(interval.lower) <= Fraction(12, 10**30)
@@ -144,18 +144,18 @@ def test_what_refutes_a_claim_is_said_once_and_on_a_line_of_its_own(run: Run) ->
 
 TWO_PHASES = """
 [[step]]
-mechanism = "ssadmm"
+algorithm = "ssadmm"
 records = 1000
 batch = 100
 noise_multiplier = 4
-count = 20
+iterations = 20
 [[step]]
-mechanism = "ssadmm"
+algorithm = "ssadmm"
 records = 1000
 batch = 50
 sigma = 0.16
 clip = "1"
-count = 7
+iterations = 7
 """
 
 
@@ -169,7 +169,7 @@ def test_a_file_of_steps_is_priced_like_the_ledgers_it_lists(run: Run, tmp_path:
     first = run("account", "ledger", str(toml), "--delta", "1e-6", "--format", "json")
     assert first.code == 0, first.err
     assert first.out == run("account", "ledger", str(as_json), "--delta", "1e-6", "--format", "json").out
-    parts = [ssadmm(records=1000, batch=m, noise_multiplier=4, iterations=T) for m, T in ((100, 20), (50, 7))]
+    parts = [SsADMM(records=1000, batch=m, noise_multiplier=4, iterations=T).ledger() for m, T in ((100, 20), (50, 7))]
     assert first.price().ledger == ledger_record(parts[0] + parts[1])
     assert Fraction(first.price().epsilon.lower) > 0
     text = run("account", "ledger", str(toml), "--delta", "1e-6", "--method", "profile")
@@ -182,8 +182,8 @@ def test_a_file_of_steps_is_priced_like_the_ledgers_it_lists(run: Run, tmp_path:
 @pytest.mark.parametrize(
     "step",
     [
-        'mechanism = "gaussian"\nnoise_multiplier = 20\ncount = 3',
-        'mechanism = "mpadmm"\nrecords = 1000\neta = 1\nrho = 0.5\nclip = 1\nsigma = 0.05\ncount = 3',
+        'algorithm = "gaussian"\nnoise_multiplier = 20\niterations = 3',
+        'algorithm = "mpadmm"\nrecords = 1000\neta = 1\nrho = 0.5\nclip = 1\nsigma = 0.05\niterations = 3',
     ],
 )
 def test_mechanisms_may_be_mixed_and_then_nothing_is_said_to_be_attained(run: Run, tmp_path: Path, step: str) -> None:
@@ -207,10 +207,22 @@ def test_mechanisms_may_be_mixed_and_then_nothing_is_said_to_be_attained(run: Ru
         ("a.json", "[]", "one or more steps"),
         ("a.json", "[3]", "step 1: "),
         ("a.toml", TWO_PHASES.replace("batch = 50", "batch = 5000"), "step 2: batch must be at most records"),
-        ("a.toml", TWO_PHASES.replace("count = 7", "count = 0"), "step 2: iterations must be >= 1"),
-        ("a.toml", TWO_PHASES.replace("count = 7", "count = 7.5"), "step 2: count: "),
-        ("a.toml", TWO_PHASES.replace("count = 7", "cuont = 7"), "step 2: c"),
-        ("a.toml", TWO_PHASES.replace("count = 20", "count = true"), "step 1: count: "),
+        ("a.toml", TWO_PHASES.replace("iterations = 7", "iterations = 0"), "step 2: iterations must be >= 1"),
+        (
+            "a.toml",
+            TWO_PHASES.replace("iterations = 7", "iterations = 7.5"),
+            "step 2: iterations must be a whole number",
+        ),
+        (
+            "a.toml",
+            TWO_PHASES.replace("iterations = 7", "iteratoins = 7"),
+            "step 2: iteratoins: unknown key; did you mean 'iterations'",
+        ),
+        (
+            "a.toml",
+            TWO_PHASES.replace("iterations = 20", "iterations = true"),
+            "step 1: iterations must be a whole number",
+        ),
         ("a.toml", TWO_PHASES.replace("sigma = 0.16", "sigma = -1"), "step 2: sigma must be finite and > 0"),
         ("a.toml", TWO_PHASES.replace("sigma = 0.16", "sigma = nan"), "step 2: sigma"),
         ("a.toml", TWO_PHASES.replace("sigma = 0.16", ""), "step 2: give either noise_multiplier, or both"),
@@ -218,7 +230,7 @@ def test_mechanisms_may_be_mixed_and_then_nothing_is_said_to_be_attained(run: Ru
         ("a.toml", TWO_PHASES.replace("ssadmm", "magic", 1), "step 1: "),
         (
             "a.toml",
-            TWO_PHASES + '[[step]]\nmechanism = "poisson"\nsampling_rate = 0.1\nnoise_multiplier = 2\ncount = 1\n',
+            TWO_PHASES + '[[step]]\nalgorithm = "poisson"\nsampling_rate = 0.1\nnoise_multiplier = 2\niterations = 1\n',
             "one neighbouring relation",
         ),
     ],
@@ -241,12 +253,12 @@ def test_a_file_that_is_not_there_exits_2(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        "dp-sgd --records 1000 --batch 10 --sigma 0.4 --clip 1 --iterations 5 --method lemma2-cks",
-        "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --sigma 0.01 --epochs 10 --release primal",
-        "mpadmm --records 1000 --eta 1 --rho 1 --clip 1 --sigma 0.01 --epochs 10 --regularizer mcp --shape 3",
-        "dp-admm --records 1000 --eta 1 --rho 0.5 --clip 1 --sigma 0.1 --iterations 10",
-        "admm-objp --epsilon 0.01 --iterations 100",
-        "dp-svrg --records 1000 --batch 100 --epochs 2 --inner 5 --clip 1 --sigma-full 0.01 --sigma-inner 0.2",
+        "dpsgd --records 1000 --batch 10 --sigma 0.4 --clip 1 --iterations 5 --method lemma2-cks",
+        "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --sigma 0.01 --iterations 10 --release primal",
+        "mpadmm --records 1000 --eta 1 --rho 1 --clip 1 --sigma 0.01 --iterations 10 --regularizer mcp --shape 3",
+        "dpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --sigma 0.1 --iterations 10",
+        "objp --records 1000 --epsilon 0.01 --iterations 100",
+        "dpsvrg --records 1000 --batch 100 --iterations 10 --inner 5 --clip 1 --anchor-sigma 0.01 --sigma 0.2",
         "poisson --sampling-rate 0.01 --noise-multiplier 2 --iterations 100 --method rdp-prop1",
     ],
 )
@@ -287,12 +299,12 @@ def test_calibrated_noise_is_priced_within_the_target(run: Run) -> None:
     [
         "ssadmm --records 1000 --batch 100 --noise-multiplier 4 --for iterations",
         "ssadmm --records 1000 --iterations 5 --noise-multiplier 4 --for batch",
-        "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --epochs 10",
-        "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --sigma 0.1 --for epochs",
-        "dp-admm --records 1000 --eta 1 --rho 0.5 --clip 1 --iterations 10",
-        "admm-objp --iterations 10",
-        "dp-svrg --records 1000 --batch 100 --epochs 2 --inner 5 --clip 1",
-        "gaussian --releases 5",
+        "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --iterations 10",
+        "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --sigma 0.1 --for iterations",
+        "dpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --iterations 10",
+        "objp --records 1000 --iterations 10",
+        "dpsvrg --records 1000 --batch 100 --iterations 10 --inner 5 --clip 1",
+        "gaussian --iterations 5",
     ],
 )
 def test_every_mechanism_is_calibrated(run: Run, arguments: str) -> None:
@@ -307,7 +319,7 @@ def test_every_mechanism_is_calibrated(run: Run, arguments: str) -> None:
         "ssadmm --records 1000 --batch 100 --iterations 20 --noise-multiplier 4",
         "ssadmm --records 1000 --batch 100",
         "ssadmm --records 1000 --batch 100 --sigma 1 --clip 1 --iterations 3 --for batch",
-        "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --for epochs",
+        "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --for iterations",
     ],
 )
 def test_contradictions_exit_2(run: Run, arguments: str) -> None:

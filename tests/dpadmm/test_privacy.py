@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import accountant
-from dpadmm.privacy import Mechanism, calibrated, priced
-from dpadmm.training import Algorithm, Training
+from accountant.mechanisms.words import Algorithm
+from dpadmm.privacy import PrivateRun, calibrated, priced
+from dpadmm.training import ALGORITHMS, Training
 from reference.mpadmm import ModelNoise, Release, mpadmm
 from reference.problem import Problem, State
 from reference.regularizers import L1, SCAD, Regularizer
@@ -20,16 +21,16 @@ from tests.reference.small import small_data, small_problem
 GRID = 2.0**-6
 
 
-def mechanism(algorithm: Algorithm = Algorithm.SSADMM, **changes: object) -> Mechanism:
+def mechanism(algorithm: Algorithm = Algorithm.SSADMM, **changes: object) -> PrivateRun:
     training = Training(algorithm, Constant(0.5), 30, 10)
     for name, value in changes.items():
         training = replace(training, **{name: value})  # type: ignore[arg-type]  # names and types match by hand
-    return Mechanism(training, 100, 6, 0.75, 1.0, L1(0.05))
+    return PrivateRun(training, 100, 6, 0.75, 1.0, L1(0.05))
 
 
 def test_ssadmm_is_priced_like_the_accountants_own_ledger() -> None:
     mine = priced(mechanism(), 0.8, "1e-6")
-    theirs = accountant.ssadmm(records=100, batch=10, iterations=30, sigma="0.8", clip=1)
+    theirs = accountant.SsADMM(records=100, batch=10, iterations=30, sigma="0.8", clip=1).ledger()
     report = accountant.epsilon(theirs, "1e-6", methods=[accountant.methods_for(theirs)[-1]], digits=6)
     upper = accountant.exact("epsilon", report.epsilon.upper)
     # Rounding costs 10 * 24 * 2^-52 of C, nothing that six digits show; 0.8 as a float differs by less.
@@ -37,7 +38,7 @@ def test_ssadmm_is_priced_like_the_accountants_own_ledger() -> None:
     assert mine.method == "profile"
 
 
-@pytest.mark.parametrize("algorithm", Algorithm)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_calibrated_noise_meets_the_target_and_a_hundredth_less_does_not(algorithm: Algorithm) -> None:
     found = calibrated(mechanism(algorithm), "1", "1e-6")
     assert found.epsilon <= 1
@@ -57,7 +58,7 @@ def test_steps_of_every_size_are_priced() -> None:
     assert falling.epsilon < constant.epsilon
 
 
-@pytest.mark.parametrize("algorithm", Algorithm)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_grid_costs_more_and_vanishes_with_its_size(algorithm: Algorithm) -> None:
     prices = [priced(mechanism(algorithm, grid=grid), 2.0, "1e-6").epsilon for grid in (2.0**-3, GRID, 2.0**-40)]
     assert prices[0] > prices[1] > prices[2] > 0
@@ -91,7 +92,7 @@ def test_rounding_to_the_grid_is_inside_the_sensitivity_that_is_priced(
     data = small_data()
     other = Problem.of(data.replace(0, -data.features[0], -data.labels[0]), problem.loss, regularizer, rho=rho)
     training = Training(Algorithm.MPADMM, Constant(eta), 1, 8, release, GRID)
-    ledger = Mechanism(training, 8, 6, rho, 1.0, regularizer).ledger(Fraction(1))
+    ledger = PrivateRun(training, 8, 6, rho, 1.0, regularizer).mechanism(Fraction(1)).ledger()
     (step,) = ledger.steps
     assert isinstance(step, accountant.GaussianStep)
     priced_move = float(step.ratio_squared) ** 0.5

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from accountant import mpadmm
+from accountant import MpADMM
 from accountant.numbers import fraction_of
 from accountant.profiles.gaussian import gaussian_epsilon
 from experiments.config import Algorithms, load_algorithms
@@ -87,6 +87,6 @@ def test_admm_objp_splits_its_budget_and_has_no_other_accounting() -> None:
 
 def test_a_ledger_at_other_noise_is_the_same_releases() -> None:
     """What `_calibrated` remembers by: the ledger at noise 1 must tell apart what is priced apart."""
-    a = mpadmm(records=10, eta="1", rho="1", clip="1", sigma=Fraction(1), epochs=3)
-    b = mpadmm(records=10, eta="2", rho="1", clip="1", sigma=Fraction(1), epochs=3)
+    a = MpADMM(records=10, eta="1", rho="1", clip="1", sigma=Fraction(1), iterations=3).ledger()
+    b = MpADMM(records=10, eta="2", rho="1", clip="1", sigma=Fraction(1), iterations=3).ledger()
     assert a != b

@@ -11,20 +11,24 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, StrictInt, model_validator
 
+from accountant.mechanisms.words import Algorithm, Release
 from verification.wire.arrays import WireArray, WireModel
 
-
-class Algorithm(enum.StrEnum):
-    """The paper's two algorithms, and those that it compares them with."""
-
-    SSADMM = "ssadmm"
-    MPADMM = "mpadmm"
-    DPSGD = "dpsgd"
-    DPADMM = "dpadmm"
-    DPSVRG = "dpsvrg"
-    OBJP = "objp"
-    SADMM = "sadmm"
-    ADMM = "admm"
+__all__ = [
+    "Algorithm",
+    "Initial",
+    "Loss",
+    "NonNegative",
+    "Parameters",
+    "Positive",
+    "Regularizer",
+    "RegularizerOptions",
+    "Release",
+    "WireAlgorithm",
+    "WireLoss",
+    "WireRegularizer",
+    "WireRelease",
+]
 
 
 class LossName(enum.StrEnum):
@@ -44,13 +48,6 @@ class RegularizerName(enum.StrEnum):
     NUCLEAR = "nuclear"
     SCAD = "scad"
     MCP = "mcp"
-
-
-class Release(enum.StrEnum):
-    """What Algorithm 2 adds noise to: x, z and y, or only x (z and y are then computed from the noisy x)."""
-
-    ALL = "all"
-    PRIMAL = "primal"
 
 
 # Enumerations arrive as JSON strings; pydantic's strict mode would ask for members of the Python class.

@@ -9,22 +9,22 @@ from fractions import Fraction
 import pytest
 
 from accountant import (
+    DPSVRG,
     Certificate,
     CertificateError,
+    Gaussian,
     InvalidQuantityError,
     Ledger,
+    MpADMM,
     Noise,
+    ObjP,
+    Poisson,
     Sensitivity,
-    admm_objp,
+    SsADMM,
     certificate,
-    dp_svrg,
     epsilon,
-    gaussian_releases,
-    mpadmm,
-    poisson_sgd,
     read_certificate,
     recheck,
-    ssadmm,
 )
 from accountant.certificates.certificate import Interval, LedgerRecord, exact_string, ledger_record, read_ledger
 from accountant.certificates.recheck import require_profile_lower, require_profile_upper
@@ -33,24 +33,26 @@ from accountant.numbers import decimal_string, fraction_of
 from accountant.pricing import method_epsilon
 
 LEDGERS: dict[str, Ledger] = {
-    "ssadmm": ssadmm(records=1000, batch=100, noise_multiplier=4, iterations=20),
-    "discrete": ssadmm(records=1000, batch=100, noise_multiplier=4, iterations=20, noise=Noise.DISCRETE),
-    "mpadmm": mpadmm(records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", epochs=10),
-    "printed": mpadmm(records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", epochs=10, sensitivity=Sensitivity.PRINTED),
-    "printed and discrete": mpadmm(
+    "ssadmm": SsADMM(records=1000, batch=100, noise_multiplier=4, iterations=20).ledger(),
+    "discrete": SsADMM(records=1000, batch=100, noise_multiplier=4, iterations=20, noise=Noise.DISCRETE).ledger(),
+    "mpadmm": MpADMM(records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", iterations=10).ledger(),
+    "printed": MpADMM(
+        records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", iterations=10, sensitivity=Sensitivity.PRINTED
+    ).ledger(),
+    "printed and discrete": MpADMM(
         records=1000,
         eta=4,
         rho="0.5",
         clip=1,
         sigma="0.01",
-        epochs=10,
+        iterations=10,
         sensitivity=Sensitivity.PRINTED,
         noise=Noise.DISCRETE,
-    ),
-    "objp": admm_objp(epsilon="0.01", iterations=100),
-    "poisson": poisson_sgd(sampling_rate="0.01", noise_multiplier=2, iterations=100),
-    "svrg": dp_svrg(records=1000, batch=100, epochs=2, inner=5, sigma_full="0.01", sigma_inner="0.2", clip=1),
-    "gaussian": gaussian_releases(noise_multiplier=30, releases=50),
+    ).ledger(),
+    "objp": ObjP(records=1000, epsilon="0.01", iterations=100).ledger(),
+    "poisson": Poisson(sampling_rate="0.01", noise_multiplier=2, iterations=100).ledger(),
+    "svrg": DPSVRG(records=1000, batch=100, iterations=10, inner=5, anchor_sigma="0.01", sigma="0.2", clip=1).ledger(),
+    "gaussian": Gaussian(noise_multiplier=30, iterations=50).ledger(),
 }
 
 

@@ -9,21 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accountant import (
+    DPADMM,
+    DPSGD,
     Accounting,
     GaussianStep,
     Ledger,
+    MpADMM,
     Noise,
+    ObjP,
+    Poisson,
     Proximal,
     Release,
     Sensitivity,
-    admm_objp,
-    dp_admm,
-    dp_sgd,
+    SsADMM,
     epsilon,
-    mpadmm,
     objective_perturbation,
-    poisson_sgd,
-    ssadmm,
 )
 from accountant.errors import InvalidQuantityError
 from accountant.mechanisms.ledger import gdp_squared
@@ -34,7 +34,7 @@ positive = st.fractions(Fraction(1, 100), Fraction(100), max_denominator=1000)
 
 def one_epoch(eta: object, rho: object, **more: object) -> Fraction:
     """(Delta/sigma)^2 of one epoch with n = 1000, C = 1, sigma = 2C/n."""
-    ledger = mpadmm(records=1000, eta=eta, rho=rho, clip=1, sigma="1/500", epochs=1, **more)  # type: ignore[arg-type]  # forwarded
+    ledger = MpADMM(records=1000, eta=eta, rho=rho, clip=1, sigma="1/500", iterations=1, **more).ledger()  # type: ignore[arg-type]  # forwarded
     square = gdp_squared(ledger.steps)
     assert square is not None
     return square
@@ -56,8 +56,12 @@ def test_joint_release_is_cheaper_than_three_and_dearer_than_one(eta: Fraction, 
 
 @given(positive, positive)
 def test_the_printed_ledger_is_sound_exactly_where_it_covers_the_truth(eta: Fraction, rho: Fraction) -> None:
-    printed = mpadmm(records=1000, eta=eta, rho=rho, clip=1, sigma="1/500", epochs=3, sensitivity=Sensitivity.PRINTED)
-    true = mpadmm(records=1000, eta=eta, rho=rho, clip=1, sigma="1/500", epochs=3, accounting=Accounting.SEPARATE)
+    printed = MpADMM(
+        records=1000, eta=eta, rho=rho, clip=1, sigma="1/500", iterations=3, sensitivity=Sensitivity.PRINTED
+    ).ledger()
+    true = MpADMM(
+        records=1000, eta=eta, rho=rho, clip=1, sigma="1/500", iterations=3, accounting=Accounting.SEPARATE
+    ).ledger()
     claimed, truth = gdp_squared(printed.steps), gdp_squared(true.steps)
     assert claimed is not None
     assert truth is not None
@@ -67,29 +71,37 @@ def test_the_printed_ledger_is_sound_exactly_where_it_covers_the_truth(eta: Frac
 
 
 def test_eta_four_costs_sixteen_times_what_is_printed_and_the_report_says_the_truth() -> None:
-    printed = mpadmm(records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", epochs=10, sensitivity=Sensitivity.PRINTED)
+    printed = MpADMM(
+        records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", iterations=10, sensitivity=Sensitivity.PRINTED
+    ).ledger()
     assert not printed.sound
     assert "16 times" in printed.notes[0]
     report = epsilon(printed, "1e-8")
     claimed, certified = report.methods["gdp"].epsilon, report.epsilon
     assert claimed.upper < certified.lower <= certified.upper
-    true = epsilon(mpadmm(records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", epochs=10), "1e-8").epsilon
+    true = epsilon(MpADMM(records=1000, eta=4, rho="0.5", clip=1, sigma="0.01", iterations=10).ledger(), "1e-8").epsilon
     assert certified.lower == true.lower
 
 
 def test_the_printed_sensitivity_uses_the_next_step_size() -> None:
     falling = ["1", "0.5", "0.25"]
-    printed = mpadmm(records=10, eta=falling, rho=1, clip=1, sigma=1, epochs=2, sensitivity=Sensitivity.PRINTED)
+    printed = MpADMM(
+        records=10, eta=falling, rho=1, clip=1, sigma=1, iterations=2, sensitivity=Sensitivity.PRINTED
+    ).ledger()
     ratios = [Fraction(2, 10) / (1 + Fraction(step)) for step in falling[1:]]
     assert [step.ratio_squared for step in printed.steps if isinstance(step, GaussianStep)] == [
         3 * ratio**2 for ratio in ratios
     ]
-    corrected = mpadmm(records=10, eta=falling[:2], rho=1, clip=1, sigma=1, epochs=2, release=Release.PRIMAL)
+    corrected = MpADMM(
+        records=10, eta=falling[:2], rho=1, clip=1, sigma=1, iterations=2, release=Release.PRIMAL
+    ).ledger()
     assert [step.ratio_squared for step in corrected.steps if isinstance(step, GaussianStep)] == [
         (Fraction(2, 10) / (1 + 1 / Fraction(step))) ** 2 for step in falling[:2]
     ]
     with pytest.raises(InvalidQuantityError, match="3 values"):
-        mpadmm(records=10, eta=falling[:2], rho=1, clip=1, sigma=1, epochs=2, sensitivity=Sensitivity.PRINTED)
+        MpADMM(
+            records=10, eta=falling[:2], rho=1, clip=1, sigma=1, iterations=2, sensitivity=Sensitivity.PRINTED
+        ).ledger()
 
 
 @pytest.mark.parametrize("clip", ["1/3", "1", "5"])
@@ -98,24 +110,24 @@ def test_every_sensitivity_is_proportional_to_the_clipping_bound(clip: str) -> N
     sigma = Fraction(clip) / 7
     for sensitivity in Sensitivity:
         scaled, plain = (
-            mpadmm(records=10, eta=3, rho=2, epochs=2, clip=c, sigma=s, sensitivity=sensitivity)
+            MpADMM(records=10, eta=3, rho=2, iterations=2, clip=c, sigma=s, sensitivity=sensitivity).ledger()
             for c, s in ((clip, sigma), (1, Fraction(1, 7)))
         )
         assert scaled == plain
-    batches = ssadmm(records=10, batch=5, clip=clip, sigma=sigma, iterations=2)
-    assert batches.steps == ssadmm(records=10, batch=5, noise_multiplier=Fraction(5, 14), iterations=2).steps
+    batches = SsADMM(records=10, batch=5, clip=clip, sigma=sigma, iterations=2).ledger()
+    assert batches.steps == SsADMM(records=10, batch=5, noise_multiplier=Fraction(5, 14), iterations=2).ledger().steps
 
 
 def test_batches_of_everything_are_a_gaussian_release_and_others_are_not() -> None:
-    everything = ssadmm(records=10, batch=10, noise_multiplier=3, iterations=7)
+    everything = SsADMM(records=10, batch=10, noise_multiplier=3, iterations=7).ledger()
     assert gdp_squared(everything.steps) == Fraction(7, 9)
-    assert gdp_squared(ssadmm(records=10, batch=9, noise_multiplier=3, iterations=7).steps) is None
+    assert gdp_squared(SsADMM(records=10, batch=9, noise_multiplier=3, iterations=7).ledger().steps) is None
     assert gdp_squared(()) is None
 
 
 def test_equal_epochs_are_one_step_and_a_schedule_is_many() -> None:
-    assert mpadmm(records=10, eta=1, rho=1, clip=1, sigma=1, epochs=7).steps[0].count == 7
-    varied = mpadmm(records=10, eta=["1", "1", "0.5"], rho=1, clip=1, sigma=1, epochs=3)
+    assert MpADMM(records=10, eta=1, rho=1, clip=1, sigma=1, iterations=7).ledger().steps[0].count == 7
+    varied = MpADMM(records=10, eta=["1", "1", "0.5"], rho=1, clip=1, sigma=1, iterations=3).ledger()
     assert [step.count for step in varied.steps] == [2, 1]
 
 
@@ -142,7 +154,7 @@ def test_the_usual_scad_and_mcp_are_refused_at_the_papers_rho() -> None:
 
 @pytest.mark.parametrize(("rho", "release", "factor"), [("1/2", "all", 2), ("3", "all", 10), ("3", "primal", 1)])
 def test_a_pair_attains_the_joint_release_of_every_convex_regularizer(rho: str, release: str, factor: int) -> None:
-    ledger = mpadmm(records=10, eta=2, rho=rho, clip=1, sigma=1, epochs=4, release=Release(release))
+    ledger = MpADMM(records=10, eta=2, rho=rho, clip=1, sigma=1, iterations=4, release=Release(release)).ledger()
     delta_x = Fraction(2, 10) / (Fraction(rho) + Fraction(1, 2))
     assert ledger.realisable == ledger.steps == (GaussianStep(factor * delta_x**2, 4),)
     bound = epsilon(ledger, "1e-6").epsilon
@@ -150,7 +162,7 @@ def test_a_pair_attains_the_joint_release_of_every_convex_regularizer(rho: str, 
 
 
 def test_beyond_convex_regularizers_only_what_one_release_of_x_shows_is_called_realisable() -> None:
-    ledger = mpadmm(records=10, eta=2, rho=3, clip=1, sigma=1, epochs=4, proximal=Proximal.scad("3.7", 3))
+    ledger = MpADMM(records=10, eta=2, rho=3, clip=1, sigma=1, iterations=4, a="3.7").ledger()
     assert ledger.realisable == (GaussianStep((Fraction(2, 10) / Fraction(7, 2)) ** 2, 4),)
 
 
@@ -166,25 +178,26 @@ def test_the_joint_factor_beyond_convex_regularizers_is_the_larger_of_its_two_en
 
 
 def test_discrete_noise_claims_no_realisable_pair() -> None:
-    ledger = mpadmm(records=10, eta=1, rho=1, clip=1, sigma=1, epochs=1, noise=Noise.DISCRETE)
+    ledger = MpADMM(records=10, eta=1, rho=1, clip=1, sigma=1, iterations=1, noise=Noise.DISCRETE).ledger()
     assert ledger.realisable == ()
     assert epsilon(ledger, "1e-6").epsilon.lower == 0
 
 
 def test_dp_sgd_is_priced_like_ssadmm_and_dp_admm_like_one_party() -> None:
-    assert dp_sgd is ssadmm
-    two = dp_admm(records=1001, eta=2, rho=1, clip=1, sigma=1, iterations=5)
+    same = [kind(records=10, batch=3, iterations=7, noise_multiplier=2).ledger() for kind in (SsADMM, DPSGD)]
+    assert same[0] == same[1]
+    two = DPADMM(records=1001, eta=2, rho=1, clip=1, sigma=1, iterations=5).ledger()
     assert two.steps == (GaussianStep((Fraction(2, 500) * Fraction(2, 3)) ** 2, 5),)
     with pytest.raises(InvalidQuantityError, match="parties must be at most records"):
-        dp_admm(records=3, eta=2, rho=1, clip=1, sigma=1, iterations=5, parties=4)
+        DPADMM(records=3, eta=2, rho=1, clip=1, sigma=1, iterations=5, parties=4).ledger()
 
 
 def test_pure_steps_add_up_and_renyi_may_do_better() -> None:
-    report = epsilon(admm_objp(epsilon="0.01", iterations=100), "1e-8")
+    report = epsilon(ObjP(records=1000, epsilon="0.01", iterations=100).ledger(), "1e-8")
     assert report.methods["pure"].epsilon.contains(1)
     assert report.methods["rdp-cks"].epsilon.upper < 1
     assert "solved exactly" in report.ledger.notes[0]
-    few = epsilon(admm_objp(epsilon=["0.5", "0.25"], iterations=2), "1e-8")
+    few = epsilon(ObjP(records=1000, epsilon=["0.5", "0.25"], iterations=2).ledger(), "1e-8")
     assert Fraction(749, 1000) < fraction_of(few.epsilon.upper) <= Fraction(3, 4)
 
 
@@ -199,12 +212,12 @@ def test_objective_perturbation_spends_no_more_than_it_has() -> None:
 
 def test_a_sampling_rate_above_one_is_refused() -> None:
     with pytest.raises(InvalidQuantityError, match="sampling_rate"):
-        poisson_sgd(sampling_rate="1.5", noise_multiplier=1, iterations=1)
+        Poisson(sampling_rate="1.5", noise_multiplier=1, iterations=1).ledger()
 
 
 def test_adding_an_unsound_ledger_keeps_the_truth() -> None:
-    printed = mpadmm(records=10, eta=4, rho=1, clip=1, sigma=1, epochs=1, sensitivity=Sensitivity.PRINTED)
-    honest = ssadmm(records=10, batch=1, noise_multiplier=1, iterations=1)
+    printed = MpADMM(records=10, eta=4, rho=1, clip=1, sigma=1, iterations=1, sensitivity=Sensitivity.PRINTED).ledger()
+    honest = SsADMM(records=10, batch=1, noise_multiplier=1, iterations=1).ledger()
     both: Ledger = printed + honest
     assert not both.sound
     assert both.corrected == printed.corrected + honest.steps

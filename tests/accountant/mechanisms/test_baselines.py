@@ -8,19 +8,19 @@ from fractions import Fraction
 import pytest
 
 from accountant import (
+    DPADMM,
+    DPSVRG,
+    Gaussian,
     GaussianStep,
     Noise,
+    ObjP,
+    Poisson,
     PoissonGaussianStep,
     Proximal,
     PureStep,
+    SsADMM,
     SubsampledGaussianStep,
-    admm_objp,
-    dp_admm,
-    dp_svrg,
-    gaussian_releases,
     objective_perturbation,
-    poisson_sgd,
-    ssadmm,
 )
 from accountant.errors import InvalidQuantityError
 from accountant.numbers import Bound, arb_precision, fraction_of
@@ -28,19 +28,19 @@ from accountant.renyi.moments import Subsampling, step_log_moment
 
 
 def test_gaussian_releases() -> None:
-    plain = gaussian_releases(noise_multiplier=3, releases=7)
+    plain = Gaussian(noise_multiplier=3, iterations=7).ledger()
     assert plain.steps == plain.realisable == (GaussianStep(Fraction(1, 9), 7),)
-    discrete = gaussian_releases(noise_multiplier=3, releases=7, noise=Noise.DISCRETE)
+    discrete = Gaussian(noise_multiplier=3, iterations=7, noise=Noise.DISCRETE).ledger()
     assert discrete.steps == (GaussianStep(Fraction(1, 9), 7, Noise.DISCRETE),)
     assert discrete.realisable == ()
 
 
 def test_batches() -> None:
     steps = (SubsampledGaussianStep(Fraction(3, 10), Fraction(1, 2), 7),)  # nu = sigma m/(2C) = (1/2) 3 / 3
-    ledger = ssadmm(records=10, batch=3, iterations=7, sigma="1/2", clip="3/2")
+    ledger = SsADMM(records=10, batch=3, iterations=7, sigma="1/2", clip="3/2").ledger()
     assert ledger.steps == ledger.realisable == steps
-    assert ssadmm(records=10, batch=3, iterations=7, noise_multiplier=2, noise=Noise.DISCRETE).realisable == ()
-    assert poisson_sgd(sampling_rate=1, noise_multiplier="5/2", iterations=7).steps == (
+    assert SsADMM(records=10, batch=3, iterations=7, noise_multiplier=2, noise=Noise.DISCRETE).ledger().realisable == ()
+    assert Poisson(sampling_rate=1, noise_multiplier="5/2", iterations=7).ledger().steps == (
         PoissonGaussianStep(Fraction(1), Fraction(5, 2), 7),
     )
 
@@ -48,34 +48,36 @@ def test_batches() -> None:
 @pytest.mark.parametrize("given", [{"sigma": 1, "clip": 1}, {"sigma": 1}, {"clip": 1}])
 def test_noise_is_given_in_one_way(given: dict[str, int]) -> None:
     with pytest.raises(InvalidQuantityError):
-        ssadmm(records=10, batch=3, iterations=7, noise_multiplier=2, sigma=given.get("sigma"), clip=given.get("clip"))
+        SsADMM(
+            records=10, batch=3, iterations=7, noise_multiplier=2, sigma=given.get("sigma"), clip=given.get("clip")
+        ).ledger()
 
 
 def test_dp_svrg_has_a_full_gradient_an_epoch_and_corrected_batches() -> None:
-    ledger = dp_svrg(records=10, batch=3, epochs=2, inner=5, sigma_full="1/7", sigma_inner="1/3", clip="3/2")
+    ledger = DPSVRG(records=10, batch=3, iterations=10, inner=5, anchor_sigma="1/7", sigma="1/3", clip="3/2").ledger()
     full = GaussianStep((2 * Fraction(3, 2) / 10 * 7) ** 2, 2)
     assert ledger.steps == (full, SubsampledGaussianStep(Fraction(3, 10), Fraction(1, 3) * 3 / 6, 10))
     assert ledger.realisable == (full,)
 
 
 def test_dp_admm_costs_what_its_smallest_party_costs() -> None:
-    changing = dp_admm(
+    changing = DPADMM(
         records=11, eta=["2", "1/2"], rho="1/3", clip="3/2", sigma="1/5", iterations=2, parties=3
-    )  # 3 records at least
+    ).ledger()  # 3 records at least
     first, second = 3 / (3 * (Fraction(1, 3) + Fraction(1, 2))) * 5, 3 / (3 * (Fraction(1, 3) + 2)) * 5
     assert changing.steps == changing.realisable == (GaussianStep(first**2, 1), GaussianStep(second**2, 1))
-    constant = dp_admm(records=11, eta=2, rho="1/3", clip="3/2", sigma="1/5", iterations=4, parties=3)
+    constant = DPADMM(records=11, eta=2, rho="1/3", clip="3/2", sigma="1/5", iterations=4, parties=3).ledger()
     assert constant.steps == constant.realisable == (GaussianStep(first**2, 4),)
-    assert dp_admm(records=3, eta=2, rho=1, clip=1, sigma=1, iterations=1, parties=3).steps[0].count == 1
+    assert DPADMM(records=3, eta=2, rho=1, clip=1, sigma=1, iterations=1, parties=3).ledger().steps[0].count == 1
 
 
 def test_admm_objp_is_pure() -> None:
-    assert admm_objp(epsilon="1/3", iterations=7).steps == (PureStep(Fraction(1, 3), 7),)
-    each = admm_objp(epsilon=["1/3", "1/5"], iterations=2)
+    assert ObjP(records=1000, epsilon="1/3", iterations=7).ledger().steps == (PureStep(Fraction(1, 3), 7),)
+    each = ObjP(records=1000, epsilon=["1/3", "1/5"], iterations=2).ledger()
     assert each.steps == (PureStep(Fraction(1, 3), 1), PureStep(Fraction(1, 5), 1))
     assert each.realisable == ()
     with pytest.raises(InvalidQuantityError, match="one value or 3 values, got 2"):
-        admm_objp(epsilon=["1/3", "1/5"], iterations=3)
+        ObjP(records=1000, epsilon=["1/3", "1/5"], iterations=3).ledger()
 
 
 @pytest.mark.parametrize(("n", "rho", "c"), [(1000, "3/2", "1/4"), (10, "2", "1/4"), (7, "100", "3")])

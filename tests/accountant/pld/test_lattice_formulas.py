@@ -15,11 +15,11 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.delta_curve import _log_factor, _randomised_response, delta_curve
+from accountant.curve import _log_factor, _randomised_response, delta_curve
 from accountant.errors import CannotCertifyError
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.quantities import Noise
 from accountant.mechanisms.steps import GaussianStep, PureStep
+from accountant.mechanisms.words import Noise
 from accountant.numbers import fraction_of
 from accountant.pld import lower_step
 from accountant.pld.cell_edges import Cuts, cut_axis

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from accountant.calibration import calibrate_noise
 from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.quantities import Noise
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.words import Noise
 from accountant.numbers import fraction_of
 from accountant.pld import ledger_steps as composed
 from accountant.pld.composition import SubsampledGaussian, compose

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accountant import Gaussian
 from accountant.certificates import mpmath_route as second_route
 from accountant.errors import CannotCertifyError
-from accountant.mechanisms.baselines import gaussian_releases
 from accountant.numbers import fraction_of
 from accountant.pld.ledger_steps import root
 from accountant.pricing import epsilon
@@ -23,7 +23,7 @@ deltas = st.integers(1, 300).map(lambda k: Fraction(1, 10**k)) | st.fractions(Fr
 
 
 def test_fifty_releases_at_thirty_cost_1_2146_to_thirty_digits() -> None:
-    report = epsilon(gaussian_releases(noise_multiplier=30, releases=50), "1e-8", methods=["gdp"], digits=30)
+    report = epsilon(Gaussian(noise_multiplier=30, iterations=50).ledger(), "1e-8", methods=["gdp"], digits=30)
     found = report.methods["gdp"].epsilon
     assert found.contains("1.214599390923996102766162816188975945")
     assert fraction_of(found.width) <= Fraction(12, 10**30)

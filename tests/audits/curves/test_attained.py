@@ -11,7 +11,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from accountant import epsilon, ssadmm
+from accountant import SsADMM, epsilon
 from accountant.numbers import fraction_of
 from audits.curves.attained import attained_curve
 from audits.curves.noise_family import GaussianRatios, pair_lower_bound, with_less_noise
@@ -41,7 +41,7 @@ REFERENCE = Target((sys.executable, "-m", "verification.served.loopback"), Limit
 
 def certified(records: int, batch: int, nu: str, steps: int, delta: str) -> tuple[float, float]:
     """The accountant's two ends; C = 1, so that sigma = 2 nu / m."""
-    ledger = ssadmm(records=records, batch=batch, iterations=steps, sigma=Fraction(nu) * 2 / batch, clip=1)
+    ledger = SsADMM(records=records, batch=batch, iterations=steps, sigma=Fraction(nu) * 2 / batch, clip=1).ledger()
     bound = epsilon(ledger, delta, methods=["profile"]).epsilon
     return float(fraction_of(bound.lower)), float(fraction_of(bound.upper))
 

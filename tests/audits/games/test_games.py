@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
+from accountant.mechanisms.words import Sensitivity, Visibility
 from audits.curves.privacy_curve import FloatArray, GaussianCurve
 from audits.errors import AuditError
 from audits.games.attacks import LikelihoodRatio, canary_inner_products, learn
-from audits.games.game import Game, Threat, curve_of
-from audits.games.plans import Planned, Subject, Wording, standard_games
+from audits.games.game import Game, curve_of
+from audits.games.plans import Planned, standard_games
+from audits.games.subject import Subject
 from audits.score_models.stepwise import StepwiseScores
 from audits.trials.executors import Chunk, Target, close_sessions, run_pair, score_chunk
 from verification.wire.parameters import Algorithm, RegularizerName, Release
@@ -67,7 +69,7 @@ def test_the_pair_attains_the_whole_claim(subject: Subject) -> None:
 
 
 def test_the_printed_claim_is_a_quarter_of_the_truth_in_its_game() -> None:
-    printed = Subject(Algorithm.MPADMM, Release.ALL, Wording.PRINTED)
+    printed = Subject(Algorithm.MPADMM, Release.ALL, Sensitivity.PRINTED)
     (planned,) = games(printed)
     claimed = curve_of(printed.ledger(planned.game.records, planned.game.parameters))
     true = curve_of(SUBJECTS[1].ledger(planned.game.records, planned.game.parameters))
@@ -101,10 +103,10 @@ def test_neighbours_must_differ_in_one_record() -> None:
     with pytest.raises(AuditError, match="differ in record 0 and in no other"):
         dataclasses.replace(game, second=game.first)
     with pytest.raises(AuditError, match="one step means iterations=1"):
-        dataclasses.replace(game, threat=Threat.ONE_STEP)
+        dataclasses.replace(game, visibility=Visibility.ONE_STEP)
     other = game.second.replace(1, game.first.features[0], 1)
     with pytest.raises(AuditError, match="differ in record 0"):
-        Game("two", game.algorithm, game.parameters, game.first, other, game.threat)
+        Game("two", game.algorithm, game.parameters, game.first, other, game.visibility)
 
 
 def test_canary_scores_are_inner_products() -> None:

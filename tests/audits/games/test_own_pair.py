@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from accountant.mechanisms.words import Visibility
 from audits.errors import AuditError
-from audits.games.game import Threat
 from audits.games.own_pair import own_pair
-from audits.games.plans import Subject, standard_games
+from audits.games.plans import standard_games
+from audits.games.subject import Subject
 from dpadmm.cli._own_pair import load_pair
 from tests.audits.gate.test_gate import MPADMM, REFERENCE, claim_file, dpadmm, gate, zoo
 from verification.wire.parameters import Algorithm, Release
@@ -125,14 +126,18 @@ def test_what_is_released_chooses_the_game(algorithm: Algorithm) -> None:
     release = Release.ALL if algorithm is Algorithm.MPADMM else None
     with Session([sys.executable, "-m", "verification.served.loopback"]) as session:
         every = standard_games(session, Subject(algorithm, release))
-        last = standard_games(session, Subject(algorithm, release, last_model_only=True))
-    assert {planned.game.threat for planned in every} == {Threat.EVERY_ITERATE}
-    assert [planned.game.threat for planned in last] == [Threat.LAST_MODEL, Threat.ONE_STEP, Threat.ONE_STEP]
+        last = standard_games(session, Subject(algorithm, release, visibility=Visibility.LAST_MODEL))
+    assert {planned.game.visibility for planned in every} == {Visibility.EVERY_ITERATE}
+    assert [planned.game.visibility for planned in last] == [
+        Visibility.LAST_MODEL,
+        Visibility.ONE_STEP,
+        Visibility.ONE_STEP,
+    ]
 
 
 def test_a_last_model_with_z_and_y_beside_it_stands_with_the_power_asked_for(tmp_path: Path) -> None:
     """Of three games two see all that is paid for; the end of many steps, which is x alone, need not."""
-    last = ('released = "every-iterate"', 'released = "last-model"')
+    last = ('visibility = "every-iterate"', 'visibility = "last-model"')
     done = gate(claim_file(tmp_path, REFERENCE, *MPADMM, last, SMALL), "--only", "audit")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "audit: mpadmm/all, last of many steps" in done.stdout

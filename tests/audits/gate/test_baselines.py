@@ -11,7 +11,8 @@ import pytest
 from audits.curves.privacy_curve import ApproximateCurve
 from audits.errors import ClaimFileError, NothingToAudit
 from audits.games.game import curve_of
-from audits.games.plans import Subject, standard_games
+from audits.games.plans import standard_games
+from audits.games.subject import Subject
 from audits.gate.account_stage import account
 from audits.gate.claim_file import ClaimFile, read_claim_file
 from audits.gate.findings import GateReport
@@ -101,9 +102,9 @@ def test_what_is_not_private_stands_if_it_says_so(tmp_path: Path) -> None:
         ([("parties = 2\n", "")], "dpadmm also needs parties"),
         ([("parties = 2", "parties = 50000")], "parties must be at most records"),
         ([("inner = 221", "inner = 220")], "multiple of inner=220"),
-        ([('sigma_full = "0.002"', "")], "dpsvrg also needs sigma_full"),
-        ([('epsilon_iteration = "0.1"', 'sigma = "0.1"')], "sigma belongs to"),
-        ([('algorithm = "objp"', 'algorithm = "admm"')], "epsilon_iteration belongs to objp, not to admm"),
+        ([('anchor_sigma = "0.002"', "")], "sigma and anchor_sigma belong together"),
+        ([('epsilon = "0.1"', 'sigma = "0.1"')], "sigma belongs to"),
+        ([('algorithm = "objp"', 'algorithm = "admm"')], "epsilon belongs to objp, not to admm"),
         ([('algorithm = "dpsgd"', 'algorithm = "dpsdg"')], "mechanism.0.algorithm"),
         ([('epsilon = "1.0"', 'epsilon = "inf"')], "claim.epsilon"),
         ([('epsilon = "1.0"', 'epsilon = "-1"')], "claim.epsilon"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from accountant import SsADMM
 from audits.errors import ClaimFileError
 from audits.gate.claim_file import TEMPLATE, read_claim_file
 
@@ -20,7 +21,9 @@ def written(tmp_path: Path, text: str) -> Path:
 def test_the_template_is_a_valid_claim_file_and_means_what_it_says(tmp_path: Path) -> None:
     claims = read_claim_file(written(tmp_path, TEMPLATE))
     assert claims.claim.delta == Fraction(1, 10**8)
-    assert claims.mechanism[0].sigma == Fraction("0.0136")
+    (mechanism,) = claims.mechanism
+    assert isinstance(mechanism, SsADMM)
+    assert mechanism.sigma == Fraction("0.0136")
     assert (claims.gate.budget, claims.gate.power, claims.gate.false_alarm) == (300.0, 1.2, Fraction(1, 1000))
 
 
@@ -47,7 +50,7 @@ def test_several_mechanisms_need_names_of_their_own(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ('epsilon = "1.0"', 'epsilom = "1.0"', "claim.epsilom: unknown key; did you mean 'epsilon'"),
-        ('sigma = "0.0136"', 'sigme = "0.0136"', "mechanism.0.sigme: unknown key; did you mean 'sigma'"),
+        ('sigma = "0.0136"', 'sigme = "0.0136"', "mechanism.0: sigme: unknown key; did you mean 'sigma'"),
         ("[gate]", "[gates]", "gates: unknown key; did you mean 'gate'"),
         ('epsilon = "1.0"', "epsilon = 1.0", "write it in quotes"),
         ('epsilon = "1.0"', 'epsilon = "-1"', "greater than or equal to 0"),
@@ -59,8 +62,8 @@ def test_several_mechanisms_need_names_of_their_own(tmp_path: Path) -> None:
         ("batch = 221", "batch = 50000", "batch must be at most records"),
         ("batch = 221\n", "", "ssadmm also needs batch"),
         ('algorithm = "ssadmm"', 'algorithm = "mpadmm"', "belongs to ssadmm"),
-        ("records = 48842", "records = 0", "greater than or equal to 1"),
-        ("records = 48842", "records = true", "valid integer"),
+        ("records = 48842", "records = 0", "records must be >= 1, got records=0"),
+        ("records = 48842", "records = true", "records must be a whole number, got records=True"),
         ('budget = "5m"', 'budget = "5 minutes"', 'such as "90s"'),
         ('budget = "5m"', 'budget = "0s"', 'such as "90s"'),
         ('power = "noise/1.2"', 'power = "noise/1.0"', "D > 1"),

@@ -15,7 +15,8 @@ import pytest
 
 from audits.errors import AuditError, CheckpointError
 from audits.games.game import curve_of
-from audits.games.plans import Subject, standard_games
+from audits.games.plans import standard_games
+from audits.games.subject import Subject
 from audits.trials.checkpoint import Checkpoint, fingerprint
 from audits.trials.executors import Scored, Target, chunks, executor
 from audits.trials.sequential import plan_audit, run_audit

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from accountant.mechanisms.mechanism import TrainingMechanism
+from accountant.mechanisms.words import Visibility
 from audits.gate.account_stage import account
-from audits.gate.claim_file import Released, read_claim_file
+from audits.gate.claim_file import read_claim_file
 from audits.zoo import Sight, named
 from audits.zoo.claims import claim_file
 from verification.outcome import Outcome
@@ -23,6 +25,7 @@ def test_the_claim_of_a_member_is_one_that_the_accountant_certifies(
     assert [mechanism.algorithm for mechanism in claims.mechanism] == list(named(identity).algorithms)
     for mechanism in claims.mechanism:
         assert account(claims.claim, mechanism).outcome is Outcome.STANDS
-        assert (mechanism.released is Released.LAST_MODEL) == (sight is Sight.LAST_MODEL)
+        assert isinstance(mechanism, TrainingMechanism)
+        assert (mechanism.visibility is Visibility.LAST_MODEL) == (sight is Sight.LAST_MODEL)
     assert claims.implementation is not None
     assert claims.implementation.command[-2:] == [identity, str(sight)]

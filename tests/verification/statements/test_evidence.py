@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from accountant.mechanisms.baselines import dp_admm, dp_svrg
+from accountant import DPADMM, DPSVRG
 from accountant.mechanisms.ledger import Ledger
 from accountant.numbers import Exact
 from reference.arithmetic import Vector
@@ -104,7 +104,9 @@ def test_a_price_that_ignores_the_parties_breaks_dpadmm_under_attack(monkeypatch
         *, records: int, eta: Exact, rho: Exact, clip: int, sigma: int, iterations: int, parties: int
     ) -> Ledger:
         assert parties >= 1
-        return dp_admm(records=records, eta=eta, rho=rho, clip=clip, sigma=sigma, iterations=iterations, parties=1)
+        return DPADMM(
+            records=records, eta=eta, rho=rho, clip=clip, sigma=sigma, iterations=iterations, parties=1
+        ).ledger()
 
     assert attacks_of("DPADMM") is Outcome.STANDS
     monkeypatch.setattr("verification.statements.evidence.baselines.dp_admm", of_one_party)
@@ -114,7 +116,9 @@ def test_a_price_that_ignores_the_parties_breaks_dpadmm_under_attack(monkeypatch
 def test_a_price_of_two_c_over_m_for_two_gradients_breaks_dpsvrg_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
     def cheaper(**given: int) -> Ledger:
         n, m, s = (given[name] for name in ("records", "batch", "sigma_inner"))
-        full, step = dp_svrg(records=n, batch=m, epochs=1, inner=1, sigma_full=1, sigma_inner=2 * s, clip=1).steps
+        full, step = (
+            DPSVRG(records=n, batch=m, iterations=1, inner=1, anchor_sigma=1, sigma=2 * s, clip=1).ledger().steps
+        )
         return Ledger((full, step))
 
     assert attacks_of("DPSVRG") is Outcome.STANDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from accountant.mechanisms.algorithms import Release, mpadmm, ssadmm
+from accountant import MpADMM, Release, SsADMM
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
 from accountant.numbers import exact_binary64, float_up
@@ -80,10 +80,10 @@ def priced() -> Evidence:
             moved = observe(replay, pair, setting)
             for release, name in ((Release.ALL, "joint"), (Release.PRIMAL, "x")):
                 eta, rho = (exact_binary64(key, getattr(setting, key)) for key in ("eta", "rho"))
-                ledger = mpadmm(records=5, eta=eta, rho=rho, clip=1, sigma=1, epochs=1, release=release)
+                ledger = MpADMM(records=5, eta=eta, rho=rho, clip=1, sigma=1, iterations=1, release=release).ledger()
                 worst = min(worst, _agreement(moved[name].moved ** 2, ledger))
             gradient = observe(replay, pair, replace(setting, algorithm=Algorithm.SSADMM))["gradient"].moved
-            whole = ssadmm(records=5, batch=5, iterations=1, sigma=1, clip=1)
+            whole = SsADMM(records=5, batch=5, iterations=1, sigma=1, clip=1).ledger()
             worst = min(worst, _agreement(gradient**2, whole))
         return EvidenceResult.check(worst >= 1 - 1e-5, "6 releases", tightness=worst)
 

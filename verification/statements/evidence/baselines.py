@@ -7,7 +7,7 @@ from itertools import repeat
 
 import numpy as np
 
-from accountant.mechanisms.baselines import dp_admm, dp_sgd, dp_svrg
+from accountant import DPADMM, DPSGD, DPSVRG
 from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
 from accountant.numbers import exact_binary64, float_up
 from reference.arithmetic import Vector
@@ -86,7 +86,7 @@ def dpsgd_bound() -> Evidence:
         (one, two), start = hardest(m)
         moved = _apart(_sgd_step(one, start, m), _sgd_step(two, start, m)) / ETA
         worst = max(_apart(_sgd_step(a, x, m), _sgd_step(b, x, m)) / ETA / (2 / m) for (a, b), x in random_pairs(1, m))
-        [step] = dp_sgd(records=m, batch=m, iterations=1, sigma=1, clip=1).steps
+        [step] = DPSGD(records=m, batch=m, iterations=1, sigma=1, clip=1).ledger().steps
         if not isinstance(step, SubsampledGaussianStep | GaussianStep):
             raise TypeError(f"a step of DP-SGD is priced as a Gaussian step, got {step}")
         agreement = moved**2 / float_up(step.ratio_squared)
@@ -122,7 +122,7 @@ def dpadmm_bound() -> Evidence:
                 move = _apart(_round(a, x, parties), _round(b, x, parties))
                 worst = max(worst, move / (2 * ETA / (first * (1 + ETA * RHO))))
             eta, rho = (exact_binary64("step", value) for value in (ETA, RHO))
-            ledger = dp_admm(records=records, eta=eta, rho=rho, clip=1, sigma=1, iterations=1, parties=parties)
+            ledger = DPADMM(records=records, eta=eta, rho=rho, clip=1, sigma=1, iterations=1, parties=parties).ledger()
             [step] = ledger.steps
             if not isinstance(step, GaussianStep):
                 raise TypeError(f"a round of DP-ADMM is priced as a Gaussian step, got {step}")
@@ -227,7 +227,7 @@ def dpsvrg_bounds() -> Evidence:
             ours, theirs = _epoch(a, (anchor, x), m), _epoch(b, (anchor, x), m)
             # the change is read off a difference of points up to 1e3 long: 1e-11 of rounding
             worst = max(worst, _apart(ours[0], theirs[0]) / (2 / n), (_apart(ours[1], theirs[1]) - 1e-10) / (4 / m))
-        steps = dp_svrg(records=n, batch=m, epochs=1, inner=1, sigma_full=1, sigma_inner=1, clip=1).steps
+        steps = DPSVRG(records=n, batch=m, iterations=1, inner=1, anchor_sigma=1, sigma=1, clip=1).ledger().steps
         full, inner = steps
         if not isinstance(full, GaussianStep) or not isinstance(inner, SubsampledGaussianStep):
             raise TypeError(f"an epoch of DP-SVRG is priced as two kinds of Gaussian steps, got {steps}")

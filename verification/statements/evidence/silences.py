@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import z3
 
+from accountant import MpADMM, Release, Sensitivity, SsADMM
 from accountant.errors import UnsupportedSchemeError
-from accountant.mechanisms.algorithms import Release, Sensitivity, mpadmm, ssadmm
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.quantities import Sampling
 from accountant.mechanisms.steps import GaussianStep
+from accountant.mechanisms.words import Sampling
 from accountant.numbers import arb_precision
 from accountant.renyi.moments import Subsampling, ledger_log_moment
 from reference.dataset import Dataset, min_max_bounds
@@ -79,7 +79,7 @@ def sampling_schemes() -> Evidence:
         accepted = []
         for scheme in Sampling:
             try:
-                ssadmm(records=100, batch=10, iterations=1, noise_multiplier=1, sampling=scheme)
+                SsADMM(records=100, batch=10, iterations=1, noise_multiplier=1, sampling=scheme).ledger()
                 accepted.append(scheme)
             except UnsupportedSchemeError:
                 continue
@@ -115,9 +115,9 @@ def printed_epsilon_is_too_small() -> Evidence:
 
 
 def _renyi(eta: int, sensitivity: Sensitivity) -> Fraction:
-    ledger = mpadmm(
-        records=100, eta=eta, rho="1/2", clip=1, sigma=1, epochs=3, release=Release.PRIMAL, sensitivity=sensitivity
-    )
+    ledger = MpADMM(
+        records=100, eta=eta, rho="1/2", clip=1, sigma=1, iterations=3, release=Release.PRIMAL, sensitivity=sensitivity
+    ).ledger()
     total = Fraction(0)
     for step in ledger.steps:
         if not isinstance(step, GaussianStep):
@@ -130,8 +130,8 @@ def ledgers_add() -> Evidence:
     """Theorems 1 and 3: the cost of T iterations is T times that of one, and ledgers in sequence add."""
 
     def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        one = ssadmm(records=1000, batch=100, iterations=1, noise_multiplier=4)
-        many = ssadmm(records=1000, batch=100, iterations=7, noise_multiplier=4)
+        one = SsADMM(records=1000, batch=100, iterations=1, noise_multiplier=4).ledger()
+        many = SsADMM(records=1000, batch=100, iterations=7, noise_multiplier=4).ledger()
         joined: Ledger = one
         for _ in range(6):
             joined = joined + one
@@ -151,7 +151,7 @@ def primal_release_is_cheaper() -> Evidence:
     def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rationals
         costs = {}
         for release in Release:
-            ledger = mpadmm(records=100, eta=4, rho="1/2", clip=1, sigma=1, epochs=1, release=release)
+            ledger = MpADMM(records=100, eta=4, rho="1/2", clip=1, sigma=1, iterations=1, release=release).ledger()
             step = ledger.steps[0]
             costs[release] = step.ratio_squared if isinstance(step, GaussianStep) else Fraction(0)
         ratio = costs[Release.ALL] / costs[Release.PRIMAL]

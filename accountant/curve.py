@@ -19,6 +19,7 @@ from flint import arb
 
 from accountant.errors import CannotCertifyError
 from accountant.mechanisms.ledger import Ledger, gdp_squared
+from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import privacy_loss
 from accountant.mechanisms.steps import PureStep
 from accountant.numbers import (
@@ -63,8 +64,9 @@ class DeltaCurve:
         return trade_off_lower(self.points(epsilons), privacy_loss(false_alarm))
 
 
-def delta_curve(ledger: Ledger) -> DeltaCurve:
-    """Return the certified curve of the ledger (of the corrected one where printed sensitivities are violated)."""
+def delta_curve(priced: Ledger | Mechanism) -> DeltaCurve:
+    """Return the certified curve of a mechanism or ledger (corrected where printed sensitivities are violated)."""
+    ledger = ledger_of(priced)
     steps = ledger.corrected or ledger.steps
     true = Ledger(steps)
     mu_squared = gdp_squared(steps)

@@ -1,0 +1,149 @@
+r"""What is run, described once.
+
+A `Mechanism` says everything that the price of a run depends on; it is checked when it is made and never changes. There
+is one small class an algorithm. `ledger()` gives its private releases, and `accountant.epsilon` prices them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import ClassVar
+
+from accountant.errors import InvalidQuantityError
+from accountant.mechanisms.fields import (
+    Count,
+    Field,
+    MaybeNumber,
+    MaybeText,
+    choice,
+    count,
+    described,
+    maybe_number,
+    text,
+)
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.words import Neighbours, Visibility
+from accountant.numbers import shown
+
+CLIP = "C: every record's gradient is scaled down to this norm."
+NORMALISE = "C: every record's features are scaled down to this norm, in place of clip."
+
+
+@described
+class Mechanism:
+    """What is run. `algorithm` is its name everywhere; `calibrated` is the field that `dpadmm calibrate` finds."""
+
+    algorithm: ClassVar[str]
+    neighbours: ClassVar[Neighbours] = Neighbours.REPLACE_ONE
+    private: ClassVar[bool] = True
+    calibrated: ClassVar[str] = "noise_multiplier"
+
+    name: MaybeText = text("What this mechanism is called in reports.", default=None)
+
+    def __post_init__(self) -> None:
+        """Refuse what is contradictory."""
+        self.check()
+
+    def check(self) -> None:
+        """Refuse fields that are each right and contradict one another."""
+
+    def ledger(self) -> Ledger:
+        """Return the private releases of a whole run."""
+        raise NotImplementedError
+
+    @property
+    def title(self) -> str:
+        """The name, or the algorithm where no name was given."""
+        return self.name or self.algorithm
+
+
+@described
+class TrainingMechanism(Mechanism):
+    """An algorithm that trains a model on records."""
+
+    records: Count = count("n, the number of records (public, fixed).")
+    iterations: Count = count("T, the number of iterations.")
+    visibility: Field[Visibility, Visibility | str] = choice(
+        Visibility,
+        "What the adversary sees; the price is for every iterate.",
+        default=Visibility.EVERY_ITERATE,
+        priced=False,
+    )
+
+    def check(self) -> None:
+        """Refuse one-step: it describes a game, not a run."""
+        if self.visibility is Visibility.ONE_STEP:
+            raise InvalidQuantityError(
+                "visibility must be every-iterate or last-model, got visibility='one-step'; "
+                "a run of one step is iterations=1"
+            )
+
+
+@described
+class BoundedGradients(TrainingMechanism):
+    """An algorithm whose records have gradients of norm at most C, by clipping or by normalising."""
+
+    clip: MaybeNumber = maybe_number(CLIP, default=None)
+    normalise: MaybeNumber = maybe_number(NORMALISE, default=None)
+
+    def check(self) -> None:
+        """Refuse two bounds."""
+        super().check()
+        if self.clip is not None and self.normalise is not None:
+            raise InvalidQuantityError(
+                f"give clip or normalise, not both, got clip={shown(self.clip)}, normalise={shown(self.normalise)}"
+            )
+
+    @property
+    def bound(self) -> Fraction | None:
+        """C, where it is known."""
+        return self.normalise if self.clip is None else self.clip
+
+
+@described
+class GaussianNoise(BoundedGradients):
+    """An algorithm with Gaussian noise of standard deviation sigma, or noise_multiplier times the sensitivity."""
+
+    sigma: MaybeNumber = maybe_number("Standard deviation of each coordinate of the noise; needs C.", default=None)
+    noise_multiplier: MaybeNumber = maybe_number(
+        "In place of sigma: sigma over the replace-one sensitivity.", default=None
+    )
+
+    def check(self) -> None:
+        """Refuse noise that is said twice or not at all, and a sigma without the C that it is to hide."""
+        super().check()
+        if (self.sigma is None) == (self.noise_multiplier is None) or (self.sigma is not None and self.bound is None):
+            given = {name: getattr(self, name) for name in ("noise_multiplier", "sigma", "clip", "normalise")}
+            values = ", ".join(f"{name}={value if value is None else shown(value)}" for name, value in given.items())
+            raise InvalidQuantityError(
+                f"give either noise_multiplier, or sigma and with it clip or normalise, got {values}"
+            )
+
+    def spread(self) -> Fraction | None:
+        """Return sigma where there is one for all steps and it is known."""
+        return self.sigma
+
+    def multiplier(self, sensitivity: Callable[[Fraction], Fraction]) -> Fraction:
+        """Return nu: as given, or sigma over the sensitivity at the bound C."""
+        if self.noise_multiplier is not None:
+            return self.noise_multiplier
+        if self.sigma is None or self.bound is None:
+            raise AssertionError("a checked mechanism has one kind of noise, and C where it needs it")
+        return self.sigma / sensitivity(self.bound)
+
+
+def at_each_step(name: str, values: tuple[Fraction, ...], iterations: int, needed: int) -> list[Fraction]:
+    """Return a schedule value by value; one value is a constant schedule."""
+    if len(values) == 1:
+        return list(values) * needed
+    if len(values) < needed or len(values) not in {iterations, needed}:
+        raise InvalidQuantityError(
+            f"{name} must be one value or {needed} values for iterations={iterations}, got {len(values)}"
+        )
+    return list(values)
+
+
+def ledger_of(priced: Ledger | Mechanism) -> Ledger:
+    """Return the ledger of a mechanism, or the ledger itself."""
+    return priced if isinstance(priced, Ledger) else priced.ledger()

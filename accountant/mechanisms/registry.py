@@ -1,0 +1,90 @@
+r"""Every mechanism by its name, and the one way from written parameters to a `Mechanism`.
+
+Parameters come from claim files, ledger files and the command line. A field that belongs to another algorithm, a
+spelling of an earlier version and a misspelling are each refused by name, with what would be right.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from accountant.errors import InvalidQuantityError
+from accountant.mechanisms.batches import DPSGD, DPSVRG, SsADMM
+from accountant.mechanisms.fields import fields_of
+from accountant.mechanisms.full_gradients import DPADMM, MpADMM
+from accountant.mechanisms.mechanism import Mechanism
+from accountant.mechanisms.nonprivate import ADMM, SADMM
+from accountant.mechanisms.objective import ObjP
+from accountant.mechanisms.plain import Gaussian, Poisson
+
+MECHANISMS: Mapping[str, type[Mechanism]] = MappingProxyType(
+    {kind.algorithm: kind for kind in (SsADMM, MpADMM, DPSGD, DPADMM, DPSVRG, ObjP, SADMM, ADMM, Gaussian, Poisson)}
+)
+"""Every mechanism by its name."""
+
+FORMER_ALGORITHMS: Mapping[str, str] = MappingProxyType(
+    {"dp-sgd": "dpsgd", "dp-admm": "dpadmm", "dp-svrg": "dpsvrg", "admm-objp": "objp"}
+)
+FORMER_FIELDS: Mapping[str, str] = MappingProxyType(
+    {
+        "mechanism": "algorithm",
+        "count": "iterations",
+        "epochs": "iterations (of dpsvrg: all of them, epochs times inner)",
+        "releases": "iterations",
+        "sigma_full": "anchor_sigma",
+        "sigma_inner": "sigma",
+        "epsilon_iteration": "epsilon",
+        "released": "visibility",
+        "regularizer": "a (SCAD), gamma (MCP) or lipschitz; convex regularizers need none",
+        "shape": "a (SCAD) or gamma (MCP)",
+    }
+)
+"""Spellings of earlier versions, and what they are now."""
+
+
+def mechanism_from(parameters: Mapping[str, object], *, everything: bool = False) -> Mechanism:
+    """Return the mechanism that `algorithm` and the other parameters describe; None counts as absent.
+
+    With `everything`, as a claim file needs it, what is `stated` must be given even though it has a default.
+    """
+    given = {name: value for name, value in parameters.items() if value is not None and name != "algorithm"}
+    kind = mechanism_class(parameters.get("algorithm"), given)
+    fields = fields_of(kind)
+    for name in given:
+        if name not in fields:
+            raise InvalidQuantityError(unknown_field(name, kind))
+    missing = [
+        name
+        for name, field in fields.items()
+        if name not in given and (field.required or (everything and field.stated))
+    ]
+    if missing:
+        raise InvalidQuantityError(f"{kind.algorithm} also needs {', '.join(missing)}")
+    return kind(**given)  # type: ignore[arg-type]  # every field checks its own value
+
+
+def mechanism_class(algorithm: object, given: Mapping[str, object] | None = None) -> type[Mechanism]:
+    """Return the class of this name."""
+    if algorithm is None:
+        former = " (mechanism is now called algorithm)" if given and "mechanism" in given else ""
+        raise InvalidQuantityError(f"algorithm is needed, one of {', '.join(MECHANISMS)}{former}")
+    if isinstance(algorithm, str) and algorithm in FORMER_ALGORITHMS:
+        raise InvalidQuantityError(f"algorithm {algorithm!r} is now called {FORMER_ALGORITHMS[algorithm]!r}")
+    if not isinstance(algorithm, str) or algorithm not in MECHANISMS:
+        raise InvalidQuantityError(f"algorithm must be one of {', '.join(MECHANISMS)}, got algorithm={algorithm!r}")
+    return MECHANISMS[algorithm]
+
+
+def unknown_field(name: str, kind: type[Mechanism]) -> str:
+    """Return why the mechanism has no such field: another one's, an earlier spelling, or none at all."""
+    owners = [other for other, each in MECHANISMS.items() if name in fields_of(each)]
+    if owners:
+        return f"{name} belongs to {', '.join(owners)}, not to {kind.algorithm}"
+    if name in FORMER_FIELDS:
+        return f"{name} is now called {FORMER_FIELDS[name]}"
+    known = [*fields_of(kind), "algorithm"]
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+    return f"{name}: unknown key; {meant}"
