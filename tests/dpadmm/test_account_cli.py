@@ -106,10 +106,10 @@ def test_thirty_digits_of_the_plain_gaussian(run: Run) -> None:
         (["ssadmm", *SSADMM, "--sampling", "poisson"], "without-replacement"),
         (["ssadmm", *SSADMM, "--sampling", "shuffle"], "without-replacement"),
         (["ssadmm", *SSADMM, "--noise", "discrete", "--method", "profile"], "not proved"),
-        (["ssadmm", *SSADMM, "--sigma", "1"], "either noise_multiplier, or both sigma and clip"),
+        (["ssadmm", *SSADMM, "--sigma", "1"], "either noise_multiplier, or sigma and with it clip"),
         (["mpadmm", *MPADMM, "--eta", "1", "--eta", "2"], "eta must be one value or 10 values"),
-        (["mpadmm", *MPADMM, "--eta", "1", "--regularizer", "scad", "--shape", "2"], "a > 1 + 1/rho"),
-        (["mpadmm", *MPADMM, "--eta", "1", "--regularizer", "mcp"], "needs --shape"),
+        (["mpadmm", *MPADMM, "--eta", "1", "--a", "2"], "a > 1 + 1/rho"),
+        (["mpadmm", *MPADMM, "--eta", "1", "--a", "9", "--gamma", "9"], "one of a, gamma and lipschitz"),
         (["ssadmm", "--records", "10"], "Missing option"),
         ([], "name a mechanism"),
     ],
@@ -163,8 +163,8 @@ def test_a_file_of_steps_is_priced_like_the_ledgers_it_lists(run: Run, tmp_path:
     toml, as_json = tmp_path / "run.toml", tmp_path / "run.json"
     toml.write_text(TWO_PHASES)
     as_json.write_text(
-        '[{"mechanism": "ssadmm", "records": 1000, "batch": 100, "noise_multiplier": "4", "count": 20},'
-        ' {"mechanism": "ssadmm", "records": 1000, "batch": 50, "noise_multiplier": 4.0, "count": 7}]'
+        '[{"algorithm": "ssadmm", "records": 1000, "batch": 100, "noise_multiplier": "4", "iterations": 20},'
+        ' {"algorithm": "ssadmm", "records": 1000, "batch": 50, "noise_multiplier": 4.0, "iterations": 7}]'
     )
     first = run("account", "ledger", str(toml), "--delta", "1e-6", "--format", "json")
     assert first.code == 0, first.err
@@ -225,7 +225,7 @@ def test_mechanisms_may_be_mixed_and_then_nothing_is_said_to_be_attained(run: Ru
         ),
         ("a.toml", TWO_PHASES.replace("sigma = 0.16", "sigma = -1"), "step 2: sigma must be finite and > 0"),
         ("a.toml", TWO_PHASES.replace("sigma = 0.16", "sigma = nan"), "step 2: sigma"),
-        ("a.toml", TWO_PHASES.replace("sigma = 0.16", ""), "step 2: give either noise_multiplier, or both"),
+        ("a.toml", TWO_PHASES.replace("sigma = 0.16", ""), "step 2: give either noise_multiplier, or sigma"),
         ("a.toml", TWO_PHASES.replace("clip", 'sampling = "poisson"\nclip'), "step 2: this theorem needs"),
         ("a.toml", TWO_PHASES.replace("ssadmm", "magic", 1), "step 1: "),
         (
@@ -255,7 +255,7 @@ def test_a_file_that_is_not_there_exits_2(run: Run, tmp_path: Path) -> None:
     [
         "dpsgd --records 1000 --batch 10 --sigma 0.4 --clip 1 --iterations 5 --method lemma2-cks",
         "mpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --sigma 0.01 --iterations 10 --release primal",
-        "mpadmm --records 1000 --eta 1 --rho 1 --clip 1 --sigma 0.01 --iterations 10 --regularizer mcp --shape 3",
+        "mpadmm --records 1000 --eta 1 --rho 1 --clip 1 --sigma 0.01 --iterations 10 --gamma 3",
         "dpadmm --records 1000 --eta 1 --rho 0.5 --clip 1 --sigma 0.1 --iterations 10",
         "objp --records 1000 --epsilon 0.01 --iterations 100",
         "dpsvrg --records 1000 --batch 100 --iterations 10 --inner 5 --clip 1 --anchor-sigma 0.01 --sigma 0.2",
