@@ -25,7 +25,7 @@ Member = TypeVar("Member", bound=enum.StrEnum)
 Class = TypeVar("Class")
 
 
-class Kind(enum.Enum):
+class FieldKind(enum.Enum):
     """What a field holds."""
 
     COUNT = "a whole number >= 1"
@@ -51,7 +51,7 @@ class Field(Generic[Out_co, In_contra]):
 
     def __init__(
         self,
-        kind: Kind,
+        kind: FieldKind,
         convert: Callable[[str, In_contra], Out_co],
         explain: str,
         *,
@@ -102,32 +102,32 @@ MaybeText = Field[str | None, str | None]
 
 def count(explain: str, *, stated: bool = False) -> Count:
     """Return a whole number >= 1."""
-    return Field(Kind.COUNT, whole_number, explain, stated=stated)
+    return Field(FieldKind.COUNT, whole_number, explain, stated=stated)
 
 
 def count_or(explain: str, *, default: int, stated: bool = False) -> Count:
     """Return a whole number >= 1 with a default."""
-    return Field(Kind.COUNT, whole_number, explain, default=default, stated=stated)
+    return Field(FieldKind.COUNT, whole_number, explain, default=default, stated=stated)
 
 
 def number(explain: str) -> Number:
     """Return an exact number > 0."""
-    return Field(Kind.NUMBER, positive, explain)
+    return Field(FieldKind.NUMBER, positive, explain)
 
 
 def maybe_number(explain: str, *, default: None = None, priced: bool = True) -> MaybeNumber:
     """Return an exact number > 0 that may be absent."""
-    return Field(Kind.NUMBER, _maybe_positive, explain, default=default, priced=priced)
+    return Field(FieldKind.NUMBER, _maybe_positive, explain, default=default, priced=priced)
 
 
 def schedule(explain: str) -> Schedule:
     """Return one exact number > 0, or one an iteration."""
-    return Field(Kind.SCHEDULE, _values, explain)
+    return Field(FieldKind.SCHEDULE, _values, explain)
 
 
 def maybe_schedule(explain: str, *, default: None = None, priced: bool = False) -> MaybeSchedule:
     """Return a schedule that may be absent."""
-    return Field(Kind.SCHEDULE, _maybe_values, explain, default=default, priced=priced)
+    return Field(FieldKind.SCHEDULE, _maybe_values, explain, default=default, priced=priced)
 
 
 def choice(
@@ -136,7 +136,7 @@ def choice(
     """Return one member of an enumeration, given itself or by its word."""
     words = tuple(member.value for member in kind)
     return Field(
-        Kind.CHOICE, _member_of(kind, words), explain, default=default, priced=priced, stated=stated, choices=words
+        FieldKind.CHOICE, _member_of(kind, words), explain, default=default, priced=priced, stated=stated, choices=words
     )
 
 
@@ -150,12 +150,12 @@ def maybe_choice(
     def maybe(name: str, value: Member | str | None) -> Member | None:
         return None if value is None else convert(name, value)
 
-    return Field(Kind.CHOICE, maybe, explain, default=default, choices=words)
+    return Field(FieldKind.CHOICE, maybe, explain, default=default, choices=words)
 
 
 def text(explain: str, *, default: None = None) -> MaybeText:
     """Return text that no price depends on."""
-    return Field(Kind.TEXT, _text, explain, default=default, priced=False)
+    return Field(FieldKind.TEXT, _text, explain, default=default, priced=False)
 
 
 @dataclass_transform(

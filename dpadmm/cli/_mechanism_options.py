@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import click
 
-from accountant.mechanisms.fields import Field, Kind, fields_of
+from accountant.mechanisms.fields import Field, FieldKind, fields_of
 from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.registry import FORMER_ALGORITHMS, FORMER_FIELDS, MECHANISMS, unknown_field
 
@@ -73,12 +73,12 @@ def options_of(
 
 def _option(name: str, field: Field[object, object], *, required: bool) -> click.Option:
     names, explain = [option_name(name), name], field.explain
-    if field.kind is Kind.SCHEDULE:
+    if field.kind is FieldKind.SCHEDULE:
         return click.Option(names, metavar=REAL, multiple=True, required=required, help=explain)
-    if field.kind is Kind.NUMBER:
+    if field.kind is FieldKind.NUMBER:
         return click.Option(names, metavar=REAL, required=required, help=explain)
     shown = None if field.required or field.default is None else str(field.default)
-    if field.kind is Kind.COUNT:
+    if field.kind is FieldKind.COUNT:
         default = field.default if isinstance(field.default, int) else None
         return click.Option(
             names, type=int, required=required, default=default, show_default=shown or False, help=explain

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from accountant import Mechanism, exact_binary64, mechanism_from
 from accountant.mechanisms.words import Algorithm, Release, Sampling, Sensitivity, Visibility
-from verification.wire.parameters import Parameters, Regularizer
+from verification.wire.parameters import Parameters, RegularizerName
 from verification.wire.schemes import SCHEMES, Law
 
 _SAME = ("rho", "sigma", "noise_multiplier", "anchor_sigma", "clip", "normalise")
@@ -67,8 +67,8 @@ def _penalty(parameters: Parameters) -> dict[str, object]:
     """Return the shape of a non-convex regularizer where it moves z: nothing does at lambda = 0."""
     if parameters.lambda_ == 0.0 or parameters.release is not Release.ALL:
         return {}
-    if parameters.regularizer is Regularizer.SCAD:
+    if parameters.regularizer is RegularizerName.SCAD:
         return {"a": _exactly("a", parameters.options.a)}
-    if parameters.regularizer is Regularizer.MCP:
+    if parameters.regularizer is RegularizerName.MCP:
         return {"gamma": _exactly("gamma", parameters.options.gamma)}
     return {}

@@ -17,11 +17,11 @@ from verification.wire.arrays import WireArray, WireModel
 __all__ = [
     "Algorithm",
     "Initial",
-    "Loss",
+    "LossName",
     "NonNegative",
     "Parameters",
     "Positive",
-    "Regularizer",
+    "RegularizerName",
     "RegularizerOptions",
     "Release",
     "WireAlgorithm",
