@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from audits.curves.noise_family import pair_lower_bound
 from audits.curves.privacy_curve import FloatArray, GaussianCurve, PrivacyCurve
 from audits.estimators import berk_jones, clopper_pearson, gaussian_shaped, point_eprocess, renyi
+from audits.estimators.noise_family import pair_lower_bound
 from audits.estimators.result import Assumption
 from audits.score_models.model import Simulator
 from audits.score_models.stepwise import StepwiseScores

@@ -11,10 +11,10 @@ from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibil
 from audits.errors import AuditError, NothingClaimed, NothingToAudit
 from audits.games.attacks import Attack, LikelihoodRatio
 from audits.games.game import Game
+from audits.games.last_model import along_the_difference
+from audits.games.objective import LaplaceMidpoints, Midpoint
 from audits.games.subject import Subject
-from audits.score_models.last_model import along_the_difference
 from audits.score_models.model import Simulator
-from audits.score_models.objective import LaplaceMidpoints, Midpoint
 from audits.score_models.stepwise import StepwiseScores
 from reference.regularizers import Regularizer as ReferenceRegularizer
 from verification.conformance.context import Context

@@ -18,7 +18,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from accountant import AccountantError, Mechanism, decimal_string, exact, mechanism_from
-from accountant.mechanisms.registry import MECHANISMS
+from accountant.mechanisms.registry import FORMER_ALGORITHMS
 from accountant.mechanisms.words import Algorithm
 from audits.errors import ClaimFileError
 
@@ -90,10 +90,9 @@ class Claim(_Table):
 def _mechanism(value: object) -> Mechanism:
     if not isinstance(value, dict):
         raise ValueError(f"must be a table of parameters, got {value!r}")  # noqa: TRY004 - as in _number
-    if value.get("algorithm") in set(MECHANISMS) - set(Algorithm):
-        raise ValueError(
-            f"algorithm {value['algorithm']!r} has no implementation to check: {', '.join(Algorithm)} have"
-        )
+    algorithm = value.get("algorithm")
+    if algorithm is not None and algorithm not in (*Algorithm, *FORMER_ALGORITHMS):
+        raise ValueError(f"algorithm must be one of {', '.join(Algorithm)}, got algorithm={algorithm!r}")
     for name, number in value.items():
         if isinstance(number, float):
             raise ValueError(f"{name}: {_BINARY.format(number)}")  # noqa: TRY004

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verification.conformance.slack import rounding_slack
 from verification.hard_pairs.neighbours import NeighbourPair
 from verification.served.loopback import Loopback
+from verification.served.slack import rounding_slack
 from verification.served.translate import joint_factor, problem_of, regularizer_of
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, Release

@@ -15,9 +15,9 @@ from reference.gradients import batch_gradients, full_gradients
 from reference.problem import Problem, State
 from reference.updates import update_y, update_z
 from verification.conformance.check import NotApplicable
-from verification.conformance.slack import rounding_slack
 from verification.served.cores import CORES, Inputs
 from verification.served.serve import Values
+from verification.served.slack import rounding_slack
 from verification.served.stepwise_baselines import initial_states, shown
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Algorithm, Parameters

@@ -7,8 +7,8 @@ import numpy as np
 from reference.problem import Problem, State
 from verification.conformance.check import NotApplicable
 from verification.conformance.inside.base import Inside, Pair, averaged, common_gradients
-from verification.conformance.slack import proximal_slack
 from verification.served.serve import Values
+from verification.served.slack import proximal_slack
 from verification.served.translate import regularizer_of
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Parameters

@@ -11,8 +11,8 @@ from reference.gradients import full_gradients
 from reference.problem import Problem
 from verification.conformance.inside.admm import Linearised, admm_moves
 from verification.conformance.inside.base import Pair, with_count
-from verification.conformance.slack import rounding_slack
 from verification.served.serve import Values
+from verification.served.slack import rounding_slack
 from verification.served.translate import perturbation_of
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Parameters

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from audits.curves.attained import attained_curve
 from audits.curves.families import ClaimFamily
 from audits.curves.privacy_curve import FloatArray, GaussianCurve, require_finite
 from audits.errors import AuditError
 from audits.estimators import curve_eprocess
 from audits.estimators.result import LowerBound
+from audits.score_models.attained import attained_curve
 from audits.score_models.composed import ComposedScores
 from audits.score_models.model import THRESHOLDS, ScoreModel, ScoreTails
 from audits.score_models.stepwise import StepwiseScores

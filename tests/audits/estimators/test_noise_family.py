@@ -13,12 +13,12 @@ from scipy.stats import norm
 
 from accountant import SsADMM, epsilon
 from accountant.numbers import fraction_of
-from audits.curves.attained import attained_curve
-from audits.curves.noise_family import GaussianRatios, pair_lower_bound, with_less_noise
 from audits.curves.privacy_curve import GaussianCurve
 from audits.errors import AuditError
 from audits.estimators.curve_eprocess import FIXED_SAMPLE, design_test, refuted_after
+from audits.estimators.noise_family import GaussianRatios, pair_lower_bound, with_less_noise
 from audits.games.plans import batch_game
+from audits.score_models.attained import attained_curve
 from audits.score_models.composed import ComposedScores
 from audits.score_models.model import ScoreModel
 from audits.score_models.stepwise import StepwiseScores
@@ -102,8 +102,8 @@ def test_the_family_is_the_pair_itself_and_grows_with_the_strength() -> None:
 
 
 def test_a_pair_beyond_the_family_gets_its_greatest_member(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("audits.curves.noise_family.LEAST", 1.0)
-    monkeypatch.setattr("audits.curves.noise_family.GREATEST", 1.2)
+    monkeypatch.setattr("audits.estimators.noise_family.LEAST", 1.0)
+    monkeypatch.setattr("audits.estimators.noise_family.GREATEST", 1.2)
     first, second = np.full(400, 50.0), np.full(400, -50.0)
     found = pair_lower_bound(StepwiseScores(1.0, (1.0,)), first, second, delta=1e-5)
     assert found.epsilon == GaussianCurve(1.2).epsilon_at(1e-5)
