@@ -93,12 +93,14 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = list(_HOME)
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'accountant' has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(f"accountant.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker sees the imports above, and refuses other names
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"module 'accountant' has no attribute {name!r}")
+        value: object = getattr(importlib.import_module(f"accountant.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
