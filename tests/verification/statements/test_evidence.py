@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from accountant import DPADMM, DPSVRG
-from accountant.mechanisms.ledger import Ledger
+from accountant import Mechanism, mechanism_from
 from accountant.numbers import Exact
 from reference.arithmetic import Vector
 from reference.baselines.dpsgd import proximal_step
@@ -100,29 +99,20 @@ def test_a_step_twice_as_long_breaks_dpsgd_under_attack(monkeypatch: pytest.Monk
 
 
 def test_a_price_that_ignores_the_parties_breaks_dpadmm_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
-    def of_one_party(
-        *, records: int, eta: Exact, rho: Exact, clip: int, sigma: int, iterations: int, parties: int
-    ) -> Ledger:
-        assert parties >= 1
-        return DPADMM(
-            records=records, eta=eta, rho=rho, clip=clip, sigma=sigma, iterations=iterations, parties=1
-        ).ledger()
+    def of_one_party(**given: Exact) -> Mechanism:
+        return mechanism_from({"algorithm": "dpadmm", **given, "parties": 1})
 
     assert attacks_of("DPADMM") is Outcome.STANDS
-    monkeypatch.setattr("verification.statements.evidence.baselines.dp_admm", of_one_party)
+    monkeypatch.setattr("verification.statements.evidence.baselines.DPADMM", of_one_party)
     assert attacks_of("DPADMM") is Outcome.REFUTED
 
 
 def test_a_price_of_two_c_over_m_for_two_gradients_breaks_dpsvrg_under_attack(monkeypatch: pytest.MonkeyPatch) -> None:
-    def cheaper(**given: int) -> Ledger:
-        n, m, s = (given[name] for name in ("records", "batch", "sigma_inner"))
-        full, step = (
-            DPSVRG(records=n, batch=m, iterations=1, inner=1, anchor_sigma=1, sigma=2 * s, clip=1).ledger().steps
-        )
-        return Ledger((full, step))
+    def cheaper(**given: int) -> Mechanism:
+        return mechanism_from({"algorithm": "dpsvrg", **given, "sigma": 2 * given["sigma"]})
 
     assert attacks_of("DPSVRG") is Outcome.STANDS
-    monkeypatch.setattr("verification.statements.evidence.baselines.dp_svrg", cheaper)
+    monkeypatch.setattr("verification.statements.evidence.baselines.DPSVRG", cheaper)
     assert attacks_of("DPSVRG") is Outcome.REFUTED
 
 
