@@ -20,7 +20,7 @@ from dpadmm.cli._mechanism_options import MechanismCommand, MechanismGroup, desc
 from dpadmm.cli.common import EXIT_REFUTED, emit_json, format_option
 
 
-class Output(TypedDict):
+class PriceOptions(TypedDict):
     """What every mechanism's command takes besides the mechanism's fields."""
 
     delta: str
@@ -75,8 +75,8 @@ def _check(path: Path) -> None:
 
 def _account(kind: type[Mechanism]) -> MechanismCommand:
     def price(**values: object) -> None:
-        output = {name: values.pop(name) for name in Output.__annotations__}
-        _answer(mechanism_from(described(kind, values)).ledger(), **cast(Output, output))
+        output = {name: values.pop(name) for name in PriceOptions.__annotations__}
+        _answer(mechanism_from(described(kind, values)).ledger(), **cast(PriceOptions, output))
 
     return MechanismCommand(kind, price, [*options_of(kind), *shared.options_in(output_options)])
 
@@ -89,12 +89,12 @@ for _kind in MECHANISMS.values():
 @command.command("ledger", short_help="A file of steps: batches, noise or algorithm that change.", help=LEDGER_HELP)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @output_options
-def ledger_command(file: Path, **output: Unpack[Output]) -> None:
+def ledger_command(file: Path, **output: Unpack[PriceOptions]) -> None:
     """Price a heterogeneous ledger."""
     _answer(read_ledger_file(file), **output)
 
 
-def _answer(ledger: Ledger, **output: Unpack[Output]) -> None:
+def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
     methods = output["methods"] or None
     report = epsilon(ledger, output["delta"], methods=methods, digits=output["digits"], progress=shared.progress)
     document = certificate(report)
