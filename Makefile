@@ -63,7 +63,7 @@ $(VENV)/.mutants: requirements/mutants.lock $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/mutants.lock
 	@touch $@
 mutants: $(VENV)/.mutants
-	$(BIN)/mutmut run --max-children $(JOBS) $(ONLY)
+	$(BIN)/mutmut run --max-children $(JOBS) $(if $(ONLY),'$(ONLY)')
 	@$(BIN)/mutmut export-cicd-stats >/dev/null
 	@$(BIN)/python -m tests.mutants.score
 
