@@ -1,6 +1,6 @@
 """How much of what ssADMM costs an audit shows: ``python -m benchmarks.bench_tightness [--pairs N]``.
 
-SPEC's hardest pair, every iterate visible, the reference behind the wire, delta = 1e-5, 95 %. For each setting:
+The hardest pair, every iterate visible, the reference behind the wire, delta = 1e-5, 95 %. For each setting:
 
 * the accountant's lower and upper end;
 * *any pair*: the share of the lower end that N trial pairs show if the claims that are bet against are the curves that

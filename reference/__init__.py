@@ -1,1 +1,1 @@
-"""What the paper computes: ssADMM and mpADMM, deliberately simple, fully typed, numpy only."""
+"""The algorithms of the paper, ssADMM and mpADMM: simple, fully typed, numpy only."""

@@ -1,4 +1,4 @@
-"""What the reference refuses, and how it says so."""
+"""Exceptions of the reference."""
 
 from __future__ import annotations
 

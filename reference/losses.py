@@ -1,7 +1,7 @@
-r"""Losses of the margin ``v = label * <x, features>``: value, slope, and the bounds a privacy proof rests on.
+r"""Losses of the margin ``v = label * <x, features>``: value, slope, and the bounds that the privacy proofs use.
 
 Both have slopes in [-1, 0], so a record's gradient ``slope * label * features`` is no longer than its features.
-Claims: LOSS-LOGISTIC, LOSS-HUBER.
+Statements LOSS-LOGISTIC, LOSS-HUBER.
 """
 
 from __future__ import annotations

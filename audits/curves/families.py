@@ -1,8 +1,8 @@
-"""Families of claims, ordered by strength: what turns "refuted" into "costs at least".
+"""One-parameter families of claims, inverted to give a confidence lower bound on epsilon.
 
-A family is increasing: a mechanism that obeys the claim of strength s obeys every stronger-leaking one. Then the
-infimum of the claims that a level-alpha test does not refute is a lower bound of the true strength with
-confidence 1 - alpha: it errs only when the test refutes the true claim.
+A family increases with its strength: a mechanism that satisfies the claim of strength s satisfies all larger ones.
+Then the infimum of the claims that a level-alpha test does not refute is a lower bound on the true strength with
+confidence 1 - alpha: it is wrong only if the test refutes the true claim.
 """
 
 from __future__ import annotations
@@ -45,5 +45,5 @@ def laplace_family(least: float = 1e-2, greatest: float = 20.0) -> ClaimFamily:
 
 
 def approximate_family(delta: float, least: float = 1e-2, greatest: float = 20.0) -> ClaimFamily:
-    """Return (epsilon, delta)-DP at a fixed delta, strength epsilon: no claim but that one point."""
+    """Return (epsilon, delta)-DP at a fixed delta, strength epsilon: one point, no other claim."""
     return ClaimFamily(f"(epsilon, {delta:g})-DP", lambda s: ApproximateCurve(s, delta), least, greatest)

@@ -4,8 +4,8 @@ A pair of distributions (P, Q) obeys a curve when, for every event S and every e
 
     P(S) - e^epsilon Q(S) <= delta(epsilon)   and   Q(S) - e^epsilon P(S) <= delta(epsilon).
 
-Audits refute curves, so every number here is rounded **up**: a curve that is too large can only make an audit
-less powerful, one that is too small would make it lie.
+Audits refute curves, so every number here is rounded **up**: a curve that is too large only makes an audit less
+powerful; one that is too small would make it raise false alarms.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class PrivacyCurve(abc.ABC):
         return high
 
     def betting_epsilons(self, count: int = 20) -> FloatArray:
-        """Return epsilons at which a bet against this curve can be worth making (any choice is sound)."""
+        """Return epsilons at which to bet against this curve; any choice is sound."""
         return default_epsilons(self, count, 1e-6)
 
     def trade_off(self, type_one: FloatArray, epsilons: FloatArray | None = None) -> FloatArray:
@@ -123,7 +123,7 @@ def gaussian_delta_upper(mu: float, epsilon: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class GaussianCurve(PrivacyCurve):
-    """The exact curve of mu-GDP: what any number of Gaussian releases costs (SPEC G)."""
+    """The exact curve of mu-GDP: what any number of Gaussian releases costs (statement G)."""
 
     mu: float
 

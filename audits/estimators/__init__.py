@@ -1,1 +1,1 @@
-"""From scores to a confident lower bound on epsilon, one estimator a file."""
+"""From scores to a confidence lower bound on epsilon, one estimator per file."""

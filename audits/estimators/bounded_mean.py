@@ -1,4 +1,4 @@
-r"""A confident lower bound of the mean of [0, 1]-valued samples, by betting (Waudby-Smith and Ramdas 2024).
+r"""A confidence lower bound on the mean of [0, 1]-valued samples, by betting (Waudby-Smith and Ramdas 2024).
 
 For each candidate mean m the wealth prod(1 + lambda_t (x_t - m)) is a non-negative martingale if m is the mean and a
 supermartingale if the mean is smaller, for any predictable lambda_t in [0, 1); m is rejected when the wealth ever

@@ -1,4 +1,4 @@
-"""The assumption-free figure: one event chosen on one half of the runs, two exact binomial bounds on the other."""
+"""Bound without assumptions: one event chosen on one half of the runs, two exact binomial bounds on the other half."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Merit = Callable[[FloatArray, FloatArray], FloatArray]
 def held_out_rates(first: FloatArray, second: FloatArray, *, merit: Merit, miss: float) -> HeldOutRates:
     """Choose threshold and direction on the even runs, count on the odd ones.
 
-    ``merit(at_least, at_most)`` says what bounds on the hit rate and the false hit rate would be worth.
+    ``merit(at_least, at_most)`` is the value of bounds on the hit rate and the false hit rate.
     """
     checked_scores("first", first)
     checked_scores("second", second)
@@ -64,7 +64,7 @@ def held_out_rates(first: FloatArray, second: FloatArray, *, merit: Merit, miss:
 
 
 def _choose(first: FloatArray, second: FloatArray, merit: Merit, miss: float) -> tuple[float, bool]:
-    """Return the threshold and direction whose own Clopper-Pearson bounds are worth most on the selection half."""
+    """Return the threshold and direction with the best Clopper-Pearson bounds on the selection half."""
     a, b = np.sort(first), np.sort(second)
     pooled = np.sort(np.concatenate([a, b]))
     thresholds = np.unique(pooled[np.linspace(0, pooled.size - 1, min(pooled.size, 1000)).astype(np.int64)])

@@ -2,7 +2,7 @@ r"""The default audit: an e-process against the whole claimed curve, valid at ev
 
 Wealth starts at 1 and is split over several portfolios by fixed weights; each multiplies its share by 1 + payoff
 at every trial pair (see ``portfolio.py``). Under the claim the total is a non-negative supermartingale, so it ever
-reaches 1/alpha with probability at most alpha (Ville 1939): the claim is refuted when it does, whenever one looks.
+reaches 1/alpha with probability at most alpha (Ville 1939). The claim is refuted as soon as it does.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _COARSE_SHARE = 0.1
 
 
 class EveryClaimRefuted(AuditError):
-    """The family ends below what was seen: its greatest strength is exceeded."""
+    """Every claim of the family is refuted, also that of the greatest strength."""
 
 
 class Bet(Protocol):
-    """One way of betting against a curve: its wealth starts at 1 and never goes below 0."""
+    """One betting strategy against a curve: its wealth starts at 1 and is never negative."""
 
     def log_path(self, curve: PrivacyCurve, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return the log-wealth after each trial pair (last axis)."""
@@ -90,7 +90,7 @@ def refuted_after(log_wealth: FloatArray, alpha: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class BettingPlan:
-    """How the initial wealth is split: towards the end of the budget, early stopping, and rare total leaks."""
+    """How the initial wealth is split between the end of the budget, early stopping, and rare total leaks."""
 
     final_share: float = 0.5
     leak_share: float = 0.05
@@ -116,10 +116,10 @@ def design_test(
 ) -> CurveTest:
     """Return a test of ``curve`` (the claim of ``strength``) designed for ``budget`` trial pairs.
 
-    ``focus`` is the strength / claimed strength that must be caught, by default the smallest that the budget can
-    show. One share of the wealth aims at the end of the budget; most of the rest goes to constant stakes for that
-    excess and a ladder of larger ones, for stopping early; a little to rare, total leaks, which no smaller noise
-    resembles.
+    ``focus`` is the ratio of strength to claimed strength that must be detected, by default the smallest that the
+    budget can detect. One share of the wealth is for the end of the budget; most of the rest goes to constant stakes
+    for that excess and for larger ones, to stop early; a little to rare total leaks, which less noise does not
+    resemble.
     """
     if budget < 1:
         raise AuditError(f"budget must be at least one trial pair, got budget={budget!r}")
@@ -148,7 +148,7 @@ def _final_bet(curve: PrivacyCurve, claimed: ScoreTails, design: Design, *, alph
 
 
 def smallest_excess(curve: PrivacyCurve, model: ScoreModel, strength: float, alpha: float, budget: int) -> float:
-    """Return the excess of strength whose optimal growth reaches 1/alpha (and the price of mixing) in the budget."""
+    """Return the excess of strength whose optimal growth reaches 1/alpha (and the cost of mixing) within the budget."""
     wanted = (-math.log(alpha) + 1.0) / budget
     low, high = 1e-3, 16.0
     for _ in range(7):
@@ -159,7 +159,7 @@ def smallest_excess(curve: PrivacyCurve, model: ScoreModel, strength: float, alp
 
 
 def _rare_leak(tails: ScoreTails, share: float = 0.01) -> ScoreTails:
-    """The claimed mechanism, except that one run in a hundred shows the record outright, on either side."""
+    """The claimed mechanism, except that one run in a hundred reveals the record."""
     first = (1.0 - share) * tails.first + share
     second = (1.0 - share) * tails.second
     return ScoreTails(tails.thresholds, first, second)
@@ -180,7 +180,7 @@ def lower_bound(
     design of its cell and with the rest by that of its smaller cell; both are fixed before any score is seen, so the
     bound exceeds the true strength only if the true claim's own test refuted it: confidence holds without a union
     bound. Within a smaller cell all claims share their designs, so refutation is monotone there and its boundary is
-    found by bisection; cells are walked upwards from the least, and the smaller ones only where the large one's
+    found by bisection; cells are tested upwards from the least, and the smaller ones only where the large one's
     tenth does not suffice.
     """
     alpha = require_confidence(confidence)

@@ -1,8 +1,8 @@
-r"""The stakes that grow fastest if the mechanism leaks as a given alternative does.
+r"""Stakes of largest expected log-growth under a given alternative (a mechanism that leaks more than claimed).
 
 Maximises the expected logarithm of the wealth over all portfolios (a concave problem): sequential quadratic steps
 with non-negative least squares, then, when the optimum risks nearly everything, Cover's multiplicative
-steps, which keep the risk constraint by themselves. Nothing here matters for soundness.
+steps, which keep the risk constraint by themselves. Nothing here affects soundness.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def log_optimal(curve: PrivacyCurve, tails: ScoreTails) -> Design:
 
 
 def _candidates(curve: PrivacyCurve, tails: ScoreTails) -> Portfolio:
-    """Bets worth considering: for each epsilon the event of largest excess under the alternative, and neighbours."""
+    """Candidate bets: for each epsilon the event of largest excess under the alternative, and neighbours."""
     last = tails.thresholds.size - 1
     chosen: set[tuple[float, int, bool]] = set()
     for epsilon in curve.betting_epsilons():

@@ -1,4 +1,4 @@
-"""Lower bounds on epsilon by every estimator that may speak about a claim, from one set of scores."""
+"""Lower bounds on epsilon by every estimator that applies to a claim, from one set of scores."""
 
 from __future__ import annotations
 

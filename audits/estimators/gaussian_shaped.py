@@ -1,7 +1,7 @@
 """The bound of Nasr et al. (2023): one operating point, extended over the whole curve as if it were Gaussian.
 
-It is honest for Gaussian claims only. On a correct Laplace mechanism it alarms every time, so it refuses every
-claim that is not a :class:`GaussianCurve`.
+It is valid for Gaussian claims only. On a correct Laplace mechanism it always raises a false alarm, so it refuses
+every claim that is not a :class:`GaussianCurve`.
 """
 
 from __future__ import annotations

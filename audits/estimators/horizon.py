@@ -1,4 +1,4 @@
-r"""A bet that aims at one moment: reach 1/alpha *at the end of the budget* as often as possible.
+r"""A bet that maximises the probability of reaching 1/alpha *at the end of the budget*.
 
 Constant stakes need an excess of about sqrt(2 log(1/alpha)) standard deviations to win; a fixed-size test needs only
 Phi^{-1}(1 - alpha). The difference is how the stakes move. In the diffusion limit the wealth that replicates "pay

@@ -1,7 +1,7 @@
-"""The pair of a game with less noise: the family of claims that turns an audit into a lower bound on epsilon.
+"""The pair of a game with less noise: the family of claims from which an audit derives a lower bound on epsilon.
 
-The claims of this family are the curves that the pair itself attains, not those that hold for every pair; the latter
-would make a bound pay for the difference (attained_curve.py), which no number of runs brings back.
+The claims of this family are the curves that the pair itself attains (``attained.py``), not those that hold for every
+pair: with the latter the bound would stay below what the pair attains, however many runs are made.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def with_less_noise(pair: StepwiseScores) -> tuple[ClaimFamily, ScoreModel]:
 def pair_lower_bound(
     pair: StepwiseScores, first: FloatArray, second: FloatArray, *, delta: float, confidence: float = 0.95
 ) -> LowerBound:
-    """Return the epsilon that the pair shows at ``delta``: the default e-process, over the family above."""
+    """Return the confidence lower bound on epsilon at ``delta``: the default e-process over the family above."""
     family, model = with_less_noise(pair)
     try:
         return curve_eprocess.lower_bound(family, model, first, second, delta=delta, confidence=confidence)

@@ -39,7 +39,7 @@ def point_test(family: ClaimFamily, strength: float, tails: ScoreTails, *, alpha
 
 
 def pessimistic(tails: ScoreTails, count: int, deviations: float) -> ScoreTails:
-    """Shift both tails against the bettor by standard errors: a design must not chase the luck of its sample."""
+    """Shift both tails by standard errors in the unfavourable direction, so a design does not overfit its sample."""
     first = tails.first - deviations * np.sqrt(tails.first * (1.0 - tails.first) / count)
     second = tails.second + deviations * np.sqrt(tails.second * (1.0 - tails.second) / count)
     ordered = np.minimum.accumulate(np.clip(first, 0.0, 1.0)), np.minimum.accumulate(np.clip(second, 0.0, 1.0))

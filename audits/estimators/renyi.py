@@ -1,4 +1,4 @@
-r"""A confident lower bound of the Renyi divergence itself, since the paper's claims are RDP claims.
+r"""A confidence lower bound on the Renyi divergence itself, since the paper's claims are RDP claims.
 
 For every bounded function g and alpha > 1 (the variational formula of Donsker-Varadhan type, Birrell et al. 2021),
 

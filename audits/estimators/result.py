@@ -1,4 +1,4 @@
-"""What every estimator returns: a bound, how sure it is, what it takes for granted, and how many runs it cost."""
+"""What every estimator returns: a bound, its confidence, its assumptions, and the number of runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from audits.errors import AuditError, AuditFault
 
 
 class Assumption(Enum):
-    """What an estimator takes for granted, in words a report can print."""
+    """What an estimator assumes, as a phrase for reports."""
 
     FRESH_TRIALS = "trials are independent, each with fresh randomness"
     FIXED_EVENTS = "events and bets were fixed before the trials they are used on"

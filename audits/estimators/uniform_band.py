@@ -1,9 +1,9 @@
-r"""A simultaneous lower band for n uniform order statistics, equally strict at every rank (Berk-Jones type).
+r"""A simultaneous lower band for n uniform order statistics, with equal level at every rank (Berk-Jones type).
 
 b_k is the eta-quantile of Beta(k, n-k+1), the distribution of the k-th smallest of n uniforms; eta is the largest level
 for which P(U_(k) >= b_k for every chosen rank k) >= coverage. That probability is exact, not asymptotic: U_(k) >= b_k
 says that at most k-1 points lie below b_k, so the counts at b_1 < b_2 < ... form a Markov chain (a Poisson process
-conditioned on n points), which is run by convolution. What is cut off is counted as a violation.
+conditioned on n points), which is run by convolution. Truncated mass is counted as a violation.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-r"""The score of a last model that is the end of several steps: how far it lies along what the pair differs in.
+r"""The score of a last model after several steps: its projection on the direction in which the pair differs.
 
-With small steps, every record in every batch and no penalty the last x is Gaussian to all purposes, so that this is its
-log-likelihood ratio. Where it lies and how wide it spreads is taken from runs of the reference: from the claim, never
-from the implementation. As with every score this decides how much is seen, not whether it is true.
+With small steps, every record in every batch and no penalty, the last x is very nearly Gaussian, so this is its
+log-likelihood ratio. Mean and width come from runs of the reference, hence from the claim and never from the
+implementation. As with every score, this affects power, not validity.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class AlongTheDifference:
         return ratio
 
     def simulator(self) -> StepwiseScores:
-        """How these scores are distributed if all is well, or with less noise."""
+        """Simulates these scores for the claimed noise, or for less noise."""
         return StepwiseScores(1.0, (self.nu,))
 
 

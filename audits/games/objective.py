@@ -1,4 +1,4 @@
-r"""The score of a perturbed objective in one dimension: where the hidden b lies between what two neighbours say it was.
+r"""The score of a perturbed objective in one dimension: midpoint of the perturbations b implied by each neighbour.
 
 In one dimension b is Laplace distributed with scale 2C/eps', and the two neighbours' values of it lie 2C apart. The
 likelihood ratio is a function of their midpoint, which has no atoms where the ratio is cut off at +-eps'.
@@ -23,7 +23,7 @@ class Midpoint:
     """The midpoint of the two b, along their difference, in units of the noise; summed over the iterations."""
 
     def scores(self, game: Game, run: Run) -> FloatArray:
-        """Return one score a trial; high speaks for the first neighbour."""
+        """Return one score per trial; a high score indicates the first neighbour."""
         shown = with_iterations(game, run)
         first, second = (
             noise_of(game.algorithm, records, game.parameters, shown)["objective"]
@@ -40,7 +40,7 @@ class Midpoint:
 
 @dataclass(frozen=True, slots=True)
 class LaplaceMidpoints:
-    """A simulator: the midpoint is Laplace around +-apart/2, its scale 1 if all is well, 1/strength with less noise."""
+    """Simulates midpoints: Laplace around +-apart/2, of scale 1 if the claim is true, 1/strength with less noise."""
 
     apart: float
 

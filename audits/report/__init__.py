@@ -1,4 +1,4 @@
-"""One renderer a file: text, JSON, JUnit XML, SARIF, Markdown, one HTML page."""
+"""One renderer per file: text, JSON, JUnit XML, SARIF, Markdown, one HTML page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One self-contained page: no script, no font, no network; light and dark, and on paper."""
+"""One self-contained HTML page: no script, font or network access; light, dark and print styles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ polyline{fill:none;stroke-width:1.8}.seen{stroke:var(--seen)}.claimed{stroke:var
 
 
 def render_html(report: GateReport) -> str:
-    """Return the page; every word that came from outside is escaped."""
+    """Return the page; all text from outside is escaped."""
     title = f"Privacy gate: {headline(report)}"
     claim = report.claims.claim
     rows = "".join(_row(finding) for finding in report.findings)

@@ -1,4 +1,4 @@
-"""For CI systems that read JUnit XML: a refutation is a failure, what went wrong otherwise is an error."""
+"""For CI systems that read JUnit XML: a refutation is a failure; anything else that did not pass is an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FORBIDDEN = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\U00010000-\U001
 
 
 def render_junit(report: GateReport) -> str:
-    """Return one test suite, one test case a finding."""
+    """Return one test suite, one test case per finding."""
     deciding = [f for f in report.findings if f.waiver is None]
     failures = sum(f.outcome is Outcome.REFUTED for f in deciding)
     errors = sum(f.outcome not in (Outcome.REFUTED, *_PASSES) for f in deciding)

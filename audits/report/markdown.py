@@ -8,7 +8,7 @@ from verification.outcome import Finding
 
 
 def render_markdown(report: GateReport) -> str:
-    """Return a heading, a table of findings, and how to see each refutation again."""
+    """Return a heading, a table of findings, and the command that reproduces each refutation."""
     lines = [f"## Privacy gate: {headline(report)}", "", "| finding | outcome | detail |", "|---|---|---|"]
     lines += [_row(finding) for finding in report.findings]
     again = [finding for finding in report.findings if finding.reproduction]
@@ -27,7 +27,7 @@ def _row(finding: Finding) -> str:
 
 
 def _cell(text: str) -> str:
-    """Escape what would break the table or become markup: adapters choose part of these words."""
+    """Escape what would break the table or become markup: part of the text comes from the adapter."""
     flat = " ".join(text.split())
     for character in "\\`*_|<>[]":
         flat = flat.replace(character, f"\\{character}")

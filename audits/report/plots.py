@@ -1,4 +1,4 @@
-"""The plots a person wants to see, from a gate's own data."""
+"""Plots of a gate's data."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def wealth(audit: AuditResult) -> Plot:
 
 
 def epsilon_by_method(account: Account) -> Plot:
-    """The price by every method that is proved for the mechanism, beside the claim and the certified lower end."""
+    """Epsilon by every method that is proved for the mechanism, beside the claim and the certified lower end."""
     if account.report is None:
         raise ValueError("nothing was priced")
     methods = [(name, float_up(fraction_of(r.epsilon.upper))) for name, r in account.report.methods.items()]

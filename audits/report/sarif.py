@@ -1,4 +1,4 @@
-"""For code scanning: SARIF 2.1.0, one rule a finding's name, one result for each that does not stand."""
+"""For code scanning: SARIF 2.1.0, one rule per name of finding, one result for each that does not stand."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from verification.outcome import Finding, Outcome
 
 
 def headline(report: GateReport) -> str:
-    """Return the one sentence that says what came of it."""
+    """Return the result in one sentence."""
     waived = sum(f.waiver is not None for f in report.findings)
     text = {
         Outcome.STANDS: "every claim stands",

@@ -1,1 +1,1 @@
-"""How an adversary's score is distributed under a claimed mechanism: used to design bets, never trusted."""
+"""Distribution of an adversary's score under a claimed mechanism: affects the power of tests, never their validity."""

@@ -1,8 +1,9 @@
-r"""The curve that the hardest pair of ssADMM attains: what an audit of that pair can show of the mechanism's cost.
+r"""The curve that the hardest pair of ssADMM attains: the most that an audit of that pair can show.
 
-Over T steps the pair of SPEC 7 shows (1-q) N(0, nu^2) + q N(1, nu^2) against N(0, nu^2), T times independently: the
-pair of the accountant's lower end. The *claimed* curve of the same parameters dominates every pair; it takes, loss by
-loss, the worse of both orders, and no pair attains it when q < 1.
+In each of T independent steps the hardest pair (opposite records of largest gradients) shows
+(1-q) N(0, nu^2) + q N(1, nu^2) against N(0, nu^2); this is the pair of the accountant's lower end. The *claimed* curve
+of the same parameters dominates every pair: for each loss it takes the worse of both orders, and no pair attains it
+when q < 1.
 
 delta(eps) = E[(1 - e^(eps - L))_+], L the sum of the losses of T steps, in the worse of both orders. Each loss is
 rounded up to a lattice, what lies beyond counts as infinite, and the error of the transform that convolves is added.

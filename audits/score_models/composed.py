@@ -1,7 +1,7 @@
-"""The scores of ssADMM's hardest pair, their distribution computed and not simulated.
+"""The scores of ssADMM's hardest pair, with their distribution computed instead of simulated.
 
-Where a small excess has to be told from nothing (many steps, a small rate), bets that are designed against simulated
-tails are bets on the noise of the simulation.
+Where a small excess must be detected (many steps, a small rate), bets designed on simulated tails would fit the noise
+of the simulation.
 """
 
 from __future__ import annotations

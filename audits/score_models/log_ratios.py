@@ -1,7 +1,7 @@
 r"""The log-likelihood ratio of one step of ssADMM's hardest pair, on a lattice, and the sum of many.
 
 l(x) = log((1-q) + q e^((2x-1)/(2 nu^2))) increases with x; x is N(0, scale^2), or with probability q N(1, scale^2). The
-ratio is computed at the claimed nu, whatever the noise is: ``scale = nu`` if all is well.
+ratio is computed at the claimed nu, whatever the noise is; ``scale = nu`` if the claim is true.
 """
 
 from __future__ import annotations

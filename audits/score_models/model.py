@@ -1,6 +1,6 @@
-"""How the score of a mechanism would be distributed: what bets are designed against, never what they rest on.
+"""Models of the distribution of a mechanism's score, used to design bets.
 
-A bet is sound whatever these models say; a bad model only costs power.
+A bet is sound whatever the model; a bad model only costs power.
 """
 
 from __future__ import annotations

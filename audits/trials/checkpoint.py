@@ -1,6 +1,6 @@
-"""Scores written down chunk by chunk, so that a killed audit resumes and never counts a trial twice.
+"""Scores saved chunk by chunk, so that a killed audit resumes and never counts a trial twice.
 
-One JSON line a chunk, appended in one write and synced; the first line names the audit by a digest of everything
+One JSON line per chunk, appended in one write and synced; the first line names the audit by a digest of everything
 its numbers depend on. A line cut short by a kill is dropped and its chunk run again.
 """
 

@@ -1,7 +1,7 @@
 """Where the trials run: here, in a pool of processes, or on a Dask cluster; the numbers are the same on each.
 
-A chunk of trials is a function of the audit's seed and the chunk's number alone (counter-based seeds), so it does
-not matter who runs it, or in what order. Each worker keeps one adapter process and reuses it.
+A chunk of trials is a function of the audit's seed and the chunk's number alone (counter-based seeds), so the
+result does not depend on the executor or the order. Each worker keeps one adapter process and reuses it.
 """
 
 from __future__ import annotations
@@ -78,14 +78,14 @@ def session_of(target: Target) -> Session:
 
 
 def forget(target: Target) -> None:
-    """End this worker's conversation at once: after a fault nothing more may be asked."""
+    """Close this worker's session at once, after a fault."""
     session = _SESSIONS.pop((threading.get_ident(), target), None)
     if session is not None:
         session.__exit__(RuntimeError, None, None)
 
 
 def close_sessions() -> None:
-    """Stop every adapter that this process started, politely where it listens."""
+    """Stop every adapter that this process started, with a `stop` request where possible."""
     for key in list(_SESSIONS):
         session = _SESSIONS.pop(key)
         with contextlib.suppress(Exception):
@@ -94,7 +94,7 @@ def close_sessions() -> None:
 
 
 def run_pair(target: Target, game: Game, chunk: Chunk) -> tuple[Run, Run]:
-    """Run one chunk on both neighbours, hidden from the implementation which is which."""
+    """Run one chunk on both neighbours; the implementation is not told which is which."""
     session = session_of(target)
     try:
         pair = HiddenPair(session, game.first, game.second, chunk.generator())

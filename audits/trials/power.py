@@ -1,4 +1,4 @@
-"""What a test would have caught, found by simulating the claimed mechanism with less noise under the same test."""
+"""Power by simulation: the same test applied to the claimed mechanism with less noise."""
 
 from __future__ import annotations
 

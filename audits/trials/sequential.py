@@ -1,4 +1,4 @@
-"""One audit: chunks of trial pairs, scored, bet on in order, until the claim is refuted or the budget is spent."""
+"""One audit: chunks of trial pairs are run and scored, in order, until the claim is refuted or the budget is spent."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class AuditPlan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditResult:
-    """What was seen: scores pair by pair, the wealth after each pair, and the verdict."""
+    """The scores pair by pair, the wealth after each pair, and the verdict."""
 
     plan: AuditPlan
     first: FloatArray
@@ -142,7 +142,7 @@ def run_audit(
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Run until refuted, finished, or past ``deadline`` (of time.monotonic); then say what it could have seen.
+    """Run until refuted, finished, or past ``deadline`` (of time.monotonic); then compute its power.
 
     Stopping at any of these moments is sound: the e-process is valid at every time. Chunks are bet on in their own
     order whoever finishes first, so the result does not depend on the executor.

@@ -9,7 +9,7 @@ from verification.outcome import Outcome, Power
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The conclusion of one audit: what it means, on what evidence, and what it could have seen."""
+    """The conclusion of one audit: outcome, evidence and power."""
 
     outcome: Outcome
     summary: str
@@ -25,7 +25,7 @@ def judge(
     """Return the verdict of a finished audit.
 
     Without power, or with less than was asked for (``wanted``: the noise divisor that had to be detectable), an audit
-    that saw nothing has shown nothing: inconclusive, never "stands".
+    that rejects nothing is inconclusive, never "stands".
     """
     if refuted_after <= trials:
         text = f"refuted after {int(refuted_after)} trial pairs (false-alarm probability at most {alpha:.3g})"

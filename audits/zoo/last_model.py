@@ -2,7 +2,7 @@ r"""The audit of a member that shows its last model alone: what no conformance c
 
 Two games, each against the whole claimed curve with the default e-process, the false-alarm probability split between
 them. All records are in every batch and gradients are clipped, so that the claim is Gaussian, mu-GDP with
-mu = sqrt(T)/multiplier, and the hardest pair (SPEC 7: opposite records of large gradients) attains it:
+mu = sqrt(T)/multiplier, and the hardest pair (opposite records of largest gradients) attains it:
 
 * *many small steps*: an honest last model then holds the sum of all noise and all of the record's influence;
 * *one large step*, eta = 4, where a sensitivity that forgot its eta is four times too small.

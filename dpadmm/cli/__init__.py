@@ -16,17 +16,17 @@ import click
 from dpadmm.cli.common import EXIT_FAULT, EXIT_USAGE, exit_code_of
 
 SUBCOMMANDS: dict[str, str] = {
-    "train": "Fit a private model: LIBSVM, CSV or NPZ in; model, trace and manifest out.",
-    "account": "Price a mechanism: certified epsilon by every method.",
-    "calibrate": "The least noise (most steps, largest batch) for a privacy target.",
-    "verify": "Check this project's own claims: proofs, enclosures, attacks.",
-    "vectors": "Golden vectors: generate, check, run an implementation through them.",
-    "adapter": "The wire: write a skeleton adapter, smoke-test one.",
-    "conform": "Does an implementation do what its privacy proof assumes?",
-    "audit": "Statistics alone: does an implementation leak more than it says?",
-    "gate": "Everything above for one claim file; what a CI job runs.",
-    "experiment": "The paper's experiments, repeated.",
-    "explain": "A claim's statement, place in the paper and evidence.",
+    "train": "Fit a private model on LIBSVM, CSV or NPZ data.",
+    "account": "Compute the privacy cost of a mechanism: certified epsilon by every method.",
+    "calibrate": "Find the least noise (most iterations, largest batch) for a privacy target.",
+    "verify": "Check this project's own statements: proofs, enclosures, attacks.",
+    "vectors": "Golden vectors: list or generate them, or compare an implementation with them.",
+    "adapter": "Adapters: write a skeleton, or test one.",
+    "conform": "Check whether an implementation does what its privacy proof assumes.",
+    "audit": "Test statistically whether an implementation leaks more than it claims.",
+    "gate": "Run all checks for one claim file; for CI.",
+    "experiment": "Repeat the experiments of the paper.",
+    "explain": "Print a statement, its place in the paper and its evidence.",
 }
 
 
@@ -34,7 +34,7 @@ class LazyGroup(click.Group):
     """A group whose members are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Every subcommand whose file exists, in the order in which a user meets them."""
+        """Every subcommand whose file exists, in the order of the help."""
         return [name for name in SUBCOMMANDS if importlib.util.find_spec(f"dpadmm.cli.{name}")]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -55,12 +55,12 @@ class LazyGroup(click.Group):
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(importlib.metadata.version("dpadmm"), prog_name="dpadmm")
 def group() -> None:
-    """Evidence for privacy claims about private ADMM.
+    """Check whether a DP-ADMM implementation meets its claimed (epsilon, delta).
 
-    Claims go in; proofs, enclosures, golden vectors, conformance checks and statistical audits come out.
+    Every pass states the smallest violation that it would have detected.
 
     Exit codes: 0 every claim stands, 1 a claim is refuted, 2 usage or input error, 3 inconclusive or
-    nothing was checked, 4 the adapter failed, 70 a fault of this program.
+    nothing was checked, 4 the adapter failed, 70 a fault of dpadmm itself.
     """
 
 

@@ -17,7 +17,7 @@ from verification.wire.smoke import Passed, smoke
 
 @click.group("adapter")
 def command() -> None:
-    """The wire between this program and an implementation in any language (docs/reference/protocol.md)."""
+    """Adapters connect dpadmm to an implementation in any language (docs/reference/protocol.md)."""
 
 
 @command.command("new")
@@ -30,7 +30,7 @@ def command() -> None:
 )
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")
 def new(*, language: str, directory: Path, force: bool) -> None:
-    """Write a dependency-free adapter with three lines to fill in."""
+    """Write a dependency-free adapter with three functions to fill in."""
     chosen = Language(language)
     path = directory / FILE_NAMES[chosen]
     if path.exists() and not force:
@@ -42,14 +42,20 @@ def new(*, language: str, directory: Path, force: bool) -> None:
 
 
 @command.command("smoke")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds a request.")
-@click.option("--memory", type=click.IntRange(min=64), default=4096, show_default=True, help="Megabytes it may use.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds per request.")
+@click.option(
+    "--memory",
+    type=click.IntRange(min=64),
+    default=4096,
+    show_default=True,
+    help="Memory limit of the adapter, in megabytes.",
+)
 @format_option
 @click.argument("adapter", nargs=-1, required=True, metavar="-- COMMAND...")
 def smoke_command(*, timeout: float, memory: int, output_format: str, adapter: tuple[str, ...]) -> None:
-    """Check an adapter's protocol step by step, and say what is wrong and how to mend it.
+    """Test an adapter, one protocol step at a time; a fault is named, with a hint.
 
-    Exit code 0 if every step is sound, 4 with a named fault otherwise.
+    Exit code 0 if every step passes, 4 otherwise.
     """
     limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
     passed: list[Passed] = []
@@ -84,7 +90,7 @@ def schema() -> None:
 
 @command.command("loopback")
 def loopback() -> None:
-    """Serve the reference itself over the wire, as an adapter to try things with."""
+    """Serve the reference implementation as an adapter, to try the other commands with."""
     from verification.served.loopback import Loopback  # noqa: PLC0415 - keeps `adapter new` instant
     from verification.served.serve import serve  # noqa: PLC0415
 

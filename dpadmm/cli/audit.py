@@ -34,7 +34,7 @@ from verification.wire.session import Session
     type=click.Choice([w.value for w in Sensitivity]),
     default="corrected",
     show_default=True,
-    help="Whose sensitivities the claim is made with (mpadmm).",
+    help="For mpadmm: claim with the corrected sensitivities or with those printed in the paper.",
 )
 @click.option(
     "--false-alarm",
@@ -48,14 +48,14 @@ from verification.wire.session import Session
     type=click.FloatRange(min=1.01),
     default=1.2,
     show_default=True,
-    help="The noise divisor that must have been detectable.",
+    help="Noise too small by this factor must be detectable.",
 )
 @click.option(
     "--visibility",
     type=click.Choice([Visibility.EVERY_ITERATE.value, Visibility.LAST_MODEL.value]),
     default="every-iterate",
     show_default=True,
-    help="What the adversary sees; last-model even where the implementation would show more.",
+    help="What the adversary sees, even if the implementation shows more.",
 )
 @click.option(
     "--pair",
@@ -71,20 +71,24 @@ from verification.wire.session import Session
     type=click.FloatRange(min=0, min_open=True),
     default=BOUND,
     show_default=True,
-    help="The bound on a record's gradient at which --pair is looked at.",
+    help="For --pair: the bound on the gradient of a record.",
 )
-@click.option("--pairs", type=click.IntRange(min=1), help="Trial pairs a game; by default what --detect needs.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of all draws; fresh and printed if not given.")
-@click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one a core.")
+@click.option("--pairs", type=click.IntRange(min=1), help="Trial pairs per game; by default as many as --detect needs.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed of all draws; if absent, a fresh one is drawn and printed."
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
 @click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder that keeps the scores; the same command again resumes (needs --seed).",
+    help="Save the scores in this folder; the same command resumes (needs --seed).",
 )
-@click.option("--bounds/--no-bounds", default=False, help="Also report lower bounds on epsilon by every estimator.")
+@click.option(
+    "--bounds/--no-bounds", default=False, help="Also print confidence lower bounds on epsilon by every estimator."
+)
 @click.option("--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=1e-5, show_default=True)
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds a request.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds per request.")
 @format_option
 @click.argument("adapter", nargs=-1, metavar="-- COMMAND...")
 def command(
@@ -109,7 +113,7 @@ def command(
     output_format: str,
     adapter: tuple[str, ...],
 ) -> None:
-    """Audit an implementation behind the wire against the curve that its own parameters promise.
+    """Test an implementation against the privacy curve of the claimed mechanism.
 
     Exit codes: 0 stands with the power asked for, 1 refuted, 3 inconclusive, 4 the adapter failed.
     """

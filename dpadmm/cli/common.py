@@ -19,7 +19,7 @@ format_option = click.option(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="Text for people, JSON (versioned, reals as decimal strings) for machines.",
+    help="Text, or JSON (versioned, reals as decimal strings).",
 )
 
 

@@ -37,24 +37,32 @@ class Duration(click.ParamType[float]):
 
 @click.command("conform")
 @click.option("--only", multiple=True, metavar="CHECK|FAMILY", help="Run only these; may be repeated.")
-@click.option("--budget", type=Duration(), help="Stop after this long (90s, 5m); what is left is inconclusive.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the harness's own draws.")
+@click.option(
+    "--budget", type=Duration(), help="Stop after this long (90s, 5m); the remaining checks are inconclusive."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the checks' own draws.")
 @click.option(
     "--false-alarm",
     type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
     default=1e-3,
     show_default=True,
-    help="Probability that an honest implementation is refuted, over all checks together.",
+    help="Probability that a correct implementation is refuted, over all checks together.",
 )
 @click.option(
     "--effort",
     type=click.FloatRange(min=0.01, max=1000),
     default=1.0,
     show_default=True,
-    help="Multiplies the number of trials: more finds smaller violations.",
+    help="Factor on the number of trials; more trials detect smaller violations.",
 )
-@click.option("--timeout", type=Duration(), default=60.0, show_default=True, help="Seconds the adapter has a request.")
-@click.option("--memory", type=click.IntRange(min=64), default=4096, show_default=True, help="Megabytes it may use.")
+@click.option("--timeout", type=Duration(), default=60.0, show_default=True, help="Seconds per request.")
+@click.option(
+    "--memory",
+    type=click.IntRange(min=64),
+    default=4096,
+    show_default=True,
+    help="Memory limit of the adapter, in megabytes.",
+)
 @click.option("--list", "list_checks", is_flag=True, help="List the checks and what each catches, then exit.")
 @format_option
 @click.argument("adapter", nargs=-1, metavar="-- COMMAND...")
@@ -71,7 +79,7 @@ def command(
     output_format: str,
     adapter: tuple[str, ...],
 ) -> None:
-    """Check an implementation behind the wire against what its privacy proof assumes.
+    """Check whether an implementation does what its privacy proof assumes.
 
     Exit codes: 0 nothing refuted, 1 refuted, 3 nothing checked or the budget ran out, 4 the adapter failed.
     """

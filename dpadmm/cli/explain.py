@@ -1,4 +1,4 @@
-"""`dpadmm explain`: a statement's statement, place in the paper and evidence, without running anything."""
+"""`dpadmm explain`: a statement, its place in the paper and its evidence, without running anything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpadmm.cli.common import EXIT_USAGE, emit_json, format_option
 @click.argument("name", metavar="[STATEMENT-ID]", required=False)
 @format_option
 def command(*, name: str | None, output_format: str) -> None:
-    """Print a statement's statement, place in the paper and evidence; without an id, list all statements."""
+    """Print a statement, its place in the paper and its evidence; without an id, list all statements."""
     try:
         from verification.statements.registry import STATEMENTS, find  # noqa: PLC0415 - needs the solvers
     except ModuleNotFoundError as missing:

@@ -45,9 +45,11 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
 @click.command("gate")
 @click.argument("claim_file", type=click.Path(path_type=Path, dir_okay=False), default=Path("privacy-claim.toml"))
 @click.option("--init", is_flag=True, help="Write a commented claim file to start from, and exit.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of all draws; fresh and printed if not given.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed of all draws; if absent, a fresh one is drawn and printed."
+)
 @click.option("--only", multiple=True, metavar="NAME", help="A stage (account, conform, audit) or one finding's name.")
-@click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one a core.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
 @click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
 @click.option(
     "--report", "reports", type=ReportTarget(), multiple=True, help="Also write junit=F, sarif=F, html=F, ..."
@@ -64,10 +66,10 @@ def command(
     reports: tuple[tuple[str, Path], ...],
     output_format: str,
 ) -> None:
-    """Check a privacy claim: recompute epsilon, run conformance, audit; and say what would have been seen.
+    """Check a privacy claim: recompute epsilon, run the conformance checks, audit; state the power of each pass.
 
     Exit codes: 0 every claim stands with the power asked for, 1 refuted, 2 usage or claim file, 3 inconclusive or
-    nothing checked, 4 the adapter failed, 70 a fault of this program.
+    nothing checked, 4 the adapter failed, 70 a fault of dpadmm itself.
     """
     if init:
         _write_template(claim_file)

@@ -17,9 +17,9 @@ from dpadmm.saving import require_free
 @click.command("train")
 @click.argument("data", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="A new directory for the results.")
-@click.option("--data-format", type=click.Choice(FORMATS), help="By default what the file's name says.")
+@click.option("--data-format", type=click.Choice(FORMATS), help="By default from the file name.")
 @click.option("--label-column", help="CSV: name or number (from 1) of the label's column.  [default: the last]")
-@click.option("--features", type=int, help="LIBSVM: how many features there are; else the largest index says it.")
+@click.option("--features", type=int, help="LIBSVM: number of features; by default the largest index.")
 @choice_options
 @click.option("--trace", is_flag=True, help="Also write the objective of every iteration. This is NOT private.")
 @format_option
@@ -36,11 +36,11 @@ def command(
 ) -> None:
     """Fit a model on DATA (LIBSVM, CSV or NPZ) and write it to a new directory.
 
-    Noise is either given (--sigma) or calibrated to a target (--epsilon with --delta); its randomness is the
-    system's, unless a --seed asks for a run that can be repeated and therefore hides nothing.
+    The noise is given (--sigma) or calibrated to a target (--epsilon with --delta). It comes from the system's entropy;
+    a run with --seed can be repeated and is therefore not private.
 
     The directory gets model.npz and model.json (coefficients, classes, preprocessing) and manifest.json (every
-    parameter, the versions, the guarantee). Nothing is written if anything is wrong.
+    parameter, the versions, the guarantee). On any error nothing is written.
     """
     if features is not None and features < 1:
         raise click.UsageError(f"--features must be >= 1, got {features}")

@@ -64,14 +64,20 @@ def generate(*, only_check: bool, output: Path) -> None:
 
 @command.command("check")
 @_files_option
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds a request.")
-@click.option("--memory", type=click.IntRange(min=64), default=4096, show_default=True, help="Megabytes it may use.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds per request.")
+@click.option(
+    "--memory",
+    type=click.IntRange(min=64),
+    default=4096,
+    show_default=True,
+    help="Memory limit of the adapter, in megabytes.",
+)
 @format_option
 @click.argument("adapter", nargs=-1, required=True, metavar="-- COMMAND...")
 def check(
     *, files: tuple[Path, ...], timeout: float, memory: int, output_format: str, adapter: tuple[str, ...]
 ) -> None:
-    """Run an adapter through the vectors, by replay.
+    """Compare an implementation with the vectors, by replay.
 
     Exit codes: 0 every case that it offers agrees, 1 a case does not, 2 a vector file is broken, 3 nothing was checked
     (the adapter has no replay), 4 the adapter failed.

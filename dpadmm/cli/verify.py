@@ -37,11 +37,11 @@ def _seconds(_: click.Context, __: click.Parameter, value: str | None) -> float 
 )
 @format_option
 def command(*, names: tuple[str, ...], budget: float | None, question: float, output_format: str) -> None:
-    """Check this project's own statements: proofs, enclosures, attacks, witnesses.
+    """Check this project's own statements: proofs, enclosures, attacks, counterexamples.
 
-    A statement is proved, holds on every attack, or is refuted by a witness that the reference reproduces; an erratum
-    of the paper is confirmed by being refuted. Exit codes: 0 every statement has the status it is said to have, 1 one
-    has not, 3 something was not decided in time.
+    A statement is proved, holds on every attack, or is refuted by a counterexample that the reference reproduces; an
+    erratum of the paper is confirmed when the paper's version is refuted. Exit codes: 0 every statement has its listed
+    status, 1 one has not, 3 something was not decided in time.
     """
     try:
         from verification.statements.registry import STATEMENTS, find  # noqa: PLC0415 - needs the solvers

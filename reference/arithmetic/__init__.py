@@ -1,4 +1,4 @@
-r"""The number systems in which one text runs.
+r"""The number systems on which the same source runs.
 
 ``updates.py``, ``regularizers.py`` and ``losses.py`` are written once, with operators and the few functions of
 :class:`NumberSystem`. Arrays carry their number system in their elements, so the same line of code runs on

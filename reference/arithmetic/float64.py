@@ -1,4 +1,4 @@
-"""Binary64 arrays: numpy's own functions, so that the reference pays nothing for the other systems."""
+"""Binary64 arrays: numpy's own functions, so the other systems cost the reference nothing."""
 
 from __future__ import annotations
 

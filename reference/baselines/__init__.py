@@ -1,4 +1,4 @@
-r"""What the paper compares itself with, and what it compares against: [CL20] section 5.2.
+r"""The baselines of the paper: [CL20] section 5.2.
 
 ==========================  ============================================================================
 :mod:`.dpsgd`               proximal DP-SGD; sensitivity 2C/m, amplified by subsampling like ssADMM

@@ -18,7 +18,7 @@ from reference.errors import RefusedByReference, require_positive
 
 
 class NotConverged(RefusedByReference):
-    """The residual that was asked for was not reached: inconclusive, nothing is returned."""
+    """The residual that was asked for was not reached: an error, and nothing is returned."""
 
     exit_code = 3
 

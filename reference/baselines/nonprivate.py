@@ -1,4 +1,4 @@
-r"""ADMM without noise: what privacy is paid against.
+r"""ADMM without noise, the non-private baseline.
 
 * :func:`sadmm` is ssADMM with sigma = 0 (Ouyang et al. 2013).
 * :func:`admm` solves every x step exactly, on all records: classical ADMM, which converges to the optimum.

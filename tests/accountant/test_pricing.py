@@ -1,4 +1,4 @@
-"""The prices: SPEC's table, what is refused, what is capped, and the corners where binary64 goes wrong."""
+"""The prices: a table of known values, what is refused, what is capped, and the corners where binary64 goes wrong."""
 
 from __future__ import annotations
 

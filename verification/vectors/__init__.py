@@ -5,6 +5,6 @@ r"""Golden vectors: inputs and every intermediate value, for ports in any langua
    the cases, :mod:`~verification.vectors.flags` the bugs that they catch.
 3. :mod:`~verification.vectors.exact` computes each case in 60 digits: the value.
 4. :mod:`~verification.vectors.enclosure` and :mod:`~verification.vectors.forms` compute it in balls: the tolerance.
-5. :mod:`~verification.vectors.files` writes and reads ``data/*.json``; nobody edits them by hand.
+5. :mod:`~verification.vectors.files` writes and reads ``data/*.json``; they are not edited by hand.
 6. :mod:`~verification.vectors.checking` runs an implementation through them over the wire.
 """

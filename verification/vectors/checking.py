@@ -23,7 +23,7 @@ ITERATES = ("x", "z", "y")
 
 @dataclass(slots=True)
 class VectorsReport:
-    """Everything that was seen."""
+    """Result of every case."""
 
     description: StartResult | None = None
     findings: list[Finding] = field(default_factory=list)

@@ -1,6 +1,6 @@
-"""The unlucky cases: inputs at which wrong code differs from right code.
+"""The edge cases: inputs at which wrong code differs from correct code.
 
-Most are in dyadic numbers, so that an iteration is exact and the expected bits are the only ones that are admissible.
+Most are in dyadic numbers, so that an iteration is exact and only the expected bits are accepted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 r"""The reference's own algorithms in 60 digits: the expected values.
 
-60 digits are not infinitely many. Where a result cancels, some are lost, and where it cancels completely (y after an
+Where a result cancels, some of the 60 digits are lost, and where it cancels completely (y after an
 iteration without a regularizer is 0) all are. So each case runs in 60 and in 180 digits: digits on which both agree are
 shown, a value that shrinks with the precision is 0; where that leaves doubt, in 180 and 540.
 """
@@ -34,7 +34,7 @@ _INVISIBLE = -2200  # binary exponent: far below any binary64, and a fraction of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """Every intermediate value of a run: one array an iteration."""
+    """Every intermediate value of a run: one array per iteration."""
 
     gradient: list[Vector]
     x: list[Vector]

@@ -1,4 +1,4 @@
-"""Expected values: the exact result from 60 digits, and what is admissible in its place from enclosures."""
+"""Expected values: the exact result from 60 digits, and the accepted range from enclosures."""
 
 from __future__ import annotations
 

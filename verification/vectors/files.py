@@ -1,4 +1,4 @@
-"""Write and read the vector files; whoever edits them by hand is found out."""
+"""Write and read the vector files; manual edits are detected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ FOLDER = Path(__file__).parent / "data"
 SCHEMA = "schema.json"
 NAMES = ("ssadmm.json", "mpadmm.json", "edges.json", "invalid.json")
 GENERATOR = "dpadmm vectors generate"
-NOTE = "Generated; do not edit. Values from 60 digits, tolerances from ball arithmetic; docs/reference/vectors.md explains."
+NOTE = (
+    "Generated; do not edit. Values from 60 digits, tolerances from ball arithmetic; "
+    "docs/reference/vectors.md explains."
+)
 
 
 def generated() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What each flag of a vector means: the class of bug that it catches, and what such a bug does."""
+"""What each flag of a vector means: the class of bug that it detects, and its effect."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@ r"""One iteration in enclosures, in every form that a port may reasonably write 
 
 Rounding depends on how a formula is written: (-g - y + rho z + x/eta)/(rho + 1/eta) and x + s(rho(z - x) - y - g) are
 one number and two roundings. So each value is the hull over the forms listed here, and the tolerance holds for a port
-that mixes them as it likes, sums in any order and fuses multiplications with additions. What is *not* here is meant to
-be outside: 1 - sigmoid (cancellation), exponentials or lengths that overflow, binary32, subnormals flushed to zero.
+that mixes them, sums in any order and fuses multiplications with additions. Deliberately not covered: 1 - sigmoid
+(cancellation), exponentials or lengths that overflow, binary32, subnormals flushed to zero.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cases in the words of the wire, as plain JSON: an invalid one must reach the implementation as it is."""
+"""Cases as plain JSON of the wire, without validation, so that invalid cases reach the implementation."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def line_of(fields: Mapping[str, object], identity: int) -> bytes:
 
 
 class PlainSession(Session):
-    """A session that can also ask what no valid message says."""
+    """A session that can also send invalid requests."""
 
     def ask_plainly(self, fields: Fields, step: ProtocolStep) -> None:
         """Ask; return if it was accepted, raise what it answered otherwise."""

@@ -1,4 +1,4 @@
-"""Arrays on the wire: JSON lists for people, base64 little-endian float64 with a shape for machines."""
+"""Arrays on the wire: JSON lists, or base64 little-endian float64 with a shape."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every way in which an adapter can fail, by name, each with the protocol step and a way to mend it.
+"""Every way in which an adapter can fail, by name, each with the protocol step and a hint.
 
 A fault says that nothing can be concluded about the implementation. It is therefore neither a pass nor a
-refutation: it has an exit code of its own, and no check may swallow it.
+refutation: it has an exit code of its own, and no check may ignore it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class AdapterError(Exception):
 
 
 class AdapterFault(AdapterError):
-    """One named fault, where it happened, what was seen, how to mend it, and the adapter's last words."""
+    """One named fault, where it happened, what was seen, a hint, and the end of the adapter's stderr."""
 
     def __init__(self, fault: Fault, step: ProtocolStep, detail: str, last_words: str = "") -> None:
         self.fault = fault

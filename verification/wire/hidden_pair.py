@@ -1,7 +1,7 @@
 """Two neighbouring data sets whose names and order say nothing about which is which.
 
-An adapter that could tell the pair apart by name, by the order of sending or by the order of asking could behave
-well on purpose. Names are random, the two are sent in random order, and every round of questions is shuffled.
+An adapter that could tell the pair apart by name, by the order of sending or by the order of asking could answer
+differently. Names are random, the two are sent in random order, and every round of questions is shuffled.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What each algorithm is on the wire: which parameters it takes, what gets noise, what a run shows, and in what shape.
 
-One row an algorithm. Whoever adds an algorithm adds a row here, its mathematics to `translate` and `stepwise`, and how
+One row per algorithm. To add an algorithm, add a row here, its mathematics to `translate` and `stepwise`, and how
 to look inside it to `verification.conformance.inside`.
 """
 
@@ -31,7 +31,7 @@ PECULIAR = ("batch", "release", "parties", "inner")
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """One algorithm in the words of the wire."""
+    """One algorithm on the wire."""
 
     takes: frozenset[str]
     noised: tuple[str, ...]

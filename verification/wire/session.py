@@ -1,4 +1,4 @@
-"""A conversation with one adapter: typed questions, answers checked before anybody concludes anything from them.
+"""A session with one adapter: typed requests, and answers that are validated before they are used.
 
 Every answer has passed: JSON, schema, id, declared names, shapes, finiteness. What fails is an `AdapterFault`.
 """

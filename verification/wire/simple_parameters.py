@@ -1,4 +1,4 @@
-"""Requests made to measure: the simplest parameters that an adapter's own description allows."""
+"""The simplest parameters that an adapter's own description allows."""
 
 from __future__ import annotations
 

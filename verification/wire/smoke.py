@@ -1,4 +1,4 @@
-"""Is the adapter itself sound? Asked before anything is concluded from what it says.
+"""Tests the adapter itself, before anything is concluded from its answers.
 
 Each step asks one kind of question and checks only that the answer is one: nothing here judges the mathematics.
 The first thing that is wrong is raised as an `AdapterFault` with its protocol step and a hint.
@@ -26,7 +26,7 @@ _RECORDS, _COLUMNS, _ITERATIONS, _BATCH = 5, 4, 3, 2
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """One step that went well, in words."""
+    """One step that passed, with a description."""
 
     step: ProtocolStep
     detail: str

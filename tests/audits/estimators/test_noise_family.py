@@ -140,7 +140,7 @@ def test_the_curve_of_the_pair_is_refuted_by_the_pair_at_most_as_often_as_stated
 def test_bounds_on_the_reference_reach_nine_tenths_of_the_accountants_lower_end(
     setting: tuple[int, int, str, int],
 ) -> None:
-    """SPEC's hardest pair, every iterate visible, 50,000 trial pairs behind the wire, delta = 1e-5, 95 %."""
+    """The hardest pair, every iterate visible, 50,000 trial pairs behind the wire, delta = 1e-5, 95 %."""
     records, batch, nu, steps = setting
     with Session(REFERENCE.command, REFERENCE.limits) as session:
         planned = batch_game(session, records=records, batch=batch, steps=steps, multiplier=float(nu))

@@ -104,7 +104,7 @@ def test_without_noise_any_number_of_parties_reaches_the_optimum_of_all_records(
 
 
 def test_dividing_the_threshold_by_the_parties_solves_another_problem() -> None:
-    """SPEC 5: lambda/(N rho) would solve lambda/N; the optimum's objective tells them apart."""
+    """lambda/(N rho) would solve lambda/N; the optimum's objective tells them apart."""
     data = random_data(8, 30, 3)
     right = problem_of(data, Logistic(), regularizer=L1(0.02), rho=0.1)
     wrong = problem_of(data, Logistic(), regularizer=L1(0.02 / 2), rho=0.1)

@@ -1,4 +1,4 @@
-"""Run an implementation through the vectors inside this process: for mutants, of which there are many."""
+"""Run an implementation through the vectors inside this process: fast enough for many mutants."""
 
 from __future__ import annotations
 

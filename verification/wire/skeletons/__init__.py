@@ -1,4 +1,4 @@
-"""Working adapters with three lines left open, one a language, without dependencies."""
+"""Adapter skeletons with three functions to fill in, one per language, without dependencies."""
 
 from __future__ import annotations
 
