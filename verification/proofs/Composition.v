@@ -45,13 +45,18 @@ Section Iterated.
   Qed.
 
   Lemma iterated_lin k h a b f g : sections I (length h + k) f -> sections I (length h + k) g ->
-    sections I (length h + k) (fun h => a * f h + b * g h) ->
     iterated I k h (fun h => a * f h + b * g h) = a * iterated I k h f + b * iterated I k h g.
   Proof.
-    revert h; induction k as [ | k IH ]; intros h Hf Hg Hfg; simpl; [ reflexivity | ].
-    rewrite <- (int_lin _ I) by ((apply Hf || apply Hg); lia).
-    apply int_ext; [ apply Hfg; lia | ]. intro x.
-    apply IH; simpl; rewrite <- ?plus_n_Sm in *; assumption.
+    revert h; induction k as [ | k IH ]; intros h Hf Hg; simpl; [ reflexivity | ].
+    assert (Hf' := Hf k h eq_refl). assert (Hg' := Hg k h eq_refl).
+    rewrite <- (int_lin _ I) by assumption. symmetry. apply int_ext; [ now apply intg_lin | ].
+    intro x. symmetry. apply IH; simpl; rewrite <- ?plus_n_Sm in *; assumption.
+  Qed.
+
+  Lemma sections_lin T a b f g : sections I T f -> sections I T g -> sections I T (fun h => a * f h + b * g h).
+  Proof.
+    intros Hf Hg k h Hk. eapply intg_ext; [ | exact (intg_lin _ I a b _ _ (Hf k h Hk) (Hg k h Hk)) ].
+    intro x. symmetry. apply iterated_lin; simpl; rewrite plus_n_Sm, Hk; assumption.
   Qed.
 End Iterated.
 
@@ -61,15 +66,14 @@ Theorem composed_bounds_every_test :
   forall {X : Type} (I : integral X) (T : nat) (y : R) (p q : list X -> X -> R) (phi : list X -> R),
   (forall h, 0 <= phi h <= 1) ->
   sections I T (fun h => joint p h * phi h) -> sections I T (fun h => joint q h * phi h) ->
-  sections I T (fun h => 1 * (joint p h * phi h) + - y * (joint q h * phi h)) ->
   sections I T (fun h => pos (joint p h - y * joint q h)) ->
   iterated I T [] (fun h => joint p h * phi h) - y * iterated I T [] (fun h => joint q h * phi h)
   <= composed I T y p q.
 Proof.
-  intros X I T y p q phi Hphi Sp Sq Sd S.
+  intros X I T y p q phi Hphi Sp Sq S.
   replace (_ - _) with (1 * iterated I T [] (fun h => joint p h * phi h)
     + - y * iterated I T [] (fun h => joint q h * phi h)) by ring.
-  rewrite <- (iterated_lin I) by assumption. apply iterated_le; [ assumption.. | ].
+  rewrite <- (iterated_lin I) by assumption. apply iterated_le; [ now apply sections_lin | assumption | ].
   intro h. pose proof (Hphi h). set (d := joint p h - y * joint q h).
   pose proof (pos_nonneg d); pose proof (pos_ge d).
   replace (1 * _ + _) with (phi h * d) by (unfold d; ring).
