@@ -1,7 +1,7 @@
 (* A batch is a uniform subset of size m of n records, drawn without replacement.
    Drawing m - 1 records other than s, one further record j, and then with probability m/n the record s in place of j, is the same law. *)
 
-Require Import Reals Lra List Lia Permutation.
+From Coq Require Import Reals Lra List Lia Permutation.
 From DPADMM Require Export Integral.
 Import ListNotations.
 Open Scope R_scope.

@@ -1,7 +1,7 @@
 (* A certificate lists, at finitely many nodes, the values of a few reference profiles and numbers that a step must stay below.
    If its finitely many inequalities hold, each reference is a profile and the list dominates the step at every y, not only at the nodes. *)
 
-Require Import Reals Lra List Lia.
+From Coq Require Import Reals Lra List Lia.
 From DPADMM Require Export Interpolation Triples.
 Import ListNotations.
 Open Scope R_scope.

@@ -1,7 +1,7 @@
 (* T adaptive releases: each has a density that may depend in any way on all releases before it.
    If every single step is dominated by a short list of profiles, T steps are dominated by the recursion that multiplies by the worst of them. *)
 
-Require Import Reals Lra List Lia.
+From Coq Require Import Reals Lra List Lia.
 From DPADMM Require Export HockeyStick Profiles.
 Import ListNotations.
 Open Scope R_scope.

@@ -1,7 +1,7 @@
 (* The hockey-stick divergence H_y(p||q) = integral of (p - y q)_+ is the delta that belongs to eps = ln y.
    It is jointly convex, falls under post-processing, and is exactly the largest advantage that any test has. *)
 
-Require Import Reals Lra List.
+From Coq Require Import Reals Lra List.
 From DPADMM Require Export Integral.
 Import ListNotations.
 Open Scope R_scope.

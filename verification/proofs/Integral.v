@@ -2,7 +2,7 @@
    under linear combinations and positive parts.  Nothing about measures, and nothing about Gaussian
    densities, enters any proof about privacy; finite sums are one instance. *)
 
-Require Import Reals Lra List.
+From Coq Require Import Reals Lra List.
 Import ListNotations.
 Open Scope R_scope.
 

@@ -1,7 +1,7 @@
 (* A convex, falling, piecewise linear function given by its values at nodes is a sum of hinges, with no
    weight negative exactly when the values pass a few checks.  Two such functions, for y above and below 1, make one profile. *)
 
-Require Import Reals Lra List Lia.
+From Coq Require Import Reals Lra List Lia.
 From DPADMM Require Export Profiles.
 Import ListNotations.
 Open Scope R_scope.

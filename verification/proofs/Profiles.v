@@ -1,7 +1,7 @@
 (* A profile is an upper bound y -> K(y) for hockey-stick divergences, kept as a finite list of atoms
    K(y) = c + sum of w (1 - y/s)_+.  The product of two profiles is their composition, has two equal forms, and is monotone. *)
 
-Require Import Reals Lra List.
+From Coq Require Import Reals Lra List.
 From DPADMM Require Export Integral.
 Import ListNotations.
 Open Scope R_scope.

@@ -1,7 +1,7 @@
 (* The Renyi divergence of order a is at most rho when the integral of p^a q^(1-a) is at most exp((a-1) rho).
    Such bounds add up over adaptive releases, and each gives an (eps, delta) by two formulas, of which the second is never worse. *)
 
-Require Import Reals Lra List Lia.
+From Coq Require Import Reals Lra List Lia.
 From DPADMM Require Export Composition.
 Import ListNotations.
 Open Scope R_scope.

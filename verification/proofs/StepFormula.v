@@ -1,7 +1,7 @@
 (* The divergence of T + 1 releases is the expectation, over the first, of the divergence of the rest at y q/p.
    With shared randomness revealed, T + 1 adaptive noisy steps on batches cost at most the supremum over triples of that expectation. *)
 
-Require Import Reals Lra List Lia Permutation FunctionalExtensionality.
+From Coq Require Import Reals Lra List Lia Permutation FunctionalExtensionality.
 From DPADMM Require Export Triples.
 Import ListNotations.
 Open Scope R_scope.

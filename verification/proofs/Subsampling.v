@@ -1,7 +1,7 @@
 (* A step on a uniform batch of m of n records is a mixture, over randomness that both data sets share, of
    steps in which only one record matters.  Hence privacy is amplified: eps becomes ln(1 + q (e^eps - 1)) and delta becomes q delta, with q = m/n. *)
 
-Require Import Reals Lra List Lia Permutation.
+From Coq Require Import Reals Lra List Lia Permutation.
 From DPADMM Require Export HockeyStick Batches.
 Import ListNotations.
 Open Scope R_scope.

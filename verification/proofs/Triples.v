@@ -1,7 +1,7 @@
 (* A step on a batch of m of n records that adds noise is a mixture of triples: with probability q = m/n the
    vector of the exchanged record, else that of another.  So T adaptive steps are at most the supremum over triples, step by step, and a list of profiles that dominates all triples dominates T steps. *)
 
-Require Import Reals Lra List Lia Permutation.
+From Coq Require Import Reals Lra List Lia Permutation.
 From DPADMM Require Export Composition Subsampling.
 Import ListNotations.
 Open Scope R_scope.

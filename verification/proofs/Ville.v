@@ -1,7 +1,7 @@
 (* The audits bet against a claim: under a true claim the wealth is a nonnegative supermartingale that starts at 1.
    Ville's inequality says that it ever reaches 1/alpha, in any number T of rounds, with probability at most alpha, so a refutation is one. *)
 
-Require Import Reals Lra List Lia Bool.
+From Coq Require Import Reals Lra List Lia Bool.
 From DPADMM Require Export HockeyStick.
 Import ListNotations.
 Open Scope R_scope.
