@@ -163,6 +163,19 @@ Section Integral.
   Qed.
 End Integral.
 
+(* A probability: constants are integrable, and the integral of 1 is 1. *)
+Definition expectation {X} (E : integral X) : Prop := intg E (fun _ => 1) /\ int E (fun _ => 1) = 1.
+
+Lemma int_const {X} (E : integral X) c : expectation E -> intg E (fun _ => c) /\ int E (fun _ => c) = c.
+Proof.
+  intros (H1 & H2). assert (H : intg E (fun _ => c * 1)) by now apply (intg_scal E c (fun _ => 1)).
+  split.
+  - eapply intg_ext; [ | exact H ]. intros; simpl; ring.
+  - transitivity (int E (fun _ => c * 1)).
+    + symmetry; apply int_ext; [ exact H | intros; ring ].
+    + rewrite (int_scal E c (fun _ => 1)), H2 by assumption; ring.
+Qed.
+
 (* Finite weighted sums are an integral, for which every function is integrable. *)
 Definition finite_integral {X} (points : list (R * X)) (H : forall wx, In wx points -> 0 <= fst wx) : integral X.
 Proof.

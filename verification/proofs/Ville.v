@@ -7,8 +7,6 @@ Import ListNotations.
 Open Scope R_scope.
 
 (* E h is the expectation over the next round, given the past h (newest first). *)
-Definition expectation {X} (E : integral X) : Prop := intg E (fun _ => 1) /\ int E (fun _ => 1) = 1.
-
 Fixpoint path_mean {X} (E : list X -> integral X) (k : nat) (h : list X) (f : list X -> R) : R :=
   match k with O => f h | S k' => int (E h) (fun x => path_mean E k' (x :: h) f) end.
 
@@ -23,16 +21,6 @@ Record supermartingale {X} (E : list X -> integral X) (W : list X -> R) : Prop :
   wealth_intg : forall h, intg (E h) (fun x => W (x :: h));
   wealth_falls : forall h, int (E h) (fun x => W (x :: h)) <= W h
 }.
-
-Lemma int_const {X} (E : integral X) c : expectation E -> intg E (fun _ => c) /\ int E (fun _ => c) = c.
-Proof.
-  intros (H1 & H2). assert (H : intg E (fun _ => c * 1)) by now apply (intg_scal E c (fun _ => 1)).
-  split.
-  - eapply intg_ext; [ | exact H ]. intros; simpl; ring.
-  - transitivity (int E (fun _ => c * 1)).
-    + symmetry; apply int_ext; [ exact H | intros; ring ].
-    + rewrite (int_scal E c (fun _ => 1)), H2 by assumption; ring.
-Qed.
 
 Lemma path_mean_const {X} (E : list X -> integral X) k h f c : (forall h, expectation (E h)) ->
   (forall g, f (g ++ h) = c) -> path_mean E k h f = c.
