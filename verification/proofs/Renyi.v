@@ -21,7 +21,7 @@ Proof.
   rewrite <- E1 in H1. rewrite <- E2 in H2. nra.
 Qed.
 
-(** Settles: PROPOSITION-1, CONVERSION. The pointwise inequality behind both conversions. *)
+(** Settles: PROPOSITION-1. The pointwise inequality behind both conversions. *)
 Theorem hockey_below_power :
   forall a y p q : R, 1 < a -> 0 < y -> 0 < p -> 0 < q ->
   pos (p - y * q) <= Rpower y (1 - a) * (/ a * Rpower (1 - / a) (a - 1)) * (Rpower p a * Rpower q (1 - a)).
@@ -60,7 +60,7 @@ Proof.
   nra.
 Qed.
 
-(** Settles: CONVERSION. From order a and rho to delta at every eps (Canonne, Kamath and Steinke; Balle et al.). *)
+(** Settles: PROPOSITION-1. From order a and rho to delta at every eps (Canonne, Kamath and Steinke; Balle et al.). *)
 Theorem renyi_to_delta :
   forall {X : Type} (I : integral X) (a rho eps : R) (p q : X -> R),
   1 < a -> (forall x, 0 < p x /\ 0 < q x) -> intg I p -> intg I q ->
@@ -99,7 +99,7 @@ Proof.
   rewrite <- (Rmult_1_r delta) at 2. apply Rmult_le_compat_l; [ lra | now apply pow_factor_below_1 ].
 Qed.
 
-(** Settles: CONVERSION. The improved conversion: eps = rho + ln((a-1)/a) - (ln delta + ln a)/(a-1). *)
+(** Settles: PROPOSITION-1. The improved conversion: eps = rho + ln((a-1)/a) - (ln delta + ln a)/(a-1). *)
 Theorem renyi_conversion_improved :
   forall {X : Type} (I : integral X) (a rho delta : R) (p q : X -> R),
   1 < a -> 0 < delta -> (forall x, 0 < p x /\ 0 < q x) -> intg I p -> intg I q ->
@@ -121,7 +121,7 @@ Proof.
   eapply Rle_trans; [ apply (renyi_to_delta I a rho); eassumption | now apply printed_delta ].
 Qed.
 
-(** Settles: PROPOSITION-1, CONVERSION. The improved eps is never larger than the printed one. *)
+(** Settles: PROPOSITION-1. The improved eps is never larger than the printed one. *)
 Theorem improved_conversion_never_worse :
   forall a rho delta : R, 1 < a -> 0 < delta ->
   rho + ln ((a - 1) / a) - (ln delta + ln a) / (a - 1) < rho + ln (1 / delta) / (a - 1).
@@ -204,7 +204,7 @@ Proof.
   unfold f, power_term, joint. unfold Rpower. rewrite ln_1, !Rmult_0_r, exp_0. ring.
 Qed.
 
-(** Settles: LEMMA-3, PROPOSITION-1, CONVERSION. The whole accounting by Renyi divergences: T adaptive steps of
+(** Settles: LEMMA-3, PROPOSITION-1. The whole accounting by Renyi divergences: T adaptive steps of
     order a cost at most delta at either eps, rho being the sum. *)
 Theorem renyi_accounting :
   forall {X : Type} (I : integral X) (T : nat) (a delta : R) (p q : list X -> X -> R) (rho : nat -> R),
