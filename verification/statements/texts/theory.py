@@ -50,7 +50,7 @@ STATEMENTS = (
     ),
     Statement(
         "CERTIFICATE",
-        "Finitely many inequalities at nodes imply that a list of piecewise linear profiles dominates a step everywhere.",
+        "Finitely many inequalities at nodes imply that a list of piecewise linear profiles dominates a step at all y.",
         "not in the paper",
         Status.PROVED,
         (finite_steps.certificate(),),
