@@ -7,6 +7,7 @@ from verification.lemmas import convergence as rate
 from verification.statements.evidence import attacks, convergence, printed, profiles, renyi, silences
 from verification.statements.evidence.proofs import proof
 from verification.statements.model import Statement, Status
+from verification.statements.texts import theory
 
 STATEMENTS = (
     Statement(
@@ -117,4 +118,5 @@ STATEMENTS = (
         Status.HOLDS,
         (renyi.capped_by_unamplified(),),
     ),
+    *theory.STATEMENTS,
 )
