@@ -1,4 +1,4 @@
-"""docs/statements.md and docs/errata.md, generated from the registry.
+"""docs/statements.md, docs/errata.md and docs/evidence/proofs.md, generated from the registry.
 
 ``python -m verification.statements.documents`` writes them; with ``--check`` it fails where they are stale.
 """
@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from verification.statements.model import Evidence, Statement
+from verification.statements.proofs_page import proofs_text
 from verification.statements.registry import STATEMENTS
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,8 @@ def statements_text() -> str:
 What this project says, where the paper says it, and what runs to support it. `dpadmm verify` runs all of it,
 `dpadmm verify --statement ID` one, `dpadmm explain ID` prints an entry of this page.
 
-- *proved*: by two SMT solvers about the shipped functions, or by exact or enclosed computation;
+- *proved*: by two SMT solvers about the shipped functions, by [Coq](evidence/proofs.md), or by exact or enclosed
+  computation;
 - *holds*: on every attack and enclosure that is run; parts of it may be proved, the whole is not, by a machine;
 - *refuted*: by a witness that the reference reproduces. An erratum of the paper is confirmed by being refuted.
 
@@ -91,7 +93,12 @@ def _cell(text: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every generated document, by path."""
-    return {ROOT / "docs" / "statements.md": statements_text(), ROOT / "docs" / "errata.md": errata_text()}
+    docs = ROOT / "docs"
+    return {
+        docs / "statements.md": statements_text(),
+        docs / "errata.md": errata_text(),
+        docs / "evidence" / "proofs.md": _HEAD + proofs_text(),
+    }
 
 
 def stale() -> list[str]:
