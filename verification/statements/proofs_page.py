@@ -35,12 +35,12 @@ Coq it says "proof not re-checked here", and the statement counts as undecided.
 ## What is assumed
 
 - **The noise is exactly Gaussian** (or the discrete Gaussian where a grid is used), and independent. What is drawn in
-  floating point is tested, not proved: [the conformance checks](../protocol.md) and [the audits](../auditing.md).
+  floating point is tested, not proved: [the conformance checks](../reference/protocol.md) and [the audits](../reference/auditing.md).
 - **Batches are uniform** among all sets of m records, and independent of each other.
 - **Facts about Gaussian tails** are not proved in Coq: normal distribution functions, divergences and their integrals
-  are enclosed in ball arithmetic ([accounting](../accounting.md)).
+  are enclosed in ball arithmetic ([accounting](../reference/accounting.md)).
 - **Real arithmetic.** The theorems are about real numbers; how far binary64 departs from them is bounded by
-  the ball arithmetic behind [the golden vectors](../vectors.md).
+  the ball arithmetic behind [the golden vectors](../reference/vectors.md).
 - **Equality on random rationals is a test**, not a proof, that the Python functions are the Coq definitions. The
   logistic loss, the group and nuclear norms need exponentials or roots and are not in that comparison; theorems that
   hold for every convex regularizer and every bounded gradient cover them.
@@ -82,7 +82,7 @@ def _row(statement: Statement, table: TheoremTable) -> str:
         kinds.count(Kind.WITNESS) + kinds.count(Kind.QUOTATION),
     ]
     cells = " | ".join(str(count) if count else "" for count in counts)
-    return f"| [{statement.id}](../statements.md#{statement.id.lower()}) | {cells} |"
+    return f"| [{statement.id}](statements.md#{statement.id.lower()}) | {cells} |"
 
 
 def _file(name: str, theorems: list[Theorem]) -> str:
@@ -96,7 +96,7 @@ def _file(name: str, theorems: list[Theorem]) -> str:
 
 def _opening(name: str) -> str:
     """The comment that a file opens with."""
-    comment = re.match(r"\(\*\*(.*?)\*\)", (FOLDER / f"{name}.v").read_text("utf-8"), re.DOTALL)
+    comment = re.match(r"\(\*\*?(.*?)\*\)", (FOLDER / f"{name}.v").read_text("utf-8"), re.DOTALL)
     if comment is None:
         raise ValueError(f"{name}.v does not open with a comment that says what it is about")
     text = re.sub(r"\s+", " ", comment[1]).strip()
