@@ -62,7 +62,7 @@ def test_no_python_file_has_grown_two_concepts() -> None:
 SHIPPED = ("reference", "accountant", "verification", "audits", "dpadmm", "experiments")
 # A class name has one meaning. These stand in two packages that may not import each other and mean the same.
 SAME_MEANING = {
-    "Release": "mpADMM perturbs all or the primal: the reference's spelling of it, and the one that mechanisms and the wire share",
+    "Release": "mpADMM perturbs all or the primal: the reference's spelling, and that of mechanisms and the wire",
     "Show": "every iterate or the last: the engine's and the wire's spelling of it",
 }
 

@@ -27,7 +27,7 @@ from accountant.mechanisms.fields import (
     schedule,
 )
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.mechanism import GaussianNoise, at_each_step
+from accountant.mechanisms.mechanism import GaussianNoise, at_each_step, require_steps
 from accountant.mechanisms.proximal import Proximal
 from accountant.mechanisms.steps import GaussianStep, Step
 from accountant.mechanisms.words import Accounting, Noise, Release, Sensitivity
@@ -90,12 +90,13 @@ class MpADMM(NoisyModels):
             raise InvalidQuantityError(
                 "sensitivity='printed' needs sigma: a multiple of a wrong sensitivity is unclear"
             )
-        self._etas()
+        require_steps("eta", self.eta, self.iterations, self._needed)
         self.proximal()
 
-    def _etas(self) -> list[Fraction]:
-        needed = self.iterations + (self.sensitivity is Sensitivity.PRINTED)
-        return at_each_step("eta", self.eta, self.iterations, needed)
+    @property
+    def _needed(self) -> int:
+        """How many step sizes the sensitivities use: the printed ones also eta^T (E2)."""
+        return self.iterations + (self.sensitivity is Sensitivity.PRINTED)
 
     def proximal(self) -> Proximal:
         """Return the Lipschitz constant that prices z and y; none is needed where only x is released."""
@@ -118,7 +119,7 @@ class MpADMM(NoisyModels):
 
     def ledger(self) -> Ledger:
         r"""Return one Gaussian release an iteration, as the chosen sensitivity has it."""
-        etas, factor, proximal = self._etas(), self._factor(), self.proximal()
+        etas, factor, proximal = at_each_step(self.eta, self._needed), self._factor(), self.proximal()
         whole = self.release is Release.ALL
         joint = proximal.joint_factor(self.rho) if whole else Fraction(1)
         true = self.ratios(self.records, etas[: self.iterations], joint)
@@ -162,11 +163,11 @@ class DPADMM(NoisyModels):
             raise InvalidQuantityError(
                 f"parties must be at most records, got parties={self.parties}, records={self.records}"
             )
-        at_each_step("eta", self.eta, self.iterations, self.iterations)
+        require_steps("eta", self.eta, self.iterations, self.iterations)
 
     def ledger(self) -> Ledger:
         r"""Return one release an iteration, Delta = 2C eta/(n_i(1+eta rho)) of the smallest party."""
-        etas = at_each_step("eta", self.eta, self.iterations, self.iterations)
+        etas = at_each_step(self.eta, self.iterations)
         ratios = self.ratios(self.records // self.parties, etas, Fraction(1))
         steps: tuple[Step, ...] = tuple(GaussianStep(ratio, 1) for ratio in ratios)
         if len(set(ratios)) == 1:

@@ -133,15 +133,17 @@ class GaussianNoise(BoundedGradients):
         return self.sigma / sensitivity(self.bound)
 
 
-def at_each_step(name: str, values: tuple[Fraction, ...], iterations: int, needed: int) -> list[Fraction]:
-    """Return a schedule value by value; one value is a constant schedule."""
-    if len(values) == 1:
-        return list(values) * needed
-    if len(values) < needed or len(values) not in {iterations, needed}:
+def require_steps(name: str, values: tuple[Fraction, ...], iterations: int, needed: int) -> None:
+    """Refuse a schedule that is neither one value nor as long as it must be."""
+    if len(values) not in {1, needed}:
         raise InvalidQuantityError(
             f"{name} must be one value or {needed} values for iterations={iterations}, got {len(values)}"
         )
-    return list(values)
+
+
+def at_each_step(values: tuple[Fraction, ...], needed: int) -> list[Fraction]:
+    """Return a schedule value by value; one value is a constant schedule."""
+    return list(values) * needed if len(values) == 1 else list(values)
 
 
 def ledger_of(priced: Ledger | Mechanism) -> Ledger:

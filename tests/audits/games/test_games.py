@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
+from accountant import mechanism_from
 from accountant.mechanisms.words import Sensitivity, Visibility
 from audits.curves.privacy_curve import FloatArray, GaussianCurve
 from audits.errors import AuditError
@@ -114,3 +115,14 @@ def test_canary_scores_are_inner_products() -> None:
     np.testing.assert_allclose(canary_inner_products(np.array([1.0, 1.0]), canaries), [1.4, 1.0])
     with pytest.raises(AuditError, match="length 0"):
         canary_inner_products(np.zeros(2), np.zeros((1, 2)))
+
+
+def test_a_subject_is_what_of_a_claimed_mechanism_decides_the_games() -> None:
+    sizes: dict[str, object] = {"records": 10, "iterations": 2, "sigma": 1, "clip": 1, "visibility": "last-model"}
+    batches = mechanism_from({"algorithm": "ssadmm", "batch": 3, **sizes})
+    assert Subject.of(batches) == Subject(Algorithm.SSADMM, visibility=Visibility.LAST_MODEL)
+    chosen = {"release": "primal", "sensitivity": "printed", "eta": 1, "rho": 1}
+    whole = mechanism_from({"algorithm": "mpadmm", **sizes, **chosen})
+    assert Subject.of(whole) == Subject(Algorithm.MPADMM, Release.PRIMAL, Sensitivity.PRINTED, Visibility.LAST_MODEL)
+    with pytest.raises(AuditError, match="gaussian can be priced, not audited"):
+        Subject.of(mechanism_from({"algorithm": "gaussian", "noise_multiplier": 1}))
