@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from verification.conformance import tails
-from verification.deployment.sighting import Aspect, Family, Sighting, union
+from verification.deployment.sighting import Aspect, Sighting, TailFamily, union
 from verification.wire.arrays import Floats
 
 Table = NDArray[np.bool_]
@@ -28,16 +28,18 @@ def batch_sightings(where: str, held: Table, *, records: int, batch: int) -> lis
     runs, iterations, marks = held.shape
     counts = held.sum(axis=(0, 1))
     rates = [
-        Family(
+        TailFamily(
             "mark",
             tails.binomial(counts, runs * iterations, q),
-            lambda i: f"{i + 1} was in {counts[i]} of {runs * iterations} batches, expected {q * runs * iterations:.4g}",
+            lambda i: (
+                f"{i + 1} was in {counts[i]} of {runs * iterations} batches, expected {q * runs * iterations:.4g}"
+            ),
         ),
-        Family(
+        TailFamily(
             f"all {marks} marks: {int(counts.sum())} memberships, expected {counts.size * runs * iterations * q:.5g};",
             np.array([chernoff(int(counts.sum()), held.size, q)]),
         ),
-        Family("iteration", _by_iteration(held, q), lambda k: f"{k + 1}"),
+        TailFamily("iteration", _by_iteration(held, q), lambda k: f"{k + 1}"),
     ]
     rate, at = union(rates)
     fresh, when = union([*_coincidences(held, q), *_windows(held, q), *_between_runs(held, q)])
@@ -61,7 +63,7 @@ def _by_iteration(held: Table, q: float) -> Floats:
     return np.array([chernoff(int(count), held[:, 0].size, q) for count in held.sum(axis=(0, 2))])
 
 
-def _coincidences(held: Table, q: float) -> list[Family]:
+def _coincidences(held: Table, q: float) -> list[TailFamily]:
     """A mark in a batch and again so many iterations later, in two halves that no batch is in both sides of."""
     iterations = held.shape[1]
     lags = sorted({*range(1, min(_LAGS, iterations)), *_round(iterations, q)})
@@ -76,7 +78,7 @@ def _coincidences(held: Table, q: float) -> list[Family]:
             pairs = half.size * held.shape[0] * held.shape[2]
             tails_of.append(chernoff(both, pairs, q * q) if pairs else 1.0)
             labels.append(f"{lag}: {both} marks came back, expected {pairs * q * q:.3g}")
-    return [Family("iterations apart by", np.array(tails_of), lambda i: labels[i])]
+    return [TailFamily("iterations apart by", np.array(tails_of), lambda i: labels[i])]
 
 
 def _round(iterations: int, q: float) -> list[int]:
@@ -87,7 +89,7 @@ def _round(iterations: int, q: float) -> list[int]:
     return [lag for lag in near if 1 <= lag < iterations]
 
 
-def _windows(held: Table, q: float) -> list[Family]:
+def _windows(held: Table, q: float) -> list[TailFamily]:
     """Marks that were in no batch of an epoch, or in several: a shuffle has neither."""
     runs, iterations, marks = held.shape
     lengths = sorted({int(1 / q), max(2, round(1 / q))} & set(range(2, iterations + 1)))
@@ -102,7 +104,7 @@ def _windows(held: Table, q: float) -> list[Family]:
             f"{length}: {absences} of {inside.size} without the mark, expected {absent * inside.size:.4g}",
             f"{length}: {several} of {inside.size} with it several times",
         ]
-        families.append(Family("stretches of", np.array(bounds), _numbered(labels)))
+        families.append(TailFamily("stretches of", np.array(bounds), _numbered(labels)))
     return families
 
 
@@ -110,7 +112,7 @@ def _numbered(labels: list[str]) -> Callable[[int], str]:
     return lambda i: labels[i]
 
 
-def _between_runs(held: Table, q: float) -> list[Family]:
+def _between_runs(held: Table, q: float) -> list[TailFamily]:
     """The same iteration of consecutive runs."""
     runs = len(held)
     if runs < 2:
@@ -118,4 +120,4 @@ def _between_runs(held: Table, q: float) -> list[Family]:
     both = int(np.sum(held[0 : runs - 1 : 2] & held[1::2]))
     pairs = held[1::2].size
     label = f"consecutive runs: {both} marks in the same batch of both, expected {pairs * q * q:.3g};"
-    return [Family(label, np.array([chernoff(both, pairs, q * q)]))]
+    return [TailFamily(label, np.array([chernoff(both, pairs, q * q)]))]

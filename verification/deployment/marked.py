@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from reference.clipping import clipped_slopes
 from verification.conformance.inside import INSIDE
-from verification.conformance.inside.svrg import VarianceReduced
+from verification.conformance.inside.svrg import InsideSvrg
 from verification.deployment.batch_tests import batch_sightings, chernoff
 from verification.deployment.claimed import Claimed
 from verification.deployment.scenes import Marked
-from verification.deployment.sighting import Aspect, Harm, Look, Sighting
+from verification.deployment.sighting import Aspect, Look, Sighting
 from verification.served.translate import problem_of
 from verification.wire.arrays import Floats
 from verification.wire.records import Records, Run
@@ -27,7 +27,8 @@ from verification.wire.records import Records, Run
 WHOLE = 1e-3
 """How far a weight may be from a whole number: single precision inside is allowed, another weight is not."""
 _QUIET = 1e-9
-_CLEAR = 1e4  # a gradient this far above the floor is read to four digits
+_CLEAR = 1e2  # only a gradient this far above the floor is read
+_ERRORS = 10.0  # a weight is allowed so many times the floor
 _SHOWN = 0.25
 
 
@@ -45,6 +46,7 @@ class Weights:
 
     weights: Floats
     clear: NDArray[np.bool_]
+    allowed: Floats  # how far each weight may be from a whole number
     total: Floats | None
     first: int  # iterations before this one start elsewhere and are left out
 
@@ -56,7 +58,7 @@ def read_weights(claimed: Claimed, scene: Marked, run: Run) -> Weights | None:
     gradients = inside.batch_gradients(parameters, problem, run)
     x = inside.previous(parameters, problem, run).x
     own, common = _parts(claimed, scene, x)
-    if isinstance(inside, VarianceReduced):
+    if isinstance(inside, InsideSvrg):
         at_anchor, common_there = _parts(claimed, scene, inside.anchors(parameters, problem, run))
         own, common = own - at_anchor, common - common_there
     m = float(parameters.batch or claimed.records)
@@ -66,6 +68,7 @@ def read_weights(claimed: Claimed, scene: Marked, run: Run) -> Weights | None:
     shown = gradients[:, :, scene.columns]
     clear = np.abs(own) / m > _CLEAR * floor
     weights = np.divide(shown * m, own, out=np.zeros_like(own), where=clear)
+    errors = np.divide(_ERRORS * floor * m, np.abs(own), out=np.zeros_like(own), where=clear)
     total = None
     if scene.common is not None:
         held = np.where(clear & (np.abs(weights) > _SHOWN), np.rint(weights), 0.0)
@@ -73,9 +76,9 @@ def read_weights(claimed: Claimed, scene: Marked, run: Run) -> Weights | None:
         marks = np.sum(held * _in_common(claimed, scene, x, alone), axis=2)
         with np.errstate(divide="ignore", invalid="ignore"):
             total = (gradients[:, :, scene.common] * m - marks) / common + held.sum(axis=2)
-        if isinstance(inside, VarianceReduced):
+        if isinstance(inside, InsideSvrg):
             total = None
-    return Weights(weights, clear, total, first)
+    return Weights(weights, clear, np.maximum(WHOLE, errors), total, first)
 
 
 def _floor(claimed: Claimed, scene: Marked, gradients: Floats) -> tuple[float | None, int]:
@@ -84,7 +87,7 @@ def _floor(claimed: Claimed, scene: Marked, gradients: Floats) -> tuple[float | 
     if not scene.quiet.size:
         return 10 * asked, 0
     each = np.sqrt(np.mean(gradients[:, :, scene.quiet] ** 2, axis=(0, 2)))
-    readable = 0.01 * claimed.parameters.bound / float(claimed.parameters.batch or 1) / _CLEAR
+    readable = 0.1 * claimed.parameters.bound / float(claimed.parameters.batch or 1) / _CLEAR
     first = 1 if each.size > 1 and each[0] > readable >= each[1:].max() else 0
     floor = float(each[first:].max())
     return (max(floor, asked), first) if floor <= readable else (None, first)
@@ -125,7 +128,7 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run) -> Look:
         reason = "batches cannot be read off: the noise does not become small with sigma"
         return Look("marked records", claimed.size, runs, (), (), missing=reason)
     weights, clear = read.weights[:, read.first :], read.clear[:, read.first :]
-    found = [*_weighed(weights, clear, scene), *_counted(claimed, read, scene)]
+    found = [*_weighed(read, scene), *_counted(claimed, read, scene)]
     ordinary = ~scene.extreme
     held = weights[:, :, ordinary] > _SHOWN
     seen = clear[:, :, ordinary].all(axis=(0, 2))
@@ -138,30 +141,31 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run) -> Look:
     return Look("marked records", claimed.size, runs, tuple(found), covers, kept)
 
 
-def _weighed(weights: Floats, clear: NDArray[np.bool_], scene: Marked) -> list[Sighting]:
+def _weighed(read: Weights, scene: Marked) -> list[Sighting]:
     """No record counts for more than its clipped gradient over m, wherever it stands and however long it is."""
-    shown = np.where(clear, weights, 0.0)
-    i = int(np.argmax(np.abs(shown).max(axis=(0, 1))))
-    largest = float(np.abs(shown[:, :, i]).max())
-    part = np.abs(shown - np.rint(shown)).max(axis=(0, 1))
-    j = int(np.argmax(part))
+    clear, allowed = read.clear[:, read.first :], read.allowed[:, read.first :]
+    shown = np.where(clear, read.weights[:, read.first :], 0.0)
+    excess = (np.abs(shown) - allowed).max(axis=(0, 1))
+    apart = (np.abs(shown - np.rint(shown)) - allowed).max(axis=(0, 1))
+    i, j = int(np.argmax(excess)), int(np.argmax(apart))
     kind = "extreme" if scene.extreme[i] else "ordinary"
+    part = float(np.abs(shown - np.rint(shown))[:, :, j].max())
     return [
         Sighting(
             "contribution at the claimed size",
             Aspect.CLIPPING,
-            0.0 if largest > 1 + WHOLE else 1.0,
-            f"record {scene.places[i]} (of {kind} length) counts for at most {largest:.6g} times its clipped gradient "
-            "over m",
+            0.0 if excess[i] > 1.0 else 1.0,
+            f"record {scene.places[i]} (of {kind} length) counts for up to {np.abs(shown[:, :, i]).max():.6g} times "
+            "its clipped gradient over m",
             cause="a record counts for too much",
             deterministic=True,
         ),
         Sighting(
             "batch-mean at the claimed size",
             Aspect.BATCHES,
-            0.0 if part[j] > WHOLE and largest <= 1 + WHOLE else 1.0,
-            f"record {scene.places[j]} has a weight {part[j]:.3g} away from a whole number of m-ths: the gradient is "
-            "not the mean over a batch of m",
+            0.0 if apart[j] > 0.0 and excess[i] <= 1.0 else 1.0,
+            f"record {scene.places[j]} has a weight {part:.3g} away from 0 and 1: the gradient is the mean over a "
+            "batch of m if none is",
             cause="batches are not uniform",
             deterministic=True,
         ),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from verification.deployment.sighting import Aspect, Family, Harm, Sighting, union
+from verification.deployment.sighting import Aspect, Cost, Sighting, TailFamily, union
 from verification.wire.arrays import Floats
 
 PERIODS = range(2, 17)
@@ -95,8 +95,8 @@ def size_sightings(where: str, noise: dict[str, Floats]) -> list[Sighting]:
     for name, array in noise.items():
         for part in parts(array):
             label = _sized(name, part)
-            small.append(Family(part.kind, special.chdtr(part.degrees, part.totals), label))
-            large.append(Family(part.kind, special.chdtrc(part.degrees, part.totals), label))
+            small.append(TailFamily(part.kind, special.chdtr(part.degrees, part.totals), label))
+            large.append(TailFamily(part.kind, special.chdtrc(part.degrees, part.totals), label))
         low, high = interval(float(np.sum(array**2)), array.size)
         shares.append(f"{name} {np.sqrt(np.mean(array**2)):.4g} ({low:.4g} to {high:.4g})")
     measured = f"standard deviation over the claimed one: {', '.join(shares)}"
@@ -109,7 +109,7 @@ def size_sightings(where: str, noise: dict[str, Floats]) -> list[Sighting]:
             Aspect.NOISE,
             above,
             f"{measured}; largest: {at_most}",
-            Harm.DIFFERENT,
+            Cost.NOTHING,
             "noise too large",
         ),
     ]

@@ -22,10 +22,11 @@ from verification.deployment.reading import standard_noise
 from verification.deployment.shape_tests import shape_sightings
 from verification.deployment.sighting import Aspect, Look
 from verification.deployment.whole_replay import inputs, replay_sightings
+from verification.wire.arrays import Floats
 from verification.wire.messages import Capability, Show
 from verification.wire.records import Records, Run
 
-_PROBE_ITERATIONS = 16
+_FEW, _MORE = 16, 128
 _SHORT_VALUES = 192
 _LAST_VALUES = 1024
 _SMALL_RECORDS = 64
@@ -39,7 +40,7 @@ class Asked:
 
     look: Look
     census: Census | None = None
-    noise: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]] | None = None
+    noise: dict[str, Floats] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,21 @@ class Clock:
 
     def fitting(self, context: Context, name: str, claimed: Claimed) -> Claimed:
         """The claimed number of iterations, or as many as fit: measured on a few of them."""
-        few = claimed.shortened(_PROBE_ITERATIONS)
+        few, more = claimed.shortened(_FEW), claimed.shortened(_MORE)
         if few is claimed:
             return claimed
-        began = time.monotonic()
-        run_without_seed(context, name, few, 1)
-        each = (time.monotonic() - began) / few.parameters.iterations
+        first = self._took(context, name, few)
+        each = first / few.parameters.iterations
+        if each * claimed.parameters.iterations > self.seconds and more is not claimed:
+            # part of it was for the request, not for the iterations
+            longer = more.parameters.iterations - few.parameters.iterations
+            each = max(self._took(context, name, more) - first, 1e-9) / max(1, longer)
         return claimed.shortened(max(few.parameters.iterations, int(self.seconds / max(each, 1e-9))))
+
+    def _took(self, context: Context, name: str, claimed: Claimed) -> float:
+        began = time.monotonic()
+        run_without_seed(context, name, claimed, 1)
+        return time.monotonic() - began
 
 
 Ask = Callable[[Context, Claimed, Clock], Asked]

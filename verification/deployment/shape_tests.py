@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from verification.conformance import tails
-from verification.deployment.sighting import Aspect, Family, Sighting, union
+from verification.deployment.sighting import Aspect, Sighting, TailFamily, union
 from verification.wire.arrays import Floats
 
 LAGS = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -60,28 +60,28 @@ def shape_sightings(where: str, noise: dict[str, Floats], rng: np.random.Generat
     return [*found, repeats(f"noise-freshness {where}", rows)]
 
 
-def _shapes(scaled: dict[str, Floats]) -> list[Family]:
+def _shapes(scaled: dict[str, Floats]) -> list[TailFamily]:
     families = []
     for name, array in scaled.items():
         values = array.ravel()
-        families.append(Family(f"{name}: distribution function", np.array([tails.kolmogorov(values)])))
+        families.append(TailFamily(f"{name}: distribution function", np.array([tails.kolmogorov(values)])))
         for threshold in _TAILS:
             beyond = np.array([np.sum(np.abs(values) > threshold)])
             chance = float(tails.normal(np.array(threshold)))
             label = f"{name}: {int(beyond[0])} of {values.size} beyond {threshold:g} deviations"
-            families.append(Family(label, tails.binomial(beyond, values.size, chance)))
+            families.append(TailFamily(label, tails.binomial(beyond, values.size, chance)))
     return families
 
 
-def _means(scaled: dict[str, Floats]) -> list[Family]:
+def _means(scaled: dict[str, Floats]) -> list[TailFamily]:
     sums = {name: array.reshape(-1, array.shape[2]) for name, array in scaled.items()}
     return [
-        Family(f"{name}: coordinate", tails.normal(rows.sum(axis=0) / np.sqrt(len(rows))), lambda j: str(j + 1))
+        TailFamily(f"{name}: coordinate", tails.normal(rows.sum(axis=0) / np.sqrt(len(rows))), lambda j: str(j + 1))
         for name, rows in sums.items()
     ]
 
 
-def _ties(scaled: dict[str, Floats]) -> list[Family]:
+def _ties(scaled: dict[str, Floats]) -> list[TailFamily]:
     """Pairs of coordinates; each draw with the one so many iterations later; consecutive runs."""
     families = []
     for name, array in scaled.items():
@@ -94,16 +94,16 @@ def _ties(scaled: dict[str, Floats]) -> list[Family]:
         if lags:
             products = np.array([product for lag in lags for product in _lagged(array, lag)])
             families.append(
-                Family(f"{name}: iterations apart by", tails.normal(products), lambda i, own=lags: str(own[i // 2]))  # type: ignore[misc]
+                TailFamily(f"{name}: iterations apart by", tails.normal(products), lambda i, own=lags: str(own[i // 2]))  # type: ignore[misc]
             )
         if runs > 1:
             product = np.array([_product(array[0 : runs - 1 : 2], array[1::2])])
-            families.append(Family(f"{name}: consecutive runs", tails.normal(product)))
+            families.append(TailFamily(f"{name}: consecutive runs", tails.normal(product)))
     return families
 
 
-def _pairs(name: str, matrix: Floats, first: NDArray[np.intp], second: NDArray[np.intp]) -> Family:
-    return Family(name, matrix[first, second], lambda i: f"{first[i] + 1} and {second[i] + 1}")
+def _pairs(name: str, matrix: Floats, first: NDArray[np.intp], second: NDArray[np.intp]) -> TailFamily:
+    return TailFamily(name, matrix[first, second], lambda i: f"{first[i] + 1} and {second[i] + 1}")
 
 
 def _lagged(array: Floats, lag: int) -> list[float]:
@@ -119,12 +119,12 @@ def _product(first: Floats, second: Floats) -> float:
     return float(np.sum(first * second)) / length if length > 0 else np.inf
 
 
-def _between(scaled: dict[str, Floats]) -> list[Family]:
+def _between(scaled: dict[str, Floats]) -> list[TailFamily]:
     """Two streams in the same iteration, where both draw as often."""
     names = list(scaled)
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if scaled[a].shape == scaled[b].shape]
     products = np.array([_product(scaled[a], scaled[b]) for a, b in pairs])
-    return [Family("streams", tails.normal(products), lambda i: " and ".join(pairs[i]))] if pairs else []
+    return [TailFamily("streams", tails.normal(products), lambda i: " and ".join(pairs[i]))] if pairs else []
 
 
 def repeats(name: str, rows: Floats) -> Sighting:

@@ -21,11 +21,11 @@ class Aspect(enum.StrEnum):
     UPDATES = "updates"
 
 
-class Harm(enum.Enum):
-    """What it means if it is not by chance."""
+class Cost(enum.Enum):
+    """What it costs if it is not by chance."""
 
-    LESS_PRIVATE = "less private than claimed"
-    DIFFERENT = "different, not less private"
+    PRIVACY = "less private than claimed"
+    NOTHING = "different, not less private"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Sighting:
     aspect: Aspect
     p_value: float
     detail: str
-    harm: Harm = Harm.LESS_PRIVATE
+    cost: Cost = Cost.PRIVACY
     cause: str = ""
     deterministic: bool = False
 
@@ -58,7 +58,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Family:
+class TailFamily:
     """Tails that belong together, and what each is about."""
 
     name: str
@@ -66,7 +66,7 @@ class Family:
     label: Callable[[int], str] = lambda _: ""
 
 
-def union(families: list[Family]) -> tuple[float, str]:
+def union(families: list[TailFamily]) -> tuple[float, str]:
     """The probability that the least of several families of tails is this small, each family as a whole alike.
 
     Bonferroni inside a family and over the families; a tail that is not a number counts as 0.

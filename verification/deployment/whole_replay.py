@@ -1,4 +1,4 @@
-"""A replay of the whole length on ordinary records: is what is added the noise that was given, and nothing else?"""
+"""A replay of the whole length on ordinary records: the noise that was given is what is added, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reference.many import batch_gradients
 from verification.conformance.inside import INSIDE
 from verification.conformance.inside.base import with_count
 from verification.deployment.claimed import Claimed
-from verification.deployment.sighting import Aspect, Harm, Sighting
+from verification.deployment.sighting import Aspect, Cost, Sighting
 from verification.served.serve import Values
 from verification.served.translate import noise_scales, party_name, problem_of
 from verification.wire.arrays import Floats
@@ -68,7 +68,7 @@ def replay_sightings(
             Aspect.UPDATES,
             0.0 if worst > _AGREES else 1.0,
             f"the updates are at most {worst:.3g} of the noise apart from the reference's ({where})",
-            Harm.DIFFERENT,
+            Cost.NOTHING,
             "another update",
             deterministic=True,
         ),
