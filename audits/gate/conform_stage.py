@@ -36,7 +36,7 @@ CAUSES = {
 
 
 def conform_stage(run: GateRun) -> tuple[list[Finding], Coverage]:
-    """Return a finding for each check that refutes or deviates, or one for all of them together; and what was covered."""
+    """Return a finding for each check that refutes or deviates, or one for all together; and what was covered."""
     options = run.options
     modes = tuple(subject.mode for subject in run.subjects)
     checks = tuple(limited for check in CHECKS if (limited := _limited(check, modes)) is not None)

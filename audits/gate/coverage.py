@@ -1,4 +1,4 @@
-"""What was checked, at which size, how often; what was not, by name; and what a claim rests on that nobody looked at."""
+"""What was checked, at which size, how often; what was not, by name; what nobody looked at though a claim needs it."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from audits.gate.coverage import Coverage, needed_aspects
 from audits.gate.findings import Stage
 from audits.gate.options import GateRun
@@ -27,10 +29,11 @@ def coverage_findings(run: GateRun, coverage: Coverage) -> list[Finding]:
         missing = [aspect for aspect in coverage.missing(subject, needed) if aspect not in run.claims.gate.accepts]
         if missing:
             why = "; ".join(item.describe() for item in coverage.skipped if item.subject in ("", subject))
-            text = f"the claim rests on {', '.join(missing)}, and nothing could look at {_them(missing)}: {why or 'no check ran'}"
+            parts = ", ".join(missing)
+            text = f"the claim rests on {parts}, and nothing could look at {_them(missing)}: {why or 'no check ran'}"
             findings.append(Finding(f"{Stage.COVERAGE}: {mechanism.title}", Outcome.INCONCLUSIVE, text, subject))
     return findings
 
 
-def _them(missing: list[str]) -> str:
+def _them(missing: Sequence[str]) -> str:
     return "it" if len(missing) == 1 else "them"

@@ -85,7 +85,7 @@ def _one_mechanism(
 
 def _findings(run: GateRun, name: str, mechanism: MechanismTable, answered: Answered) -> list[Finding]:
     """A finding for the tests that refute, and one for those that show a difference."""
-    found = []
+    found: list[Finding] = []
     subject = str(answered.claimed.mode)
     size = answered.asked.look.size if answered.asked is not None else answered.claimed.size
     for sightings, outcome in ((answered.against, Outcome.REFUTED), (answered.differences, Outcome.DEVIATES)):

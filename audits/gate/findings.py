@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from audits.gate.claim_file import ClaimFile
@@ -39,5 +39,5 @@ class GateReport:
     seed: int
     seconds: float
     outcome: Outcome
-    coverage: Coverage = Coverage()
+    coverage: Coverage = field(default_factory=Coverage)
     partial: bool = False  # only a part was asked for: nothing is said about the claim

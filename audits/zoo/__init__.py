@@ -15,6 +15,7 @@ from audits.zoo import (
     noise_draws,
     noise_scale,
     preprocessing,
+    production,
     releases,
     sensitivities,
     updates,
@@ -25,7 +26,18 @@ from audits.zoo.specimen import Harm, Member, Sight, Specimen, registered
 __all__ = ["GROUPS", "MEMBERS", "Harm", "Member", "Sight", "Specimen", "ZooSetting", "named"]
 
 # Importing a group registers its members; the order is that of the generated table.
-GROUPS = (noise_scale, noise_draws, sensitivities, batches, clipping, preprocessing, releases, updates, baselines)
+GROUPS = (
+    noise_scale,
+    noise_draws,
+    sensitivities,
+    batches,
+    clipping,
+    preprocessing,
+    releases,
+    updates,
+    production,
+    baselines,
+)
 MEMBERS: dict[str, Member] = {
     member.identity: member for group in GROUPS for member in registered() if member.kind.__module__ == group.__name__
 }

@@ -22,8 +22,8 @@ Table = NDArray[np.bool_]
 _LAGS = 64
 
 
-def batch_sightings(where: str, held: Table, *, records: int, batch: int) -> list[Sighting]:
-    """The rate of every mark and of all together; repetition over iterations and over runs."""
+def batch_sightings(where: str, held: Table, places: NDArray[np.intp], *, records: int, batch: int) -> list[Sighting]:
+    """The rate of every mark, of neighbouring ones and of all together; repetition over iterations and over runs."""
     q = batch / records
     runs, iterations, marks = held.shape
     counts = held.sum(axis=(0, 1))
@@ -40,6 +40,7 @@ def batch_sightings(where: str, held: Table, *, records: int, batch: int) -> lis
             np.array([chernoff(int(counts.sum()), held.size, q)]),
         ),
         TailFamily("iteration", _by_iteration(held, q), lambda k: f"{k + 1}"),
+        *_by_place(counts, places, runs * iterations, q),
     ]
     rate, at = union(rates)
     fresh, when = union([*_coincidences(held, q), *_windows(held, q), *_between_runs(held, q)])
@@ -61,6 +62,30 @@ def chernoff(count: int, trials: int, probability: float) -> float:
 def _by_iteration(held: Table, q: float) -> Floats:
     """All marks of one iteration together, over runs."""
     return np.array([chernoff(int(count), held[:, 0].size, q) for count in held.sum(axis=(0, 2))])
+
+
+def _by_place(counts: NDArray[np.int64], places: NDArray[np.intp], trials: int, q: float) -> list[TailFamily]:
+    """Marks that stand beside each other, 2, 4, ... at a time: a part of the data that is drawn too often, or never."""
+    order = np.argsort(places)
+    total = np.concatenate([[0], np.cumsum(counts[order])])
+    marks = len(order)
+    spans = [
+        (start, start + 2**k)
+        for k in range(1, marks.bit_length())
+        for start in range(0, marks - 2**k + 1, 2 ** (k - 1))
+    ]
+    if not spans:
+        return []
+    bounds = [chernoff(int(total[b] - total[a]), (b - a) * trials, q) for a, b in spans]
+
+    def label(i: int) -> str:
+        a, b = spans[i]
+        expected = (b - a) * trials * q
+        return (
+            f"{places[order[a]]} to {places[order[b - 1]]}: {total[b] - total[a]} memberships, expected {expected:.4g}"
+        )
+
+    return [TailFamily("marked records between", np.array(bounds), label)]
 
 
 def _coincidences(held: Table, q: float) -> list[TailFamily]:

@@ -134,7 +134,11 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run) -> Look:
     seen = clear[:, :, ordinary].all(axis=(0, 2))
     if seen.any():
         found += batch_sightings(
-            "at the claimed size", held[:, seen], records=claimed.records, batch=claimed.parameters.batch or 1
+            "at the claimed size",
+            held[:, seen],
+            scene.places[ordinary],
+            records=claimed.records,
+            batch=claimed.parameters.batch or 1,
         )
     covers = (Aspect.CLIPPING, *((Aspect.BATCHES,) if seen.any() else ()))
     kept = {"weights": weights, "clear": clear.astype(np.float64)}

@@ -95,8 +95,8 @@ def size_sightings(where: str, noise: dict[str, Floats]) -> list[Sighting]:
     for name, array in noise.items():
         for part in parts(array):
             label = _sized(name, part)
-            small.append(TailFamily(part.kind, special.chdtr(part.degrees, part.totals), label))
-            large.append(TailFamily(part.kind, special.chdtrc(part.degrees, part.totals), label))
+            small.append(TailFamily(part.kind, _float64(special.chdtr(part.degrees, part.totals)), label))
+            large.append(TailFamily(part.kind, _float64(special.chdtrc(part.degrees, part.totals)), label))
         low, high = interval(float(np.sum(array**2)), array.size)
         shares.append(f"{name} {np.sqrt(np.mean(array**2)):.4g} ({low:.4g} to {high:.4g})")
     measured = f"standard deviation over the claimed one: {', '.join(shares)}"
@@ -113,6 +113,10 @@ def size_sightings(where: str, noise: dict[str, Floats]) -> list[Sighting]:
             "noise too large",
         ),
     ]
+
+
+def _float64(values: object) -> Floats:
+    return np.asarray(values, dtype=np.float64)
 
 
 def _sized(name: str, part: Parts) -> Callable[[int], str]:

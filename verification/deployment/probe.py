@@ -86,8 +86,8 @@ def answer(question: Question, context: Context, claimed: Claimed, clock: Clock,
     except NotApplicable as reason:
         return Answered(question, claimed, Outcome.SKIPPED, None, str(reason), seconds=time.monotonic() - began)
     except AdapterSkipped as skipped:
-        reason = f"declared, but answered skipped: {skipped.reason}"
-        return Answered(question, claimed, Outcome.INCONCLUSIVE, None, reason, seconds=time.monotonic() - began)
+        why = f"declared, but answered skipped: {skipped.reason}"
+        return Answered(question, claimed, Outcome.INCONCLUSIVE, None, why, seconds=time.monotonic() - began)
     tests = sum(not s.deterministic for s in asked.look.sightings)
     share = false_alarm / max(1, tests)
     seconds = time.monotonic() - began

@@ -32,6 +32,7 @@ _LAST_VALUES = 1024
 _SMALL_RECORDS = 64
 _MOST_RUNS = 4000
 _RUNS_A_REQUEST = 200
+_ITERATIONS_WANTED, _RECORDS_SEEN, _MOST_REPEATED = 2000, 2_000_000, 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +86,14 @@ def run_without_seed(context: Context, name: str, claimed: Claimed, count: int) 
     return context.trials_of(context.session, name, claimed.parameters, count, None)
 
 
+def repeated(claimed: Claimed) -> int:
+    """How many whole runs: one of many iterations, several of few, as far as that is cheap."""
+    by_length = _ITERATIONS_WANTED // claimed.parameters.iterations
+    seen = claimed.parameters.batch or claimed.records
+    by_cost = _RECORDS_SEEN // (seen * claimed.parameters.iterations)
+    return max(1, min(_MOST_REPEATED, by_length, by_cost))
+
+
 def _private(claimed: Claimed) -> None:
     if not claimed.private:
         raise NotApplicable(f"{claimed.mode} adds no noise and claims no privacy")
@@ -102,10 +111,10 @@ def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     records = scenes.silent(claimed.records, claimed.columns, context.rng)
     name = context.session.send(records)
     used = clock.fitting(context, name, claimed)
-    run = run_without_seed(context, name, used, 1)
-    noise = standard_noise(used, records, run)
+    runs = repeated(used)
+    noise = standard_noise(used, records, run_without_seed(context, name, used, runs))
     found = [*size_sightings("on silent records", noise), *shape_sightings("on silent records", noise, context.rng)]
-    look = Look("silent records", used.size, 1, tuple(found), (Aspect.NOISE,))
+    look = Look("silent records", used.size, runs, tuple(found), (Aspect.NOISE,))
     return Asked(look, Census.of(noise), noise)
 
 
@@ -116,10 +125,11 @@ def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     if not scene.outside.shape[1]:
         raise NotApplicable("one column: nothing lies outside of what the records span")
     name = context.session.send(scene.records)
-    found, covers, used, census, noise = [], [], claimed, None, None
+    found, covers, used, census, noise, runs = [], [], claimed, None, None, 1
     if context.sees_every_iterate:
         used = clock.fitting(context, name, claimed)
-        noise = standard_noise(used, scene.records, run_without_seed(context, name, used, 1), scene.outside)
+        runs = repeated(used)
+        noise = standard_noise(used, scene.records, run_without_seed(context, name, used, runs), scene.outside)
         where = "on ordinary records and outliers"
         found += [*size_sightings(where, noise), *shape_sightings(where, noise, context.rng)]
         covers.append(Aspect.NOISE)
@@ -131,7 +141,7 @@ def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
         covers.append(Aspect.UPDATES)
     if not covers:
         raise NotApplicable("needs every iterate or replay")
-    look = Look(f"ordinary records, {scene.outliers} outliers", used.size, 1, tuple(found), tuple(covers))
+    look = Look(f"ordinary records, {scene.outliers} outliers", used.size, runs, tuple(found), tuple(covers))
     return Asked(look, census, noise)
 
 
@@ -145,7 +155,7 @@ def marked(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     scene = scenes.marked(claimed.records, claimed.columns, m, claimed.parameters.bound, context.rng)
     name = context.session.send(scene.records)
     used = clock.fitting(context, name, quiet)
-    return Asked(marked_look(used, scene, run_without_seed(context, name, used, 1)))
+    return Asked(marked_look(used, scene, run_without_seed(context, name, used, repeated(used))))
 
 
 def last(context: Context, claimed: Claimed, clock: Clock) -> Asked:
@@ -160,7 +170,8 @@ def last(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     records = scenes.silent(claimed.records, claimed.columns, context.rng)
     name = context.session.send(records)
     runs = max(2, math.ceil(_LAST_VALUES / claimed.columns))
-    began, rows = time.monotonic(), []
+    began = time.monotonic()
+    rows: list[Floats] = []
     while len(rows) < runs and (not rows or time.monotonic() - began < clock.seconds):
         run = context.session.trials(name, plain.mode.algorithm, plain.parameters, 1, show=Show.LAST)
         rows.append(run.x[0] / deviation)
@@ -179,7 +190,8 @@ def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     short = dataclasses.replace(_small(claimed), columns=claimed.columns).shortened(steps)
     records: Records = scenes.silent(short.records, short.columns, context.rng)
     name = context.session.send(records)
-    began, parts = time.monotonic(), []
+    began = time.monotonic()
+    parts: list[Census] = []
     while sum(part.runs for part in parts) < _MOST_RUNS and (not parts or time.monotonic() - began < clock.seconds):
         run = run_without_seed(context, name, short, _RUNS_A_REQUEST)
         parts.append(Census.of(standard_noise(short, records, run)))

@@ -64,8 +64,7 @@ class Census:
     def shown(self, false_alarm: float, divisor: float = DIVISOR) -> Floats:
         """The probability that each run would have been refuted if it had had noise/divisor."""
         limits = special.chdtri(self.degrees, 1 - false_alarm / max(1, self.runs))
-        caught: Floats = special.chdtr(self.degrees, limits * divisor**2)
-        return caught
+        return np.asarray(special.chdtr(self.degrees, limits * divisor**2), dtype=np.float64)
 
     def share_bound(self, false_alarm: float, divisor: float = DIVISOR, confidence: float = CONFIDENCE) -> float:
         """The largest share of runs with noise/divisor that none of these would have shown; 1 if nothing was seen."""
