@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reference.many import batch_gradients
+from reference.gradients import batch_gradients
 from verification.conformance.inside import INSIDE
 from verification.conformance.inside.base import with_count
 from verification.deployment.claimed import Claimed
