@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from accountant.mechanisms.words import Algorithm, Release
 from audits.gate.coverage import Coverage, needed_aspects
 from audits.gate.findings import Stage
 from audits.gate.options import GateRun
 from verification.outcome import Finding, Outcome
-from verification.wire.parameters import Algorithm, Release
 from verification.wire.schemes import SCHEMES, Law
 
 
@@ -23,7 +23,7 @@ def coverage_findings(run: GateRun, coverage: Coverage) -> list[Finding]:
         batch = getattr(mechanism, "batch", None)
         needed = needed_aspects(
             private=scheme.law is not Law.NONE,
-            sampled=batch is not None and batch < mechanism.records,
+            sampled=batch is not None and batch < getattr(mechanism, "records", batch),
             clips=scheme.law is not Law.NONE,
         )
         missing = [aspect for aspect in coverage.missing(subject, needed) if aspect not in run.claims.gate.accepts]

@@ -6,7 +6,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from audits.gate.claim_file import MechanismTable
+from accountant import Mechanism
+from accountant.mechanisms.words import Algorithm
 from audits.gate.coverage import Coverage, Covered, Uncovered
 from audits.gate.deployment import claimed_run
 from audits.gate.findings import Stage
@@ -20,7 +21,6 @@ from verification.deployment.sighting import Aspect, Sighting
 from verification.outcome import Finding, Outcome
 from verification.wire.faults import AdapterError
 from verification.wire.messages import Capability
-from verification.wire.parameters import Algorithm
 from verification.wire.session import Session
 
 _TIME_SHARE = 0.4
@@ -60,7 +60,7 @@ def deploy_stage(run: GateRun, *, measure: bool = False) -> Deployed:
 
 
 def _one_mechanism(
-    run: GateRun, session: Session, mechanism: MechanismTable, seconds: float, *, measure: bool
+    run: GateRun, session: Session, mechanism: Mechanism, seconds: float, *, measure: bool
 ) -> tuple[list[Finding], Coverage]:
     title, algorithm = mechanism.title, Algorithm(str(mechanism.algorithm))
     name = f"{Stage.DEPLOY}: {title}"
@@ -83,7 +83,7 @@ def _one_mechanism(
     return findings, coverage
 
 
-def _findings(run: GateRun, name: str, mechanism: MechanismTable, answered: Answered) -> list[Finding]:
+def _findings(run: GateRun, name: str, mechanism: Mechanism, answered: Answered) -> list[Finding]:
     """A finding for the tests that refute, and one for those that show a difference."""
     found: list[Finding] = []
     subject = str(answered.claimed.mode)
@@ -117,7 +117,7 @@ def _line(sighting: Sighting) -> str:
     return f"{sighting.name}: {sighting.detail} ({exact})"
 
 
-def _costs(run: GateRun, mechanism: MechanismTable, answered: Answered) -> list[str]:
+def _costs(run: GateRun, mechanism: Mechanism, answered: Answered) -> list[str]:
     """The noise it really has, and the epsilon that this costs."""
     noise = None if answered.asked is None else answered.asked.noise
     if not noise:

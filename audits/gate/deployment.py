@@ -13,11 +13,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from accountant import AccountantError, exact
+from accountant import AccountantError, Mechanism, exact
+from accountant.mechanisms.words import Algorithm, Release
 from verification.conformance.check import Mode
 from verification.deployment.claimed import Claimed
 from verification.wire.messages import StartResult
-from verification.wire.parameters import Algorithm, LossName, RegularizerName, Release
+from verification.wire.parameters import LossName, RegularizerName
 from verification.wire.schemes import SCHEMES
 from verification.wire.simple_parameters import PARTIES, parameters_for
 
@@ -72,7 +73,7 @@ def taken_from_mechanisms(data: object) -> object:
     return {**data, "mechanism": tables, "deployment": own}
 
 
-def claimed_run(mechanism: object, table: DeploymentTable, description: StartResult) -> Claimed:
+def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: StartResult) -> Claimed:
     """The run that a mechanism claims, asked for in what the implementation offers."""
 
     def of(name: str) -> object:
@@ -91,7 +92,9 @@ def claimed_run(mechanism: object, table: DeploymentTable, description: StartRes
         eta=_steps(of("eta") if of("eta") is not None else table.eta, iterations),
         batch=_maybe_count(of("batch")),
         sigma=_maybe_float(of("sigma")),
-        bound=_maybe_float(of("clip")) or 1.0,
+        noise_multiplier=_maybe_float(of("noise_multiplier")),
+        bound=_maybe_float(of("clip")) or _maybe_float(of("normalise")) or 1.0,
+        normalise=True if of("normalise") is not None else None,
         rho=_maybe_float(of("rho")) or float(table.rho),
         # a proximal map on x itself would hide the noise
         lambda_=0.0 if scheme.proximal_x else float(table.lambda_),
@@ -100,8 +103,8 @@ def claimed_run(mechanism: object, table: DeploymentTable, description: StartRes
         release=release or Release.ALL,
         parties=_maybe_count(of("parties")) or PARTIES,
         inner=_maybe_count(of("inner")),
-        anchor_sigma=_maybe_float(of("sigma_full")),
-        epsilon=_maybe_float(of("epsilon_iteration")) or 1.0,
+        anchor_sigma=_maybe_float(of("anchor_sigma")),
+        epsilon=min(_steps(of("epsilon"), iterations)) if of("epsilon") is not None else 1.0,
     )
     return Claimed(Mode(algorithm, release), records, columns, parameters)
 
@@ -116,7 +119,7 @@ def _steps(eta: object, iterations: int) -> list[float]:
     if eta is None:
         return [1 / math.sqrt(k + 1) for k in range(iterations)]
     if isinstance(eta, Sequence) and not isinstance(eta, str):
-        return [_float(step) for step in eta][:iterations]
+        return ([_float(step) for step in eta] * (iterations if len(eta) == 1 else 1))[:iterations]
     return [_float(eta)] * iterations
 
 

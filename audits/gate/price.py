@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 
-from accountant import AccountantError, decimal_string, epsilon
+from accountant import AccountantError, Mechanism, decimal_string, epsilon
 from accountant.numbers import fraction_of
 from accountant.pricing import methods_for
 from audits.errors import AuditError
-from audits.gate.account_stage import ledger_of
-from audits.gate.claim_file import Claim, MechanismTable
+from audits.gate.claim_file import Claim
 from audits.gate.time_limit import TookTooLongError, time_limit
 from verification.deployment.noise_tests import Effective
 
@@ -18,7 +18,7 @@ _SECONDS = 10.0
 _SLOW = "profile"  # tighter by some per cent, and slow where there is next to no noise
 
 
-def priced(claim: Claim, mechanism: MechanismTable, really: Effective) -> str:
+def priced(claim: Claim, mechanism: Mechanism, really: Effective) -> str:
     """The sentence: what epsilon at the claimed delta is with the noise measured, and with its limits."""
     if not really.ratio > 0.0:
         return "with no noise at all epsilon is infinite"
@@ -35,7 +35,7 @@ def priced(claim: Claim, mechanism: MechanismTable, really: Effective) -> str:
     )
 
 
-def _epsilon(claim: Claim, mechanism: MechanismTable, ratio: float) -> str:
+def _epsilon(claim: Claim, mechanism: Mechanism, ratio: float) -> str:
     """The certified upper bound with noise of this share of the claimed one."""
     if not ratio > 0.0:
         return "infinite"
@@ -44,14 +44,14 @@ def _epsilon(claim: Claim, mechanism: MechanismTable, ratio: float) -> str:
         return "infinite"
     less = {
         name: getattr(mechanism, name) * factor
-        for name in ("sigma", "sigma_full")
+        for name in ("sigma", "anchor_sigma", "noise_multiplier")
         if getattr(mechanism, name, None) is not None
     }
-    each = mechanism.epsilon_iteration
+    each = getattr(mechanism, "epsilon", None)
     if each is not None:
-        less = {"epsilon_iteration": each / factor}
+        less = {"epsilon": tuple(one / factor for one in each)}
     try:
-        ledger = ledger_of(mechanism.model_copy(update=less))
+        ledger = dataclasses.replace(mechanism, **less).ledger()
         quick = [method for method in methods_for(ledger) if method != _SLOW]
         report = epsilon(ledger, claim.delta, methods=quick or None)
     except (AccountantError, AuditError) as error:

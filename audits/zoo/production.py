@@ -6,6 +6,7 @@ import secrets
 
 import numpy as np
 
+from accountant.mechanisms.words import Algorithm
 from audits.zoo.per_record import weighted_gradients
 from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import SS, Harm, Sight, Specimen, member
@@ -14,7 +15,7 @@ from verification.served.serve import Values
 from verification.served.stepwise import Batches, TrialRandomness
 from verification.wire import messages as m
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.parameters import Parameters
 from verification.wire.records import Records
 
 SIZE = ZooSetting(records=2000, columns=32, batch=100, sigma=0.05, eta=(0.5,) * 200)

@@ -94,7 +94,8 @@ def without_scale(table: Floats, rng: np.random.Generator) -> Floats:
     """
     lengths = np.linalg.norm(table, axis=0)
     fresh = np.sqrt(rng.chisquare(len(table), table.shape[1]))
-    return table * np.divide(fresh, lengths, out=np.zeros_like(fresh), where=lengths > 0)
+    scaled: Floats = table * np.divide(fresh, lengths, out=np.zeros_like(fresh), where=lengths > 0)
+    return scaled
 
 
 def _centred(context: Context) -> Observation:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from accountant.mechanisms.words import Algorithm, Release
 from verification.deployment.claimed import Claimed
 from verification.served.translate import sigmas
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm, Release
 
 
 def without_penalty(claimed: Claimed) -> Claimed:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from accountant.mechanisms.words import Algorithm
 from reference.gradients import batch_gradients
 from verification.conformance.inside import INSIDE
 from verification.conformance.inside.base import with_count
@@ -14,7 +15,6 @@ from verification.deployment.sighting import Aspect, Cost, Sighting
 from verification.served.serve import Values
 from verification.served.translate import noise_scales, party_name, problem_of
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm
 from verification.wire.records import Records, Run
 from verification.wire.schemes import noised_names
 
