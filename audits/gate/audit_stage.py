@@ -1,4 +1,4 @@
-"""The third stage: the games, with their half of the false alarms and what is left of the time."""
+"""The fourth stage: the games, with their share of the false alarms and what is left of the time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from audits.games.game import curve_of
 from audits.games.own_pair import own_pair_game
 from audits.games.plans import Planned, standard_games
 from audits.games.subject import Subject
+from audits.gate.coverage import Coverage, Covered, Uncovered
 from audits.gate.findings import Stage
 from audits.gate.observed import ObservedNoise, observe
-from audits.gate.options import CONFORMANCE_SHARE, GateOptions, GateRun, adapter_failed
+from audits.gate.options import AUDIT_SHARE, GateOptions, GateRun, adapter_failed
 from audits.trials.sequential import AuditResult, plan_audit, run_audit
+from verification.conformance.check import Mode
+from verification.deployment.sighting import Aspect
 from verification.outcome import Finding, Outcome
 from verification.wire.faults import AdapterError
 from verification.wire.session import Session
@@ -22,7 +25,7 @@ from verification.wire.session import Session
 _WHOLE = 0.98
 
 
-def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], ObservedNoise | None]:
+def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], ObservedNoise | None, Coverage]:
     """Return what the games found, their paths, and a look at the noise for the plot; stops at a refutation."""
     findings: list[Finding] = []
     results: list[AuditResult] = []
@@ -48,7 +51,7 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
             seen = observe(run.target, games[0], run.options.seed)
     except AdapterError as error:
         findings.append(adapter_failed(Stage.AUDIT, error, run.options))
-    return findings, results, seen
+    return findings, results, seen, _coverage(findings, results)
 
 
 def _planned(run: GateRun) -> tuple[list[tuple[Subject, Planned]], list[Finding]]:
@@ -74,7 +77,7 @@ def _one_audit(run: GateRun, subject: Subject, planned: Planned, *, stream: int,
     """Audit one game with its share of the false alarms and of the time that is left."""
     game, options, gate = planned.game, run.options, run.claims.gate
     curve = curve_of(subject.ledger(game.records, game.parameters))
-    alpha = float(gate.false_alarm) * (1.0 - CONFORMANCE_SHARE) / games
+    alpha = float(gate.false_alarm) * AUDIT_SHARE / games
     plan = plan_audit(
         game,
         curve,
@@ -108,6 +111,23 @@ def _audit_finding(name: str, subject: Subject, planned: Planned, result: AuditR
         power=result.verdict.power,
         subject=str(subject.mode),
     )
+
+
+def _coverage(findings: list[Finding], results: list[AuditResult]) -> Coverage:
+    """The games that were played to a conclusion, and those that were not."""
+    covered = tuple(
+        Covered(
+            f"audit: {r.plan.game.name}",
+            str(Mode(r.plan.game.algorithm, r.plan.game.parameters.release)),
+            f"n = {r.plan.game.records}, T = {r.plan.game.parameters.iterations}",
+            2 * r.verdict.trials,
+            (Aspect.RELEASED,),
+        )
+        for r in results
+        if r.verdict.power is not None
+    )
+    unplayed = (f for f in findings if f.outcome in (Outcome.INCONCLUSIVE, Outcome.SKIPPED))
+    return Coverage(covered, tuple(Uncovered(f.name, f.subject, f.detail) for f in unplayed))
 
 
 def _limit(subject: Subject, planned: Planned) -> str:

@@ -21,6 +21,8 @@ from accountant import AccountantError, Mechanism, decimal_string, exact, mechan
 from accountant.mechanisms.registry import FORMER_ALGORITHMS
 from accountant.mechanisms.words import Algorithm
 from audits.errors import ClaimFileError
+from audits.gate.deployment import DeploymentTable, taken_from_mechanisms
+from verification.deployment.sighting import Aspect
 
 INFINITY = "infinity"
 """What a claim file writes for the epsilon of what is not private."""
@@ -123,14 +125,21 @@ class GateTable(_Table):
     budget: Seconds = 300.0
     false_alarm: Probability = Fraction(1, 1000)
     power: Divisor = 1.2
+    strict: bool = False
+    accepts: list[Annotated[Aspect, Field(strict=False)]] = []
 
 
 class Waiver(_Table):
-    """[[waiver]]: a finding that is known and tolerated, by whom it may concern, until when."""
+    """[[waiver]]: a refutation that is known and tolerated, of which mechanism, until when."""
 
     finding: str
+    mechanism: str | None = None  # as the finding says: ssadmm, mpadmm/all, ...; any, where none is named
     reason: Annotated[str, Field(min_length=10)]
     expires: datetime.date
+
+    def covers(self, finding: str, subject: str) -> bool:
+        """Whether it is about this finding of this mechanism."""
+        return self.finding == finding and self.mechanism in (None, subject)
 
     def holds(self, today: datetime.date) -> bool:
         """Whether it still waives anything."""
@@ -143,6 +152,7 @@ class ClaimFile(_Table):
     claim: Claim
     mechanism: list[Annotated[Mechanism, BeforeValidator(_mechanism)]]
     implementation: ImplementationTable | None = None
+    deployment: DeploymentTable = DeploymentTable()
     pair: PairTable | None = None
     gate: GateTable = GateTable()
     waiver: list[Waiver] = []
@@ -151,8 +161,8 @@ class ClaimFile(_Table):
     @classmethod
     def _one_mechanism_is_a_list_of_one(cls, data: object) -> object:
         if isinstance(data, dict) and isinstance(data.get("mechanism"), dict):
-            return {**data, "mechanism": [data["mechanism"]]}
-        return data
+            data = {**data, "mechanism": [data["mechanism"]]}
+        return taken_from_mechanisms(data)
 
     @model_validator(mode="after")
     def _mechanisms_can_be_told_apart(self) -> Self:
@@ -165,7 +175,8 @@ class ClaimFile(_Table):
         return self
 
 
-_TABLES: dict[str, type[_Table]] = {
+_TABLES: dict[str, type[BaseModel]] = {
+    "deployment": DeploymentTable,
     "claim": Claim,
     "implementation": ImplementationTable,
     "pair": PairTable,
@@ -218,6 +229,7 @@ algorithm = "ssadmm"             # or "mpadmm", which needs eta, rho, release in
                                  # baseline: dpsgd, dpadmm (eta, rho, parties), dpsvrg (inner, anchor_sigma), objp
                                  # (epsilon, of each iteration, in place of sigma), sadmm, admm (never private)
 records = 48842
+columns = 124                    # features of a record; the data of the claimed size are made with so many
 batch = 221
 sampling = "without-replacement" # fresh in every iteration
 clip = "1.0"                     # C: no record's gradient is longer
@@ -229,6 +241,13 @@ visibility = "every-iterate"     # what is shown of a run; or "last-model"
 command = ["python", "adapter.py"]
 timeout = "60s"                  # for one request
 
+# [deployment]                   # how it is run, as far as the price does not depend on it; these are the defaults
+# eta = "0.1"                    # step size of every iteration; 1/sqrt(k) in the k-th where none is named
+# rho = "0.5"
+# loss = "logistic"              # what the implementation names first
+# regularizer = "l1"
+# lambda = "1e-4"
+
 # [pair]                         # also audit neighbours of your own: CSV, NPZ or LIBSVM files that differ in one record
 # first = "data.csv"
 # second = "data-with-one-record-replaced.csv"
@@ -238,6 +257,8 @@ timeout = "60s"                  # for one request
 budget = "5m"                    # time for everything; what finds no time is inconclusive, never a pass
 false_alarm = "1e-3"             # probability that a correct implementation is refuted, over all checks together
 power = "noise/1.2"              # the smallest violation that must have been detectable
+# strict = true                  # also fail where something differs from the claim and is not less private
+# accepts = ["batches"]          # what need not have been looked at: noise, batches, clipping, "released values"
 
 # [[waiver]]                     # a known finding, tolerated until a date
 # finding = "conform: noise-variance"

@@ -11,9 +11,10 @@ from __future__ import annotations
 import dataclasses
 import time
 
+from audits.gate.coverage import ASPECT_OF_FAMILY, NOT_ENOUGH, Coverage, Covered, Uncovered
 from audits.gate.findings import Stage
 from audits.gate.options import CONFORMANCE_SHARE, GateOptions, GateRun, adapter_failed
-from verification.conformance.check import ALL_MODES, Check, Mode
+from verification.conformance.check import ALL_MODES, Check, Family, Mode
 from verification.conformance.registry import CHECKS
 from verification.conformance.runner import ConformancePlan, ConformanceReport, conform
 from verification.outcome import Finding, Outcome, counted
@@ -22,16 +23,26 @@ _TIME_SHARE = 0.5
 # the fresh draws of a second look are those of a seed that no gate is given
 _SECOND_LOOK = 1 << 64
 _FORGIVEN = "not confirmed"
+CAUSES = {
+    Family.UPDATES: "another update",
+    Family.SENSITIVITY: "a record counts for too much",
+    Family.CLIPPING: "a record counts for too much",
+    Family.BATCHES: "batches are not as claimed",
+    Family.NOISE: "noise is not as claimed",
+    Family.DETERMINISM: "draws are used again",
+    Family.SCALE: "noise is not as claimed",
+}
+"""The headline under which a family's findings stand."""
 
 
-def conform_stage(run: GateRun) -> list[Finding]:
-    """Return a finding for each check that refutes, or one for all of them together."""
+def conform_stage(run: GateRun) -> tuple[list[Finding], Coverage]:
+    """Return a finding for each check that refutes or deviates, or one for all together; and what was covered."""
     options = run.options
     modes = tuple(subject.mode for subject in run.subjects)
     checks = tuple(limited for check in CHECKS if (limited := _limited(check, modes)) is not None)
     checks = tuple(check for check in checks if options.wants(f"{Stage.CONFORM}: {check.name}"))
     if not checks:
-        return []
+        return [], Coverage()
     options.say(f"conform: {len(checks)} checks")
     share = float(run.claims.gate.false_alarm) * CONFORMANCE_SHARE
     time_left = max(run.deadline - time.monotonic(), 0.0)
@@ -43,7 +54,8 @@ def conform_stage(run: GateRun) -> list[Finding]:
         _looked_at_again(finding, by_name[finding.name], run) if _by_a_hair(finding, by_name[finding.name]) else finding
         for finding in report.findings
     )
-    return _conformance_findings(dataclasses.replace(report, findings=findings), by_name, options)
+    report = dataclasses.replace(report, findings=findings)
+    return _conformance_findings(report, by_name, options), _coverage(report, by_name)
 
 
 def _by_a_hair(finding: Finding, check: Check) -> bool:
@@ -77,16 +89,28 @@ def _conformance_findings(report: ConformanceReport, checks: dict[str, Check], o
     findings = [
         _refuted_check(finding, checks[finding.name], options)
         for finding in report.findings
-        if finding.outcome is Outcome.REFUTED
+        if finding.outcome in (Outcome.REFUTED, Outcome.DEVIATES)
     ]
     if report.fault is not None:
         findings.append(adapter_failed(Stage.CONFORM, report.fault, options))
         return findings
     text = counted(report.findings) or "nothing was checked"
     text += "".join(f"; {finding.detail}" for finding in report.findings if _FORGIVEN in finding.tags)
-    if not findings:
+    if not any(finding.outcome is Outcome.REFUTED for finding in findings):
         findings.append(Finding(str(Stage.CONFORM), report.outcome, text, seconds=report.seconds))
     return findings
+
+
+def _coverage(report: ConformanceReport, checks: dict[str, Check]) -> Coverage:
+    covered, skipped = [], []
+    for finding in report.findings:
+        check = checks[finding.name]
+        if finding.outcome in (Outcome.SKIPPED, Outcome.INCONCLUSIVE):
+            skipped.append(Uncovered(f"conform: {finding.name}", finding.subject, finding.detail))
+        elif check.name not in NOT_ENOUGH:
+            aspects = ASPECT_OF_FAMILY[check.family]
+            covered.append(Covered(f"conform: {finding.name}", finding.subject, "small sizes", 0, aspects))
+    return Coverage(tuple(covered), tuple(skipped))
 
 
 def _refuted_check(finding: Finding, check: Check, options: GateOptions) -> Finding:
@@ -96,4 +120,5 @@ def _refuted_check(finding: Finding, check: Check, options: GateOptions) -> Find
         name=name,
         detail=f"{finding.detail} ({finding.subject}); detects: {check.catches}",
         reproduction=options.reproduce(name, options.seed),
+        tags=(*finding.tags, f"cause: {CAUSES[check.family]}"),
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from audits.gate.claim_file import ClaimFile
+from audits.gate.coverage import Coverage
 from audits.gate.observed import ObservedNoise
 from audits.trials.sequential import AuditResult
 from verification.outcome import Finding, Outcome
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
 
 
 class Stage(enum.StrEnum):
-    """The three stages, in order of cost."""
+    """The four stages, in order of cost; findings about what was not looked at are under `coverage`."""
 
     ACCOUNT = "account"
     CONFORM = "conform"
+    DEPLOY = "deploy"
     AUDIT = "audit"
+    COVERAGE = "coverage"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,3 +39,5 @@ class GateReport:
     seed: int
     seconds: float
     outcome: Outcome
+    coverage: Coverage = field(default_factory=Coverage)
+    partial: bool = False  # only a part was asked for: nothing is said about the claim

@@ -16,24 +16,33 @@ from verification.outcome import Finding, Outcome
 from verification.wire.faults import AdapterError
 
 Say = Callable[[str], None]
-CONFORMANCE_SHARE = 0.5
-"""Of the false alarms: conformance has this share, the games have the rest."""
+CONFORMANCE_SHARE, DEPLOYMENT_SHARE, AUDIT_SHARE = 0.4, 0.2, 0.4
+"""Of the false alarms: conformance, the runs at the claimed size, the games."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GateOptions:
-    """What a run of the gate is told beside the claim file."""
+    """What a run of the gate is told beside the claim file.
+
+    ``seed`` is that of the gate's own draws. The implementation gets seeds only where ``seeded`` says so, to see a
+    finding again; at the claimed size it never does.
+    """
 
     seed: int
     only: tuple[str, ...] = ()
     today: datetime.date = dataclasses.field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date())
     say: Say = lambda _: None
     pair: OwnPair | None = None
+    seeded: bool = True
     reproduce: Callable[[str, int], str] = lambda finding, seed: f"dpadmm gate --seed {seed} --only {finding!r}"
 
     def wants(self, name: str) -> bool:
         """Whether a finding of this name (or stage) was asked for."""
-        return not self.only or any(name == o or name.startswith(f"{o}:") for o in self.only)
+        return not self.only or any(name == o or name.startswith((f"{o}:", f"{o},")) for o in self.only)
+
+    def wants_any(self, name: str) -> bool:
+        """Whether this, or a part of it, was asked for."""
+        return self.wants(name) or any(o.startswith(f"{name},") for o in self.only)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
-"""The gate: recompute epsilon, run conformance, audit; in this order of cost, within one budget of time and alarms.
+"""The gate: recompute epsilon, run conformance, run at the claimed size, audit; within one budget of time and alarms.
 
 1. `account`: a claim below what a realisable pair attains is refuted before anything is run.
-2. `conform`: does the implementation do what the proof assumes?
-3. `audit`: does it leak more than the claimed curve allows, and what would have been seen?
+2. `conform`: does the implementation do what the proof assumes? Small, mostly exact questions.
+3. `deploy`: does it do so at the claimed size, without a seed, on data that look like a test and on data that do not?
+4. `audit`: does it leak more than the claimed curve allows, and what would have been seen?
 
-The false-alarm probability is split: half to conformance, half evenly over the games.
+What a claim rests on and nobody could look at makes it inconclusive (`coverage`). The false-alarm probability is split
+over the stages (`options`).
 """
 
 from __future__ import annotations
@@ -18,76 +20,103 @@ from audits.errors import AuditError, ClaimFileError
 from audits.games.subject import Subject
 from audits.gate.account_stage import account
 from audits.gate.audit_stage import audit_stage
-from audits.gate.claim_file import ClaimFile, Waiver
+from audits.gate.claim_file import ClaimFile
 from audits.gate.conform_stage import conform_stage
+from audits.gate.coverage import Coverage
+from audits.gate.covered import coverage_findings
+from audits.gate.deploy_stage import deploy_stage
 from audits.gate.findings import GateReport, Stage
 from audits.gate.observed import ObservedNoise
 from audits.gate.options import GateOptions, GateRun
+from audits.gate.waivers import decided, waived
 from audits.trials.executors import Target
 from audits.trials.sequential import AuditResult
-from verification.conformance.registry import CHECKS
-from verification.outcome import Finding, Outcome, Waived, worst
+from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
 
 __all__ = ["GateOptions", "check_only", "run_gate"]
 
 
 def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateReport:
-    """Run all three stages and return everything that was found; stops after a stage that refutes."""
+    """Run all stages and return everything that was found; stops after a stage that refutes."""
     began = time.monotonic()
     findings: list[Finding] = []
     audits: list[AuditResult] = []
     accounts = []
     seen: ObservedNoise | None = None
+    coverage = Coverage()
     for mechanism in claims.mechanism:
         if options.wants(f"{Stage.ACCOUNT}: {mechanism.title}"):
             options.say(f"account: {mechanism.title}")
             priced = account(claims.claim, mechanism)
             accounts.append(priced)
             findings.append(priced.finding(options))
-    if claims.implementation is not None and not _decided(findings, claims.waiver, options):
-        target = Target(tuple(claims.implementation.command), Limits(request_seconds=claims.implementation.timeout))
+    if claims.implementation is not None and not decided(findings, claims.waiver, options):
+        target = Target(tuple(claims.implementation.command), limits_of(claims))
         run = GateRun(claims, target, _subjects(claims), pool, options, began + claims.gate.budget)
-        findings += conform_stage(run)
-        if not _decided(findings, claims.waiver, options):
-            found, audits, seen = audit_stage(run)
-            findings += found
+        stages = _behind_the_wire(run, findings)
+        findings, coverage, audits, seen = stages
+        if not options.only and not decided(findings, claims.waiver, options):
+            findings += coverage_findings(run, coverage)
     elif claims.implementation is None and not options.only:
         text = "the claim file names no [implementation]: only the price was checked"
         findings.append(Finding(str(Stage.AUDIT), Outcome.INCONCLUSIVE, text))
-    findings = _waived(findings, claims.waiver, options)
-    outcome = worst(f.outcome for f in findings if f.waiver is None)
+    findings = [_strictly(f) for f in findings] if claims.gate.strict else findings
+    findings = waived(findings, claims.waiver, options)
     return GateReport(
-        claims, tuple(findings), tuple(accounts), tuple(audits), seen, options.seed, time.monotonic() - began, outcome
+        claims,
+        tuple(findings),
+        tuple(accounts),
+        tuple(audits),
+        seen,
+        options.seed,
+        time.monotonic() - began,
+        _concluded(findings, options),
+        coverage,
+        partial=bool(options.only),
     )
 
 
-def _decided(findings: Sequence[Finding], waivers: Sequence[Waiver], options: GateOptions) -> bool:
-    """Whether something is already refuted, or broken, that no waiver covers: then the rest would change nothing."""
-    return any(
-        f.outcome in (Outcome.REFUTED, Outcome.ADAPTER_FAILED) and _waiver(f, waivers, options) is None
-        for f in findings
-    )
+def limits_of(claims: ClaimFile) -> Limits:
+    """The time limit of the claim file, from `start` on."""
+    if claims.implementation is None:
+        return Limits()
+    seconds = claims.implementation.timeout
+    return Limits(start_seconds=seconds, request_seconds=seconds)
 
 
-def _waiver(finding: Finding, waivers: Sequence[Waiver], options: GateOptions) -> Waiver | None:
-    return next((w for w in waivers if w.finding == finding.name and w.holds(options.today)), None)
+def _behind_the_wire(
+    run: GateRun, findings: list[Finding]
+) -> tuple[list[Finding], Coverage, list[AuditResult], ObservedNoise | None]:
+    """The three stages that ask the implementation; a refutation by the first is followed by what its noise costs."""
+    waivers, options = run.claims.waiver, run.options
+    found, coverage = conform_stage(run)
+    findings = [*findings, *found]
+    if decided(findings, waivers, options):
+        if any(f.outcome is Outcome.REFUTED for f in found) and not options.only:
+            measured = deploy_stage(run, measure=True)
+            findings += [f for f in measured.findings if f.outcome is Outcome.REFUTED]
+        return findings, coverage, [], None
+    deployed = deploy_stage(run)
+    findings, coverage = [*findings, *deployed.findings], coverage.joined(deployed.coverage)
+    if decided(findings, waivers, options):
+        return findings, coverage, [], None
+    games, audits, seen, played = audit_stage(run)
+    return [*findings, *games], coverage.joined(played), audits, seen
 
 
-def _with_waiver(finding: Finding, waiver: Waiver | None) -> Finding:
-    waived = None if waiver is None else Waived(waiver.reason, waiver.expires)
-    return dataclasses.replace(finding, waiver=waived)
+def _concluded(findings: Sequence[Finding], options: GateOptions) -> Outcome:
+    """The worst that is not waived; a part of a gate never says that a claim stands."""
+    outcome = worst(f.outcome for f in findings if f.waiver is None)
+    if options.only and outcome in (Outcome.STANDS, Outcome.DEVIATES):
+        return Outcome.INCONCLUSIVE
+    return outcome
 
 
-def _waived(findings: list[Finding], waivers: Sequence[Waiver], options: GateOptions) -> list[Finding]:
-    names = {finding.name for finding in findings}
-    known = names | {f"{Stage.CONFORM}: {check.name}" for check in CHECKS}
-    for waiver in waivers:
-        if waiver.finding not in known and not _decided(findings, [], options):
-            raise ClaimFileError(
-                f"waiver.finding: nothing is called {waiver.finding!r}; findings are {', '.join(sorted(names))}"
-            )
-    return [_with_waiver(f, _waiver(f, waivers, options)) if f.outcome is not Outcome.STANDS else f for f in findings]
+def _strictly(finding: Finding) -> Finding:
+    if finding.outcome is not Outcome.DEVIATES:
+        return finding
+    return dataclasses.replace(finding, outcome=Outcome.REFUTED, detail=f"strict: {finding.detail}")
 
 
 def _subjects(claims: ClaimFile) -> list[Subject]:
@@ -96,7 +125,7 @@ def _subjects(claims: ClaimFile) -> list[Subject]:
 
 def check_only(claims: ClaimFile, only: Sequence[str]) -> None:
     """Refuse a name that no finding could have."""
-    stages = {str(stage) for stage in Stage}
+    stages = {str(stage) for stage in Stage if stage is not Stage.COVERAGE}
     for name in only:
         if name.partition(":")[0] not in stages:
             raise AuditError(f"--only: {name!r} names no stage; stages are {', '.join(sorted(stages))}")

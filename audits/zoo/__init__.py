@@ -15,6 +15,7 @@ from audits.zoo import (
     noise_draws,
     noise_scale,
     preprocessing,
+    production,
     releases,
     sensitivities,
     updates,
@@ -22,17 +23,33 @@ from audits.zoo import (
 from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import Harm, Member, Sight, Specimen, registered
 
-__all__ = ["GROUPS", "MEMBERS", "Harm", "Member", "Sight", "Specimen", "ZooSetting", "named"]
+__all__ = ["GROUPS", "MEMBERS", "PRODUCTION", "Harm", "Member", "Sight", "Specimen", "ZooSetting", "named"]
 
 # Importing a group registers its members; the order is that of the generated table.
-GROUPS = (noise_scale, noise_draws, sensitivities, batches, clipping, preprocessing, releases, updates, baselines)
+GROUPS = (
+    noise_scale,
+    noise_draws,
+    sensitivities,
+    batches,
+    clipping,
+    preprocessing,
+    releases,
+    updates,
+    baselines,
+)
 MEMBERS: dict[str, Member] = {
     member.identity: member for group in GROUPS for member in registered() if member.kind.__module__ == group.__name__
 }
+"""What conformance refutes at small sizes."""
+PRODUCTION: dict[str, Member] = {
+    member.identity: member for member in registered() if member.kind.__module__ == production.__name__
+}
+"""What shows at the claimed size, without a seed, rarely or late, and not before."""
 
 
 def named(identity: str) -> Member:
     """Return a member; refuses an unknown id with what there is."""
-    if identity not in MEMBERS:
-        raise AuditError(f"no zoo member is called {identity!r}; there are {', '.join(MEMBERS)}")
-    return MEMBERS[identity]
+    known = MEMBERS | PRODUCTION
+    if identity not in known:
+        raise AuditError(f"no zoo member is called {identity!r}; there are {', '.join(known)}")
+    return known[identity]

@@ -47,7 +47,7 @@ def claim_file(member: Member, sight: Sight, *, budget: str = "60s") -> str:
         'neighbours = "replace-one"',
     ]
     for mechanism in mechanisms:
-        lines += ["", "[[mechanism]]", *_lines(mechanism)]
+        lines += ["", "[[mechanism]]", *_lines(mechanism), f"columns = {member.claims.columns}"]
     command = ", ".join(f'"{word}"' for word in (sys.executable, "-m", "audits.zoo", member.identity, sight))
     lines += ["", "[implementation]", f"command = [{command}]", "", "[gate]", f'budget = "{budget}"']
     return "\n".join(lines) + "\n"
@@ -57,6 +57,11 @@ def mechanism_of(member: Member, algorithm: Algorithm, sight: Sight) -> Mechanis
     """What the member pretends to run, at an ordinary size: a gate chooses for itself where to attack."""
     seen = Visibility.LAST_MODEL if sight is Sight.LAST_MODEL else Visibility.EVERY_ITERATE
     ordinary: dict[str, object] = {**_ORDINARY, "release": str(member.claims.release), "visibility": seen}
+    setting = member.claims
+    if setting.records > 1000:
+        # a member that shows at its own size only
+        ordinary |= {"records": setting.records, "iterations": len(setting.eta), "batch": setting.batch}
+        ordinary |= {"sigma": str(setting.sigma), "clip": str(setting.bound)}
     fields = fields_of(MECHANISMS[algorithm])
     return mechanism_from({"algorithm": str(algorithm), **{n: v for n, v in ordinary.items() if n in fields}})
 

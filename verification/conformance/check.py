@@ -58,10 +58,13 @@ class Observation:
 
     ``p_value`` bounds the probability of seeing this much or more from an honest implementation: 0 or 1 for a
     deterministic check. The check refutes when it is at most the check's share of the false-alarm probability.
+    ``deviation`` is the same for a difference that costs no privacy, and ``difference`` says which.
     """
 
     p_value: float
     detail: str
+    deviation: float = 1.0
+    difference: str = ""
 
     @classmethod
     def exact(cls, holds: bool, detail: str) -> Observation:

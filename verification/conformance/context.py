@@ -22,7 +22,8 @@ from verification.wire.simple_parameters import EPSILON, parameters_for
 class Context:
     """One check's view of the implementation.
 
-    ``effort`` scales sample sizes: 1 by default, less for repeated self-tests of the statistics.
+    ``effort`` scales sample sizes: 1 by default, less for repeated self-tests of the statistics. Where not ``seeded``
+    the implementation draws as in production; the seeds of `determinism` are given all the same.
     """
 
     session: Session
@@ -30,6 +31,7 @@ class Context:
     rng: np.random.Generator
     another: Callable[[], Session]
     effort: float = 1.0
+    seeded: bool = True
 
     @property
     def description(self) -> StartResult:
@@ -124,7 +126,8 @@ class Context:
     def trials(self, records: Records, parameters: Parameters, count: int, session: Session | None = None) -> Run:
         """Run with the implementation's own randomness; arrays [count, T, p], seeded where seeds are taken."""
         session = session or self.session
-        seed = int(self.rng.integers(1 << 53)) if self.can(Capability.SEED) else None
+        drawn = int(self.rng.integers(1 << 53))  # whether it is used or not, so that the stream is the same
+        seed = drawn if self.seeded and self.can(Capability.SEED) else None
         return self.trials_of(session, session.send(records), parameters, count, seed)
 
     def trials_of(

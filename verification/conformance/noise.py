@@ -64,24 +64,46 @@ def _ignores_data(context: Context) -> Observation:
 
 
 def variance_finding(noise: dict[str, Floats]) -> Observation:
-    """Exact chi-square tails: each variable as a whole, and each coordinate of each iteration."""
+    """Exact chi-square tails: each variable as a whole, and each coordinate of each iteration.
+
+    Too small costs privacy, too large does not; each side has half of the false alarms.
+    """
     table, names = columns(noise)
     groups = {name: array.reshape(-1, 1) for name, array in noise.items()}
-    p_values = [tails.chi_square(np.sum(table**2, axis=0), len(table))]
+    sums, degrees = [np.sum(table**2, axis=0)], [len(table)] * table.shape[1]
     labels = list(names)
     for name, values in groups.items():
-        p_values.append(tails.chi_square(np.sum(values**2, axis=0), len(values)))
+        sums.append(np.sum(values**2, axis=0))
+        degrees.append(len(values))
         labels.append(f"{name} as a whole")
-    p_value, where = tails.smallest(np.concatenate(p_values))
+    below, above = tails.chi_square_sides(np.concatenate(sums), np.array(degrees))
+    p_value, where = tails.smallest(below)
+    deviation, at_most = tails.smallest(above)
     whole = ", ".join(f"{name} {np.sqrt(np.mean(values**2)):.4f}" for name, values in groups.items())
-    return Observation(p_value, f"standard deviation over sigma: {whole}; least likely: {labels[where]}")
+    measured = f"standard deviation over sigma: {whole}"
+    return Observation(
+        p_value, f"{measured}; least likely: {labels[where]}", deviation, f"{measured}; largest: {labels[at_most]}"
+    )
+
+
+def without_scale(table: Floats, rng: np.random.Generator) -> Floats:
+    """Columns [samples, columns] with their lengths replaced by fresh ones: standard normal whatever their scale.
+
+    The direction of a normal vector with independent entries of one variance is uniform and independent of its length.
+    So tests of shape, centring and independence are exact at any size of the noise: size alone never accuses.
+    """
+    lengths = np.linalg.norm(table, axis=0)
+    fresh = np.sqrt(rng.chisquare(len(table), table.shape[1]))
+    scaled: Floats = table * np.divide(fresh, lengths, out=np.zeros_like(fresh), where=lengths > 0)
+    return scaled
 
 
 def _centred(context: Context) -> Observation:
     table, names = columns(standardised(context))
+    table = without_scale(table, context.rng)
     p_value, where = tails.smallest(tails.normal(table.sum(axis=0) / np.sqrt(len(table))))
     return Observation(
-        p_value, f"mean of {names[where]} is {table[:, where].mean():.4f} sigma, the largest of {len(names)}"
+        p_value, f"mean of {names[where]} is {table[:, where].mean():.4f} deviations, the largest of {len(names)}"
     )
 
 
@@ -89,13 +111,13 @@ def _gaussian(context: Context) -> Observation:
     noise = standardised(context)
     p_values, labels = [], []
     for name, array in noise.items():
-        values = np.ravel(array)
+        values = np.ravel(without_scale(array.reshape(len(array), -1), context.rng))
         p_values.append(tails.kolmogorov(values))
         labels.append(f"{name}: distribution function")
         for threshold in _TAILS:
             beyond = np.array([np.sum(np.abs(values) > threshold)])
             p_values.append(float(tails.binomial(beyond, values.size, float(tails.normal(np.array(threshold))))[0]))
-            labels.append(f"{name}: {int(beyond[0])} of {values.size} values beyond {threshold:g} sigma")
+            labels.append(f"{name}: {int(beyond[0])} of {values.size} values beyond {threshold:g} deviations")
     p_value, where = tails.smallest(np.array(p_values))
     return Observation(p_value, f"least likely: {labels[where]}")
 
@@ -103,6 +125,7 @@ def _gaussian(context: Context) -> Observation:
 def _independent(context: Context) -> Observation:
     """All pairs of columns in the same run, and each column of one run with every column of the next."""
     table, names = columns(standardised(context))
+    table = without_scale(table, context.rng)
     same = tails.correlation(table, table)[np.triu_indices(len(names), k=1)]
     even, odd = table[0 : len(table) - 1 : 2], table[1::2]
     across = np.ravel(tails.correlation(even, odd))

@@ -57,6 +57,7 @@ class ConformancePlan:
     budget: float | None = None
     seed: int = 0
     effort: float = 1.0
+    seeded: bool = True
 
 
 Progress = Callable[[Finding], None]
@@ -113,7 +114,8 @@ def run_checks(
             spent = f"the budget of {plan.budget:g} seconds was spent"
             yield Finding(check.name, Outcome.INCONCLUSIVE, spent, str(mode))
         else:
-            context = Context(session, mode, _generator(plan.seed, check, mode), another, plan.effort)
+            rng = _generator(plan.seed, check, mode)
+            context = Context(session, mode, rng, another, plan.effort, plan.seeded)
             yield run_one(check, context, share if check.statistical else 0.0)
 
 
@@ -135,10 +137,13 @@ def run_one(check: Check, context: Context, share: float) -> Finding:
         return replace(blank, outcome=Outcome.INCONCLUSIVE, detail=detail, seconds=time.monotonic() - began)
     # this way round, a probability that is not a number is no pass
     outcome = Outcome.STANDS if seen.p_value > share else Outcome.REFUTED
+    p_value, detail = seen.p_value, seen.detail
+    if outcome is Outcome.STANDS and not seen.deviation > share:
+        outcome, p_value, detail = Outcome.DEVIATES, seen.deviation, seen.difference
     return replace(
         blank,
         outcome=outcome,
-        detail=seen.detail,
-        p_value=seen.p_value,
+        detail=detail,
+        p_value=p_value,
         seconds=time.monotonic() - began,
     )

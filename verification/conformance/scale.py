@@ -51,16 +51,25 @@ SETTINGS = (
 def _measure(context: Context, multiplier: bool) -> Observation:
     context.require_private()
     p_values: list[float] = []
+    excess: list[float] = []
     labels: list[str] = []
     for setting in _settings(context):
         for regularizer in _regularizers(context, multiplier):
             parameters = _parameters(context, setting, regularizer, multiplier)
             for name, values in _ratios(context, setting, parameters).items():
-                p_values.append(float(tails.chi_square(np.array([np.sum(values**2)]), values.size)[0]))
+                below, above = tails.chi_square_sides(np.array([np.sum(values**2)]), np.array([values.size]))
+                p_values.append(float(below[0]))
+                excess.append(float(above[0]))
                 deviation = float(np.sqrt(np.mean(values**2)))
                 labels.append(f"{setting}, {regularizer}: noise of {name} is {deviation:.4f} of what it should be")
     p_value, where = tails.smallest(np.array(p_values))
-    return Observation(p_value, f"least likely of {len(labels)}: {labels[where]}")
+    above, at_most = tails.smallest(np.array(excess))
+    return Observation(
+        p_value,
+        f"least likely of {len(labels)}: {labels[where]}",
+        above,
+        f"largest of {len(labels)}: {labels[at_most]}",
+    )
 
 
 def _settings(context: Context) -> tuple[ScaleSetting, ...]:

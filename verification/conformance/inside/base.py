@@ -25,6 +25,7 @@ from verification.wire.records import Run
 from verification.wire.schemes import SCHEMES
 
 Pair = tuple[Run, Run]
+_MARGINS_AT_ONCE = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +124,15 @@ def common_gradients(problem: Problem, batch: int | None, x: Floats) -> Floats:
     """The gradient at each x, [count, T, p], whatever the batch: over all records, or over one if all are alike."""
     flat = x.reshape(-1, x.shape[-1])
     if batch is None or batch == problem.records:
-        return full_gradients(problem, flat).reshape(x.shape)
+        return all_gradients(problem, flat).reshape(x.shape)
     one = np.zeros((len(flat), 1), dtype=np.intp)
     return batch_gradients(problem, flat, one).reshape(x.shape)
+
+
+def all_gradients(problem: Problem, x: Floats) -> Floats:
+    """The gradient over all records at each x, [rows, p]; so few rows at once that their margins fit the memory."""
+    rows = max(1, _MARGINS_AT_ONCE // problem.records)
+    return np.concatenate([full_gradients(problem, x[k : k + rows]) for k in range(0, len(x), rows)])
 
 
 def one_hot_gradients(problem: Problem, x: Floats) -> Floats:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from reference.gradients import full_gradients
 from reference.problem import Problem, State
 from reference.updates import update_y
 from verification.conformance.inside.admm import clean_steps
-from verification.conformance.inside.base import Inside, Pair
+from verification.conformance.inside.base import Inside, Pair, all_gradients
 from verification.served.serve import Values
 from verification.served.stepwise_baselines import initial_states
 from verification.served.translate import parties_of, party_name, party_sizes, regularizer_of
@@ -46,7 +45,7 @@ class Parties(Inside):
         found = {}
         for i, party in enumerate(parties_of(problem, parameters)):
             view = State(old.x[:, :, i], old.z, old.y[:, :, i])
-            g = full_gradients(party, view.x.reshape(-1, problem.dimension)).reshape(view.x.shape)
+            g = all_gradients(party, view.x.reshape(-1, problem.dimension)).reshape(view.x.shape)
             found[party_name(i)] = run.x[:, :, i] - clean_steps(parameters, problem, g, view)
         return found
 

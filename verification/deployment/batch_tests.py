@@ -1,0 +1,148 @@
+r"""Who was in the batch, at the true n and m: the rate, every position alike, every iteration anew.
+
+Input is a table [runs, T, marks] of zeros and ones. One mark's entries are independent over iterations and runs, so its
+count is exactly binomial. Entries of different marks in one batch are negatively associated (sampling without
+replacement), monotone functions of disjoint sets of them are again (Joag-Dev and Proschan 1983), and for negatively
+associated indicators the Chernoff-Hoeffding bounds of independent ones hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from verification.conformance import tails
+from verification.deployment.sighting import Aspect, Sighting, TailFamily, union
+from verification.wire.arrays import Floats
+
+Table = NDArray[np.bool_]
+_LAGS = 64
+
+
+def batch_sightings(where: str, held: Table, places: NDArray[np.intp], *, records: int, batch: int) -> list[Sighting]:
+    """The rate of every mark, of neighbouring ones and of all together; repetition over iterations and over runs."""
+    q = batch / records
+    runs, iterations, marks = held.shape
+    counts = held.sum(axis=(0, 1))
+    rates = [
+        TailFamily(
+            "mark",
+            tails.binomial(counts, runs * iterations, q),
+            lambda i: (
+                f"{i + 1} was in {counts[i]} of {runs * iterations} batches, expected {q * runs * iterations:.4g}"
+            ),
+        ),
+        TailFamily(
+            f"all {marks} marks: {int(counts.sum())} memberships, expected {counts.size * runs * iterations * q:.5g};",
+            np.array([chernoff(int(counts.sum()), held.size, q)]),
+        ),
+        TailFamily("iteration", _by_iteration(held, q), lambda k: f"{k + 1}"),
+        *_by_place(counts, places, runs * iterations, q),
+    ]
+    rate, at = union(rates)
+    fresh, when = union([*_coincidences(held, q), *_windows(held, q), *_between_runs(held, q)])
+    return [
+        Sighting(f"batch-rate {where}", Aspect.BATCHES, rate, f"least likely: {at}", cause="batches are not uniform"),
+        Sighting(f"batch-fresh {where}", Aspect.BATCHES, fresh, f"least likely: {when}", cause="batches are not fresh"),
+    ]
+
+
+def chernoff(count: int, trials: int, probability: float) -> float:
+    """Two-sided Chernoff bound of a count of negatively associated indicators of one probability."""
+    if trials == 0 or probability in (0.0, 1.0):
+        return 1.0 if count == round(trials * probability) else 0.0
+    share = count / trials
+    divergence = special.rel_entr(share, probability) + special.rel_entr(1 - share, 1 - probability)
+    return float(min(1.0, 2.0 * np.exp(-trials * divergence)))
+
+
+def _by_iteration(held: Table, q: float) -> Floats:
+    """All marks of one iteration together, over runs."""
+    return np.array([chernoff(int(count), held[:, 0].size, q) for count in held.sum(axis=(0, 2))])
+
+
+def _by_place(counts: NDArray[np.int64], places: NDArray[np.intp], trials: int, q: float) -> list[TailFamily]:
+    """Marks that stand beside each other, 2, 4, ... at a time: a part of the data that is drawn too often, or never."""
+    order = np.argsort(places)
+    total = np.concatenate([[0], np.cumsum(counts[order])])
+    marks = len(order)
+    spans = [
+        (start, start + 2**k)
+        for k in range(1, marks.bit_length())
+        for start in range(0, marks - 2**k + 1, 2 ** (k - 1))
+    ]
+    if not spans:
+        return []
+    bounds = [chernoff(int(total[b] - total[a]), (b - a) * trials, q) for a, b in spans]
+
+    def label(i: int) -> str:
+        a, b = spans[i]
+        expected = (b - a) * trials * q
+        return (
+            f"{places[order[a]]} to {places[order[b - 1]]}: {total[b] - total[a]} memberships, expected {expected:.4g}"
+        )
+
+    return [TailFamily("marked records between", np.array(bounds), label)]
+
+
+def _coincidences(held: Table, q: float) -> list[TailFamily]:
+    """A mark in a batch and again so many iterations later, in two halves that no batch is in both sides of."""
+    iterations = held.shape[1]
+    lags = sorted({*range(1, min(_LAGS, iterations)), *_round(iterations, q)})
+    if not lags:
+        return []
+    tails_of, labels = [], []
+    where = np.arange(iterations)
+    for lag in lags:
+        for parity in (0, 1):
+            half = where[: iterations - lag][(where[: iterations - lag] // lag) % 2 == parity]
+            both = int(np.sum(held[:, half] & held[:, half + lag]))
+            pairs = half.size * held.shape[0] * held.shape[2]
+            tails_of.append(chernoff(both, pairs, q * q) if pairs else 1.0)
+            labels.append(f"{lag}: {both} marks came back, expected {pairs * q * q:.3g}")
+    return [TailFamily("iterations apart by", np.array(tails_of), lambda i: labels[i])]
+
+
+def _round(iterations: int, q: float) -> list[int]:
+    """About an epoch apart, and halves and multiples of it."""
+    epoch = 1 / q
+    near = {round(epoch * f) + d for f in (0.5, 1, 2, 3) for d in (-1, 0, 1)}
+    near |= {int(epoch), iterations // 2}
+    return [lag for lag in near if 1 <= lag < iterations]
+
+
+def _windows(held: Table, q: float) -> list[TailFamily]:
+    """Marks that were in no batch of an epoch, or in several: a shuffle has neither."""
+    runs, iterations, marks = held.shape
+    lengths = sorted({int(1 / q), max(2, round(1 / q))} & set(range(2, iterations + 1)))
+    families = []
+    for length in lengths:
+        whole = iterations // length
+        inside = held[:, : whole * length].reshape(runs, whole, length, marks).sum(axis=2)
+        absent, single = (1 - q) ** length, length * q * (1 - q) ** (length - 1)
+        absences, several = int(np.sum(inside == 0)), int(np.sum(inside > 1))
+        bounds = [chernoff(absences, inside.size, absent), chernoff(several, inside.size, 1 - absent - single)]
+        labels = [
+            f"{length}: {absences} of {inside.size} without the mark, expected {absent * inside.size:.4g}",
+            f"{length}: {several} of {inside.size} with it several times",
+        ]
+        families.append(TailFamily("stretches of", np.array(bounds), _numbered(labels)))
+    return families
+
+
+def _numbered(labels: list[str]) -> Callable[[int], str]:
+    return lambda i: labels[i]
+
+
+def _between_runs(held: Table, q: float) -> list[TailFamily]:
+    """The same iteration of consecutive runs."""
+    runs = len(held)
+    if runs < 2:
+        return []
+    both = int(np.sum(held[0 : runs - 1 : 2] & held[1::2]))
+    pairs = held[1::2].size
+    label = f"consecutive runs: {both} marks in the same batch of both, expected {pairs * q * q:.3g};"
+    return [TailFamily(label, np.array([chernoff(both, pairs, q * q)]))]

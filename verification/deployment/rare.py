@@ -1,0 +1,91 @@
+r"""Rare failures: runs whose noise is not what it should be, though it is in nearly all.
+
+A run's noise over its claimed scale has a chi-square distributed sum of squares; a run of a failing share shows up as
+one far below. If none of N runs does, a share s of failing runs has escaped with probability (1 - s c)^N, c the
+probability that a failing run shows up. So s is bounded at any confidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from verification.deployment.sighting import Aspect, Sighting
+from verification.wire.arrays import Floats
+
+CONFIDENCE = 0.999
+DIVISOR = 2.0
+"""The bound is for runs with noise/2 or less."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Census:
+    """The sums of squares of many runs' noise over its claimed scale, and of how many values each is."""
+
+    energies: Floats
+    degrees: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, noise: dict[str, Floats]) -> Census:
+        """All streams of each run [runs, draws, p]."""
+        energies = np.sum([np.sum(array**2, axis=(1, 2)) for array in noise.values()], axis=0)
+        degrees = sum(array.shape[1] * array.shape[2] for array in noise.values())
+        return cls(energies, np.full(len(energies), degrees, dtype=np.int64))
+
+    @classmethod
+    def joined(cls, parts: list[Census]) -> Census:
+        """Several as one."""
+        if not parts:
+            return cls(np.zeros(0), np.zeros(0, dtype=np.int64))
+        return cls(np.concatenate([p.energies for p in parts]), np.concatenate([p.degrees for p in parts]))
+
+    @property
+    def runs(self) -> int:
+        """How many runs were looked at."""
+        return self.energies.size
+
+    def sighting(self, where: str) -> Sighting:
+        """The quietest run of all: exact, Bonferroni over the runs."""
+        tails = special.chdtr(self.degrees, self.energies)
+        least = int(np.argmin(tails))
+        ratio = float(np.sqrt(self.energies[least] / self.degrees[least]))
+        text = f"the quietest of {self.runs:,} runs has {ratio:.4g} of the claimed noise"
+        return Sighting(
+            f"noise-quietest-run {where}",
+            Aspect.NOISE,
+            min(1.0, float(tails[least]) * self.runs),
+            text,
+            cause="noise too small",
+        )
+
+    def shown(self, false_alarm: float, divisor: float = DIVISOR) -> Floats:
+        """The probability that each run would have been refuted if it had had noise/divisor."""
+        limits = special.chdtri(self.degrees, 1 - false_alarm / max(1, self.runs))
+        return np.asarray(special.chdtr(self.degrees, limits * divisor**2), dtype=np.float64)
+
+    def share_bound(self, false_alarm: float, divisor: float = DIVISOR, confidence: float = CONFIDENCE) -> float:
+        """The largest share of runs with noise/divisor that none of these would have shown; 1 if nothing was seen."""
+        if not self.runs:
+            return 1.0
+        shown = self.shown(false_alarm, divisor)
+        low, high = 0.0, 1.0
+        if float(np.sum(np.log1p(-np.minimum(shown, 1 - 1e-16)))) > np.log(1 - confidence):
+            return 1.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            escaped = float(np.sum(np.log1p(-middle * np.minimum(shown, 1 - 1e-16))))
+            low, high = (middle, high) if escaped > np.log(1 - confidence) else (low, middle)
+        return high
+
+    def statement(self, false_alarm: float) -> str:
+        """The sentence of the verdict."""
+        share = self.share_bound(false_alarm)
+        if share >= 1.0:
+            return f"{self.runs:,} runs looked at: too few to bound the share of runs without proper noise"
+        return (
+            f"at most 1 run in {int(1 / share):,} has noise/{DIVISOR:g} or less "
+            f"({CONFIDENCE:.1%} confidence, {self.runs:,} runs looked at)"
+        )

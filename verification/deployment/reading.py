@@ -1,0 +1,36 @@
+"""Reading noise off a run, over its claimed scale, at sizes at which no array of runs times records fits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from verification.conformance.inside import INSIDE
+from verification.conformance.observe import gaussianised
+from verification.deployment.claimed import Claimed
+from verification.served.translate import noise_scales, problem_of
+from verification.wire.arrays import Floats
+from verification.wire.records import Records, Run
+from verification.wire.schemes import Law
+
+
+def standard_noise(claimed: Claimed, records: Records, run: Run, outside: Floats | None = None) -> dict[str, Floats]:
+    """The noise of a run [runs, T, p] over its claimed scale, by stream; standard normal if all is well.
+
+    ``outside`` is an orthonormal basis of what no record's gradient has a part in; the noise is seen in it alone, and
+    then the batch does not matter. The perturbation of objp is looked at as a whole.
+    """
+    algorithm, parameters = claimed.mode.algorithm, claimed.parameters
+    problem = problem_of(_needed(claimed, records), parameters)
+    noise = INSIDE[algorithm].noise(parameters, problem, run)
+    scales = noise_scales(algorithm, parameters, claimed.records)
+    standard = {name: array / scales[name][:, None] for name, array in noise.items()}
+    if claimed.scheme.law is Law.OBJECTIVE:
+        return {name: gaussianised(array) for name, array in standard.items()}
+    return standard if outside is None else {name: array @ outside for name, array in standard.items()}
+
+
+def _needed(claimed: Claimed, records: Records) -> Records:
+    """One record where gradients of a batch are only removed outside of the span; else all of them."""
+    if "batch" not in claimed.scheme.takes or "inner" in claimed.scheme.takes:
+        return records
+    return Records(records.features[:1], np.array(records.labels[:1]))

@@ -1,0 +1,107 @@
+r"""Data on which a run shows what it did.
+
+`silent`: no record has a gradient; a run shows its noise.
+
+`marked`: marked records stand at the start, the end, at powers of two and other round places, and at random ones. Each
+has a column of its own, all records share one more, and the rest are 0. With little noise a run shows which marks each
+batch held, how much each weighed, and how many records the batch held in all. Some marks are of ordinary length, some
+of extreme length.
+
+`mixed`: records of ordinary length and both labels, a few of extreme length among them. They span less than the whole
+space, as redundant features do; what a run shows outside of their span is noise, whatever the batch was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verification.wire.arrays import Floats
+from verification.wire.records import Records
+
+COMMON = 0.1
+ORDINARY = (0.5, 3.0)
+EXTREME = (1e3, 1e6, 1e9)
+_MOST_MARKS = 96
+_OUTLIERS = 12
+_SMALLEST_NULL = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marked:
+    """Marked records: where they are, which column is whose, and how long they are."""
+
+    records: Records
+    places: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    extreme: NDArray[np.bool_]
+    common: int | None
+    quiet: NDArray[np.intp]  # columns that are 0 in all records
+
+    @property
+    def alone(self) -> Records:
+        """The marked records by themselves."""
+        return Records(self.records.features[self.places], self.records.labels[self.places])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixed:
+    """Ordinary and extreme records, and an orthonormal basis [p, r] of what they do not span."""
+
+    records: Records
+    outside: Floats
+    outliers: int
+
+
+def silent(count: int, columns: int, rng: np.random.Generator) -> Records:
+    """Records without features, both labels."""
+    return Records(np.zeros((count, columns)), _labels(count, rng))
+
+
+def marked(count: int, columns: int, batch: int, bound: float, rng: np.random.Generator) -> Marked:
+    """Marks in as many columns as there are, all records alike in one more."""
+    marks = max(1, min(columns - 2, _MOST_MARKS, count // 2))
+    order = rng.permutation(columns)
+    own, common = order[:marks], (int(order[marks]) if columns > marks else None)
+    quiet = order[marks + 1 :]
+    places = marked_places(count, marks, batch, rng)
+    labels = _labels(count, rng)
+    features = np.zeros((count, columns))
+    if common is not None:
+        features[:, common] = COMMON * bound * labels
+    extreme = np.arange(marks) % 3 == 2
+    lengths = bound * np.where(extreme, np.resize(EXTREME, marks), rng.uniform(*ORDINARY, marks))
+    features[places, own] = lengths * labels[places]
+    return Marked(Records(features, labels), places, own, extreme, common, quiet)
+
+
+def marked_places(count: int, marks: int, batch: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Start, end, both sides of round numbers and of the first batches, then random places; no place twice."""
+    round_places = [2**k for k in range(6, 40)] + [10**k for k in range(2, 12)] + [batch, 2 * batch]
+    edges = [place for at in round_places for place in (at - 1, at)]
+    named = [0, count - 1, 1, count - 2, batch - 1, count - batch, count // 2, *edges]
+    named = [place for place in dict.fromkeys(named) if 0 <= place < count][: max(1, 2 * marks // 3)]
+    rest = np.setdiff1d(rng.permutation(count)[: 2 * marks + len(named)], named)
+    chosen = np.concatenate([np.array(named), rng.permutation(rest)[: max(0, marks - len(named))]])
+    return rng.permutation(chosen.astype(np.intp)[:marks])
+
+
+def mixed(count: int, columns: int, bound: float, rng: np.random.Generator) -> Mixed:
+    """Ordinary records of a lower rank with outliers; where there is but one column, no rank is left."""
+    hidden = 0 if columns == 1 else min(columns - 1, max(_SMALLEST_NULL, columns // 4))
+    basis, _ = np.linalg.qr(rng.standard_normal((columns, columns)))
+    inside, outside = basis[:, hidden:], basis[:, :hidden]
+    rank = columns - hidden
+    features = rng.standard_normal((count, rank)) @ inside.T * (1.5 * bound / np.sqrt(rank))
+    labels = np.where(features @ inside @ rng.standard_normal(rank) + rng.logistic(size=count) > 0, 1, -1)
+    outliers = min(_OUTLIERS, count // 4)
+    where = np.unique(np.concatenate([[0, count - 1], rng.permutation(count)[:outliers]]))[:outliers]
+    # the direction of the record itself, so that what the records span stays the same
+    features[where] *= np.resize(EXTREME, len(where))[:, None]
+    return Mixed(Records(features, labels.astype(np.int64)), outside, len(where))
+
+
+def _labels(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    return np.where(rng.random(count) < 0.5, -1, 1).astype(np.int64)

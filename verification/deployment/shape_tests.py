@@ -1,0 +1,150 @@
+r"""The shape of noise whatever its scale: Gaussian, centred, independent, fresh.
+
+The direction of a normal vector with independent entries of one variance is uniform and independent of its length; a
+fresh chi-distributed length makes the vector standard normal. So every block of noise gets a fresh length
+(`without_scale`), and all tests are exact at any size of the noise: size alone never accuses.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from verification.conformance import tails
+from verification.deployment.sighting import Aspect, Sighting, TailFamily, union
+from verification.wire.arrays import Floats
+
+LAGS = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256, 512, 1024)
+_TAILS = (2.0, 3.0, 4.0)
+_BLOCK = 128
+_CLOSE = 1e-6
+_PAIRED_COLUMNS = 160
+# in fewer dimensions two of many directions are too likely to agree by chance
+_FEWEST_COLUMNS = 3
+
+
+def without_scale(noise: Floats, rng: np.random.Generator) -> Floats:
+    """The noise [runs, draws, p] with the length of every block of a run's draws replaced by a fresh one.
+
+    A block is long enough that little is lost with its length; the first draw is a block by itself where p > 1, for a
+    start at another point changes its size alone.
+    """
+    runs, draws, p = noise.shape
+    first = 1 if p > 1 else 0
+    starts = [*range(first), *range(first, draws, max(1, -(-_BLOCK // p)))]
+    result = np.zeros_like(noise)
+    for start, stop in zip(starts, [*starts[1:], draws], strict=True):
+        block = noise[:, start:stop]
+        lengths = np.linalg.norm(block.reshape(runs, -1), axis=1)
+        fresh = np.sqrt(rng.chisquare((stop - start) * p, runs))
+        factors = np.divide(fresh, lengths, out=np.zeros(runs), where=lengths > 0)
+        result[:, start:stop] = block * factors[:, None, None]
+    return result
+
+
+def shape_sightings(where: str, noise: dict[str, Floats], rng: np.random.Generator) -> list[Sighting]:
+    """Shape, centring, independence and freshness, each over all streams."""
+    scaled = {name: without_scale(array, rng) for name, array in noise.items()}
+    checks = (
+        ("noise-shape", _shapes(scaled), "noise is not Gaussian"),
+        ("noise-centring", _means(scaled), "noise is not centred"),
+        ("noise-independence", [*_ties(scaled), *_between(scaled)], "noise is not independent"),
+    )
+    found = []
+    for name, families, cause in checks:
+        p_value, at = union(families)
+        found.append(Sighting(f"{name} {where}", Aspect.NOISE, p_value, f"least likely: {at}", cause=cause))
+    width = max(array.shape[2] for array in scaled.values())
+    rows = np.vstack([a.reshape(-1, a.shape[2]) for a in scaled.values() if a.shape[2] == width])
+    return [*found, repeats(f"noise-freshness {where}", rows)]
+
+
+def _shapes(scaled: dict[str, Floats]) -> list[TailFamily]:
+    families = []
+    for name, array in scaled.items():
+        values = array.ravel()
+        families.append(TailFamily(f"{name}: distribution function", np.array([tails.kolmogorov(values)])))
+        for threshold in _TAILS:
+            beyond = np.array([np.sum(np.abs(values) > threshold)])
+            chance = float(tails.normal(np.array(threshold)))
+            label = f"{name}: {int(beyond[0])} of {values.size} beyond {threshold:g} deviations"
+            families.append(TailFamily(label, tails.binomial(beyond, values.size, chance)))
+    return families
+
+
+def _means(scaled: dict[str, Floats]) -> list[TailFamily]:
+    sums = {name: array.reshape(-1, array.shape[2]) for name, array in scaled.items()}
+    return [
+        TailFamily(f"{name}: coordinate", tails.normal(rows.sum(axis=0) / np.sqrt(len(rows))), lambda j: str(j + 1))
+        for name, rows in sums.items()
+    ]
+
+
+def _ties(scaled: dict[str, Floats]) -> list[TailFamily]:
+    """Pairs of coordinates; each draw with the one so many iterations later; consecutive runs."""
+    families = []
+    for name, array in scaled.items():
+        runs, draws, p = array.shape
+        rows = array.reshape(-1, p)[:, :_PAIRED_COLUMNS]
+        if p > 1 and len(rows) > 1:
+            first, second = np.triu_indices(rows.shape[1], k=1)
+            families.append(_pairs(f"{name}: coordinates", tails.correlation(rows, rows), first, second))
+        lags = [lag for lag in LAGS if lag < draws]
+        if lags:
+            products = np.array([product for lag in lags for product in _lagged(array, lag)])
+            families.append(
+                TailFamily(f"{name}: iterations apart by", tails.normal(products), lambda i, own=lags: str(own[i // 2]))  # type: ignore[misc]
+            )
+        if runs > 1:
+            product = np.array([_product(array[0 : runs - 1 : 2], array[1::2])])
+            families.append(TailFamily(f"{name}: consecutive runs", tails.normal(product)))
+    return families
+
+
+def _pairs(name: str, matrix: Floats, first: NDArray[np.intp], second: NDArray[np.intp]) -> TailFamily:
+    return TailFamily(name, matrix[first, second], lambda i: f"{first[i] + 1} and {second[i] + 1}")
+
+
+def _lagged(array: Floats, lag: int) -> list[float]:
+    """Draws with those ``lag`` later, in two halves in each of which no draw is on both sides."""
+    where = np.arange(array.shape[1] - lag)
+    halves = [where[(where // lag) % 2 == parity] for parity in (0, 1)]
+    return [_product(array[:, half], array[:, half + lag]) if half.size else 0.0 for half in halves]
+
+
+def _product(first: Floats, second: Floats) -> float:
+    """<u, v>/|u|: standard normal if v is, independent of u; infinite for a u that is all zeros."""
+    length = float(np.linalg.norm(first))
+    return float(np.sum(first * second)) / length if length > 0 else np.inf
+
+
+def _between(scaled: dict[str, Floats]) -> list[TailFamily]:
+    """Two streams in the same iteration, where both draw as often."""
+    names = list(scaled)
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if scaled[a].shape == scaled[b].shape]
+    products = np.array([_product(scaled[a], scaled[b]) for a, b in pairs])
+    return [TailFamily("streams", tails.normal(products), lambda i: " and ".join(pairs[i]))] if pairs else []
+
+
+def repeats(name: str, rows: Floats) -> Sighting:
+    """Whether two of the vectors have one direction, up to the signs of their entries."""
+    count, p = rows.shape
+    lengths = np.linalg.norm(rows, axis=1)
+    silent = int(np.sum(lengths == 0))
+    if p < _FEWEST_COLUMNS or silent:
+        detail = f"{silent} of {count} noise vectors are zero"
+        return Sighting(name, Aspect.NOISE, 0.0 if silent else 1.0, detail, cause="noise too small")
+    unit = np.abs(rows / lengths[:, None])
+    ordered = unit[np.argsort(unit[:, 0])]
+    beside = int(np.sum(np.max(np.abs(np.diff(ordered, axis=0)), axis=1) < _CLOSE))
+    found = -(-beside // 2)
+    chance = min(1.0, count * (count - 1) / 2 * 2.0**p * _cap(p))
+    detail = f"{found} of {count} noise vectors used twice"
+    return Sighting(name, Aspect.NOISE, tails.coincidences(found, chance), detail, cause="noise is used again")
+
+
+def _cap(p: int) -> float:
+    """The share of the sphere in p dimensions within sqrt(p) * closeness of a point."""
+    radius = np.sqrt(p) * _CLOSE
+    return float(special.betainc((p - 1) / 2, 0.5, min(1.0, radius**2))) / 2
