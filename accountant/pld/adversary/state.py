@@ -1,0 +1,147 @@
+r"""Functions that bound the adversary after k steps: symmetric, unimodal masses on a lattice, and what comes of them.
+
+Binary floats live here, under a bound. A bound on H_y after k steps is kept as f(y) = c + sum_{j>0} w_j (1 - y/y_j)_+
+for y = e^x >= 1, y_j = e^{jh}; below y = 1 it is continued by the mirror symmetry of replace-one,
+f(y) = 1 - y + y f(1/y). As a measure the continuation has w_{-j} = w_j e^{-x_j} and, at 0, the jump of the slope,
+w_0 = 1 - c - sum_{j>0} w_j (1 + e^{-x_j}); where rounding made that negative, 0 is larger.
+
+Every change made here only adds mass or spreads it (P-mass and Q-mass kept), so the function only grows:
+1. `m_j = w_j e^{-x_j/2}` is made nonincreasing in j >= 0 (`unimodal`): the function is then a mixture of windows;
+2. an atom is spread evenly, in the measure e^{x/2} dx, over its cell [x_j - h/2, x_j + h/2]. The spread measure is put
+   back on the lattice by connect-the-dots: a share u = 8 sinh(h/8)^2 / (4 sinh(h/4) (1 - e^{-h})) moves one point up
+   and u e^{-h} one point down (`spreading_step`).
+
+Masses are stored tilted: w_j = e^{log_scale} e^{-theta x_j} masses[j]. Errors of the transform are absolute in the
+stored masses, and are added to each of them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from flint import arb
+
+from accountant.errors import CannotCertifyError
+from accountant.numbers import arb_precision
+from accountant.pld.certified_exp import HIGHEST_ARGUMENT, Floats, exp
+from accountant.pld.convolution import ComposedLattice
+from accountant.pld.rounding import SCALAR_BITS, float_above, normalised
+from accountant.pld.types import LatticeStep
+
+_MARGIN: Final = 1e-12
+"""Covers the errors of exp, of products and of arguments below 700 (700 u times 4)."""
+_LEAST_MASS: Final = 1e-295
+_LOWEST_EXPONENT: Final = -650.0
+_SUM_MARGIN: Final = 1e-9
+_LEFT_REACH: Final = 45.0
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """f after `steps` steps: tilted masses at x_j = (j+1) h, j = 0, 1, ...; `infinite` is at least c."""
+
+    steps: int
+    spacing: float
+    theta: float
+    masses: Floats
+    log_scale: arb
+    infinite: arb
+
+
+def first_state(spacing: float, theta: float) -> State:
+    """Return f = (1-y)_+: nothing above loss 0."""
+    return State(0, spacing, theta, np.zeros(1), arb(0), arb(0))
+
+
+def state_after(composed: ComposedLattice, steps: int) -> State:
+    """Return the state read off a composition: its masses at x > 0, errors added, what left the window infinite."""
+    start = 1 - composed.first
+    if not 0 <= start < composed.weights.size:
+        raise CannotCertifyError("the window of a block does not hold loss 0")
+    error = float_above(composed.error)
+    masses = np.maximum(composed.weights[start:], 0.0) + error
+    masses *= 1 + 1e-15
+    with arb_precision(SCALAR_BITS):
+        top = arb(composed.spacing) * (composed.first + composed.weights.size)
+        beyond = composed.outside * (composed.log_scale - arb(composed.theta) * top).exp()
+        infinite = arb((composed.infinite + beyond).upper())
+    return State(steps, composed.spacing, composed.theta, masses, composed.log_scale, infinite)
+
+
+def cut(state: State, kept: int) -> State:
+    """Keep the lowest masses and count the others as infinite."""
+    x_first = state.spacing * (kept + 1)
+    rest = float(state.masses[kept:].sum()) * (1 + _SUM_MARGIN)
+    with arb_precision(SCALAR_BITS):
+        beyond = arb(rest) * (state.log_scale - arb(state.theta) * arb(x_first)).exp()
+        infinite = arb((state.infinite + beyond).upper())
+    masses = state.masses[:kept]
+    return State(state.steps, state.spacing, state.theta, masses, state.log_scale, infinite)
+
+
+def unimodal(state: State) -> State:
+    """Return the state with m_j nonincreasing in j >= 0, by raising masses."""
+    rate = state.theta + 0.5
+    x = state.spacing * np.arange(1, state.masses.size + 1, dtype=np.float64)
+    if rate * float(x[-1]) > HIGHEST_ARGUMENT - 10:
+        raise CannotCertifyError("the window of the adversary's recursion is too wide for float64")
+    m = state.masses * exp(-rate * x)
+    peak = np.maximum.accumulate(m[::-1])[::-1]
+    raised = np.where(peak > m, peak * exp(rate * x) * (1 + _MARGIN), state.masses)
+    return State(
+        state.steps, state.spacing, state.theta, np.maximum(raised, state.masses), state.log_scale, state.infinite
+    )
+
+
+def _middle(state: State) -> float:
+    """Return the mass at 0: the jump of the slope, or the neighbour's mass if that is more; rounded up."""
+    x = state.spacing * np.arange(1, state.masses.size + 1, dtype=np.float64)
+    weights = exp(np.maximum(-state.theta * x, _LOWEST_EXPONENT)) + exp(
+        np.maximum(-(1 + state.theta) * x, _LOWEST_EXPONENT)
+    )
+    total = float((state.masses * weights).sum())
+    with arb_precision(SCALAR_BITS):
+        jump = float_above((-state.log_scale).exp() - arb(total) * arb(1 - 1e-9 * 2**-10))
+    neighbour = float(state.masses[0]) * math.exp(-(state.theta + 0.5) * state.spacing) * (1 + _MARGIN)
+    return max(jump, neighbour, 0.0)
+
+
+def symmetric_step(state: State, reach: int) -> LatticeStep:
+    """Return the symmetric continuation as a lattice measure, down to -reach: lower masses cannot come above 0."""
+    n = min(reach, state.masses.size)
+    x = state.spacing * np.arange(1, n + 1, dtype=np.float64)
+    left = state.masses[:n] * exp(np.maximum(-(1 + 2 * state.theta) * x, _LOWEST_EXPONENT)) * (1 + _MARGIN)
+    return _as_step(state, np.concatenate([left[::-1], [_middle(state)], state.masses]), -n)
+
+
+def extended_step(state: State) -> LatticeStep:
+    r"""Return the continuation with constant m to the left (the largest m, that at 0), cut where the tilt leaves nothing.
+
+    What lies further left moves up to the last point.
+    """
+    rate = state.theta + 0.5
+    n = math.ceil(_LEFT_REACH / (rate * state.spacing))
+    x = state.spacing * np.arange(1, n + 1, dtype=np.float64)
+    middle = _middle(state)
+    left = middle * exp(-rate * x) * (1 + _MARGIN)
+    left[-1] /= -math.expm1(-state.spacing / 2) * (1 - _MARGIN)
+    return _as_step(state, np.concatenate([left[::-1], [middle], state.masses]), -n)
+
+
+def _as_step(state: State, masses: Floats, first: int) -> LatticeStep:
+    scaled, log_factor = normalised(np.maximum(masses, _LEAST_MASS), 0.0, upwards=True)
+    with arb_precision(SCALAR_BITS):
+        return LatticeStep(1, 0.0, first, scaled, state.log_scale + log_factor, 0.0, state.infinite)
+
+
+def spreading_step(spacing: float, theta: float) -> LatticeStep:
+    """Return the three masses that spread an atom over its cell, tilted; see the header."""
+    with arb_precision(SCALAR_BITS):
+        h, t = arb(spacing), arb(theta)
+        up = 8 * (h / 8).sinh() ** 2 / (4 * (h / 4).sinh() * -(-h).expm1())
+        down = up * (-h).exp()
+        masses = [down * (-t * h).exp(), 1 - up - down, up * (t * h).exp()]
+        return LatticeStep(1, 0.0, -1, np.array([float_above(m) for m in masses]), arb(0), 0.0, arb(0))
