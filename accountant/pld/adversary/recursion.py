@@ -14,7 +14,7 @@ composed loss has a density wide against one step, doubling costs next to nothin
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -27,6 +27,7 @@ from accountant.pld.adversary.state import (
     State,
     extended_step,
     first_state,
+    spread_out,
     spreading_step,
     state_after,
     symmetric_step,
@@ -86,11 +87,11 @@ def composed(leaders: Leaders, frame: Frame, course: Course, log_spill: float) -
     if not blocks:
         one = leading_step(leaders.single, 1, frame, guide.kappa)
         start = symmetric_step(unimodal(trimmed(state, log_spill)), one.masses.size)
-        return _block([start, spread, one], frame)
+        return _block([spread_out(start, spread), one], frame)
+    one = leading_step(leaders.block, 1, frame, guide.kappa)
     for size in blocks:
-        step = leading_step(leaders.block, size, frame, guide.kappa)
-        start = extended_step(unimodal(trimmed(state, log_spill)))
-        result = _block([start, spread, step], frame)
+        start = spread_out(extended_step(unimodal(trimmed(state, log_spill))), spread)
+        result = _block([start, replace(one, count=size)], frame)
         state = state_after(result, state.steps + size)
     return result
 
@@ -117,7 +118,7 @@ def _block(steps: list[LatticeStep], frame: Frame) -> ComposedLattice:
 
 def _singles(state: State, one: LatticeStep, spread: LatticeStep, top: int, number: int) -> State:
     """Take `number` single steps on a window of `top` points above 0; what leaves it counts as infinite."""
-    kernel = np.convolve(one.masses, spread.masses) * (1 + 1e-14)
+    kernel = spread_out(one, spread).masses
     reach = one.masses.size // 2 + 1
     length = max(FEWEST, 1 << math.ceil(math.log2(top + 3 * reach + 2)))
     top = length - 3 * reach - 2

@@ -17,6 +17,7 @@ stored masses, and are added to each of them.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Final
@@ -26,7 +27,7 @@ from flint import arb
 
 from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_precision
-from accountant.pld.certified_exp import HIGHEST_ARGUMENT, Floats, exp
+from accountant.pld.certified_exp import HIGHEST_ARGUMENT, UNIT_ROUNDOFF, Floats, exp
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.rounding import SCALAR_BITS, float_above, normalised
 from accountant.pld.types import LatticeStep
@@ -82,38 +83,57 @@ def cut(state: State, kept: int) -> State:
     return State(state.steps, state.spacing, state.theta, masses, state.log_scale, infinite)
 
 
-def unimodal(state: State) -> State:
-    """Return the state with m_j nonincreasing in j >= 0, by raising masses."""
-    rate = state.theta + 0.5
-    x = state.spacing * np.arange(1, state.masses.size + 1, dtype=np.float64)
+@dataclass(frozen=True, slots=True)
+class _Powers:
+    """e^{-(theta+1/2) x}, its inverse, e^{-theta x} + e^{-(1+theta) x} and e^{-(1+2 theta) x} at x = h, 2h, ..."""
+
+    decay: Floats
+    growth: Floats
+    slope: Floats
+    mirror: Floats
+
+
+@functools.lru_cache(maxsize=4)
+def _powers(size: int, spacing: float, theta: float) -> _Powers:
+    x = spacing * np.arange(1, size + 1, dtype=np.float64)
+    rate = theta + 0.5
     if rate * float(x[-1]) > HIGHEST_ARGUMENT - 10:
         raise CannotCertifyError("the window of the adversary's recursion is too wide for float64")
-    m = state.masses * exp(-rate * x)
+
+    def decaying(rate: float) -> Floats:
+        return exp(np.maximum(-rate * x, _LOWEST_EXPONENT))
+
+    return _Powers(exp(-rate * x), exp(rate * x), decaying(theta) + decaying(1 + theta), decaying(1 + 2 * theta))
+
+
+def unimodal(state: State) -> State:
+    """Return the state with m_j nonincreasing in j >= 0, by raising masses."""
+    powers = _powers(state.masses.size, state.spacing, state.theta)
+    m = state.masses * powers.decay
     peak = np.maximum.accumulate(m[::-1])[::-1]
-    raised = np.where(peak > m, peak * exp(rate * x) * (1 + _MARGIN), state.masses)
-    return State(
-        state.steps, state.spacing, state.theta, np.maximum(raised, state.masses), state.log_scale, state.infinite
-    )
+    if np.array_equal(peak, m):
+        return state
+    raised = np.where(peak > m, peak * powers.growth * (1 + _MARGIN), state.masses)
+    masses = np.maximum(raised, state.masses)
+    return State(state.steps, state.spacing, state.theta, masses, state.log_scale, state.infinite)
 
 
 def _middle(state: State) -> float:
     """Return the mass at 0: the jump of the slope, or the neighbour's mass if that is more; rounded up."""
-    x = state.spacing * np.arange(1, state.masses.size + 1, dtype=np.float64)
-    weights = exp(np.maximum(-state.theta * x, _LOWEST_EXPONENT)) + exp(
-        np.maximum(-(1 + state.theta) * x, _LOWEST_EXPONENT)
-    )
-    total = float((state.masses * weights).sum())
+    slope = _powers(state.masses.size, state.spacing, state.theta).slope
+    total = float((state.masses * slope).sum())
     with arb_precision(SCALAR_BITS):
-        jump = float_above((-state.log_scale).exp() - arb(total) * arb(1 - 1e-9 * 2**-10))
-    neighbour = float(state.masses[0]) * math.exp(-(state.theta + 0.5) * state.spacing) * (1 + _MARGIN)
+        jump = float_above((-state.log_scale).exp() - arb(total) * arb(1 - _SUM_MARGIN))
+        step = (-(arb(state.theta) + 0.5) * arb(state.spacing)).exp()
+        neighbour = float_above(arb(float(state.masses[0])) * step * (1 + _MARGIN))
     return max(jump, neighbour, 0.0)
 
 
 def symmetric_step(state: State, reach: int) -> LatticeStep:
     """Return the symmetric continuation as a lattice measure, down to -reach: lower masses cannot come above 0."""
     n = min(reach, state.masses.size)
-    x = state.spacing * np.arange(1, n + 1, dtype=np.float64)
-    left = state.masses[:n] * exp(np.maximum(-(1 + 2 * state.theta) * x, _LOWEST_EXPONENT)) * (1 + _MARGIN)
+    mirror = _powers(state.masses.size, state.spacing, state.theta).mirror[:n]
+    left = state.masses[:n] * mirror * (1 + _MARGIN)
     return _as_step(state, np.concatenate([left[::-1], [_middle(state)], state.masses]), -n)
 
 
@@ -127,7 +147,8 @@ def extended_step(state: State) -> LatticeStep:
     x = state.spacing * np.arange(1, n + 1, dtype=np.float64)
     middle = _middle(state)
     left = middle * exp(-rate * x) * (1 + _MARGIN)
-    left[-1] /= -math.expm1(-state.spacing / 2) * (1 - _MARGIN)
+    with arb_precision(SCALAR_BITS):
+        left[-1] = float_above(arb(float(left[-1])) / -(-arb(state.spacing) / 2).expm1())
     return _as_step(state, np.concatenate([left[::-1], [middle], state.masses]), -n)
 
 
@@ -145,3 +166,12 @@ def spreading_step(spacing: float, theta: float) -> LatticeStep:
         down = up * (-h).exp()
         masses = [down * (-t * h).exp(), 1 - up - down, up * (t * h).exp()]
         return LatticeStep(1, 0.0, -1, np.array([float_above(m) for m in masses]), arb(0), 0.0, arb(0))
+
+
+def spread_out(step: LatticeStep, spread: LatticeStep) -> LatticeStep:
+    """Return the convolution of a measure with the three masses of `spreading_step`, rounded up."""
+    masses = np.zeros(step.masses.size + 2)
+    for shift, mass in enumerate(spread.masses):
+        masses[shift : shift + step.masses.size] += step.masses * mass
+    masses *= 1 + 8 * UNIT_ROUNDOFF
+    return LatticeStep(step.count, step.offset, step.first - 1, masses, step.log_scale, step.slack, step.infinite)
