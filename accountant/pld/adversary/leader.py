@@ -50,6 +50,14 @@ class Leader:
     share: float
     lift: float
 
+    def is_profile(self) -> bool:
+        """Say whether the lift leaves an atom at loss 0: then the leader is a convex profile, with masses >= 0."""
+        if not (0 < self.q < 1 and self.mu > 0 and 0 <= self.share <= 1 and 0 <= self.lift <= 1):
+            return False
+        with arb_precision(SCALAR_BITS):
+            atom = (1 + arb(self.lift)) * arb(self.share) * (1 - arb(self.q)) * (arb(self.mu) / arb(8).sqrt()).erf()
+            return bool(atom >= arb(self.lift))
+
 
 def leading_step(leader: Leader, count: int, frame: Frame, kappa: float) -> LatticeStep:
     """Return a lattice measure that dominates the leader; see the header."""
@@ -63,19 +71,21 @@ def leading_step(leader: Leader, count: int, frame: Frame, kappa: float) -> Latt
     masses, error = cell_masses(step, frame, kappa, LatticePoints(z, losses, mismatch))
     masses = masses * (1 + 1.01 * error)
     masses[0] += _below(leader, float(z[0]), frame.theta * float(losses[0]) - kappa)
-    masses = _raised(masses, mismatch, frame)
-    positive = masses[-lowest:]
+    positive, off = masses[-lowest:], mismatch[-lowest:]
     whole = np.zeros(2 * highest + 1)
     whole[highest:] = positive
     keep = _up(1 - leader.share)
     whole[highest + lowest : highest] = masses[:-lowest] * keep * (1 + 4 * UNIT_ROUNDOFF)
-    whole[:highest] += _mirrored(positive, losses[-lowest:], frame.theta)[:0:-1] * leader.share
+    whole[:highest] += _mirrored(positive, losses[-lowest:], off, frame.theta)[:0:-1] * leader.share
     first_cell = LatticePoints(z[-lowest:][:2], losses[-lowest:][:2], mismatch[-lowest:][:2])
     right, right_error = cell_masses(step, frame, kappa, first_cell)
     from_right = float(right[0] * (1 + 1.01 * right_error[0])) * (1 + 4 * UNIT_ROUNDOFF)
     whole[highest] = _middle(leader, float(masses[-lowest]), from_right, kappa, float(z[-1]))
     whole *= (1 + leader.lift) * (1 + 16 * UNIT_ROUNDOFF)
     whole[highest] = _without_lift(float(whole[highest]), leader, kappa)
+    misplaced = np.concatenate([off[:0:-1], off])
+    misplaced[highest + lowest : highest] = np.maximum(misplaced[highest + lowest : highest], mismatch[:-lowest])
+    whole = _raised(whole, misplaced, frame)
     scaled, log_scale = normalised(np.maximum(whole, _LEAST_MASS), kappa, upwards=True)
     with arb_precision(SCALAR_BITS):
         top = arb(float(z[-1]))
@@ -117,10 +127,10 @@ def _raised(masses: Floats, mismatch: Floats, frame: Frame) -> Floats:
     return result * (1 + 4 * UNIT_ROUNDOFF)
 
 
-def _mirrored(positive: Floats, losses: Floats, theta: float) -> Floats:
+def _mirrored(positive: Floats, losses: Floats, mismatch: Floats, theta: float) -> Floats:
     """Return the tilted masses at -l for those at l; what underflows is covered by `_LEAST_MASS`."""
     exponent = -(1 + 2 * theta) * losses
-    error = UNIT_ROUNDOFF * (4 * np.abs(exponent) + 8) + EXP_ERROR
+    error = UNIT_ROUNDOFF * (4 * np.abs(exponent) + 8) + EXP_ERROR + mismatch
     return positive * exp(np.maximum(exponent, _LOWEST_EXPONENT)) * (1 + 1.01 * error)
 
 

@@ -36,7 +36,6 @@ class Reference:
     forward_low: Floats
     backward_low: Floats
     forward_high: Floats
-    backward_high: Floats
     forward_integral: Floats
     backward_integral: Floats
     gap: Floats
@@ -77,7 +76,6 @@ def reference(nodes: Nodes) -> Reference:
             forward_low=np.array([float_below(v[0]) for v in values]),
             backward_low=np.array([float_below(v[2]) for v in values]),
             forward_high=np.array([float_above(v[0]) for v in values]),
-            backward_high=np.array([float_above(v[2]) for v in values]),
             forward_integral=np.array([0.0] + [float_below(x) for x in forward[1:]]),
             backward_integral=np.array([0.0] + [float_below(x) for x in backward[1:]]),
             gap=np.array([float_above(cell[4]) for cell in cells]),

@@ -75,16 +75,22 @@ class Judge:
         values = np.concatenate([[start], upper_profile(ref.nodes, s)])
         return np.minimum(values, ref.forward_high)
 
+    def _for(self, leader: Leader) -> Reference:
+        nodes = self.reference.nodes
+        if (leader.q, leader.mu) != (nodes.q, nodes.mu) or not leader.is_profile():
+            raise CertificateError(f"{leader} is no leader for q={nodes.q}, mu={nodes.mu}")
+        return self.reference
+
     def windows_hold(self, box: Box, leader: Leader) -> bool:
         """Say whether (windows) is proved for every triple of the box."""
-        ref = self.reference
+        ref = self._for(leader)
         up, down = self.profiles(box)
         low, integral = _leader_sum(ref, leader)
-        return self._never_above(up + down, low, integral, 0.0, 1 + leader.lift)
+        return self._never_above(up + down, low, integral, 0.0, (1 + leader.share) * (1 + leader.lift))
 
     def stairs_hold(self, box: Box, leader: Leader) -> bool:
         """Say whether (stairs) is proved for every triple of the box, in both orders."""
-        ref = self.reference
+        ref = self._for(leader)
         up, down = self.profiles(box)
         low, integral = _leader_below(ref, leader)
         total = (1 + leader.lift) * float(ref.forward_integral[-1]) * (1 - _SUMS)
@@ -135,8 +141,8 @@ def check(ordering: Ordering) -> None:
     if (single.q, single.mu) != (block.q, block.mu):
         raise CertificateError("the two leaders of a certificate must be for the same step")
     for leader in (single, block):
-        if not (0 <= leader.share <= 1 and 0 <= leader.lift <= 1):
-            raise CertificateError(f"no leader has share {leader.share} and lift {leader.lift}")
+        if not leader.is_profile():
+            raise CertificateError(f"share {leader.share} and lift {leader.lift} make no profile")
     judge = Judge(single.q, single.mu, ordering.fineness)
     for box in kept_boxes(ordering.windows):
         if not judge.windows_hold(box, single):

@@ -25,15 +25,17 @@ from accountant.numbers import arb_precision
 from accountant.pld.adversary.leader import Leader, leading_step
 from accountant.pld.adversary.state import (
     State,
+    extended_mass,
     extended_step,
     first_state,
     spread_out,
     spreading_step,
     state_after,
+    symmetric_mass,
     symmetric_step,
     unimodal,
 )
-from accountant.pld.certified_exp import Floats
+from accountant.pld.certified_exp import Floats, exp
 from accountant.pld.certified_fft import PRODUCT, UNDERFLOW, forward, inverse_real, transform_error
 from accountant.pld.convolution import ComposedLattice, compose_lattices
 from accountant.pld.adversary.window import trimmed, window_for
@@ -86,12 +88,14 @@ def composed(leaders: Leaders, frame: Frame, course: Course, log_spill: float) -
         state = _singles(state, leading_step(leaders.single, 1, frame, guide.kappa), spread, guide.top(singles), singles)
     if not blocks:
         one = leading_step(leaders.single, 1, frame, guide.kappa)
-        start = symmetric_step(unimodal(trimmed(state, log_spill)), one.masses.size)
-        return _block([spread_out(start, spread), one], frame)
+        last = unimodal(trimmed(state, log_spill))
+        start = spread_out(symmetric_step(last, one.masses.size), spread)
+        return _block([start, _losing(one, 1, symmetric_mass(last), frame)], frame)
     one = leading_step(leaders.block, 1, frame, guide.kappa)
     for size in blocks:
-        start = spread_out(extended_step(unimodal(trimmed(state, log_spill))), spread)
-        result = _block([start, replace(one, count=size)], frame)
+        before = unimodal(trimmed(state, log_spill))
+        start = spread_out(extended_step(before), spread)
+        result = _block([start, _losing(one, size, extended_mass(before), frame)], frame)
         state = state_after(result, state.steps + size)
     return result
 
@@ -109,6 +113,21 @@ class _Guide:
         many = Sketch(self._one.losses, self._one.log_weights, steps)
         high = tail_tilts([many], self._frame.theta, _LOG_TAIL)[1]
         return max(math.ceil(1.1 * high / self._frame.spacing), 16)
+
+
+def _losing(one: LatticeStep, count: int, mass: arb, frame: Frame) -> LatticeStep:
+    """Return `count` steps on a function with f(0) <= mass: each may lose its `infinite` times what f(0) has become."""
+    with arb_precision(SCALAR_BITS):
+        infinite = arb((one.infinite * mass * _total(one, frame) ** count).upper())
+    return replace(one, count=count, infinite=infinite)
+
+
+def _total(one: LatticeStep, frame: Frame) -> arb:
+    """Return an upper bound, at least 1, of the true mass of a step, the infinite part included."""
+    x = frame.spacing * np.arange(one.first, one.first + one.masses.size, dtype=np.float64)
+    stored = float((one.masses * exp(-frame.theta * x)).sum()) * (1 + _SUM_MARGIN)
+    with arb_precision(SCALAR_BITS):
+        return arb((arb(stored) * one.log_scale.exp() + one.infinite).upper()).max(arb(1))
 
 
 def _block(steps: list[LatticeStep], frame: Frame) -> ComposedLattice:
@@ -141,7 +160,7 @@ def _single(
     with arb_precision(SCALAR_BITS):
         scale = start.log_scale + one.log_scale
         beyond = arb(spilled) * (scale - arb(state.theta) * arb(state.spacing) * (top + 1)).exp()
-        infinite = arb((state.infinite + one.infinite + beyond).upper())
+        infinite = arb((state.infinite + one.infinite * symmetric_mass(state) + beyond).upper())
     return State(state.steps + 1, state.spacing, state.theta, kept * (1 + 1e-15), scale, infinite)
 
 

@@ -11,6 +11,9 @@ Every change made here only adds mass or spreads it (P-mass and Q-mass kept), so
    back on the lattice by connect-the-dots: a share u = 8 sinh(h/8)^2 / (4 sinh(h/4) (1 - e^{-h})) moves one point up
    and u e^{-h} one point down (`spreading_step`).
 
+A step of the leader loses a mass of at most its `infinite` times f(0) to infinite losses; f(0) is 1 for a profile, but
+more once masses were raised.
+
 Masses are stored tilted: w_j = e^{log_scale} e^{-theta x_j} masses[j]. Errors of the transform are absolute in the
 stored masses, and are added to each of them.
 """
@@ -150,6 +153,27 @@ def extended_step(state: State) -> LatticeStep:
     with arb_precision(SCALAR_BITS):
         left[-1] = float_above(arb(float(left[-1])) / -(-arb(state.spacing) / 2).expm1())
     return _as_step(state, np.concatenate([left[::-1], [middle], state.masses]), -n)
+
+
+def symmetric_mass(state: State) -> arb:
+    """Return an upper bound of f(0) for the symmetric continuation: what may be lost to infinity in a step."""
+    slope = _powers(state.masses.size, state.spacing, state.theta).slope
+    return _true_mass(state, float((state.masses * slope).sum()) * (1 + _SUM_MARGIN) + _middle(state))
+
+
+def extended_mass(state: State) -> arb:
+    """Return an upper bound of g(0) for the continuation with constant m: the left part sums to m_0/(1 - e^{-h/2})."""
+    slope = _powers(state.masses.size, state.spacing, state.theta).slope
+    right = float((state.masses * slope).sum()) * (1 + _SUM_MARGIN)
+    with arb_precision(SCALAR_BITS):
+        left = float_above(arb(_middle(state)) / -(-arb(state.spacing) / 2).expm1())
+    return _true_mass(state, right + left)
+
+
+def _true_mass(state: State, stored: float) -> arb:
+    with arb_precision(SCALAR_BITS):
+        total = arb(stored) * (1 + arb(_SUM_MARGIN)) * state.log_scale.exp() + state.infinite
+        return arb(total.upper()).max(arb(1))
 
 
 def _as_step(state: State, masses: Floats, first: int) -> LatticeStep:
