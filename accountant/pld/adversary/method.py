@@ -26,9 +26,9 @@ from accountant.pld.plan import Plan, Resolution, plan_for_delta, plan_for_epsil
 from accountant.pld.types import BinaryStep, Frame, Pair
 from accountant.profiles.one_step import SubsampledGaussian
 
-_FEWEST_SINGLES: Final = 192
+_FEWEST_SINGLES: Final = 384
 _MOST_SINGLES: Final = 2048
-_GROWTH: Final = 0.6
+_GROWTH: Final = 0.3
 _SPILL: Final = 1e-7
 _JUMP_SHARE: Final = 0.02
 _DEFAULT: Final = Resolution(tolerance=3e-4, most_points=1 << 20)

@@ -28,6 +28,7 @@ from accountant.pld.adversary.state import (
     extended_mass,
     extended_step,
     first_state,
+    flattened,
     spread_out,
     spreading_step,
     state_after,
@@ -90,12 +91,12 @@ def composed(leaders: Leaders, frame: Frame, course: Course, log_spill: float) -
         one = leading_step(leaders.single, 1, frame, guide.kappa)
         last = unimodal(trimmed(state, log_spill))
         start = spread_out(symmetric_step(last, one.masses.size), spread)
-        return _block([start, _losing(one, 1, symmetric_mass(last), frame)], frame)
+        return _block([start, _losing(one, 1, symmetric_mass(last), frame)], frame, log_spill)
     one = leading_step(leaders.block, 1, frame, guide.kappa)
     for size in blocks:
-        before = unimodal(trimmed(state, log_spill))
+        before = unimodal(flattened(unimodal(trimmed(state, log_spill))))
         start = spread_out(extended_step(before), spread)
-        result = _block([start, _losing(one, size, extended_mass(before), frame)], frame)
+        result = _block([start, _losing(one, size, extended_mass(before), frame)], frame, log_spill)
         state = state_after(result, state.steps + size)
     return result
 
@@ -130,9 +131,10 @@ def _total(one: LatticeStep, frame: Frame) -> arb:
         return arb((arb(stored) * one.log_scale.exp() + one.infinite).upper()).max(arb(1))
 
 
-def _block(steps: list[LatticeStep], frame: Frame) -> ComposedLattice:
+def _block(steps: list[LatticeStep], frame: Frame, log_spill: float) -> ComposedLattice:
     with np.errstate(over="raise", invalid="raise", divide="raise"):
-        return compose_lattices(steps, frame.theta, frame.spacing, window_for(steps, frame.spacing))
+        window = window_for(steps, frame.spacing, log_spill)
+        return compose_lattices(steps, frame.theta, frame.spacing, window)
 
 
 def _singles(state: State, one: LatticeStep, spread: LatticeStep, top: int, number: int) -> State:
@@ -156,7 +158,8 @@ def _single(
     error = _error(float(start.masses.sum()) * (1 + _SUM_MARGIN), kernel_mass, length)
     kept = np.maximum(product[1 : top + 1], 0.0) + error
     highest = min(start.first + start.masses.size - 1 + reach, length - reach - 1)
-    spilled = float((np.maximum(product[top + 1 : highest + 1], 0.0) + error).sum()) * (1 + _SUM_MARGIN)
+    above = np.maximum(product[top + 1 : highest + 1], 0.0)
+    spilled = (float(above.sum()) + error * math.sqrt(above.size + 1)) * (1 + _SUM_MARGIN)  # Cauchy and Schwarz
     with arb_precision(SCALAR_BITS):
         scale = start.log_scale + one.log_scale
         beyond = arb(spilled) * (scale - arb(state.theta) * arb(state.spacing) * (top + 1)).exp()
@@ -165,7 +168,7 @@ def _single(
 
 
 def _error(first: float, second: float, length: int) -> float:
-    """Return the bound on the error of one mass of a product of two transforms, rounded up."""
+    """Return the bound on the Euclidean error of a product of two transforms, rounded up."""
     with arb_precision(SCALAR_BITS):
         e, mass = arb(transform_error(length)), arb(first) * arb(second)
         at_frequency = mass * (2 * e + e * e + arb(2 * PRODUCT)) * (1 + arb(PRODUCT)) + arb(UNDERFLOW)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -53,6 +53,8 @@ class State:
     masses: Floats
     log_scale: arb
     infinite: arb
+    level: float | None = None
+    """The stored mass at 0 where it was fixed by `flattened`; otherwise the jump of the slope decides."""
 
 
 def first_state(spacing: float, theta: float) -> State:
@@ -123,13 +125,44 @@ def unimodal(state: State) -> State:
 
 def _middle(state: State) -> float:
     """Return the mass at 0: the jump of the slope, or the neighbour's mass if that is more; rounded up."""
+    if state.level is not None:
+        return max(state.level, _neighbour(state)) * (1 + _MARGIN)
+    return max(_jump(state), _neighbour(state))
+
+
+def _jump(state: State) -> float:
     slope = _powers(state.masses.size, state.spacing, state.theta).slope
     total = float((state.masses * slope).sum())
     with arb_precision(SCALAR_BITS):
-        jump = float_above((-state.log_scale).exp() - arb(total) * arb(1 - _SUM_MARGIN))
+        return max(float_above((-state.log_scale).exp() - arb(total) * arb(1 - _SUM_MARGIN)), 0.0)
+
+
+def _neighbour(state: State) -> float:
+    """Return the mass at 0 for which m_0 = m_1."""
+    with arb_precision(SCALAR_BITS):
         step = (-(arb(state.theta) + 0.5) * arb(state.spacing)).exp()
-        neighbour = float_above(arb(float(state.masses[0])) * step * (1 + _MARGIN))
-    return max(jump, neighbour, 0.0)
+        return float_above(arb(float(state.masses[0])) * step * (1 + arb(_MARGIN)))
+
+
+def flattened(state: State) -> State:
+    r"""Return the state with what the jump at 0 exceeds its neighbour by spread over a window |x| <= n h.
+
+    m is constant on the window, so P-mass and Q-mass stay. n is about half the width of the composed loss, 1/(2 w_1):
+    then the level rises little, and so does the variance.
+    """
+    excess, level = _jump(state) - _neighbour(state), _neighbour(state)
+    true_level = level * math.exp(float(state.log_scale.mid()))
+    if not excess > 0 or not true_level > 0:
+        return state
+    n = max(1, min(math.ceil(0.5 / true_level), state.masses.size - 1))
+    powers = _powers(state.masses.size, state.spacing, state.theta)
+    with arb_precision(SCALAR_BITS):
+        h = arb(state.spacing)
+        window = (h * (2 * n + 1) / 4).sinh() / (h / 4).sinh()
+        each = float_above(arb(excess) / window)
+    masses = state.masses.copy()
+    masses[:n] += each * powers.growth[:n] * (1 + _MARGIN)
+    return replace(state, masses=masses * (1 + 4 * UNIT_ROUNDOFF), level=level + each)
 
 
 def symmetric_step(state: State, reach: int) -> LatticeStep:

@@ -25,10 +25,14 @@ _HIGHEST_ARGUMENT: Final = 600.0
 FEWEST_POINTS: Final = 1 << 10
 
 
-def window_for(steps: Sequence[LatticeStep], spacing: float) -> Window:
-    """Return a window beyond which the composed masses are about 1e-12 on either side; loss 0 lies inside."""
-    above, high = _reach(steps, spacing, 1.0)
-    below, low = _reach(steps, spacing, -1.0)
+def window_for(steps: Sequence[LatticeStep], spacing: float, log_spill: float) -> Window:
+    """Return a window beyond which the composed masses are about 1e-12 on either side; loss 0 lies inside.
+
+    What lies above counts as infinite, so as a true mass it should not exceed e^log_spill.
+    """
+    scale = sum(step.count * float(step.log_scale.mid()) for step in steps)
+    above, high = _reach(steps, spacing, 1.0, min(_LOG_TAIL, log_spill - scale))
+    below, low = _reach(steps, spacing, -1.0, _LOG_TAIL)
     first = min(math.floor(-low / spacing) - 1, -1)
     points = math.ceil(high / spacing) + 2 - first
     length = max(FEWEST_POINTS, 1 << math.ceil(math.log2(max(points, 2))))
@@ -37,7 +41,7 @@ def window_for(steps: Sequence[LatticeStep], spacing: float) -> Window:
     return Window(first, length, below, above)
 
 
-def _reach(steps: Sequence[LatticeStep], spacing: float, sign: float) -> tuple[float, float]:
+def _reach(steps: Sequence[LatticeStep], spacing: float, sign: float, log_tail: float) -> tuple[float, float]:
     """Return a further tilt and the distance from loss 0 at which Chernoff's bound with it is small."""
     widest = max(max(abs(step.first), step.masses.size + step.first) for step in steps) * spacing
     high = math.log(_HIGHEST_ARGUMENT / widest)
@@ -45,7 +49,7 @@ def _reach(steps: Sequence[LatticeStep], spacing: float, sign: float) -> tuple[f
     best = (math.exp(low), math.inf)
     for _ in range(_ROUNDS):
         grid = np.linspace(low, high, _TILTS)
-        found = [(math.exp(a), _distance(steps, spacing, sign, math.exp(a))) for a in grid]
+        found = [(math.exp(a), _distance(steps, spacing, sign, math.exp(a)) - log_tail / math.exp(a)) for a in grid]
         best = min([best, *found], key=lambda entry: entry[1])
         width = (high - low) / (_TILTS - 1)
         low, high = math.log(best[0]) - width, min(math.log(best[0]) + width, high)
@@ -53,7 +57,7 @@ def _reach(steps: Sequence[LatticeStep], spacing: float, sign: float) -> tuple[f
 
 
 def _distance(steps: Sequence[LatticeStep], spacing: float, sign: float, tilt: float) -> float:
-    exponent = -_LOG_TAIL
+    exponent = 0.0
     for step in steps:
         x = spacing * np.arange(step.first, step.first + step.masses.size)
         moment = float((step.masses * np.exp(sign * tilt * x)).sum())
