@@ -72,9 +72,7 @@ def load(path: Path) -> Ordering:
             Leader(*(float.fromhex(data[name][field]) for field in ("q", "mu", "share", "lift")))
             for name in ("single", "block")
         )
-        ordering = Ordering(
-            single, block, float.fromhex(data["fineness"]), str(data["windows"]), str(data["stairs"])
-        )
+        ordering = Ordering(single, block, float.fromhex(data["fineness"]), str(data["windows"]), str(data["stairs"]))
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise CertificateError(f"{path} holds no certificate: {error}") from error
     check(ordering)

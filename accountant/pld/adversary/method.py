@@ -15,14 +15,16 @@ from typing import Final
 import numpy as np
 
 from accountant.errors import CannotCertifyError
-from accountant.numbers import float_up
+from accountant.mechanisms.steps import Step
+from accountant.numbers import Bound, float_up
 from accountant.pld.adversary.certificates import certificate_for
 from accountant.pld.adversary.ordering import Ordering
 from accountant.pld.adversary.recursion import Course, Leaders, composed
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.heuristics import Sketch, sketch
 from accountant.pld.invert import certified_near, epsilon_guess, log_of
-from accountant.pld.plan import Plan, Resolution, plan_for_delta, plan_for_epsilon
+from accountant.pld.ledger_steps import profile_steps
+from accountant.pld.plan import CompositionPlan, Resolution, plan_for_delta, plan_for_epsilon
 from accountant.pld.types import BinaryStep, Frame, Pair
 from accountant.profiles.one_step import SubsampledGaussian
 
@@ -39,7 +41,7 @@ class Composed:
     """A composition and what it was made with."""
 
     lattice: ComposedLattice
-    plan: Plan
+    plan: CompositionPlan
     course: Course
     certificate: Ordering
 
@@ -82,6 +84,17 @@ def adversary_epsilon(
     return epsilon, found
 
 
+def ledger_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Bound:
+    """Return the method's answer for a ledger of one kind of step; only the upper end means anything."""
+    prepared = profile_steps(steps, "down")
+    if len(prepared) != 1:
+        raise CannotCertifyError("the exact adversary is certified for one kind of step alone")
+    if prepared[0].count == 1:
+        raise CannotCertifyError("a single step has a closed form: see the method profile")
+    upper, _ = adversary_epsilon(prepared[0], delta)
+    return Bound.from_fractions(upper, upper)
+
+
 def adversary_delta(step: SubsampledGaussian, epsilon: Fraction) -> Fraction:
     """Return a delta certified for `step.count` adaptive steps at epsilon >= 0."""
     return composed_for_epsilon(step, epsilon).lattice.delta_upper(epsilon)
@@ -94,7 +107,7 @@ def _binary(step: SubsampledGaussian) -> BinaryStep:
     return BinaryStep(q, mu, step.count)
 
 
-def _composed(total: int, plan: Plan) -> Composed:
+def _composed(total: int, plan: CompositionPlan) -> Composed:
     binary = plan.steps[0]
     certificate = certificate_for(binary.q, binary.mu)
     course = Course(total, min(_singles(binary, plan.frame, total), total), _GROWTH)

@@ -110,9 +110,7 @@ def _moments(nodes: Nodes, a: arb, b: arb) -> tuple[arb, arb]:
     return 2 / low - 2 / high, (2 / q) * (high + 1 / high - low - 1 / low)
 
 
-def _cell(
-    nodes: Nodes, a: arb, b: arb, at_a: tuple[arb, ...], at_b: tuple[arb, ...]
-) -> tuple[arb, arb, arb, arb, arb]:
+def _cell(nodes: Nodes, a: arb, b: arb, at_a: tuple[arb, ...], at_b: tuple[arb, ...]) -> tuple[arb, arb, arb, arb, arb]:
     """Return the weights of both ends, lower integrals of U_F and D_F, and the larger gap."""
     whole, first = _moments(nodes, a, b)
     right = (first - a * whole) / (b - a)

@@ -86,7 +86,9 @@ def composed(leaders: Leaders, frame: Frame, course: Course, log_spill: float) -
     blocks = course.blocks()
     singles = course.singles if blocks else course.singles - 1
     if singles:
-        state = _singles(state, leading_step(leaders.single, 1, frame, guide.kappa), spread, guide.top(singles), singles)
+        state = _singles(
+            state, leading_step(leaders.single, 1, frame, guide.kappa), spread, guide.top(singles), singles
+        )
     if not blocks:
         one = leading_step(leaders.single, 1, frame, guide.kappa)
         last = unimodal(trimmed(state, log_spill))
