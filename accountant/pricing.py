@@ -7,6 +7,7 @@ r"""The price of a ledger by every method that is proved for it.
 | `wbk27-cks` | the source's Theorem 27 | real Gaussian noise |
 | `tight-rdp-cks` | tight Renyi divergence, any real alpha | real Gaussian noise |
 | `profile` | the dominating profile composed numerically | real Gaussian noise |
+| `adversary` | the exact adversary (docs/reference/adversary.md); only with effort "tight" or by name | one kind of real Gaussian step on batches |
 | `rdp-prop1`, `rdp-cks` | Renyi curve of the plain release | Gaussian, discrete, Poisson and pure steps |
 | `gdp` | exact | real Gaussian noise on everything |
 | `pure` | the sum of the epsilons | pure steps |
@@ -22,18 +23,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
+from typing import Literal
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import failure_probability
-from accountant.mechanisms.steps import PureStep, Step
+from accountant.mechanisms.steps import PureStep, Step, SubsampledGaussianStep
 from accountant.numbers import CONTEXT, Bound, Exact
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.renyi.conversion import Conversion, best_epsilon
 from accountant.renyi.moments import Subsampling, ledger_log_moment
 
 DEFAULT_DIGITS = 15
+Effort = Literal["quick", "tight"]
 
 RENYI: Mapping[str, tuple[Subsampling, Conversion, str]] = MappingProxyType(
     {
@@ -53,6 +56,7 @@ THEOREMS: Mapping[str, str] = MappingProxyType(
     {name: entry[2] for name, entry in RENYI.items()}
     | {
         "profile": "[BBG18] Theorem 9, composed numerically ([ZDW22] Theorem 10)",
+        "adversary": "docs/reference/adversary.md, Theorems 2 and 3, certified numerically",
         "gdp": "[BW18] Theorem 8 with [DRS22] Corollary 3.3",
         "pure": "basic composition",
     }
@@ -93,15 +97,26 @@ def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
     return ("lemma2-prop1", "lemma2-cks", "wbk27-cks", "tight-rdp-cks", "profile", *exact)
 
 
+def slow_methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
+    """Return the methods that are proved as well but take up to a minute: part of the answer with effort "tight"."""
+    ledger = ledger_of(priced)
+    alone = len(ledger.steps) == 1 and isinstance(ledger.steps[0], SubsampledGaussianStep)
+    sampled = alone and ledger.is_exactly_gaussian and ledger.is_subsampled
+    return ("adversary",) if sampled and gdp_squared(ledger.steps) is None else ()
+
+
 def epsilon(
     priced: Ledger | Mechanism,
     delta: Exact,
     *,
     methods: Sequence[str] | None = None,
     digits: int = DEFAULT_DIGITS,
+    effort: Effort = "quick",
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Price a mechanism or a ledger at delta; raise if no method can.
+
+    Effort "tight" adds the methods of `slow_methods_for` to the default ones.
 
     A method named in `methods` that is not proved for it is an error, never silently left out.
     """
@@ -109,7 +124,8 @@ def epsilon(
     d = failure_probability(delta)
     if digits < 1:
         raise InvalidQuantityError(f"digits must be >= 1, got digits={digits}")
-    chosen = tuple(methods) if methods is not None else methods_for(ledger)
+    default = methods_for(ledger) + (slow_methods_for(ledger) if effort == "tight" else ())
+    chosen = tuple(methods) if methods is not None else default
     _refuse_unproved(ledger, chosen)
     results: dict[str, MethodResult] = {}
     refused: dict[str, str] = {}
@@ -144,6 +160,10 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
         from accountant.pld.ledger_steps import composed_epsilon  # noqa: PLC0415 - numpy is loaded only when it is needed
 
         return MethodResult(composed_epsilon(ledger.steps, delta), None, theorem)
+    if method == "adversary":
+        from accountant.pld.adversary.method import ledger_epsilon  # noqa: PLC0415 - as above
+
+        return MethodResult(ledger_epsilon(ledger.steps, delta), None, theorem)
     if method == "gdp":
         mu_squared = gdp_squared(ledger.steps)
         if mu_squared is None:
@@ -172,7 +192,7 @@ def _multiplier_squared(step: Step) -> Fraction:
 
 
 def _refuse_unproved(ledger: Ledger, chosen: tuple[str, ...]) -> None:
-    proved = methods_for(ledger)
+    proved = methods_for(ledger) + slow_methods_for(ledger)
     for name in chosen:
         if name not in THEOREMS:
             raise InvalidQuantityError(f"method must be one of {', '.join(THEOREMS)}, got method={name!r}")

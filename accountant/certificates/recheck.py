@@ -26,7 +26,7 @@ from accountant.mechanisms.steps import PureStep, Step
 from accountant.numbers import exact, fraction_of
 from accountant.pld.invert import log_of
 from accountant.pld.ledger_steps import composed_profile, profile_steps
-from accountant.pricing import RENYI, THEOREMS, methods_for
+from accountant.pricing import RENYI, THEOREMS, methods_for, slow_methods_for, slow_methods_for
 from accountant.pricing import epsilon as price
 
 PROFILE_SLACK = Fraction(1, 500)
@@ -58,7 +58,7 @@ def recheck(document: Certificate) -> tuple[Rederived, ...]:
 
 
 def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRecord, digits: int) -> Rederived:
-    if name not in methods_for(ledger):
+    if name not in methods_for(ledger) + slow_methods_for(ledger):
         raise CertificateError(f"method {name!r} is not proved for this ledger")
     if record.theorem != THEOREMS[name] or record.epsilon != record.upper:
         raise CertificateError(f"{name}: the record contradicts itself")
@@ -85,6 +85,10 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
         if not lower <= total <= upper:
             raise CertificateError(f"pure: the epsilons add up to {total}")
         return Rederived(name, f"the epsilons add up to {total}")
+    if name == "adversary":
+        from accountant.pld.adversary.recheck import require_adversary_upper  # noqa: PLC0415 - numpy only where needed
+
+        return Rederived(name, require_adversary_upper(ledger.steps, delta, upper))
     return _recheck_profile(ledger.steps, delta, lower, upper)
 
 

@@ -52,7 +52,7 @@ def dominating_step(step: BinaryStep, frame: Frame, kappa: float) -> LatticeStep
     z[0] = mu / 2
     mismatch = loss_mismatch(q, mu, z, losses)
     mismatch[0] = 0.0
-    positive, error = _positive_masses(step, frame, kappa, _Points(z, losses, mismatch))
+    positive, error = cell_masses(step, frame, kappa, LatticePoints(z, losses, mismatch))
     mirror = -(1 + 2 * theta) * losses
     negative = positive * exp(np.maximum(mirror, _LOWEST_EXPONENT))
     negative_error = error + UNIT_ROUNDOFF * (4 * np.abs(mirror) + 4) + EXP_ERROR + mismatch
@@ -74,7 +74,7 @@ def _cell_count(top_loss: float, spacing: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Points:
+class LatticePoints:
     """Points z_j, the losses l_j that they stand for, and how far off l(z_j) is at most."""
 
     z: Floats
@@ -82,7 +82,7 @@ class _Points:
     mismatch: Floats
 
 
-def _positive_masses(step: BinaryStep, frame: Frame, kappa: float, points: _Points) -> tuple[Floats, Floats]:
+def cell_masses(step: BinaryStep, frame: Frame, kappa: float, points: LatticePoints) -> tuple[Floats, Floats]:
     """Return tilted masses at l_0, l_1, ... and their relative errors."""
     q, mu, spacing, theta = step.q, step.mu, frame.spacing, frame.theta
     z, losses, mismatch = points.z, points.losses, points.mismatch

@@ -1,0 +1,154 @@
+r"""The leading profile on a lattice: the forward pair, a small share of the symmetrised one, all rounded upwards.
+
+Binary floats live here, under a bound: every mass returned is at least the true one.
+
+In one step of an adaptive composition an adversary picks a triple; `ordering` certifies that, on the functions that
+occur, none is worse than the *leader*
+
+    L = (1 + eta) ((1-s) F + s S) - eta (1-y)_+,
+
+F the forward pair (1-q)N(0)+qN(mu) against N(0), S the symmetrised profile. F and S agree on losses > 0. Masses are
+those of connect-the-dots, formulas as in `upper_step` (they hold for cells on either side of loss 0):
+
+    losses > 0:  those of F (and S);     losses < 0:  (1-s) those of F + s e^{-l} those of F at l;
+    loss 0: besides what the cells put there, s times the atom of S. Then all times 1 + eta, and eta off the atom.
+
+Below the lowest point of F's lattice (its losses exceed log(1-q)) mass moves up. A point z_j misses its loss by at
+most eta_j, so a true atom lies at most eta_j above its lattice point, and 1.1 (1+h) eta_j/h of it, moved one point
+up, makes up for that: no shift of epsilon is left over.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from flint import arb
+
+from accountant.errors import CannotCertifyError
+from accountant.numbers import arb_precision
+from accountant.pld.certified_exp import EXP_ERROR, UNIT_ROUNDOFF, Floats, exp
+from accountant.pld.heuristics import loss_at, point_at
+from accountant.pld.rounding import SCALAR_BITS, float_above, normal_tail, normalised
+from accountant.pld.types import BinaryStep, Frame, LatticeStep
+from accountant.pld.upper_step import MAX_CELLS, LatticePoints, cell_masses, loss_mismatch
+
+_LOWEST_EXPONENT: Final = -650.0
+_LEAST_MASS: Final = 1e-295
+_LOWEST_Z: Final = -9.0
+"""Below this a normal variable is moved up: probability 1e-19."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """q and mu of a step, the share s of the symmetrised profile and the lift eta."""
+
+    q: float
+    mu: float
+    share: float
+    lift: float
+
+    def is_profile(self) -> bool:
+        """Say whether the lift leaves an atom at loss 0: then the leader is a convex profile, with masses >= 0."""
+        if not (0 < self.q < 1 and self.mu > 0 and 0 <= self.share <= 1 and 0 <= self.lift <= 1):
+            return False
+        with arb_precision(SCALAR_BITS):
+            atom = (1 + arb(self.lift)) * arb(self.share) * (1 - arb(self.q)) * (arb(self.mu) / arb(8).sqrt()).erf()
+            return bool(atom >= arb(self.lift))
+
+
+def leading_step(leader: Leader, count: int, frame: Frame, kappa: float) -> LatticeStep:
+    """Return a lattice measure that dominates the leader; see the header."""
+    step = BinaryStep(leader.q, leader.mu, count)
+    lowest, highest = _reach(leader, frame)
+    losses = frame.spacing * np.arange(lowest, highest + 1, dtype=np.float64)
+    z = point_at(leader.q, leader.mu, losses)
+    z[-lowest] = leader.mu / 2
+    mismatch = loss_mismatch(leader.q, leader.mu, z, losses)
+    mismatch[-lowest] = 0.0
+    masses, error = cell_masses(step, frame, kappa, LatticePoints(z, losses, mismatch))
+    masses = masses * (1 + 1.01 * error)
+    masses[0] += _below(leader, float(z[0]), frame.theta * float(losses[0]) - kappa)
+    positive, off = masses[-lowest:], mismatch[-lowest:]
+    whole = np.zeros(2 * highest + 1)
+    whole[highest:] = positive
+    keep = _up(1 - leader.share)
+    whole[highest + lowest : highest] = masses[:-lowest] * keep * (1 + 4 * UNIT_ROUNDOFF)
+    whole[:highest] += _mirrored(positive, losses[-lowest:], off, frame.theta)[:0:-1] * leader.share
+    first_cell = LatticePoints(z[-lowest:][:2], losses[-lowest:][:2], mismatch[-lowest:][:2])
+    right, right_error = cell_masses(step, frame, kappa, first_cell)
+    from_right = float(right[0] * (1 + 1.01 * right_error[0])) * (1 + 4 * UNIT_ROUNDOFF)
+    whole[highest] = _middle(leader, float(masses[-lowest]), from_right, kappa, float(z[-1]))
+    whole *= (1 + leader.lift) * (1 + 16 * UNIT_ROUNDOFF)
+    whole[highest] = _without_lift(float(whole[highest]), leader, kappa)
+    misplaced = np.concatenate([off[:0:-1], off])
+    misplaced[highest + lowest : highest] = np.maximum(misplaced[highest + lowest : highest], mismatch[:-lowest])
+    whole = _raised(whole, misplaced, frame)
+    scaled, log_scale = normalised(np.maximum(whole, _LEAST_MASS), kappa, upwards=True)
+    with arb_precision(SCALAR_BITS):
+        top = arb(float(z[-1]))
+        infinite = (1 + arb(leader.lift)) * (
+            arb(leader.q) * normal_tail(top - arb(leader.mu)) + (1 - arb(leader.q)) * normal_tail(top)
+        )
+    return LatticeStep(count, 0.0, -highest, scaled, log_scale, 0.0, infinite)
+
+
+def _up(x: float) -> float:
+    return math.nextafter(x, math.inf)
+
+
+def _reach(leader: Leader, frame: Frame) -> tuple[int, int]:
+    """Return the lowest index (<= 0, losses above log(1-q)) and the highest."""
+    top = max(frame.z_top, leader.mu / 2)
+    ends = loss_at(leader.q, leader.mu, np.array([min(_LOWEST_Z, leader.mu / 2 - 9.0), top]))
+    lowest = min(math.ceil(float(ends[0]) / frame.spacing), 0)
+    highest = math.ceil(float(ends[1]) / frame.spacing) + 1
+    if highest - lowest > MAX_CELLS:
+        raise CannotCertifyError(f"a step spans {highest - lowest} lattice cells, more than {MAX_CELLS}")
+    return lowest, max(highest, -lowest)
+
+
+def _below(leader: Leader, z_low: float, exponent: float) -> float:
+    """Return the mass of F below z_low, which moves up to the lowest lattice point, tilted and rounded up."""
+    with arb_precision(SCALAR_BITS):
+        q, z = arb(leader.q), arb(z_low)
+        mass = (1 - q) * normal_tail(-z) + q * normal_tail(arb(leader.mu) - z)
+        return float_above(mass * arb(exponent).exp())
+
+
+def _raised(masses: Floats, mismatch: Floats, frame: Frame) -> Floats:
+    """Move what a misplaced atom may lack to the next point, tilted there; the last point has infinity above it."""
+    h = frame.spacing
+    share = 1.1 * (1 + h) * mismatch / h * math.exp(frame.theta * h) * (1 + 1e-9)
+    result = masses.copy()
+    result[1:] += masses[:-1] * share[:-1]
+    return result * (1 + 4 * UNIT_ROUNDOFF)
+
+
+def _mirrored(positive: Floats, losses: Floats, mismatch: Floats, theta: float) -> Floats:
+    """Return the tilted masses at -l for those at l; what underflows is covered by `_LEAST_MASS`."""
+    exponent = -(1 + 2 * theta) * losses
+    error = UNIT_ROUNDOFF * (4 * np.abs(exponent) + 8) + EXP_ERROR + mismatch
+    return positive * exp(np.maximum(exponent, _LOWEST_EXPONENT)) * (1 + 1.01 * error)
+
+
+def _middle(leader: Leader, at_zero: float, from_right: float, kappa: float, z_top: float) -> float:
+    """Return the mass at loss 0 before the lift, rounded up: (1-s) F's + s (twice S's from the right, and its atom).
+
+    What S has below its lattice is put here as well, which moves it up.
+    """
+    with arb_precision(SCALAR_BITS):
+        q, mu, share = arb(leader.q), arb(leader.mu), arb(leader.share)
+        atom = (1 - q) * (mu / arb(8).sqrt()).erf() + normal_tail(arb(z_top))
+        symmetrised = 2 * arb(from_right) + atom * (-arb(kappa)).exp()
+        return float_above((1 - share) * arb(at_zero) + share * symmetrised)
+
+
+def _without_lift(middle: float, leader: Leader, kappa: float) -> float:
+    with arb_precision(SCALAR_BITS):
+        rest = arb(middle) - arb(leader.lift) * (-arb(kappa)).exp()
+        if not rest > 0:
+            raise CannotCertifyError("the lift exceeds the atom at loss 0: the leader is no profile")
+        return float_above(rest)

@@ -1,0 +1,139 @@
+r"""Epsilon and delta of T adaptive steps on fixed-size batches, against the exact adversary.
+
+Guesses choose tilt, spacing and course; what is returned was certified: `certificates` proves that the leader bounds
+every triple, `recursion` composes it with proved rounding, and the inversion checks the epsilon that it returns.
+q and 1/nu are rounded up to binary64: more noise is post-processing, and a smaller q mixes in a pair without loss.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from accountant.errors import CannotCertifyError
+from accountant.mechanisms.steps import Step
+from accountant.numbers import Bound, float_up
+from accountant.pld.adversary.certificates import certificate_for
+from accountant.pld.adversary.ordering import Ordering
+from accountant.pld.adversary.recursion import Course, Leaders, composed
+from accountant.pld.convolution import ComposedLattice
+from accountant.pld.heuristics import Sketch, sketch
+from accountant.pld.invert import certified_near, epsilon_guess, log_of
+from accountant.pld.ledger_steps import profile_steps
+from accountant.pld.plan import CompositionPlan, Resolution, plan_for_delta, plan_for_epsilon
+from accountant.pld.types import BinaryStep, Frame, Pair
+from accountant.profiles.one_step import SubsampledGaussian
+
+_FEWEST_SINGLES: Final = 384
+_MOST_SINGLES: Final = 2048
+_GROWTH: Final = 0.3
+_SPILL: Final = 1e-7
+_JUMP_SHARE: Final = 0.02
+_DEFAULT: Final = Resolution(tolerance=3e-4, most_points=1 << 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A composition and what it was made with."""
+
+    lattice: ComposedLattice
+    plan: CompositionPlan
+    course: Course
+    certificate: Ordering
+
+    def describe(self) -> str:
+        """Return which leader, grid and blocks were used."""
+        single, block = self.certificate.single, self.certificate.block
+        return (
+            f"single steps {self.course.singles} (share {single.share:.3g}), blocks {self.course.blocks()} "
+            f"(share {block.share:.3g}), spacing {self.plan.frame.spacing:.3g}, {self.lattice.weights.size} points, "
+            f"boxes {self.certificate.windows.count('k')}+{self.certificate.stairs.count('k')}"
+        )
+
+
+def composed_for_delta(step: SubsampledGaussian, delta: Fraction, resolution: Resolution = _DEFAULT) -> Composed:
+    """Return a composition that is sharp where delta(epsilon) is about delta."""
+    binary = _binary(step)
+    return _composed(step.count, plan_for_delta([binary], Pair.MIXTURE_FIRST, log_of(delta), resolution))
+
+
+def composed_for_epsilon(step: SubsampledGaussian, epsilon: Fraction, resolution: Resolution = _DEFAULT) -> Composed:
+    """Return a composition that is sharp near epsilon."""
+    binary = _binary(step)
+    return _composed(step.count, plan_for_epsilon([binary], Pair.MIXTURE_FIRST, float(epsilon), resolution))
+
+
+def adversary_epsilon(
+    step: SubsampledGaussian, delta: Fraction, resolution: Resolution = _DEFAULT
+) -> tuple[Fraction, Composed]:
+    """Return an epsilon certified for `step.count` adaptive steps at delta, and how it was found."""
+    found = composed_for_delta(step, delta, resolution)
+    lattice = found.lattice
+    if lattice.delta_upper(Fraction(0)) <= delta:
+        return Fraction(0), found
+    epsilon = certified_near(
+        epsilon_guess(lattice, found.plan.epsilon, delta),
+        1 / found.plan.frame.theta,
+        lambda candidate: lattice.delta_upper(candidate) <= delta,
+        upwards=True,
+    )
+    return epsilon, found
+
+
+def ledger_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Bound:
+    """Return the method's answer for a ledger of one kind of step; only the upper end means anything."""
+    prepared = profile_steps(steps, "down")
+    if len(prepared) != 1:
+        raise CannotCertifyError("the exact adversary is certified for one kind of step alone")
+    if prepared[0].count == 1:
+        raise CannotCertifyError("a single step has a closed form: see the method profile")
+    upper, _ = adversary_epsilon(prepared[0], delta)
+    return Bound.from_fractions(upper, upper)
+
+
+def adversary_delta(step: SubsampledGaussian, epsilon: Fraction) -> Fraction:
+    """Return a delta certified for `step.count` adaptive steps at epsilon >= 0."""
+    return composed_for_epsilon(step, epsilon).lattice.delta_upper(epsilon)
+
+
+def _binary(step: SubsampledGaussian) -> BinaryStep:
+    q, mu = float_up(step.sampling_rate), float_up(1 / step.noise_multiplier)
+    if not (0 < q < 1 and 0 < mu < 20):
+        raise CannotCertifyError(f"the exact adversary needs 0 < q < 1 and nu > 1/20, got q={q}, 1/nu={mu}")
+    return BinaryStep(q, mu, step.count)
+
+
+def _composed(total: int, plan: CompositionPlan) -> Composed:
+    binary = plan.steps[0]
+    certificate = certificate_for(binary.q, binary.mu)
+    course = Course(total, min(_singles(binary, plan.frame, total), total), _GROWTH)
+    log_spill = plan.log_delta + math.log(_SPILL)
+    try:
+        lattice = composed(Leaders(certificate.single, certificate.block), plan.frame, course, log_spill)
+    except (OverflowError, FloatingPointError) as error:
+        raise CannotCertifyError(f"the adversary's recursion left the range of float64: {error}") from error
+    return Composed(lattice, plan, course, certificate)
+
+
+def _singles(binary: BinaryStep, frame: Frame, total: int) -> int:
+    """Return a number of single steps after which losses far beyond the composed width hardly count (a guess)."""
+    first = sketch(BinaryStep(binary.q, binary.mu, 1), Pair.MIXTURE_FIRST, frame.z_top)
+    weights = np.exp(first.log_weights)
+    deviation = math.sqrt(float((weights * first.losses**2).sum()))
+    number = _FEWEST_SINGLES
+    while number < min(total, _MOST_SINGLES):
+        if _far_share(first, frame.theta, 3 * math.sqrt(number) * deviation) <= _JUMP_SHARE:
+            return number
+        number *= 2
+    return min(number, _MOST_SINGLES)
+
+
+def _far_share(one: Sketch, theta: float, reach: float) -> float:
+    """Return the share of losses beyond `reach` in the tilted second moment of one step."""
+    exponent = one.log_weights + theta * one.losses
+    moment = np.exp(exponent - exponent.max()) * one.losses**2
+    return float(moment[one.losses > reach].sum() / moment.sum())

@@ -1,0 +1,186 @@
+r"""From one step to T: single steps on symmetric functions, then blocks on extended ones.
+
+Let L be a leader for which `ordering` certified, for every triple t,
+
+    (windows) K_t f <= L f at y >= 1   for every symmetric unimodal f,
+    (stairs)  K_t g <= L g everywhere  for every g whose m_j is nonincreasing from -infinity on.
+
+A single step therefore is f_{k+1} = L f_k for y >= 1, continued by symmetry. Blocks: K_t and L are convolutions in
+log y, which commute, so K_t L g = L K_t g <= L L g, and b adaptive steps on g are at most L^b g. The state is raised to
+such a g by continuing it with constant m below loss 0 (`extended_step`). Early on single steps are tighter; once the
+composed loss has a density wide against one step, doubling costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from flint import arb
+
+from accountant.errors import CannotCertifyError
+from accountant.numbers import arb_precision
+from accountant.pld.adversary.leader import Leader, leading_step
+from accountant.pld.adversary.state import (
+    State,
+    extended_mass,
+    extended_step,
+    first_state,
+    flattened,
+    spread_out,
+    spreading_step,
+    state_after,
+    symmetric_mass,
+    symmetric_step,
+    unimodal,
+)
+from accountant.pld.certified_exp import Floats, exp
+from accountant.pld.certified_fft import PRODUCT, UNDERFLOW, forward, inverse_real, transform_error
+from accountant.pld.convolution import ComposedLattice, compose_lattices
+from accountant.pld.adversary.window import trimmed, window_for
+from accountant.pld.heuristics import Sketch, log_moment, sketch, tail_tilts
+from accountant.pld.rounding import SCALAR_BITS, float_above
+from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
+
+_LOG_TAIL: Final = math.log(1e-13)
+_SUM_MARGIN: Final = 1e-9
+FEWEST: Final = 1 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Leaders:
+    """The leader of single steps (windows) and that of blocks (stairs)."""
+
+    single: Leader
+    block: Leader
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How T steps are taken: `singles` one by one, then blocks that each multiply the number by about `growth`."""
+
+    total: int
+    singles: int
+    growth: float
+
+    def blocks(self) -> list[int]:
+        """Return the sizes of the blocks; they add up to total - singles."""
+        done, sizes = self.singles, []
+        while done < self.total:
+            size = min(max(1, math.ceil(done * self.growth)), self.total - done)
+            sizes.append(size)
+            done += size
+        return sizes
+
+
+def composed(leaders: Leaders, frame: Frame, course: Course, log_spill: float) -> ComposedLattice:
+    """Return the composition of `course.total` adaptive steps, whose delta_upper holds for every adversary.
+
+    About e^log_spill of probability may be called infinite before each block, to keep windows small.
+    """
+    guide = _Guide(leaders.single, frame)
+    spread = spreading_step(frame.spacing, frame.theta)
+    state = first_state(frame.spacing, frame.theta)
+    blocks = course.blocks()
+    singles = course.singles if blocks else course.singles - 1
+    if singles:
+        state = _singles(
+            state, leading_step(leaders.single, 1, frame, guide.kappa), spread, guide.top(singles), singles
+        )
+    if not blocks:
+        one = leading_step(leaders.single, 1, frame, guide.kappa)
+        last = unimodal(trimmed(state, log_spill))
+        start = spread_out(symmetric_step(last, one.masses.size), spread)
+        return _block([start, _losing(one, 1, symmetric_mass(last), frame)], frame, log_spill)
+    one = leading_step(leaders.block, 1, frame, guide.kappa)
+    for size in blocks:
+        before = unimodal(flattened(unimodal(trimmed(state, log_spill))))
+        start = spread_out(extended_step(before), spread)
+        result = _block([start, _losing(one, size, extended_mass(before), frame)], frame, log_spill)
+        state = state_after(result, state.steps + size)
+    return result
+
+
+class _Guide:
+    """Where the composed loss of single steps lies: guesses, never trusted."""
+
+    def __init__(self, leader: Leader, frame: Frame) -> None:
+        self._one = sketch(BinaryStep(leader.q, leader.mu, 1), Pair.MIXTURE_FIRST, frame.z_top)
+        self._frame = frame
+        self.kappa = float(log_moment([self._one], np.array([frame.theta]))[0])
+
+    def top(self, steps: int) -> int:
+        """Return how many lattice points above 0 hold about all of the tilted composed loss."""
+        many = Sketch(self._one.losses, self._one.log_weights, steps)
+        high = tail_tilts([many], self._frame.theta, _LOG_TAIL)[1]
+        return max(math.ceil(1.1 * high / self._frame.spacing), 16)
+
+
+def _losing(one: LatticeStep, count: int, mass: arb, frame: Frame) -> LatticeStep:
+    """Return `count` steps on a function with f(0) <= mass: each may lose its `infinite` times what f(0) has become."""
+    with arb_precision(SCALAR_BITS):
+        infinite = arb((one.infinite * mass * _total(one, frame) ** count).upper())
+    return replace(one, count=count, infinite=infinite)
+
+
+def _total(one: LatticeStep, frame: Frame) -> arb:
+    """Return an upper bound, at least 1, of the true mass of a step, the infinite part included."""
+    x = frame.spacing * np.arange(one.first, one.first + one.masses.size, dtype=np.float64)
+    stored = float((one.masses * exp(-frame.theta * x)).sum()) * (1 + _SUM_MARGIN)
+    with arb_precision(SCALAR_BITS):
+        return arb((arb(stored) * one.log_scale.exp() + one.infinite).upper()).max(arb(1))
+
+
+def _block(steps: list[LatticeStep], frame: Frame, log_spill: float) -> ComposedLattice:
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        window = window_for(steps, frame.spacing, log_spill)
+        return compose_lattices(steps, frame.theta, frame.spacing, window)
+
+
+def _singles(state: State, one: LatticeStep, spread: LatticeStep, top: int, number: int) -> State:
+    """Take `number` single steps on a window of `top` points above 0; what leaves it counts as infinite."""
+    kernel = spread_out(one, spread).masses
+    reach = one.masses.size // 2 + 1
+    length = max(FEWEST, 1 << math.ceil(math.log2(top + 3 * reach + 2)))
+    top = length - 3 * reach - 2
+    transformed = forward(_placed(kernel, -reach, length))
+    kernel_mass = float(kernel.sum()) * (1 + _SUM_MARGIN)
+    for _ in range(number):
+        state = _single(unimodal(state), one, transformed, kernel_mass, reach, top, length)
+    return state
+
+
+def _single(
+    state: State, one: LatticeStep, transformed: Floats, kernel_mass: float, reach: int, top: int, length: int
+) -> State:
+    start = symmetric_step(state, reach)
+    product = inverse_real(forward(_placed(start.masses, start.first, length)) * transformed)
+    error = _error(float(start.masses.sum()) * (1 + _SUM_MARGIN), kernel_mass, length)
+    kept = np.maximum(product[1 : top + 1], 0.0) + error
+    highest = min(start.first + start.masses.size - 1 + reach, length - reach - 1)
+    above = np.maximum(product[top + 1 : highest + 1], 0.0)
+    spilled = (float(above.sum()) + error * math.sqrt(above.size + 1)) * (1 + _SUM_MARGIN)  # Cauchy and Schwarz
+    with arb_precision(SCALAR_BITS):
+        scale = start.log_scale + one.log_scale
+        beyond = arb(spilled) * (scale - arb(state.theta) * arb(state.spacing) * (top + 1)).exp()
+        infinite = arb((state.infinite + one.infinite * symmetric_mass(state) + beyond).upper())
+    return State(state.steps + 1, state.spacing, state.theta, kept * (1 + 1e-15), scale, infinite)
+
+
+def _error(first: float, second: float, length: int) -> float:
+    """Return the bound on the Euclidean error of a product of two transforms, rounded up."""
+    with arb_precision(SCALAR_BITS):
+        e, mass = arb(transform_error(length)), arb(first) * arb(second)
+        at_frequency = mass * (2 * e + e * e + arb(2 * PRODUCT)) * (1 + arb(PRODUCT)) + arb(UNDERFLOW)
+        return float_above(at_frequency + e * (mass + at_frequency) + arb(UNDERFLOW))
+
+
+def _placed(masses: Floats, first: int, length: int) -> Floats:
+    """Return the masses on a circle of `length` points, index 0 at loss 0."""
+    if masses.size > length:
+        raise CannotCertifyError("the window of the adversary's recursion is too small")
+    result = np.zeros(length)
+    result[: masses.size] = masses
+    return np.roll(result, first)

@@ -1,0 +1,234 @@
+r"""Functions that bound the adversary after k steps: symmetric, unimodal masses on a lattice, and what comes of them.
+
+Binary floats live here, under a bound. A bound on H_y after k steps is kept as f(y) = c + sum_{j>0} w_j (1 - y/y_j)_+
+for y = e^x >= 1, y_j = e^{jh}; below y = 1 it is continued by the mirror symmetry of replace-one,
+f(y) = 1 - y + y f(1/y). As a measure the continuation has w_{-j} = w_j e^{-x_j} and, at 0, the jump of the slope,
+w_0 = 1 - c - sum_{j>0} w_j (1 + e^{-x_j}); where rounding made that negative, 0 is larger.
+
+Every change made here only adds mass or spreads it (P-mass and Q-mass kept), so the function only grows:
+1. `m_j = w_j e^{-x_j/2}` is made nonincreasing in j >= 0 (`unimodal`): the function is then a mixture of windows;
+2. an atom is spread evenly, in the measure e^{x/2} dx, over its cell [x_j - h/2, x_j + h/2]. The spread measure is put
+   back on the lattice by connect-the-dots: a share u = 8 sinh(h/8)^2 / (4 sinh(h/4) (1 - e^{-h})) moves one point up
+   and u e^{-h} one point down (`spreading_step`).
+
+A step of the leader loses a mass of at most its `infinite` times f(0) to infinite losses; f(0) is 1 for a profile, but
+more once masses were raised.
+
+Masses are stored tilted: w_j = e^{log_scale} e^{-theta x_j} masses[j]. Errors of the transform are absolute in the
+stored masses, and are added to each of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from flint import arb
+
+from accountant.errors import CannotCertifyError
+from accountant.numbers import arb_precision
+from accountant.pld.certified_exp import HIGHEST_ARGUMENT, UNIT_ROUNDOFF, Floats, exp
+from accountant.pld.convolution import ComposedLattice
+from accountant.pld.rounding import SCALAR_BITS, float_above, normalised
+from accountant.pld.types import LatticeStep
+
+_MARGIN: Final = 1e-12
+"""Covers the errors of exp, of products and of arguments below 700 (700 u times 4)."""
+_LEAST_MASS: Final = 1e-295
+_LOWEST_EXPONENT: Final = -650.0
+_SUM_MARGIN: Final = 1e-9
+_LEFT_REACH: Final = 45.0
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """f after `steps` steps: tilted masses at x_j = (j+1) h, j = 0, 1, ...; `infinite` is at least c."""
+
+    steps: int
+    spacing: float
+    theta: float
+    masses: Floats
+    log_scale: arb
+    infinite: arb
+    level: float | None = None
+    """The stored mass at 0 where it was fixed by `flattened`; otherwise the jump of the slope decides."""
+
+
+def first_state(spacing: float, theta: float) -> State:
+    """Return f = (1-y)_+: nothing above loss 0."""
+    return State(0, spacing, theta, np.zeros(1), arb(0), arb(0))
+
+
+def state_after(composed: ComposedLattice, steps: int) -> State:
+    """Return the state read off a composition: its masses at x > 0, errors added, what left the window infinite."""
+    start = 1 - composed.first
+    if not 0 <= start < composed.weights.size:
+        raise CannotCertifyError("the window of a block does not hold loss 0")
+    error = float_above(composed.error)
+    masses = np.maximum(composed.weights[start:], 0.0) + error
+    masses *= 1 + 1e-15
+    with arb_precision(SCALAR_BITS):
+        top = arb(composed.spacing) * (composed.first + composed.weights.size)
+        beyond = composed.outside * (composed.log_scale - arb(composed.theta) * top).exp()
+        infinite = arb((composed.infinite + beyond).upper())
+    return State(steps, composed.spacing, composed.theta, masses, composed.log_scale, infinite)
+
+
+def cut(state: State, kept: int) -> State:
+    """Keep the lowest masses and count the others as infinite."""
+    x_first = state.spacing * (kept + 1)
+    rest = float(state.masses[kept:].sum()) * (1 + _SUM_MARGIN)
+    with arb_precision(SCALAR_BITS):
+        beyond = arb(rest) * (state.log_scale - arb(state.theta) * arb(x_first)).exp()
+        infinite = arb((state.infinite + beyond).upper())
+    masses = state.masses[:kept]
+    return State(state.steps, state.spacing, state.theta, masses, state.log_scale, infinite)
+
+
+@dataclass(frozen=True, slots=True)
+class _Powers:
+    """e^{-(theta+1/2) x}, its inverse, e^{-theta x} + e^{-(1+theta) x} and e^{-(1+2 theta) x} at x = h, 2h, ..."""
+
+    decay: Floats
+    growth: Floats
+    slope: Floats
+    mirror: Floats
+
+
+@functools.lru_cache(maxsize=4)
+def _powers(size: int, spacing: float, theta: float) -> _Powers:
+    x = spacing * np.arange(1, size + 1, dtype=np.float64)
+    rate = theta + 0.5
+    if rate * float(x[-1]) > HIGHEST_ARGUMENT - 10:
+        raise CannotCertifyError("the window of the adversary's recursion is too wide for float64")
+
+    def decaying(rate: float) -> Floats:
+        return exp(np.maximum(-rate * x, _LOWEST_EXPONENT))
+
+    return _Powers(exp(-rate * x), exp(rate * x), decaying(theta) + decaying(1 + theta), decaying(1 + 2 * theta))
+
+
+def unimodal(state: State) -> State:
+    """Return the state with m_j nonincreasing in j >= 0, by raising masses."""
+    powers = _powers(state.masses.size, state.spacing, state.theta)
+    m = state.masses * powers.decay
+    peak = np.maximum.accumulate(m[::-1])[::-1]
+    if np.array_equal(peak, m):
+        return state
+    raised = np.where(peak > m, peak * powers.growth * (1 + _MARGIN), state.masses)
+    masses = np.maximum(raised, state.masses)
+    return State(state.steps, state.spacing, state.theta, masses, state.log_scale, state.infinite)
+
+
+def _middle(state: State) -> float:
+    """Return the mass at 0: the jump of the slope, or the neighbour's mass if that is more; rounded up."""
+    if state.level is not None:
+        return max(state.level, _neighbour(state)) * (1 + _MARGIN)
+    return max(_jump(state), _neighbour(state))
+
+
+def _jump(state: State) -> float:
+    slope = _powers(state.masses.size, state.spacing, state.theta).slope
+    total = float((state.masses * slope).sum())
+    with arb_precision(SCALAR_BITS):
+        return max(float_above((-state.log_scale).exp() - arb(total) * arb(1 - _SUM_MARGIN)), 0.0)
+
+
+def _neighbour(state: State) -> float:
+    """Return the mass at 0 for which m_0 = m_1."""
+    with arb_precision(SCALAR_BITS):
+        step = (-(arb(state.theta) + 0.5) * arb(state.spacing)).exp()
+        return float_above(arb(float(state.masses[0])) * step * (1 + arb(_MARGIN)))
+
+
+def flattened(state: State) -> State:
+    r"""Return the state with what the jump at 0 exceeds its neighbour by spread over a window |x| <= n h.
+
+    m is constant on the window, so P-mass and Q-mass stay. n is about half the width of the composed loss, 1/(2 w_1):
+    then the level rises little, and so does the variance.
+    """
+    excess, level = _jump(state) - _neighbour(state), _neighbour(state)
+    true_level = level * math.exp(float(state.log_scale.mid()))
+    if not excess > 0 or not true_level > 0:
+        return state
+    n = max(1, min(math.ceil(0.5 / true_level), state.masses.size - 1))
+    powers = _powers(state.masses.size, state.spacing, state.theta)
+    with arb_precision(SCALAR_BITS):
+        h = arb(state.spacing)
+        window = (h * (2 * n + 1) / 4).sinh() / (h / 4).sinh()
+        each = float_above(arb(excess) / window)
+    masses = state.masses.copy()
+    masses[:n] += each * powers.growth[:n] * (1 + _MARGIN)
+    return replace(state, masses=masses * (1 + 4 * UNIT_ROUNDOFF), level=level + each)
+
+
+def symmetric_step(state: State, reach: int) -> LatticeStep:
+    """Return the symmetric continuation as a lattice measure, down to -reach: lower masses cannot come above 0."""
+    n = min(reach, state.masses.size)
+    mirror = _powers(state.masses.size, state.spacing, state.theta).mirror[:n]
+    left = state.masses[:n] * mirror * (1 + _MARGIN)
+    return _as_step(state, np.concatenate([left[::-1], [_middle(state)], state.masses]), -n)
+
+
+def extended_step(state: State) -> LatticeStep:
+    r"""Return the continuation with constant m to the left (the largest m, that at 0), cut where the tilt leaves nothing.
+
+    What lies further left moves up to the last point.
+    """
+    rate = state.theta + 0.5
+    n = math.ceil(_LEFT_REACH / (rate * state.spacing))
+    x = state.spacing * np.arange(1, n + 1, dtype=np.float64)
+    middle = _middle(state)
+    left = middle * exp(-rate * x) * (1 + _MARGIN)
+    with arb_precision(SCALAR_BITS):
+        left[-1] = float_above(arb(float(left[-1])) / -(-arb(state.spacing) / 2).expm1())
+    return _as_step(state, np.concatenate([left[::-1], [middle], state.masses]), -n)
+
+
+def symmetric_mass(state: State) -> arb:
+    """Return an upper bound of f(0) for the symmetric continuation: what may be lost to infinity in a step."""
+    slope = _powers(state.masses.size, state.spacing, state.theta).slope
+    return _true_mass(state, float((state.masses * slope).sum()) * (1 + _SUM_MARGIN) + _middle(state))
+
+
+def extended_mass(state: State) -> arb:
+    """Return an upper bound of g(0) for the continuation with constant m: the left part sums to m_0/(1 - e^{-h/2})."""
+    slope = _powers(state.masses.size, state.spacing, state.theta).slope
+    right = float((state.masses * slope).sum()) * (1 + _SUM_MARGIN)
+    with arb_precision(SCALAR_BITS):
+        left = float_above(arb(_middle(state)) / -(-arb(state.spacing) / 2).expm1())
+    return _true_mass(state, right + left)
+
+
+def _true_mass(state: State, stored: float) -> arb:
+    with arb_precision(SCALAR_BITS):
+        total = arb(stored) * (1 + arb(_SUM_MARGIN)) * state.log_scale.exp() + state.infinite
+        return arb(total.upper()).max(arb(1))
+
+
+def _as_step(state: State, masses: Floats, first: int) -> LatticeStep:
+    scaled, log_factor = normalised(np.maximum(masses, _LEAST_MASS), 0.0, upwards=True)
+    with arb_precision(SCALAR_BITS):
+        return LatticeStep(1, 0.0, first, scaled, state.log_scale + log_factor, 0.0, state.infinite)
+
+
+def spreading_step(spacing: float, theta: float) -> LatticeStep:
+    """Return the three masses that spread an atom over its cell, tilted; see the header."""
+    with arb_precision(SCALAR_BITS):
+        h, t = arb(spacing), arb(theta)
+        up = 8 * (h / 8).sinh() ** 2 / (4 * (h / 4).sinh() * -(-h).expm1())
+        down = up * (-h).exp()
+        masses = [down * (-t * h).exp(), 1 - up - down, up * (t * h).exp()]
+        return LatticeStep(1, 0.0, -1, np.array([float_above(m) for m in masses]), arb(0), 0.0, arb(0))
+
+
+def spread_out(step: LatticeStep, spread: LatticeStep) -> LatticeStep:
+    """Return the convolution of a measure with the three masses of `spreading_step`, rounded up."""
+    masses = np.zeros(step.masses.size + 2)
+    for shift, mass in enumerate(spread.masses):
+        masses[shift : shift + step.masses.size] += step.masses * mass
+    masses *= 1 + 8 * UNIT_ROUNDOFF
+    return LatticeStep(step.count, step.offset, step.first - 1, masses, step.log_scale, step.slack, step.infinite)
