@@ -18,8 +18,7 @@ from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import failure_probability, positive
 from accountant.numbers import INFINITY, Exact, fraction_of
-from accountant.pld.ledger_steps import composed_epsilon_upper
-from accountant.pricing import method_epsilon, methods_for
+from accountant.pricing import method_epsilon, methods_for, profile_upper
 
 BEYOND_REACH = Fraction(10) ** 60
 """Stands for an epsilon that could not be certified: no target is as large."""
@@ -64,7 +63,7 @@ class CalibrationTarget:
         method = self.method_for(true)
         try:
             if method == "profile":
-                return composed_epsilon_upper(true.steps, self.delta, self.tolerance)
+                return profile_upper(true, self.delta, self.tolerance)
             upper = method_epsilon(true, self.delta, method, digits=10).epsilon.upper
         except CannotCertifyError:
             return BEYOND_REACH

@@ -4,9 +4,9 @@ r"""The price of a ledger by every method that is proved for it.
 |---|---|---|
 | `lemma2-prop1` | [CL20] Lemma 2 and Proposition 1, as printed | batches without replacement, either noise |
 | `lemma2-cks` | Lemma 2, better conversion | the same |
-| `wbk27-cks` | the source's Theorem 27 | real Gaussian noise |
-| `tight-rdp-cks` | tight Renyi divergence, any real alpha | real Gaussian noise |
-| `profile` | the dominating profile composed numerically | real Gaussian noise |
+| `wbk27-cks` | the source's Theorem 27 | real Gaussian noise; Lemma 2 for other steps beside it |
+| `tight-rdp-cks` | tight Renyi divergence, any real alpha | the same |
+| `profile` | the dominating profile composed numerically | real Gaussian noise; other steps beside it are added |
 | `adversary` | the exact adversary (docs/reference/adversary.md); only with effort "tight" or by name | one kind of real Gaussian step on batches |
 | `rdp-prop1`, `rdp-cks` | Renyi curve of the plain release | Gaussian, discrete, Poisson and pure steps |
 | `gdp` | exact | real Gaussian noise on everything |
@@ -29,14 +29,17 @@ from accountant.errors import CannotCertifyError, InvalidQuantityError, Unsuppor
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import failure_probability
-from accountant.mechanisms.steps import PureStep, Step, SubsampledGaussianStep
-from accountant.numbers import CONTEXT, Bound, Exact
+from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.words import Noise
+from accountant.numbers import CONTEXT, Bound, Exact, fraction_of
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.renyi.conversion import Conversion, best_epsilon
 from accountant.renyi.moments import Subsampling, ledger_log_moment
 
 DEFAULT_DIGITS = 15
 Effort = Literal["quick", "tight"]
+REST_SHARE = Fraction(1, 64)
+"""The part of delta that steps without a profile are given where they stand beside others."""
 
 RENYI: Mapping[str, tuple[Subsampling, Conversion, str]] = MappingProxyType(
     {
@@ -90,10 +93,11 @@ def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
     if ledger.is_pure:
         return ("pure", "rdp-cks")
     exact = ("gdp",) if gdp_squared(ledger.steps) is not None else ()
+    composed = ("profile",) if composable(ledger.steps) and not exact else ()
     if not ledger.is_subsampled:
-        return ("rdp-prop1", "rdp-cks", *exact)
-    if not ledger.is_exactly_gaussian:
-        return ("lemma2-prop1", "lemma2-cks")
+        return ("rdp-prop1", "rdp-cks", *composed, *exact)
+    if not any(isinstance(step, SubsampledGaussianStep) for step in composable(ledger.steps)):
+        return ("lemma2-prop1", "lemma2-cks", *composed)
     return ("lemma2-prop1", "lemma2-cks", "wbk27-cks", "tight-rdp-cks", "profile", *exact)
 
 
@@ -157,11 +161,9 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
         )
         return MethodResult(found.epsilon, found.alpha, theorem)
     if method == "profile":
-        from accountant.pld.ledger_steps import composed_epsilon  # noqa: PLC0415 - numpy is loaded only when it is needed
-
-        return MethodResult(composed_epsilon(ledger.steps, delta), None, theorem)
+        return MethodResult(_profile_epsilon(ledger, delta), None, theorem)
     if method == "adversary":
-        from accountant.pld.adversary.method import ledger_epsilon  # noqa: PLC0415 - as above
+        from accountant.pld.adversary.method import ledger_epsilon  # noqa: PLC0415 - numpy is loaded only when needed
 
         return MethodResult(ledger_epsilon(ledger.steps, delta), None, theorem)
     if method == "gdp":
@@ -212,9 +214,57 @@ def _enclosure(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult]
 
 
 def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult], digits: int) -> Bound:
+    """Return the epsilon of the pair that attains `ledger.realisable`: its lower end is what counts."""
+    if not ledger.realisable:
+        return Bound.from_fractions(Fraction(0), Fraction(0))
     mu_squared = gdp_squared(ledger.realisable)
     if mu_squared is not None:
         return gaussian_epsilon(mu_squared, delta, digits=digits)
-    if ledger.realisable and ledger.realisable == ledger.steps and "profile" in results:
+    if ledger.realisable == ledger.steps and "profile" in results:
         return results["profile"].epsilon
-    return Bound.from_fractions(Fraction(0), Fraction(0))
+    from accountant.pld.ledger_steps import attained_epsilon  # noqa: PLC0415 - numpy is loaded only when it is needed
+
+    try:
+        lower = attained_epsilon(ledger.realisable, delta)
+    except CannotCertifyError:
+        lower = Fraction(0)  # always true
+    return Bound.from_fractions(lower, lower)
+
+
+def composable(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the steps whose profile is known: real Gaussian noise, replace-one neighbours."""
+    return tuple(
+        step
+        for step in steps
+        if isinstance(step, GaussianStep | SubsampledGaussianStep) and step.noise is Noise.GAUSSIAN
+    )
+
+
+def profile_upper(ledger: Ledger, delta: Fraction, tolerance: Fraction) -> Fraction:
+    r"""Return an upper epsilon by the composed profile; steps that have none are priced apart and added.
+
+    (e1, d1) and (e2, d2) compose to (e1 + e2, d1 + d2), pure steps to the sum of their epsilons.
+    """
+    from accountant.pld.ledger_steps import composed_epsilon_upper  # noqa: PLC0415 - numpy is loaded only when needed
+
+    core = composable(ledger.steps)
+    rest = tuple(step for step in ledger.steps if step not in core)
+    total, spent = Fraction(0), Fraction(0)
+    if rest:
+        spent = delta * REST_SHARE
+        others = Ledger(rest)
+        found = [method_epsilon(others, spent, name, digits=10).epsilon.upper for name in methods_for(others)[-1:]]
+        if others.is_pure:
+            found.append(method_epsilon(others, spent, "pure", digits=10).epsilon.upper)
+        total = fraction_of(min(found))
+    return total + composed_epsilon_upper(core, delta - spent, tolerance)
+
+
+def _profile_epsilon(ledger: Ledger, delta: Fraction) -> Bound:
+    from accountant.pld.ledger_steps import attained_epsilon, composed_epsilon  # noqa: PLC0415 - as above
+
+    core = composable(ledger.steps)
+    if core == ledger.steps:
+        return composed_epsilon(core, delta)
+    upper = profile_upper(ledger, delta, Fraction(1, 10**4))
+    return Bound.from_fractions(min(attained_epsilon(core, delta), upper), upper)

@@ -13,7 +13,6 @@ binary floats. An error names the file, the entry and the field.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import operator
@@ -32,13 +31,9 @@ def read_ledger_file(path: Path) -> Ledger:
     entries = _entries(path)
     phases = [_phase(entry, f"{path}: step {number}") for number, entry in enumerate(entries, start=1)]
     try:
-        ledger = functools.reduce(operator.add, [phase.ledger() for phase in phases])
+        return functools.reduce(operator.add, [phase.ledger() for phase in phases])
     except AccountantError as error:
         raise type(error)(f"{path}: {error}") from error
-    if len({phase.algorithm for phase in phases}) > 1:
-        note = "no pair of neighbours is known that attains different mechanisms at once: the lower end is 0"
-        return dataclasses.replace(ledger, realisable=(), notes=(*ledger.notes, note))
-    return ledger
 
 
 def _entries(path: Path) -> list[object]:

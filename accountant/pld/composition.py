@@ -13,6 +13,8 @@ Inputs are exact rationals, outputs `Bound`s; in between float64 is used under t
 from __future__ import annotations
 
 import contextlib
+import functools
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -31,6 +33,7 @@ from accountant.numbers import (
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.event_bound import event_delta, event_epsilon
 from accountant.pld.invert import certified_near, epsilon_guess, finer_resolution, log_of
+from accountant.pld.parts import APART_SHARE, Steps, attained_by_parts, first_answer, splits
 from accountant.pld.plan import (
     BLUNT_TRUNCATIONS,
     LOG_TRUNCATION,
@@ -38,11 +41,12 @@ from accountant.pld.plan import (
     CompositionPlan,
     Resolution,
     build,
+    chernoff_epsilon,
     plan_for_delta,
     plan_for_epsilon,
 )
 from accountant.pld.types import BinaryStep, Pair
-from accountant.profiles.gaussian import gaussian_delta, gaussian_epsilon
+from accountant.profiles.gaussian import gaussian_delta, gaussian_delta_upper, gaussian_epsilon
 from accountant.profiles.one_step import CurvePoint, SubsampledGaussian, single_step_delta, single_step_epsilon
 
 __all__ = ["ComposedProfile", "CurvePoint", "Resolution", "SubsampledGaussian", "compose"]
@@ -52,6 +56,8 @@ _LOWER_PAIRS = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
 _SCALAR_BITS = 128
 _TOLERATED_ERROR_SHARE = 1e-3
 _BLUNT_FROM = 0.1
+_NEAR = Fraction(1, 10**9)
+"""The delta at which phases are ranked where none is given."""
 
 
 def compose(
@@ -80,6 +86,7 @@ class ComposedProfile:
             raise InvalidQuantityError("compose needs at least one step, got none")
         self._resolution = resolution
         self._target = None if target_delta is None else _checked_delta(target_delta)
+        self._given = tuple(steps)
         self._merged, self._gaussian_square = _merged(steps)
         self._lattices: dict[Pair, list[tuple[CompositionPlan, ComposedLattice]]] = {pair: [] for pair in Pair}
 
@@ -102,8 +109,26 @@ class ComposedProfile:
         closed = self._closed_delta(_checked_epsilon(epsilon))
         if closed is not None:
             return fraction_of(closed.upper)
-        bound = self._near_epsilon(Pair.DOMINATING, epsilon, ComposedLattice.judged_upper)
+        try:
+            bound = self._near_epsilon(Pair.DOMINATING, epsilon, ComposedLattice.judged_upper)
+        except CannotCertifyError:
+            bound = self._delta_apart(epsilon)
         return min(bound, self._total_variation())
+
+    def _delta_apart(self, epsilon: Fraction) -> Fraction:
+        """Return a delta from parts of the ledger priced apart, or as if every record were always used."""
+        square, rest = self._unamplified_square, epsilon * APART_SHARE
+        found = first_answer(
+            lambda larger=larger, smaller=smaller: (  # type: ignore[misc]  # the defaults bind the parts
+                self._part(larger).delta_upper(epsilon - rest) + self._part(smaller).delta_upper(rest)
+            )
+            for larger, smaller in splits(self._given, self._ceiling(_NEAR))
+        )
+        unamplified = gaussian_delta_upper(square, epsilon)
+        return unamplified if found is None else min(found, unamplified)
+
+    def _part(self, steps: Steps) -> ComposedProfile:
+        return ComposedProfile(steps, target_delta=None, resolution=self._resolution)
 
     def delta_lower(self, epsilon: Fraction) -> Fraction:
         """Return a delta that a realisable pair attains or exceeds at epsilon."""
@@ -123,8 +148,27 @@ class ComposedProfile:
             return fraction_of(closed.upper)
         if self._total_variation() <= delta:
             return _ZERO
-        found = self._dominating_epsilon(delta)
+        try:
+            found = self._dominating_epsilon(delta)
+        except CannotCertifyError:
+            return self._epsilon_apart(delta)
         return min(found, self._unamplified(delta)) if self._is_hardly_sampled else found
+
+    def _epsilon_apart(self, delta: Fraction) -> Fraction:
+        """Return an epsilon from parts of the ledger priced apart, or as if every record were always used."""
+        rest = delta * APART_SHARE
+        found = first_answer(
+            lambda larger=larger, smaller=smaller: (  # type: ignore[misc]  # the defaults bind the parts
+                self._part(larger).lattice_epsilon_upper(delta - rest) + self._part(smaller).epsilon_upper(rest)
+            )
+            for larger, smaller in splits(self._given, self._ceiling(delta))
+        )
+        return self._unamplified(delta) if found is None else min(found, self._unamplified(delta))
+
+    def lattice_epsilon_upper(self, delta: Fraction) -> Fraction:
+        """Return `epsilon_upper` where all phases can be held at once; refuse otherwise."""
+        closed = self._closed_epsilon(delta)
+        return self._dominating_epsilon(delta) if closed is None else fraction_of(closed.upper)
 
     def _dominating_epsilon(self, delta: Fraction) -> Fraction:
         """Return the least that lattices certify: a tilted one, and blunt ones where that is all error or fails.
@@ -173,6 +217,30 @@ class ComposedProfile:
         closed = self._closed_epsilon(_checked_delta(delta))
         if closed is not None:
             return fraction_of(closed.lower)
+        return attained_by_parts(
+            self._given, lambda part: self._part(part).attained_epsilon(delta), self._ceiling(delta)
+        )
+
+    def _ceiling(self, delta: Fraction) -> Callable[[Steps], float]:
+        """Return about the largest epsilon a part may have at delta, remembered."""
+        return functools.cache(lambda part: self._part(part).chernoff(delta))
+
+    def chernoff(self, delta: Fraction) -> float:
+        """Return about the most that a realisable pair can attain (never trusted): Chernoff's bound, or exactly."""
+        closed = self._closed_epsilon(delta)
+        if closed is not None:
+            return float_up(closed.upper)
+        try:
+            most = max(chernoff_epsilon(self._binary(pair), pair, log_of(delta)) for pair in _LOWER_PAIRS)
+        except (CannotCertifyError, ArithmeticError):
+            most = math.nan
+        return float_up(self._unamplified(delta)) if math.isnan(most) else max(most, 0.0)
+
+    def attained_epsilon(self, delta: Fraction) -> Fraction:
+        """Return `epsilon_lower` of the whole alone, no sub-ledger looked at."""
+        closed = self._closed_epsilon(delta)
+        if closed is not None:
+            return fraction_of(closed.lower)
         best = event_epsilon(self._merged, delta)
         for pair in _LOWER_PAIRS:
             with contextlib.suppress(CannotCertifyError):  # a lower end of 0 is always true
@@ -218,8 +286,11 @@ class ComposedProfile:
 
     def _unamplified(self, delta: Fraction) -> Fraction:
         """Return epsilon(delta), rounded up, as if every record were used in every step: sampling never costs."""
-        square = sum((step.count / step.noise_multiplier**2 for step in self._merged), self._gaussian_square)
-        return fraction_of(gaussian_epsilon(square, delta).upper)
+        return fraction_of(gaussian_epsilon(self._unamplified_square, delta).upper)
+
+    @property
+    def _unamplified_square(self) -> Fraction:
+        return sum((step.count / step.noise_multiplier**2 for step in self._merged), self._gaussian_square)
 
     def _total_variation(self) -> Fraction:
         r"""Bound delta(0) by the sum of the steps' own delta(0) = q(1 - 2 Phi(-1/(2 nu))); it needs no lattice."""

@@ -35,6 +35,11 @@ def composed_epsilon_upper(steps: tuple[Step, ...], delta: Fraction, tolerance: 
     return compose(profile_steps(steps, "down"), target_delta=delta, resolution=resolution).epsilon_upper(delta)
 
 
+def attained_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
+    """Return an epsilon that one pair of neighbours violates if it attains these steps: the lower end alone."""
+    return compose(profile_steps(steps, "up"), target_delta=delta).epsilon_lower(delta)
+
+
 def composed_profile(steps: tuple[Step, ...], delta: Fraction | None = None) -> ComposedProfile:
     """Return the composition whose *upper* end holds for the steps."""
     return compose(profile_steps(steps, "down"), target_delta=delta)

@@ -113,6 +113,12 @@ def plan_for_delta(
     return _plan(steps, pair, sketches, aim, resolution)
 
 
+def chernoff_epsilon(steps: Sequence[BinaryStep], pair: Pair, log_delta: float) -> float:
+    """Return about Chernoff's bound for epsilon at e^log_delta: what no lattice of the pair can exceed."""
+    z_top = truncation_point(steps, log_delta + LOG_TRUNCATION)
+    return tilt_for_delta([sketch(step, pair, z_top) for step in steps], log_delta)[1]
+
+
 def plan_for_epsilon(
     steps: Sequence[BinaryStep], pair: Pair, epsilon: float, resolution: Resolution
 ) -> CompositionPlan:
@@ -142,12 +148,15 @@ def build(plan: CompositionPlan) -> ComposedLattice:
 
 
 def _build(plan: CompositionPlan) -> ComposedLattice:
-    lattices = [
-        dominating_step(step, plan.frame, kappa)
+    # The steps of the smallest losses first: where they are too small for the lattice, nothing else has been built.
+    order = sorted(range(len(plan.steps)), key=lambda i: plan.steps[i].q * plan.steps[i].mu)
+    built = {
+        i: dominating_step(plan.steps[i], plan.frame, plan.kappas[i])
         if plan.pair is Pair.DOMINATING
-        else dominated_step(step, plan.pair, plan.frame, kappa)
-        for step, kappa in zip(plan.steps, plan.kappas, strict=True)
-    ]
+        else dominated_step(plan.steps[i], plan.pair, plan.frame, plan.kappas[i])
+        for i in order
+    }
+    lattices = [built[i] for i in range(len(plan.steps))]
     offset = sum(lattice.count * lattice.offset for lattice in lattices)
     first = math.floor((plan.low - offset) / plan.frame.spacing)
     lowest = sum(lattice.count * lattice.first for lattice in lattices)

@@ -36,10 +36,10 @@ from accountant.pld.adversary.state import (
     symmetric_step,
     unimodal,
 )
+from accountant.pld.adversary.window import trimmed, window_for
 from accountant.pld.certified_exp import Floats, exp
 from accountant.pld.certified_fft import PRODUCT, UNDERFLOW, forward, inverse_real, transform_error
 from accountant.pld.convolution import ComposedLattice, compose_lattices
-from accountant.pld.adversary.window import trimmed, window_for
 from accountant.pld.heuristics import Sketch, log_moment, sketch, tail_tilts
 from accountant.pld.rounding import SCALAR_BITS, float_above
 from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair

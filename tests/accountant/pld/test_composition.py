@@ -337,8 +337,10 @@ def test_other_bad_input_is_refused() -> None:
         compose([SubsampledGaussian(Fraction(1, 2), Fraction(1), 1)], target_delta=Fraction(2))
 
 
-def test_what_float64_cannot_hold_is_refused_and_not_guessed() -> None:
+def test_what_float64_cannot_hold_is_priced_as_if_every_record_were_used() -> None:
     composed = _profile("1e-120", "1", 10)
     assert composed.epsilon(Fraction(1, 10**100)).upper == 0
+    delta = Fraction(1, 10**200)
+    assert composed.epsilon_upper(delta) == fraction_of(gaussian_epsilon(Fraction(10), delta).upper)
     with pytest.raises(CannotCertifyError, match="float64 cannot hold"):
-        composed.epsilon_upper(Fraction(1, 10**200))
+        composed.lattice_epsilon_upper(delta)

@@ -1,0 +1,105 @@
+"""Adding a phase: the lower end never falls, nothing that had an answer is refused, a file says what Python says."""
+
+from __future__ import annotations
+
+import functools
+import json
+import operator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from accountant import Ledger, epsilon, gaussian_releases, methods_for, mpadmm, ssadmm
+from accountant.mechanisms.ledger_file import read_ledger_file
+from accountant.mechanisms.quantities import Noise
+from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.numbers import fraction_of
+
+multipliers = st.builds(lambda m, e: Fraction(m) * Fraction(10) ** e, st.integers(1, 99), st.integers(-2, 6))
+rates = st.builds(lambda m, e: Fraction(m, 10**e), st.integers(1, 9), st.integers(1, 7)) | st.just(Fraction(1))
+counts = st.integers(0, 5).flatmap(lambda e: st.integers(1, 9).map(lambda m: m * 10**e))
+steps = st.one_of(
+    st.builds(SubsampledGaussianStep, rates, multipliers, counts),
+    st.builds(SubsampledGaussianStep, rates, multipliers, counts),
+    st.builds(lambda nu, count: GaussianStep(1 / nu**2, count), multipliers, counts),
+    st.builds(lambda e, count: PureStep(Fraction(1, e), count), st.integers(1, 10**5), counts),
+    st.builds(lambda q, nu, count: SubsampledGaussianStep(q, nu, count, Noise.DISCRETE), rates, multipliers, counts),
+)
+deltas = st.integers(1, 20).map(lambda e: Fraction(1, 10**e))
+
+
+def ledger(phases: list[Step]) -> Ledger:
+    """What the phases release; all with a known profile are attained by one pair of neighbours."""
+    real = tuple(step for step in phases if not isinstance(step, PureStep) and step.noise is Noise.GAUSSIAN)  # type: ignore[union-attr]  # no Poisson here
+    return Ledger(tuple(phases), realisable=real)
+
+
+def ends(phases: list[Step], delta: Fraction) -> tuple[Fraction, Fraction]:
+    book = ledger(phases)
+    bound = epsilon(book, delta, methods=methods_for(book)[-1:]).epsilon
+    return fraction_of(bound.lower), fraction_of(bound.upper)
+
+
+FIRST = SubsampledGaussianStep(Fraction(256, 50000), Fraction(1), 1000)
+
+
+@settings(max_examples=12)
+@example([FIRST, SubsampledGaussianStep(Fraction(256, 50000), Fraction(30), 1000)], Fraction(1, 10**5))
+@example([FIRST, SubsampledGaussianStep(Fraction(256, 50000), Fraction(10**8), 1000)], Fraction(1, 10**5))
+@example([FIRST, GaussianStep(Fraction(1, 10**24), 1)], Fraction(1, 10**5))
+@example([FIRST, FIRST, PureStep(Fraction(1, 10**6), 3)], Fraction(1, 10**5))
+@given(st.lists(steps, min_size=2, max_size=4), deltas)
+def test_adding_a_phase_never_lowers_the_lower_end_nor_raises_a_refusal(phases: list[Step], delta: Fraction) -> None:
+    lower, upper = ends(phases, delta)
+    assert lower <= upper
+    for left_out in range(len(phases)):
+        fewer = phases[:left_out] + phases[left_out + 1 :]
+        assert ends(fewer, delta)[0] <= lower
+
+
+def test_a_negligible_phase_costs_next_to_nothing() -> None:
+    alone = ends([FIRST], Fraction(1, 10**5))
+    for other in (
+        SubsampledGaussianStep(Fraction(256, 50000), Fraction(10**5), 1000),
+        SubsampledGaussianStep(Fraction(1, 10**14), Fraction(1), 1),
+        GaussianStep(Fraction(1, 10**24), 1),
+        PureStep(Fraction(1, 10**9), 10),
+        SubsampledGaussianStep(Fraction(1, 10**9), Fraction(50), 10, Noise.DISCRETE),
+    ):
+        both = ends([FIRST, other], Fraction(1, 10**5))
+        assert both[0] >= alone[0]
+        assert alone[1] * Fraction(9999, 10000) <= both[1] <= alone[1] * Fraction(1005, 1000)
+
+
+def test_one_ledger_has_one_answer_whether_it_is_added_or_read(tmp_path: Path) -> None:
+    entries = [
+        {"mechanism": "ssadmm", "records": 1000, "batch": 50, "noise_multiplier": "2", "count": 40},
+        {"mechanism": "mpadmm", "records": 1000, "eta": "1", "rho": "1/2", "clip": "1", "sigma": "0.02", "count": 5},
+        {"mechanism": "gaussian", "noise_multiplier": "40", "count": 2},
+    ]
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"step": entries}))
+    added = functools.reduce(
+        operator.add,
+        [
+            ssadmm(records=1000, batch=50, noise_multiplier=2, iterations=40),
+            mpadmm(records=1000, eta=1, rho="1/2", clip=1, sigma="0.02", epochs=5),
+            gaussian_releases(noise_multiplier=40, releases=2),
+        ],
+    )
+    read = read_ledger_file(path)
+    assert read == added
+    assert fraction_of(epsilon(read, "1e-6", methods=["profile"]).epsilon.lower) > Fraction(1, 10)
+
+
+@pytest.mark.parametrize("number", [6, pytest.param(12, marks=pytest.mark.slow)])
+def test_many_phases_are_bounded_in_cost_and_no_single_one_is_above_the_whole(number: int) -> None:
+    phases: list[Step] = [SubsampledGaussianStep(Fraction(1, 100), Fraction(k, 2), 20) for k in range(2, 2 + number)]
+    lower, upper = ends(phases, Fraction(1, 10**6))
+    assert lower <= upper
+    for phase in (phases[0], phases[-1]):
+        assert ends([phase], Fraction(1, 10**6))[0] <= lower
+    assert ends(phases[1:], Fraction(1, 10**6))[0] <= lower
