@@ -63,11 +63,11 @@ def _measure(context: Context, multiplier: bool) -> Observation:
                 deviation = float(np.sqrt(np.mean(values**2)))
                 labels.append(f"{setting}, {regularizer}: noise of {name} is {deviation:.4f} of what it should be")
     p_value, where = tails.smallest(np.array(p_values))
-    above, at_most = tails.smallest(np.array(excess))
+    too_loud, at_most = tails.smallest(np.array(excess))
     return Observation(
         p_value,
         f"least likely of {len(labels)}: {labels[where]}",
-        above,
+        too_loud,
         f"largest of {len(labels)}: {labels[at_most]}",
     )
 

@@ -35,7 +35,8 @@ Coq it says "proof not re-checked here", and the statement counts as undecided.
 ## What is assumed
 
 - **The noise is exactly Gaussian** (or the discrete Gaussian where a grid is used), and independent. What is drawn in
-  floating point is tested, not proved: [the conformance checks](../reference/protocol.md) and [the audits](../reference/auditing.md).
+  floating point is tested, not proved: [the conformance checks](../reference/protocol.md) and
+  [the audits](../reference/auditing.md).
 - **Batches are uniform** among all sets of m records, and independent of each other.
 - **Facts about Gaussian tails** are not proved in Coq: normal distribution functions, divergences and their integrals
   are enclosed in ball arithmetic ([accounting](../reference/accounting.md)).
