@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from dpadmm.cli import SUBCOMMANDS
+from dpadmm.cli import SUBCOMMANDS, group
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = {".py", ".md", ".toml", ".json", ".c", ".h", ".mjs", ".js", ".rs", ".txt", ".lock", ".yml", ".yaml", ".html", ""}
@@ -86,11 +87,9 @@ def subcommands() -> list[str]:
 
 @pytest.mark.parametrize("name", subcommands())
 def test_every_subcommand_explains_itself(name: str) -> None:
-    shown = subprocess.run(
-        [sys.executable, "-m", "dpadmm", name, "--help"], capture_output=True, text=True, check=False, cwd=ROOT
-    )
-    assert shown.returncode == 0, shown.stderr
-    assert "Usage:" in shown.stdout
+    shown = CliRunner().invoke(group, [name, "--help"])
+    assert shown.exit_code == 0, shown.output
+    assert "Usage:" in shown.output
 
 
 def test_an_unknown_subcommand_is_a_usage_error() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dpadmm.cli import main
 from experiments.config import load_algorithms
 from experiments.tune import as_toml, candidates
 
@@ -29,11 +30,21 @@ def dpadmm(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         (["adlut"], "adlut"),
     ],
 )
-def test_bad_input_is_exit_code_two(arguments: list[str], complaint: str, tmp_path: Path) -> None:
-    shown = dpadmm(*arguments, cwd=tmp_path)
-    assert shown.returncode == 2, shown.stderr
-    assert complaint in shown.stderr
-    assert "Traceback" not in shown.stderr
+def test_bad_input_is_exit_code_two(
+    arguments: list[str],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["dpadmm", "experiment", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    shown = capsys.readouterr().err
+    assert ended.value.code == 2, shown
+    assert complaint in shown
+    assert "Traceback" not in shown
 
 
 def test_tuned_parameters_are_printed_in_the_layout_that_is_read(tmp_path: Path) -> None:

@@ -45,7 +45,15 @@ def gaussian_weight(variance: Fraction) -> Callable[[int], float]:
     return lambda y: math.exp(-(y**2) / (2 * float(variance)))
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 2), Fraction(7, 3), Fraction(40)], ids=str)
+@pytest.mark.parametrize(
+    "variance",
+    [
+        Fraction(7, 3),
+        pytest.param(Fraction(1, 2), marks=pytest.mark.slow),
+        pytest.param(Fraction(40), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 def test_draws_follow_the_exact_mass_function(variance: Fraction) -> None:
     below = random.Random(1).randrange
     assert chi_square(lambda: discrete_gaussian(variance, below), gaussian_weight(variance)) > FALSE_ALARM

@@ -55,7 +55,7 @@ def _blind_at(stream: int, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{module}.plan_audit", plan)
 
 
-@pytest.mark.parametrize("blind", [0, 1])
+@pytest.mark.parametrize("blind", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_game_without_power_hides_no_refutation_by_another(
     blind: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from audits.zoo import MEMBERS, Harm, Member, Sight
 from audits.zoo.catch import AUDIT, catch, catch_command, command_of
@@ -40,7 +41,12 @@ def _meant_for(entry: Member) -> ConformancePlan:
     return ConformancePlan(checks=find(MEANT[entry.kind.__module__.rsplit(".", maxsplit=1)[-1]]), seed=7)
 
 
-@pytest.mark.parametrize("entry", [e for e in MEMBERS.values() if Sight.BLACK_BOX in e.sights], ids=_name)
+def _a_third(entries: list[Member]) -> list[ParameterSet]:
+    """Every third member by default, the others behind slow."""
+    return [pytest.param(entry, marks=() if i % 3 == 0 else (pytest.mark.slow,)) for i, entry in enumerate(entries)]
+
+
+@pytest.mark.parametrize("entry", _a_third([e for e in MEMBERS.values() if Sight.BLACK_BOX in e.sights]), ids=_name)
 def test_every_black_box_is_caught_by_the_checks_meant_for_its_bug(entry: Member) -> None:
     caught = catch(entry, Sight.BLACK_BOX, _meant_for(entry), audited=False)
     assert set(caught) == set(entry.algorithms), entry.wrong
@@ -54,6 +60,7 @@ def test_every_member_is_caught_at_every_other_sight_too(entry: Member, sight: S
     assert set(caught) == set(entry.algorithms), entry.wrong
 
 
+@pytest.mark.slow
 def test_the_honest_reference_is_caught_by_nothing() -> None:
     assert catch_command(list(HONEST)) == {}
 

@@ -83,7 +83,7 @@ def test_balls_hold_the_float_run_and_the_sixty_digit_run(consensus: Consensus) 
     require_enclosed(run, widest=1e-11)
 
 
-@pytest.mark.parametrize("parties", [1, 2, 3, 5])
+@pytest.mark.parametrize("parties", [1, 2, 3, pytest.param(5, marks=pytest.mark.slow)])
 @EITHER
 def test_without_noise_any_number_of_parties_reaches_the_optimum_of_all_records(
     parties: int, consensus: Consensus

@@ -88,6 +88,7 @@ def test_what_has_no_certain_optimum_is_refused() -> None:
 
 
 @pytest.mark.data
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", sorted(ADULT_OPTIMA))
 def test_adults_optimum_is_the_published_one(adult: Dataset, lam: float) -> None:
     objective, support = ADULT_OPTIMA[lam]

@@ -41,9 +41,15 @@ SUBJECTS = [
     *loss_slopes.huber(),
     *update_steps.minimiser(),
 ]
+LONG = ("prox of elastic-net is the minimiser", "prox of mcp stretches by L")
+EACH = pytest.mark.parametrize(
+    "obligation",
+    [pytest.param(each, marks=(pytest.mark.slow,) if each.name in LONG else ()) for each in SUBJECTS],
+    ids=lambda obligation: obligation.name,
+)
 
 
-@pytest.mark.parametrize("obligation", SUBJECTS, ids=lambda obligation: obligation.name)
+@EACH
 def test_the_cases_together_are_the_goal(obligation: Obligation) -> None:
     goal = obligation.goal
     split = list(cases(goal, lambda _: False))
@@ -58,7 +64,7 @@ def test_the_cases_together_are_the_goal(obligation: Obligation) -> None:
         assert in_cases == truth(goal, point)
 
 
-@pytest.mark.parametrize("obligation", SUBJECTS, ids=lambda obligation: obligation.name)
+@EACH
 def test_cleared_comparisons_agree_wherever_the_denominators_are_positive(obligation: Obligation) -> None:
     compared = 0
     for number, case in enumerate(cases(obligation.goal, lambda _: False)):
