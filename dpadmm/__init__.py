@@ -1,4 +1,4 @@
-"""Evidence for privacy claims about private ADMM: the public names.
+"""Check whether a DP-ADMM implementation meets its claimed (epsilon, delta): the public names.
 
 ``from dpadmm import SsADMMClassifier, MpADMMClassifier`` needs the extra ``dpadmm[sklearn]``; they are imported when
 they are asked for, so that everything else works without it.

@@ -1,8 +1,8 @@
-r"""Exact discrete Gaussian noise, for releases that must not trust binary64.
+r"""Exact discrete Gaussian noise, for releases that must not rely on binary64.
 
 Sampled from integers alone after Canonne, Kamath and Steinke (arXiv:2004.00010v5, Algorithms 1 to 3): every
-probability is exactly the rational or exponential it should be. Noise lives on a grid of a power of two and the
-value it hides is rounded to that grid first (:mod:`reference.rounding`), so that sums in binary64 are exact.
+probability is exactly the rational or exponential it should be. Noise is a multiple of a power of two, and the
+value it protects is rounded to that grid first (:mod:`reference.rounding`), so that sums in binary64 are exact.
 
 Only Renyi bounds are proved for this noise (it satisfies the Gaussian's own, Theorem 4 there): the accountant
 refuses profile methods for it (statement GRID).

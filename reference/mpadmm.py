@@ -6,7 +6,7 @@ Two releases:
 * ``Release.PRIMAL`` (statement P) perturbs x alone and computes z and y from the *noisy* x. They are then
   post-processing, and the same noise costs a third or less.
 
-Claims: SENS-X, SENS-Z, SENS-Y, JOINT, P, THEOREM-3, E1, E2, E11.
+Statements SENS-X, SENS-Z, SENS-Y, JOINT, P, THEOREM-3, E1, E2, E11.
 """
 
 from __future__ import annotations

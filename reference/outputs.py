@@ -1,4 +1,4 @@
-"""What a run releases: the last x (the paper's output), the sparse z, or the averages that Theorem 2 speaks of."""
+"""What a run releases: the last x (the paper's output), the sparse z, or the averages of Theorem 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Who draws batches and noise: seeded for reproduction, or the system's entropy for release.
+r"""Sources of batches and noise: seeded for reproduction, or the system's entropy for release.
 
 The algorithms take batches and noise as inputs. These shells supply them, a block of iterations at a time:
 
@@ -87,7 +87,7 @@ class Seeded:
 
 @dataclass(frozen=True, slots=True)
 class Entropy:
-    """Draws that nobody can repeat."""
+    """Draws from the system's entropy, which cannot be repeated."""
 
     source: WordSource = field(default_factory=SystemWords)
 

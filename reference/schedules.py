@@ -65,7 +65,7 @@ class InverseSquareRoot:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The step sizes themselves, one an iteration: what the wire carries."""
+    """The step sizes themselves, one per iteration, as the wire carries them."""
 
     etas: tuple[float, ...]
 

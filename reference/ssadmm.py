@@ -5,7 +5,7 @@ r"""ssADMM: Gaussian noise on subsampled gradients. [CL20] Algorithm 1.
 2. :mod:`reference.randomness` draws batches and noise: seeded for reproduction, from system entropy for release.
 3. :mod:`reference.outputs` picks what is released: the last x, the averaged one, or the sparse z.
 
-Claims: SENS-GRADIENT (2C/m), THEOREM-1, THEOREM-2, E8, E18.
+Statements SENS-GRADIENT (2C/m), THEOREM-1, THEOREM-2, E8, E18.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 r"""The three updates of linearised ADMM for A = I, B = -I, c = 0: one line of the paper, one line of code.
 
-They run in every number system. Claims: UPDATE-X (the closed form is the minimiser), SENS-X, SENS-Z, SENS-Y.
+They run in every number system. Statements UPDATE-X (the closed form is the minimiser), SENS-X, SENS-Z, SENS-Y.
 """
 
 from __future__ import annotations

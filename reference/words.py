@@ -1,6 +1,6 @@
 r"""Sources of random 64-bit words, and the two transformations that turn words into draws.
 
-Every draw uses a *fixed* number of words, so a run's position in the stream is a product, not a history: run r of
+Every draw uses a *fixed* number of words, so a run's position in the stream is known in advance: run r of
 R vectorised runs sees the very words that a single run r sees.
 """
 

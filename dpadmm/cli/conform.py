@@ -63,7 +63,7 @@ class Duration(click.ParamType[float]):
     show_default=True,
     help="Memory limit of the adapter, in megabytes.",
 )
-@click.option("--list", "list_checks", is_flag=True, help="List the checks and what each catches, then exit.")
+@click.option("--list", "list_checks", is_flag=True, help="List the checks and what each detects, then exit.")
 @format_option
 @click.argument("adapter", nargs=-1, metavar="-- COMMAND...")
 def command(
@@ -117,7 +117,7 @@ def _list(checks: tuple[Check, ...], output_format: str) -> None:
         return
     for check in checks:
         kind = "statistical" if check.statistical else "deterministic"
-        click.echo(f"{check.name} ({check.family}, {kind})\n    catches: {check.catches}")
+        click.echo(f"{check.name} ({check.family}, {kind})\n    detects: {check.catches}")
 
 
 def _check_document(check: Check) -> dict[str, object]:

@@ -1,4 +1,4 @@
-r"""Regularizers ``lambda h``: value, proximal map, and how far the map can stretch a distance.
+r"""Regularizers ``lambda h``: value, proximal map, and Lipschitz constant of the map.
 
 ``prox(w, rho)`` is the minimiser over z of ``lambda h(z) + (rho/2) ||z - w||^2``, the z update of ADMM at
 ``w = x + y/rho``. The last axis is the model; leading axes, if any, are independent runs.

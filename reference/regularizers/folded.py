@@ -1,4 +1,4 @@
-r"""The non-convex ones that the paper names: SCAD (Fan and Li 2001) and MCP (Zhang 2010).
+r"""The non-convex regularizers that the paper names: SCAD (Fan and Li 2001) and MCP (Zhang 2010).
 
 With tau = 1/rho the closed forms below minimise only if a > 1 + tau (SCAD) and gamma > tau (MCP); otherwise the
 true proximal map jumps and no sensitivity bound exists, so those parameters are refused (E11).

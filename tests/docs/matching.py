@@ -2,7 +2,7 @@
 
 A line `...` in the page stands for any number of lines, `...` within a line for any text. Seeds and times are left out
 of the comparison. In lines without `...`, numbers with a decimal point agree if they are the same to the digits shown
-or to one part in a million. Everything else must be the same text.
+or to one part in a million. Everything else must be the same text, but for the width of blanks.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ _VOLATILE = (
     (re.compile(r"\bseed \d+"), "seed N"),
     (re.compile(r"--seed \d+"), "--seed N"),
     (re.compile(r"\b\d+(?:\.\d+)? s\b"), "T s"),
+    (re.compile(r"(?<=\S) +"), " "),
+    (re.compile(r"^ +", re.MULTILINE), "  "),
 )
 _TOKEN = re.compile(r"[+-]?\d+\.\d+(?:e[+-]?\d+)?|[^\d.+-]+|.", re.DOTALL)
 

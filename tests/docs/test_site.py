@@ -15,7 +15,6 @@ import pytest
 from tests.docs.pages import ROOT
 
 pytestmark = pytest.mark.slow
-pytest.importorskip("mkdocs", reason="needs the dependency group `docs`")
 PATHS = {"I audit an implementation", "I port the algorithm", "I own a CI"}
 
 

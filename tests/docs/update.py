@@ -1,18 +1,33 @@
 """Rewrites the output shown in pages where it is stale: ``python -m tests.docs.update [PAGE...]``.
 
-Blocks that agree are left as they are, with their ellipses; in others the whole output is replaced, to be shortened by
-hand.
+Blocks that agree are left as they are. In others each line shown is replaced by the printed line most like it, so that
+ellipses stay where they are; where that does not agree either, the whole output is shown, to be shortened by hand.
 """
 
 from __future__ import annotations
 
+import difflib
 import sys
 import tempfile
 from itertools import groupby
 from pathlib import Path
 
+from tests.docs.matching import matches
 from tests.docs.pages import PAGES, ROOT, Kind, blocks
 from tests.docs.session import Session, Step
+
+
+def shown_again(step: Step) -> str:
+    """What the page should show: the same lines, as they are printed now, or everything."""
+    if step.agrees:
+        return step.shown
+    printed = step.printed.splitlines()
+    lines = []
+    for line in step.shown.splitlines():
+        again = [line] if line.strip() == "..." else [p for p in printed if matches(line, p)]
+        lines.append((again or difflib.get_close_matches(line, printed, n=1, cutoff=0.5) or [""])[0])
+    abridged = "".join(f"{line}\n" for line in lines)
+    return abridged if "..." in abridged and matches(abridged, step.printed) else step.printed
 
 
 def updated(text: str, steps: list[Step]) -> str:
@@ -21,9 +36,9 @@ def updated(text: str, steps: list[Step]) -> str:
         if all(step.agrees for step in played):
             continue
         if block.kind is Kind.CONSOLE:
-            body = "".join(f"$ {step.command}\n{step.shown if step.agrees else step.printed}" for step in played)
+            body = "".join(f"$ {step.command}\n{shown_again(step)}" for step in played)
         else:
-            body = played[0].printed
+            body = shown_again(played[0])
         text = text[: block.start] + body + text[block.end :]
     return text
 

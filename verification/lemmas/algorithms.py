@@ -1,7 +1,7 @@
 r"""Whole epochs of the reference's own `ssadmm` and `mpadmm` on symbols.
 
 Statements P and THEOREM-1 (what is not noised is a function of what is), E2 (which step size), and those behind
-the refutations of the printed bounds (E1): there a solver invents the data sets.
+the refutations of the printed bounds (E1): there a solver finds the data sets.
 """
 
 from __future__ import annotations

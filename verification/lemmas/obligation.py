@@ -12,7 +12,7 @@ import z3
 class Obligation:
     r"""For all reals: hypotheses imply the goal, and do not imply the sharper goal.
 
-    The sharper goal is the attack on the proof itself. It is the goal with a little less room (a bound times 0.999, or
+    The sharper goal tests the proof itself. It is the goal with slightly less slack (a bound times 0.999, or
     ``False`` for an identity, which leaves only: the hypotheses can be met). A counterexample to it shows that the
     goal is tight and the hypotheses are not contradictory.
     """

@@ -29,7 +29,7 @@ GUIDE_SECONDS = 5.0
 
 
 class ProofStatus(enum.Enum):
-    """What two solvers together say."""
+    """The combined result of two solvers."""
 
     PROVED = "proved"
     REFUTED = "refuted"

@@ -1,4 +1,4 @@
-r"""Proximal maps of convex regularizers: the minimiser, and firmly nonexpansive.
+r"""Proximal maps of convex regularizers: they are the minimiser, and firmly nonexpansive.
 
 Separable maps are proved coordinate by coordinate (:mod:`verification.lemmas.reduction` shows that this is enough).
 The map of *any* convex h, the nuclear norm and groups included, is covered by :func:`any_convex`.

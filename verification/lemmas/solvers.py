@@ -1,4 +1,4 @@
-"""Two solvers, each in a process of its own, with a time limit that is kept whatever the solver does."""
+"""Two solvers, each in a process of its own, with an enforced time limit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-r"""The three updates: the minimiser, and how far neighbouring data sets push x, z and y apart.
+r"""The three updates: the minimiser, and the distance between x, z and y on neighbouring data sets.
 
 All of this is about one coordinate; :mod:`verification.lemmas.reduction` lifts it to vectors. Two neighbouring data
-sets share x, z and y before the epoch and differ in the gradient alone, by dg with ||dg|| <= 2C/n (claim
+sets share x, z and y before the epoch and differ in the gradient alone, by dg with ||dg|| <= 2C/n (statement
 SENS-GRADIENT).
 """
 

@@ -1,8 +1,7 @@
 """One solver in a process of its own: SMT-LIB in, answer out. ``python -m verification.lemmas.worker z3``.
 
 A line on stdin is ``{"script": ..., "model": bool}``; a line on stdout is ``{"answer": "unsat", "model": {...}}``.
-The parent ends a process that takes too long, so no solver can hang a build, and a solver that crashes takes nobody
-with it.
+The parent ends a process that takes too long, so a solver that hangs or crashes affects nothing else.
 """
 
 from __future__ import annotations
