@@ -1,0 +1,148 @@
+(** The updates of linearised ADMM, its proximal maps, the gradient of the huberized hinge and an epoch of
+    Algorithm 2 of [CL20], written once for any number system, formula by formula as in the Python reference.
+    The theorems use the real numbers; [Rationals.v] runs the same text on rationals and shows that both agree. *)
+
+From Coq Require Import Reals Lra Lia.
+From DPADMM Require Import Vectors.
+
+(** What the formulas need of a number system. *)
+Record numbers := Numbers {
+  number :> Type;
+  of_nat : nat -> number;
+  add : number -> number -> number;
+  sub : number -> number -> number;
+  mul : number -> number -> number;
+  div : number -> number -> number;
+  opp : number -> number;
+  greater : number -> number -> bool;
+}.
+
+Section Formulas.
+Variable K : numbers.
+Local Notation "0" := (of_nat K 0).
+Local Notation "1" := (of_nat K 1).
+Local Notation "2" := (of_nat K 2).
+Local Infix "+" := (add K).
+Local Infix "-" := (sub K).
+Local Infix "*" := (mul K).
+Local Infix "/" := (div K).
+Local Notation "- a" := (opp K a).
+
+Definition maximum (a b : K) : K := if greater K a b then a else b.
+Definition minimum (a b : K) : K := if greater K b a then a else b.
+Definition absolute (a : K) : K := maximum a (- a).
+
+(** reference/regularizers: the proximal maps, for one coordinate. *)
+Definition soft_threshold (w t : K) : K := maximum (w - t) 0 - maximum (- w - t) 0.
+Definition prox_none (w rho : K) : K := w.
+Definition prox_l1 (lam w rho : K) : K := soft_threshold w (lam / rho).
+Definition prox_elastic_net (lam r w rho : K) : K :=
+  soft_threshold w (lam * r / rho) / (1 + lam * (1 - r) / rho).
+Definition prox_scad (lam a w rho : K) : K :=
+  let tau := 1 / rho in
+  let shift := a * lam * tau in
+  let bent := ((a - 1) * w - (if greater K w 0 then shift else - shift)) / (a - 1 - tau) in
+  if greater K (absolute w) (a * lam) then w
+  else if greater K (absolute w) (lam * (1 + tau)) then bent
+  else soft_threshold w (tau * lam).
+Definition prox_mcp (lam gamma w rho : K) : K :=
+  let tau := 1 / rho in
+  if greater K (absolute w) (gamma * lam) then w
+  else soft_threshold w (tau * lam) / (1 - tau / gamma).
+
+(** reference/updates.py, for one coordinate. *)
+Definition update_x (g x z y rho eta : K) : K := (- g - y + rho * z + x / eta) / (rho + 1 / eta).
+Definition update_z (prox : K -> K -> K) (x y rho : K) : K := prox (x + y / rho) rho.
+Definition update_y (y x z rho : K) : K := y + rho * (x - z).
+
+(** reference/losses.py: the slope of the huberized hinge at a margin. *)
+Definition huber_slope (h margin : K) : K := - minimum (maximum (1 + h - margin) 0) (2 * h) / (2 * h).
+
+(** Vectors are functions on indices; [total n f] is f 0 + ... + f (n-1). *)
+Fixpoint total (n : nat) (f : nat -> K) : K :=
+  match n with
+  | O => 0
+  | S k => total k f + f k
+  end.
+
+(** The mean of n vectors. *)
+Definition mean (n : nat) (g : nat -> nat -> K) (i : nat) : K := total n (fun r => g r i) / of_nat K n.
+
+(** reference/problem.py: the gradient of one record, and the mean gradient over n records. A record is the vector
+    label * features, of which the first p entries count. *)
+Definition huber_gradient (h : K) (p : nat) (record x : nat -> K) (i : nat) : K :=
+  huber_slope h (total p (fun j => record j * x j)) * record i.
+Definition huber_mean_gradient (h : K) (p n : nat) (data : nat -> nat -> K) (x : nat -> K) : nat -> K :=
+  mean n (fun r => huber_gradient h p (data r) x).
+
+Record state := State { state_x : nat -> K; state_z : nat -> K; state_y : nat -> K }.
+
+(** Lines 5 to 7 of Algorithm 2: the new x, z and y before noise, for a gradient g and any proximal map. *)
+Definition step_x (rho eta : K) (g : nat -> K) (old : state) : nat -> K :=
+  fun i => update_x (g i) (state_x old i) (state_z old i) (state_y old i) rho eta.
+Definition step_w (rho : K) (x : nat -> K) (old : state) : nat -> K := fun i => x i + state_y old i / rho.
+Definition step_y (rho : K) (x z : nat -> K) (old : state) : nat -> K :=
+  fun i => update_y (state_y old i) (x i) (z i) rho.
+
+(** reference/mpadmm.py, release = all: compute x, z, y; then perturb all three. *)
+Definition epoch_all (prox : K -> K -> K) (rho eta : K) (gradient : (nat -> K) -> nat -> K)
+    (noise old : state) : state :=
+  let x := step_x rho eta (gradient (state_x old)) old in
+  let z := fun i => update_z prox (x i) (state_y old i) rho in
+  let y := step_y rho x z old in
+  State (fun i => x i + state_x noise i) (fun i => z i + state_z noise i) (fun i => y i + state_y noise i).
+
+(** reference/mpadmm.py, release = primal: perturb x alone; z and y follow from the noisy x. *)
+Definition epoch_primal (prox : K -> K -> K) (rho eta : K) (gradient : (nat -> K) -> nat -> K)
+    (noise : nat -> K) (old : state) : state :=
+  let x := fun i => step_x rho eta (gradient (state_x old)) old i + noise i in
+  let z := fun i => update_z prox (x i) (state_y old i) rho in
+  State x z (step_y rho x z old).
+
+End Formulas.
+
+Open Scope R_scope.
+
+(** The real numbers as a number system. *)
+Definition real_greater (a b : R) : bool := if Rlt_dec b a then true else false.
+Definition reals : numbers := Numbers R INR Rplus Rminus Rmult Rdiv Ropp real_greater.
+
+(** The formulas above, on the reals, in the usual notation. *)
+Lemma greater_true a b : greater reals a b = true <-> b < a.
+Proof. simpl; unfold real_greater; destruct (Rlt_dec b a); split; intros; try lra; easy. Qed.
+
+Lemma greater_false a b : greater reals a b = false <-> a <= b.
+Proof. simpl; unfold real_greater; destruct (Rlt_dec b a); split; intros; try lra; easy. Qed.
+
+Lemma maximum_real (a b : R) : maximum reals a b = Rmax a b.
+Proof.
+  unfold maximum. destruct (greater reals a b) eqn:E.
+  - apply greater_true in E. rewrite Rmax_left; lra.
+  - apply greater_false in E. rewrite Rmax_right; lra.
+Qed.
+
+Lemma minimum_real (a b : R) : minimum reals a b = Rmin a b.
+Proof.
+  unfold minimum. destruct (greater reals b a) eqn:E.
+  - apply greater_true in E. rewrite Rmin_left; lra.
+  - apply greater_false in E. rewrite Rmin_right; lra.
+Qed.
+
+Lemma absolute_real (a : R) : absolute reals a = Rabs a.
+Proof.
+  unfold absolute. rewrite maximum_real. simpl.
+  destruct (Rle_dec 0 a); [rewrite Rmax_left, Rabs_right | rewrite Rmax_right, Rabs_left]; lra.
+Qed.
+
+Lemma soft_threshold_real (w t : R) : soft_threshold reals w t = Rmax (w - t) 0 - Rmax (- w - t) 0.
+Proof. unfold soft_threshold. rewrite !maximum_real. reflexivity. Qed.
+
+Lemma update_x_real (g x z y rho eta : R) :
+  update_x reals g x z y rho eta = (- g - y + rho * z + x / eta) / (rho + 1 / eta).
+Proof. reflexivity. Qed.
+
+Lemma total_real n (f : nat -> R) : total reals n f = sum n f.
+Proof. induction n as [|n IH]; simpl; [reflexivity|]. rewrite IH; reflexivity. Qed.
+
+Lemma mean_real n (g : nat -> nat -> R) i : mean reals n g i = sum n (fun r => g r i) / INR n.
+Proof. unfold mean. rewrite total_real. reflexivity. Qed.
