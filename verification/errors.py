@@ -21,3 +21,7 @@ class SolverFault(RuntimeError):
     """A solver that died or answered nonsense: neither a proof nor a refutation, but a fault of this program."""
 
     exit_code = 70
+
+
+class BadProofTable(VerificationError):
+    """A table of theorems that breaks its form; the message says where."""

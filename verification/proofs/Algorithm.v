@@ -58,6 +58,12 @@ Definition update_y (y x z rho : K) : K := y + rho * (x - z).
 (** reference/losses.py: the slope of the huberized hinge at a margin. *)
 Definition huber_slope (h margin : K) : K := - minimum (maximum (1 + h - margin) 0) (2 * h) / (2 * h).
 
+(** reference/clipping.py: the slope of a record of this norm, shrunk so that its gradient is no longer than bound. *)
+Definition clipped_slope (slope norm bound : K) : K :=
+  let too_long := greater K (absolute slope * norm) bound in
+  let allowed := bound / (if too_long then norm else 1) in
+  if too_long then (if greater K slope 0 then allowed else - allowed) else slope.
+
 (** Vectors are functions on indices; [total n f] is f 0 + ... + f (n-1). *)
 Fixpoint total (n : nat) (f : nat -> K) : K :=
   match n with

@@ -138,3 +138,39 @@ Proof.
   assert (Hs : -1 <= s <= 0) by (apply huber_slope_bounds, Hh).
   assert (s * s <= 1) by nra. assert (norm p d * norm p d <= C * C) by (apply Rmult_le_compat; lra). nra.
 Qed.
+
+(** Settles: LOSS-LOGISTIC. The slope of the logistic loss lies in [-1, 0] as well. *)
+Definition logistic_slope (v : R) : R := - / (1 + exp v).
+
+Theorem logistic_slope_bounds (v : R) : -1 <= logistic_slope v <= 0.
+Proof.
+  unfold logistic_slope. pose proof (exp_pos v). assert (0 < / (1 + exp v)) by (apply Rinv_0_lt_compat; lra).
+  assert (/ (1 + exp v) <= 1); [|lra]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra.
+Qed.
+
+(** Settles: CLIP. A clipped slope times the norm of its record is at most the bound; what was short enough stays. *)
+Theorem clipped_slope_bound (slope length bound : R) :
+  0 <= length -> 0 <= bound ->
+  Rabs (clipped_slope reals slope length bound) * length <= bound /\
+  (Rabs slope * length <= bound -> clipped_slope reals slope length bound = slope).
+Proof.
+  intros Hl Hb. unfold clipped_slope. rewrite absolute_real. cbn [greater reals mul div opp of_nat].
+  unfold real_greater. destruct (Rlt_dec bound (Rabs slope * length)) as [H|H]; split; intros; try lra.
+  assert (0 < length) by (destruct Hl as [|E]; [assumption|rewrite <- E in H; lra]).
+  replace (Rabs _) with (bound / length); [right; field; lra|].
+  assert (0 <= bound / length) by (apply Rmult_le_pos; [lra|left; apply Rinv_0_lt_compat; lra]).
+  destruct (Rlt_dec _ _); rewrite ?Rabs_Ropp, Rabs_right; lra.
+Qed.
+
+(** Settles: CLIP. A clipped gradient is no longer than the bound, in any dimension. *)
+Theorem clipped_gradient_bound (p : nat) (slope C : R) (d : vector) :
+  0 <= C -> norm p (fun i => clipped_slope reals slope (norm p d) C * d i) <= C.
+Proof.
+  intros HC. pose proof (norm_nonneg p d) as Hd. apply norm_le; [exact HC|].
+  destruct (clipped_slope_bound slope (norm p d) C Hd HC) as [H _].
+  set (s := clipped_slope reals slope (norm p d) C) in *. change (sq p (fun i => (s : R) * d i) <= C * C).
+  rewrite sq_scale, <- norm_squared. pose proof (Rabs_pos s).
+  replace (s * s) with (Rabs s * Rabs s) by (unfold Rabs; destruct (Rcase_abs s); ring).
+  replace (Rabs s * Rabs s * (norm p d * norm p d)) with ((Rabs s * norm p d) * (Rabs s * norm p d)) by ring.
+  apply Rmult_le_compat; nra.
+Qed.

@@ -126,14 +126,14 @@ Lemma new_z_is E lam Y i : new_z h lam p n rho eta E Y i
   = soft_threshold reals (new_x h p n rho eta E Y i + axis Y i / rho) (lam / rho).
 Proof. reflexivity. Qed.
 
-(** Settles: SENS-Z. For every lambda some start of y attains the bound of z: both arguments beyond the threshold. *)
-Theorem z_attained lam : 0 <= lam -> exists Y,
-  norm p (diff (new_z h lam p n rho eta D Y) (new_z h lam p n rho eta D' Y)) = 2 * C * eta / (INR n * (1 + eta * rho)).
+Lemma z_same_as_x lam : 0 <= lam -> exists Y, forall i,
+  diff (new_z h lam p n rho eta D Y) (new_z h lam p n rho eta D' Y) i
+  = diff (new_x h p n rho eta D Y) (new_x h p n rho eta D' Y) i.
 Proof.
   intros Hl. set (Y := (rho * (1 + eta * rho)) * (lam / rho + s * C + 1)). exists Y.
   assert (HY : Y / (rho * (1 + eta * rho)) = lam / rho + s * C + 1) by (unfold Y; field; split; nra).
   assert (Ht : 0 <= lam / rho) by (apply Rmult_le_pos; [lra|left; apply Rinv_0_lt_compat; lra]).
-  rewrite <- (x_attained Y). apply norm_ext. intros i _. unfold diff. rewrite !new_z_is.
+  intros i. unfold diff. rewrite !new_z_is.
   pose proof (argument_near D Y i (or_introl eq_refl)) as H1.
   pose proof (argument_near D' Y i (or_intror eq_refl)) as H2.
   cbv zeta in H1, H2. rewrite HY in H1, H2.
@@ -144,22 +144,80 @@ Proof.
   - rewrite B, B' by lra. unfold Rdiv in *. rewrite Rmult_0_l in *. lra.
 Qed.
 
+(** Settles: SENS-Z. For every lambda some start of y attains the bound of z: both arguments beyond the threshold. *)
+Theorem z_attained lam : 0 <= lam -> exists Y,
+  norm p (diff (new_z h lam p n rho eta D Y) (new_z h lam p n rho eta D' Y)) = 2 * C * eta / (INR n * (1 + eta * rho)).
+Proof.
+  intros Hl. destruct (z_same_as_x lam Hl) as [Y E]. exists Y.
+  rewrite (norm_ext p _ _ (fun i _ => E i)). apply x_attained.
+Qed.
+
+Lemma z_stays_zero lam E i : rho * (eta / (1 + eta * rho)) * C <= lam -> E = D \/ E = D' ->
+  new_z h lam p n rho eta E 0 i = 0.
+Proof.
+  intros Hl HE. fold s in Hl. pose proof s_positive as Hs.
+  assert (Ht : s * C <= lam / rho).
+  { apply Rmult_le_reg_r with rho; [exact rho_positive|].
+    replace (lam / rho * rho) with lam by (field; lra). lra. }
+  rewrite new_z_is. pose proof (argument_near E 0 i HE) as H. cbv zeta in H.
+  destruct (soft_threshold_cases (new_x h p n rho eta E 0 i + axis 0 i / rho) (lam / rho)) as (_ & _ & B); [nra|].
+  apply B. unfold axis in *. unfold Rdiv at 1 3 in H. rewrite !Rmult_0_l in H. destruct (Nat.eqb i 0); nra.
+Qed.
+
 (** Settles: SENS-Y. Where lambda is large enough z stays 0, and y moves rho times as far as x. *)
 Theorem y_attained lam : rho * (eta / (1 + eta * rho)) * C <= lam ->
   norm p (diff (new_y h lam p n rho eta D 0) (new_y h lam p n rho eta D' 0))
   = rho * (2 * C * eta / (INR n * (1 + eta * rho))).
 Proof.
-  intros Hl. fold s in Hl. pose proof s_positive as Hs.
-  assert (Ht : s * C <= lam / rho).
-  { apply Rmult_le_reg_r with rho; [exact rho_positive|].
-    replace (lam / rho * rho) with lam by (field; lra). lra. }
-  assert (Hz : forall E i, E = D \/ E = D' -> new_z h lam p n rho eta E 0 i = 0).
-  { intros E i HE. rewrite new_z_is. pose proof (argument_near E 0 i HE) as H. cbv zeta in H.
-    destruct (soft_threshold_cases (new_x h p n rho eta E 0 i + axis 0 i / rho) (lam / rho)) as (_ & _ & B); [nra|].
-    apply B. unfold axis in *. unfold Rdiv at 1 3 in H. rewrite !Rmult_0_l in H. destruct (Nat.eqb i 0); nra. }
+  intros Hl.
   rewrite <- (x_attained 0), <- norm_scale by lra. apply norm_ext. intros i _.
   unfold diff at 1, new_y, step_y, update_y. cbn [add sub mul reals].
-  rewrite (Hz D), (Hz D') by auto. unfold diff. ring.
+  rewrite (z_stays_zero lam D), (z_stays_zero lam D') by auto. unfold diff. ring.
+Qed.
+
+(** Settles: JOINT. Both ends are attained: (dx, dz, dy) = (dx, dx, 0) and (dx, 0, rho dx). *)
+Theorem joint_attained_without_threshold lam : 0 <= lam -> exists Y,
+  let dx := diff (new_x h p n rho eta D Y) (new_x h p n rho eta D' Y) in
+  let dz := diff (new_z h lam p n rho eta D Y) (new_z h lam p n rho eta D' Y) in
+  let dy := diff (new_y h lam p n rho eta D Y) (new_y h lam p n rho eta D' Y) in
+  sq p dx + sq p dz + sq p dy = (1 + 1) * (2 * C * eta / (INR n * (1 + eta * rho))) ^ 2.
+Proof.
+  intros Hl. destruct (z_same_as_x lam Hl) as [Y E]. exists Y. cbv zeta.
+  rewrite (sq_ext p _ _ (fun i _ => E i)).
+  rewrite (sq_ext p (diff (new_y _ _ _ _ _ _ _ _) _) (fun _ => 0)).
+  - rewrite <- !norm_squared, x_attained. unfold norm at 1 2, sq, dot.
+    rewrite (sum_ext p _ (fun _ => 0)) by (intros; ring). rewrite sum_zero, sqrt_0. ring.
+  - intros i _. specialize (E i). unfold diff in E |- *. unfold new_y, step_y, update_y. cbn [add sub mul reals]. nra.
+Qed.
+
+Theorem joint_attained_below_threshold lam : rho * (eta / (1 + eta * rho)) * C <= lam ->
+  let dx := diff (new_x h p n rho eta D 0) (new_x h p n rho eta D' 0) in
+  let dz := diff (new_z h lam p n rho eta D 0) (new_z h lam p n rho eta D' 0) in
+  let dy := diff (new_y h lam p n rho eta D 0) (new_y h lam p n rho eta D' 0) in
+  sq p dx + sq p dz + sq p dy = (1 + rho ^ 2) * (2 * C * eta / (INR n * (1 + eta * rho))) ^ 2.
+Proof.
+  intros Hl. cbv zeta. rewrite <- (norm_squared p (diff (new_y _ _ _ _ _ _ _ _) _)), y_attained by exact Hl.
+  rewrite <- (norm_squared p (diff (new_x _ _ _ _ _ _ _) _)), x_attained.
+  rewrite (sq_ext p (diff (new_z _ _ _ _ _ _ _ _) _) (fun _ => 0)).
+  - unfold sq, dot. rewrite (sum_ext p _ (fun _ => 0)) by (intros; ring). rewrite sum_zero. ring.
+  - intros i _. unfold diff. rewrite !z_stays_zero by auto. ring.
+Qed.
+
+(** Settles: E2. A bound that contains a smaller, later step size is violated as well. *)
+Theorem later_step_refuted later Y : 0 < later < eta ->
+  2 * C * later / (INR n * (1 + later * rho))
+  < norm p (diff (new_x h p n rho eta D Y) (new_x h p n rho eta D' Y)).
+Proof.
+  intros Hl. rewrite x_attained. assert (Hn : 0 < INR n) by (apply lt_0_INR, some_record).
+  replace (2 * C * later / (INR n * (1 + later * rho))) with (2 * C / INR n * (later / (1 + later * rho)))
+    by (field; split; nra).
+  replace (2 * C * eta / (INR n * (1 + eta * rho))) with (2 * C / INR n * (eta / (1 + eta * rho)))
+    by (field; split; nra).
+  apply Rmult_lt_compat_l; [apply Rdiv_lt_0_compat; lra|].
+  apply Rmult_lt_reg_r with ((1 + later * rho) * (1 + eta * rho)); [apply Rmult_lt_0_compat; nra|].
+  replace (later / (1 + later * rho) * ((1 + later * rho) * (1 + eta * rho))) with (later * (1 + eta * rho)) by (field; nra).
+  replace (eta / (1 + eta * rho) * ((1 + later * rho) * (1 + eta * rho))) with (eta * (1 + later * rho)) by (field; nra).
+  nra.
 Qed.
 
 Lemma printed_is_smaller : 1 < eta -> 2 * C / (INR n * (1 + eta * rho)) < 2 * C * eta / (INR n * (1 + eta * rho)).

@@ -92,6 +92,10 @@ Theorem huber_slope_agrees (h margin : Q) :
   Q2R (huber_slope rationals h margin) = huber_slope reals (Q2R h) (Q2R margin).
 Proof. unfold huber_slope, minimum, maximum. transfer. reflexivity. Qed.
 
+Theorem clipped_slope_agrees (slope norm bound : Q) :
+  Q2R (clipped_slope rationals slope norm bound) = clipped_slope reals (Q2R slope) (Q2R norm) (Q2R bound).
+Proof. unfold clipped_slope, absolute, maximum. transfer. reflexivity. Qed.
+
 Lemma total_agrees n (f : nat -> Q) (F : nat -> R) :
   (forall i, Q2R (f i) = F i) -> Q2R (total rationals n f) = total reals n F.
 Proof.

@@ -1,0 +1,94 @@
+r"""The table of theorems: what each must state, in full, and the definitions that these statements use.
+
+The statements are written apart from the proofs, with every bound spelled out, so that a theorem that is weakened in
+its ``.v`` file no longer matches. Definitions are pinned for the same reason: a statement about ``norm`` means nothing
+if ``norm`` may change.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from verification.errors import BadProofTable
+
+FOLDER = Path(__file__).parent
+_IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_']*$"
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=_IDENTIFIER)
+    file: str = Field(pattern=_IDENTIFIER)  # without .v
+    imports: tuple[str, ...] = ()  # modules to import besides those that the file itself requires
+
+
+class Theorem(_Entry):
+    """A theorem, what it says in words, its statement in Coq, and the statements of this project that it settles."""
+
+    settles: tuple[str, ...]
+    says: str = Field(min_length=1)
+    statement: str = Field(min_length=1)
+
+
+class Definition(_Entry):
+    """A definition that statements use, pinned in exactly one of three ways.
+
+    ``is`` is its body; ``type`` is the type of a record's constructor; ``same_as`` names the function of the Python
+    reference with which the definition is compared on random rationals (:mod:`verification.proofs.link`).
+    """
+
+    body: str | None = Field(default=None, alias="is")
+    type: str | None = None
+    same_as: str | None = None
+
+    @model_validator(mode="after")
+    def _pinned_once(self) -> Definition:
+        given = [value for value in (self.body, self.type, self.same_as) if value is not None]
+        if len(given) != 1:
+            raise ValueError(f"definition {self.name} needs exactly one of is, type and same_as, got {len(given)}")
+        return self
+
+
+class Table(BaseModel):
+    """All theorems and definitions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    theorem: tuple[Theorem, ...] = ()
+    definition: tuple[Definition, ...] = ()
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Table:
+        for entries in (self.theorem, self.definition):
+            twice = [key for key, count in Counter((e.file, e.name) for e in entries).items() if count > 1]
+            if twice:
+                raise ValueError(f"listed twice: {twice}")
+        return self
+
+    def of_statement(self, identifier: str) -> tuple[Theorem, ...]:
+        """The theorems that settle a statement of this project, or a part of it."""
+        return tuple(theorem for theorem in self.theorem if identifier in theorem.settles)
+
+
+def read(folder: Path = FOLDER) -> Table:
+    """The table, from every file in ``theorems/``; refuses an empty one."""
+    theorems: list[object] = []
+    definitions: list[object] = []
+    for path in sorted((folder / "theorems").glob("*.toml")):
+        document = tomllib.loads(path.read_text("utf-8"))
+        theorems += document.pop("theorem", [])
+        definitions += document.pop("definition", [])
+        if document:
+            raise BadProofTable(f"{path.name}: a table holds theorem and definition, got {sorted(document)}")
+    try:
+        table = Table.model_validate({"theorem": theorems, "definition": definitions})
+    except ValidationError as wrong:
+        raise BadProofTable(f"theorems/*.toml: {wrong}") from wrong
+    if not table.theorem:
+        raise BadProofTable("theorems/*.toml list no theorem")
+    return table
