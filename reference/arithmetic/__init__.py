@@ -7,9 +7,10 @@ r"""The number systems on which the same source runs.
 2. mpmath numbers of any precision: the golden vectors (:mod:`reference.arithmetic.in_digits`);
 3. balls that enclose the exact value *and* every binary64 evaluation of it
    (:mod:`reference.arithmetic.in_balls`): the tolerance of each golden value;
-4. z3 terms: the lemmas are proved about the shipped functions (:mod:`reference.arithmetic.in_symbols`).
+4. z3 terms: the lemmas are proved about the shipped functions (:mod:`reference.arithmetic.in_symbols`);
+5. rationals: compared for equality with the Coq definitions (:mod:`reference.arithmetic.in_fractions`).
 
-The last three are imported only when they are asked for: the reference itself needs numpy alone. Their files do not
+All but the first are imported only when they are asked for: the reference itself needs numpy alone. Their files do not
 bear the names of the functions below, which importing a file of that name would overwrite.
 """
 
@@ -36,6 +37,7 @@ __all__ = [
     "Vector",
     "balls",
     "digits",
+    "fractions",
     "number_system",
     "symbols",
 ]
@@ -60,6 +62,8 @@ def _system_of_object(element: object) -> NumberSystem:
         from reference.arithmetic.in_balls import BALLS  # noqa: PLC0415 - python-flint only where it is asked for
 
         return BALLS
+    if module == "fractions":
+        return fractions()
     from reference.arithmetic.in_digits import Digits  # noqa: PLC0415 - mpmath only where it is asked for
 
     return Digits.of(element)
@@ -77,6 +81,13 @@ def balls() -> NumberSystem:
     from reference.arithmetic.in_balls import BALLS  # noqa: PLC0415 - python-flint only where it is asked for
 
     return BALLS
+
+
+def fractions() -> NumberSystem:
+    """The number system of rationals."""
+    from reference.arithmetic.in_fractions import FRACTIONS  # noqa: PLC0415 - only where it is asked for
+
+    return FRACTIONS
 
 
 def symbols() -> NumberSystem:

@@ -30,7 +30,7 @@ ALLOWED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a theorem stands; ``fault`` says why not, ``axioms`` what it rests on."""
+    """Whether a theorem stands; ``fault`` says why not, ``axioms`` what it rests on at most."""
 
     theorem: Theorem
     fault: str = ""
@@ -67,7 +67,9 @@ def check(sources: Path, work: Path) -> Report:
     coq, table = Coq(work), read(sources)
     texts = {path.stem: Source.read(path) for path in sorted(sources.glob("*.v"))}
     faults = [fault for text in texts.values() for fault in text.faults()]
-    faults += [f"{e.file}.v: no such file ({e.name})" for e in (*table.theorem, *table.definition) if e.file not in texts]
+    faults += [
+        f"{e.file}.v: no such file ({e.name})" for e in (*table.theorem, *table.definition) if e.file not in texts
+    ]
     faults += _not_pinned(table, texts)
     if faults:
         return _refused(coq, table, faults)
@@ -83,10 +85,17 @@ def check(sources: Path, work: Path) -> Report:
         if (entries := [entry for entry in (*table.theorem, *table.definition) if entry.file == name])
         for entry, said in mismatches(coq, source, entries).items()
     }
-    found = axioms(coq, table.theorem)
-    verdicts = {t.name: _verdict(t, wrong.get((t.file, t.name)), found.get(t.name)) for t in table.theorem}
+    shared = axioms(coq, table.theorem)
+    alone = shared is None or not ALLOWED.issuperset(shared)  # one of them is to blame: list each by itself
+    verdicts = {
+        t.name: _verdict(t, wrong.get((t.file, t.name)), axioms(coq, [t]) if alone else shared) for t in table.theorem
+    }
     names = {(d.file, d.name) for d in table.definition}
-    faults = [f"{file}.v: {name} is not what the table says: {said}" for (file, name), said in wrong.items() if (file, name) in names]
+    faults = [
+        f"{file}.v: {name} is not what the table says: {said}"
+        for (file, name), said in wrong.items()
+        if (file, name) in names
+    ]
     return Report(coq.version(), verdicts, tuple(faults))
 
 
@@ -110,7 +119,9 @@ def _not_pinned(table: Table, texts: Mapping[str, Source]) -> list[str]:
             made = texts[module].definitions()
             for name in sorted(words(text) & made.keys()):
                 if (module, made[name]) not in pinned:
-                    missing[f"{module}.v: {made[name]} occurs in a statement but is not pinned in theorems/*.toml"] = None
+                    missing[f"{module}.v: {made[name]} occurs in a statement but is not pinned in theorems/*.toml"] = (
+                        None
+                    )
     return list(missing)
 
 

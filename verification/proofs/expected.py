@@ -1,15 +1,14 @@
-r"""The generated Coq files that compare a source file with the table, and that print the axioms of each theorem."""
+r"""The generated Coq files that compare a source file with the table, and that list the axioms of theorems."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from verification.proofs.coq import Coq, CoqFault
 from verification.proofs.sources import Source
 from verification.proofs.table import Definition, Theorem
 
-_MARK = "theorem: "
 _CLOSED = "Closed under the global context"
 
 
@@ -44,18 +43,14 @@ def _expectation(entry: Theorem | Definition) -> list[str]:
     return [f"Module Check_{entry.name}.", line, f"End Check_{entry.name}."]
 
 
-def axioms(coq: Coq, theorems: Sequence[Theorem]) -> Mapping[str, tuple[str, ...]]:
-    """The axioms that each theorem rests on, as Coq lists them; a theorem whose list cannot be read is left out."""
+def axioms(coq: Coq, theorems: Sequence[Theorem]) -> tuple[str, ...] | None:
+    """All axioms that the theorems together rest on, as Coq lists them; None where the list cannot be read."""
+    # Required, not imported: Coq then prints the axioms of its library under their qualified names. One list for all,
+    # because Coq walks through its whole library of reals for every list.
     modules = dict.fromkeys(theorem.file for theorem in theorems)
-    # Required, not imported: Coq then prints the axioms of its library under their qualified names.
-    lines = [f"Require DPADMM.{module}." for module in modules]
-    for theorem in theorems:
-        lines += [f'Goal True. idtac "{_MARK}{theorem.name}". exact I. Qed.']
-        lines += [f"Print Assumptions DPADMM.{theorem.file}.{theorem.name}."]
-    printed = coq.text("Assumptions", "\n".join(lines))
-    blocks = (block.partition("\n") for block in printed.split(_MARK)[1:])
-    read = ((name.strip(), _listed(rest)) for name, _, rest in blocks)
-    return {name: listed for name, listed in read if listed is not None}
+    everything = ", ".join(f"@DPADMM.{theorem.file}.{theorem.name}" for theorem in theorems)
+    lines = [*(f"Require DPADMM.{module}." for module in modules), f"Definition everything := ({everything}, tt)."]
+    return _listed(coq.text("Assumptions", "\n".join([*lines, "Print Assumptions everything.", ""])))
 
 
 def _listed(printed: str) -> tuple[str, ...] | None:

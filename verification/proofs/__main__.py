@@ -1,0 +1,45 @@
+"""``python -m verification.proofs``: check all theorems, and the definitions against the reference."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+
+from verification.proofs.check import Report, checked
+from verification.proofs.coq import MISSING, Coq
+from verification.proofs.link import compare
+
+
+def _lines(report: Report) -> Iterator[str]:
+    for verdict in report.verdicts.values():
+        word = "FAILS " if verdict.fault else "proved"
+        settles = ", ".join(verdict.theorem.settles) or "-"
+        yield f"{word}  {verdict.theorem.file}.{verdict.theorem.name}  [{settles}]  {verdict.theorem.says}"
+        if verdict.fault:
+            yield f"        {verdict.fault}"
+    yield from (f"FAULT   {fault}" for fault in report.faults)
+    axioms = sorted({axiom for verdict in report.verdicts.values() for axiom in verdict.axioms})
+    yield "axioms: " + (", ".join(axioms) or "none")
+
+
+def main() -> int:
+    """Print every theorem with its verdict; 0 only if all stand."""
+    if not Coq.installed():
+        sys.stderr.write(f"{MISSING}\n")
+        return 3
+    started = time.monotonic()
+    report, link = checked(), compare()
+    sys.stdout.write("\n".join((*_lines(report), link.summary())) + "\n")
+    failed = sum(1 for verdict in report.verdicts.values() if verdict.fault)
+    stands = report.stands and link.agrees
+    seconds = time.monotonic() - started
+    sys.stdout.write(
+        f"{len(report.verdicts) - failed} of {len(report.verdicts)} theorems stand, Coq {report.version}, {seconds:.0f} s"
+        + ("\n" if stands else ": NOT ALL IS AS THE TABLE SAYS\n")
+    )
+    return 0 if stands else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
