@@ -31,11 +31,12 @@ def main() -> int:
     started = time.monotonic()
     report, link = checked(), compare()
     sys.stdout.write("\n".join((*_lines(report), link.summary())) + "\n")
-    failed = sum(1 for verdict in report.verdicts.values() if verdict.fault)
+    total = len(report.verdicts)
+    standing = sum(1 for verdict in report.verdicts.values() if not verdict.fault)
     stands = report.stands and link.agrees
     seconds = time.monotonic() - started
     sys.stdout.write(
-        f"{len(report.verdicts) - failed} of {len(report.verdicts)} theorems stand, Coq {report.version}, {seconds:.0f} s"
+        f"{standing} of {total} theorems stand, Coq {report.version}, {seconds:.0f} s"
         + ("\n" if stands else ": NOT ALL IS AS THE TABLE SAYS\n")
     )
     return 0 if stands else 1

@@ -15,7 +15,7 @@ from pathlib import Path
 from verification.proofs.coq import Coq, CoqFault
 from verification.proofs.expected import axioms, mismatches
 from verification.proofs.sources import Source, words
-from verification.proofs.table import FOLDER, Table, Theorem, read
+from verification.proofs.table import FOLDER, Definition, Table, Theorem, read
 
 # The axioms behind Coq's real numbers (Reals), and nothing else.
 ALLOWED = frozenset(
@@ -65,11 +65,10 @@ def checked() -> Report:
 def check(sources: Path, work: Path) -> Report:
     """Check the ``.v`` files and the table of a folder, compiling in another."""
     coq, table = Coq(work), read(sources)
+    everything: list[Theorem | Definition] = [*table.theorem, *table.definition]
     texts = {path.stem: Source.read(path) for path in sorted(sources.glob("*.v"))}
     faults = [fault for text in texts.values() for fault in text.faults()]
-    faults += [
-        f"{e.file}.v: no such file ({e.name})" for e in (*table.theorem, *table.definition) if e.file not in texts
-    ]
+    faults += [f"{e.file}.v: no such file ({e.name})" for e in everything if e.file not in texts]
     faults += _not_pinned(table, texts)
     if faults:
         return _refused(coq, table, faults)
@@ -82,7 +81,7 @@ def check(sources: Path, work: Path) -> Report:
     wrong = {
         (name, entry): said
         for name, source in texts.items()
-        if (entries := [entry for entry in (*table.theorem, *table.definition) if entry.file == name])
+        if (entries := [entry for entry in everything if entry.file == name])
         for entry, said in mismatches(coq, source, entries).items()
     }
     shared = axioms(coq, table.theorem)
@@ -113,7 +112,8 @@ def _not_pinned(table: Table, texts: Mapping[str, Source]) -> list[str]:
     """Definitions that a statement of the table uses and that the table does not pin."""
     pinned = {(definition.file, definition.name) for definition in table.definition}
     missing: dict[str, None] = {}
-    for entry in (*table.theorem, *table.definition):
+    entries: list[Theorem | Definition] = [*table.theorem, *table.definition]
+    for entry in entries:
         text = entry.statement if isinstance(entry, Theorem) else (entry.body or entry.type or "")
         for module in (*texts[entry.file].modules(), entry.file):
             made = texts[module].definitions()
