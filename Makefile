@@ -1,5 +1,6 @@
 # make gate   all set-up, then the main job
 # make test   all set-up, then every check (format, lint, types, arrows, tests)
+# make proofs all set-up, then every theorem, by Coq
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -8,7 +9,7 @@ STAMP  := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-peers gate test test-slow test-all check coverage mutants docs bench lock clean
+.PHONY: setup setup-peers gate proofs test test-slow test-all check coverage mutants docs bench lock clean
 
 setup: $(STAMP)
 
@@ -29,6 +30,11 @@ gate: setup
 	  code=$$?; if [ $$code -ne 1 ]; then echo "the wrong implementation was not refuted (exit $$code)"; exit 70; fi
 	@echo
 	@echo "the reference stands, the wrong implementation is refuted; reports: out/gate/reference.html, out/gate/variance-as-deviation.html"
+
+# Coq is a Debian package and not a Python one.
+proofs: setup
+	@command -v coqc >/dev/null || ! command -v apt-get >/dev/null || { apt-get update -qq && apt-get install -y -qq coq >/dev/null; }
+	$(BIN)/python -m verification.proofs
 
 check: setup
 	$(BIN)/ruff format --check --quiet .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import reference
@@ -26,11 +27,14 @@ def vectors() -> str:
 
 def statement(name: str) -> str:
     """One statement; an exception is noticed as well."""
+    from verification.statements.model import Kind
     from verification.statements.registry import find
     from verification.statements.runner import check
 
     try:
-        [checked] = check([find(name)])
+        # Coq is left out: its theorems are about its own definitions, whatever this copy computes.
+        found = find(name)
+        [checked] = check([replace(found, evidence=tuple(e for e in found.evidence if e.kind is not Kind.COQ))])
     except Exception as error:
         return f"raises {type(error).__name__}"
     return checked.outcome.value

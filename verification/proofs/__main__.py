@@ -6,12 +6,12 @@ import sys
 import time
 from collections.abc import Iterator
 
-from verification.proofs.check import Report, checked
+from verification.proofs.check import ProofReport, checked
 from verification.proofs.coq import MISSING, Coq
-from verification.proofs.link import compare
+from verification.proofs.link import linked
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _lines(report: ProofReport) -> Iterator[str]:
     for verdict in report.verdicts.values():
         word = "FAILS " if verdict.fault else "proved"
         settles = ", ".join(verdict.theorem.settles) or "-"
@@ -29,7 +29,7 @@ def main() -> int:
         sys.stderr.write(f"{MISSING}\n")
         return 3
     started = time.monotonic()
-    report, link = checked(), compare()
+    report, link = checked(), linked()
     sys.stdout.write("\n".join((*_lines(report), link.summary())) + "\n")
     total = len(report.verdicts)
     standing = sum(1 for verdict in report.verdicts.values() if not verdict.fault)

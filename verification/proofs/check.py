@@ -15,7 +15,7 @@ from pathlib import Path
 from verification.proofs.coq import Coq, CoqFault
 from verification.proofs.expected import axioms, mismatches
 from verification.proofs.sources import Source, words
-from verification.proofs.table import FOLDER, Definition, Table, Theorem, read
+from verification.proofs.table import FOLDER, Definition, Theorem, TheoremTable, read
 
 # The axioms behind Coq's real numbers (Reals), and nothing else.
 ALLOWED = frozenset(
@@ -29,7 +29,7 @@ ALLOWED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TheoremVerdict:
     """Whether a theorem stands; ``fault`` says why not, ``axioms`` what it rests on at most."""
 
     theorem: Theorem
@@ -38,11 +38,11 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ProofReport:
     """All verdicts, and what is wrong with files, definitions or the table as a whole."""
 
     version: str
-    verdicts: Mapping[str, Verdict]
+    verdicts: Mapping[str, TheoremVerdict]
     faults: tuple[str, ...]
 
     @property
@@ -56,13 +56,13 @@ class Report:
 
 
 @functools.cache
-def checked() -> Report:
+def checked() -> ProofReport:
     """The report on the theorems of this project, once in a process."""
     with tempfile.TemporaryDirectory() as folder:
         return check(FOLDER, Path(folder))
 
 
-def check(sources: Path, work: Path) -> Report:
+def check(sources: Path, work: Path) -> ProofReport:
     """Check the ``.v`` files and the table of a folder, compiling in another."""
     coq, table = Coq(work), read(sources)
     everything: list[Theorem | Definition] = [*table.theorem, *table.definition]
@@ -95,20 +95,20 @@ def check(sources: Path, work: Path) -> Report:
         for (file, name), said in wrong.items()
         if (file, name) in names
     ]
-    return Report(coq.version(), verdicts, tuple(faults))
+    return ProofReport(coq.version(), verdicts, tuple(faults))
 
 
-def _verdict(theorem: Theorem, mismatch: str | None, rests_on: tuple[str, ...] | None) -> Verdict:
+def _verdict(theorem: Theorem, mismatch: str | None, rests_on: tuple[str, ...] | None) -> TheoremVerdict:
     if mismatch is not None:
-        return Verdict(theorem, f"does not state what the table says: {mismatch}")
+        return TheoremVerdict(theorem, f"does not state what the table says: {mismatch}")
     if rests_on is None:
-        return Verdict(theorem, "its list of assumptions could not be read")
+        return TheoremVerdict(theorem, "its list of assumptions could not be read")
     beyond = sorted(set(rests_on) - ALLOWED)
     fault = f"rests on axioms that are not allowed: {', '.join(beyond)}" if beyond else ""
-    return Verdict(theorem, fault, rests_on)
+    return TheoremVerdict(theorem, fault, rests_on)
 
 
-def _not_pinned(table: Table, texts: Mapping[str, Source]) -> list[str]:
+def _not_pinned(table: TheoremTable, texts: Mapping[str, Source]) -> list[str]:
     """Definitions that a statement of the table uses and that the table does not pin."""
     pinned = {(definition.file, definition.name) for definition in table.definition}
     missing: dict[str, None] = {}
@@ -125,6 +125,8 @@ def _not_pinned(table: Table, texts: Mapping[str, Source]) -> list[str]:
     return list(missing)
 
 
-def _refused(coq: Coq, table: Table, faults: list[str]) -> Report:
-    unchecked = {theorem.name: Verdict(theorem, "not checked: the files were refused") for theorem in table.theorem}
-    return Report(coq.version(), unchecked, tuple(faults))
+def _refused(coq: Coq, table: TheoremTable, faults: list[str]) -> ProofReport:
+    unchecked = {
+        theorem.name: TheoremVerdict(theorem, "not checked: the files were refused") for theorem in table.theorem
+    }
+    return ProofReport(coq.version(), unchecked, tuple(faults))

@@ -7,6 +7,7 @@ tolerance: one value that differs is a fault of one side.
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 import tempfile
@@ -16,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from verification.proofs.coq import Coq, CoqFault
-from verification.proofs.link_cases import CASES, Case, literal
+from verification.proofs.link_cases import CASES, LinkCase, literal
 from verification.proofs.table import FOLDER
 
 EACH = 30  # random inputs for every definition
@@ -53,6 +54,12 @@ class Link:
         return "\n".join([f"Coq and Python {word} on {self.compared} random rational inputs", *self.faults])
 
 
+@functools.cache
+def linked() -> Link:
+    """The comparison for the definitions of this project, once in a process."""
+    return compare()
+
+
 def compare(sources: Path = FOLDER, *, each: int = EACH, seed: int = SEED) -> Link:
     """Compare every linked definition at ``each`` random inputs."""
     generator = random.Random(seed)
@@ -70,7 +77,7 @@ def compare(sources: Path = FOLDER, *, each: int = EACH, seed: int = SEED) -> Li
     return Link(len(cases), faults)
 
 
-def _in_coq(coq: Coq, sources: Path, cases: Sequence[Case]) -> list[list[Fraction]]:
+def _in_coq(coq: Coq, sources: Path, cases: Sequence[LinkCase]) -> list[list[Fraction]]:
     for name in _NEEDED:
         coq.text(name, (sources / f"{name}.v").read_text("utf-8"))
     lines = (f"Eval vm_compute in {case.coq}." for case in cases)

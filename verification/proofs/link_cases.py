@@ -20,7 +20,7 @@ from reference.regularizers import Regularizer
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class LinkCase:
     """One input: the definition's name, the expression in Coq, and the computation in Python."""
 
     name: str
@@ -67,9 +67,9 @@ def _list(values: Sequence[Fraction]) -> str:
     return "[" + "; ".join(map(literal, values)) + "]"
 
 
-def _soft_threshold(g: Random) -> Case:
+def _soft_threshold(g: Random) -> LinkCase:
     w, t = _rational(g), _positive(g)
-    return Case(
+    return LinkCase(
         "soft_threshold",
         _call("soft_threshold", w, t),
         lambda: _exact(regularizers.soft_threshold(_array([w]), _scalar(t))),
@@ -97,62 +97,64 @@ def _regularizer(g: Random, name: str) -> tuple[Regularizer, tuple[Fraction, ...
 PROXES = ("prox_none", "prox_l1", "prox_elastic_net", "prox_scad", "prox_mcp")
 
 
-def _prox(name: str) -> Callable[[Random], Case]:
-    def make(g: Random) -> Case:
+def _prox(name: str) -> Callable[[Random], LinkCase]:
+    def make(g: Random) -> LinkCase:
         regularizer, parameters, rho = _regularizer(g, name)
         w = _rational(g)
-        return Case(name, _call(name, *parameters, w, rho), lambda: _exact(regularizer.prox(_array([w]), _scalar(rho))))
+        return LinkCase(
+            name, _call(name, *parameters, w, rho), lambda: _exact(regularizer.prox(_array([w]), _scalar(rho)))
+        )
 
     return make
 
 
-def _update_x(g: Random) -> Case:
+def _update_x(g: Random) -> LinkCase:
     (gradient, x, z, y), rho, eta = _vector(g, 4), _positive(g), _positive(g)
 
     def run() -> list[Fraction]:
         vectors = (_array([gradient]), _array([x]), _array([z]), _array([y]))
         return _exact(updates.update_x(*vectors, rho=_scalar(rho), eta=_scalar(eta)))
 
-    return Case("update_x", _call("update_x", gradient, x, z, y, rho, eta), run)
+    return LinkCase("update_x", _call("update_x", gradient, x, z, y, rho, eta), run)
 
 
 def _partial(name: str, parameters: Sequence[Fraction]) -> str:
     return f"({' '.join([name, 'rationals', *map(literal, parameters)])})"
 
 
-def _update_z(g: Random) -> Case:
+def _update_z(g: Random) -> LinkCase:
     name = g.choice(PROXES)
     regularizer, parameters, rho = _regularizer(g, name)
     x, y = _vector(g, 2)
     coq = f"(show [update_z rationals {_partial(name, parameters)} {' '.join(map(literal, (x, y, rho)))}])"
-    return Case(
+    return LinkCase(
         "update_z",
         coq,
         lambda: _exact(updates.update_z(_array([x]), _array([y]), rho=_scalar(rho), regularizer=regularizer)),
     )
 
 
-def _update_y(g: Random) -> Case:
+def _update_y(g: Random) -> LinkCase:
     (y, x, z), rho = _vector(g, 3), _positive(g)
-    return Case(
+    return LinkCase(
         "update_y",
         _call("update_y", y, x, z, rho),
         lambda: _exact(updates.update_y(_array([y]), _array([x]), _array([z]), rho=_scalar(rho))),
     )
 
 
-def _huber_slope(g: Random) -> Case:
+def _huber_slope(g: Random) -> LinkCase:
     h, margin = Fraction(g.randint(1, 9), 9), _rational(g, -9, 9)
-    return Case(
+    return LinkCase(
         "huber_slope",
         _call("huber_slope", h, margin),
         lambda: _exact(losses.HuberizedHinge(_scalar(h)).slope(_array([margin]))),
     )
 
 
-def _clipped_slope(g: Random) -> Case:
+def _clipped_slope(g: Random) -> LinkCase:
     slope, norm, bound = _rational(g, -9, 9), _positive(g), _positive(g)
-    return Case(
+    return LinkCase(
         "clipped_slope",
         _call("clipped_slope", slope, norm, bound),
         lambda: _exact(clipping.clipped_slopes(_array([slope]), _array([norm]), _scalar(bound))),
@@ -200,14 +202,14 @@ def _coq_state(parts: Sequence[Sequence[Fraction]]) -> str:
     return f"(State rationals {' '.join(f'(vec {_list(part)})' for part in parts)})"
 
 
-def _gradient(g: Random) -> Case:
+def _gradient(g: Random) -> LinkCase:
     run = _Run.draw(g)
     coq = f"(show (take {run.p} ({run.gradient()} (vec {_list(run.start[0])}))))"
-    return Case("huber_mean_gradient", coq, lambda: _exact(run.problem().gradient(_array(run.start[0]))))
+    return LinkCase("huber_mean_gradient", coq, lambda: _exact(run.problem().gradient(_array(run.start[0]))))
 
 
-def _epoch(release: str) -> Callable[[Random], Case]:
-    def make(g: Random) -> Case:
+def _epoch(release: str) -> Callable[[Random], LinkCase]:
+    def make(g: Random) -> LinkCase:
         run, eta = _Run.draw(g), _positive(g)
         noise = [_vector(g, run.p) for _ in range(3)]
         drawn = _coq_state(noise) if release == "all" else f"(vec {_list(noise[0])})"
@@ -220,12 +222,12 @@ def _epoch(release: str) -> Callable[[Random], Case]:
             [new] = mpadmm.mpadmm(run.problem(), run.state(), step_sizes=[_scalar(eta)], noise=[given], release=kind)
             return [*_exact(new.x), *_exact(new.z), *_exact(new.y)]
 
-        return Case(f"epoch_{release}", coq, python)
+        return LinkCase(f"epoch_{release}", coq, python)
 
     return make
 
 
-CASES: dict[str, Callable[[Random], Case]] = {
+CASES: dict[str, Callable[[Random], LinkCase]] = {
     "soft_threshold": _soft_threshold,
     **{name: _prox(name) for name in PROXES},
     "update_x": _update_x,

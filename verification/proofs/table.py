@@ -54,7 +54,7 @@ class Definition(_Entry):
         return self
 
 
-class Table(BaseModel):
+class TheoremTable(BaseModel):
     """All theorems and definitions."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,7 +63,7 @@ class Table(BaseModel):
     definition: tuple[Definition, ...] = ()
 
     @model_validator(mode="after")
-    def _names_are_unique(self) -> Table:
+    def _names_are_unique(self) -> TheoremTable:
         for entries in (self.theorem, self.definition):
             twice = [key for key, count in Counter((e.file, e.name) for e in entries).items() if count > 1]
             if twice:
@@ -75,7 +75,7 @@ class Table(BaseModel):
         return tuple(theorem for theorem in self.theorem if identifier in theorem.settles)
 
 
-def read(folder: Path = FOLDER) -> Table:
+def read(folder: Path = FOLDER) -> TheoremTable:
     """The table, from every file in ``theorems/``; refuses an empty one."""
     theorems: list[object] = []
     definitions: list[object] = []
@@ -86,7 +86,7 @@ def read(folder: Path = FOLDER) -> Table:
         if document:
             raise BadProofTable(f"{path.name}: a table holds theorem and definition, got {sorted(document)}")
     try:
-        table = Table.model_validate({"theorem": theorems, "definition": definitions})
+        table = TheoremTable.model_validate({"theorem": theorems, "definition": definitions})
     except ValidationError as wrong:
         raise BadProofTable(f"theorems/*.toml: {wrong}") from wrong
     if not table.theorem:

@@ -1,4 +1,4 @@
-"""docs/evidence/statements.md and docs/evidence/errata.md, generated from the registry.
+"""docs/evidence/statements.md, errata.md and proofs.md, generated from the registry.
 
 ``python -m verification.statements.documents`` writes them; with ``--check`` it fails where they are stale.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from verification.files import write_text
 from verification.statements.model import Evidence, Statement
+from verification.statements.proofs_page import proofs_text
 from verification.statements.registry import STATEMENTS
 
 EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
@@ -28,7 +29,7 @@ def statements_text() -> str:
 What this project proves or refutes, where the paper says it, and the evidence that is run for it. `dpadmm verify` runs
 all of it, `dpadmm verify --statement ID` one entry; `dpadmm explain ID` prints an entry of this page.
 
-- *proved*: by two SMT solvers about the shipped functions, or by exact or interval computation;
+- *proved*: by two SMT solvers about the shipped functions, by [Coq](proofs.md), or by exact or interval computation;
 - *holds*: no attack or enclosure that is run contradicts it. Parts may be proved by machine; the whole is not;
 - *refuted*: by a counterexample that the reference reproduces. An erratum of the paper is confirmed when the paper's
   version is refuted.
@@ -93,7 +94,11 @@ def _cell(text: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every generated document, by path."""
-    return {EVIDENCE / "statements.md": statements_text(), EVIDENCE / "errata.md": errata_text()}
+    return {
+        EVIDENCE / "statements.md": statements_text(),
+        EVIDENCE / "errata.md": errata_text(),
+        EVIDENCE / "proofs.md": _HEAD + proofs_text(),
+    }
 
 
 def stale() -> list[str]:

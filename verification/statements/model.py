@@ -14,7 +14,7 @@ from verification.outcome import Outcome
 class Status(enum.Enum):
     """What is known about a statement."""
 
-    PROVED = "proved"  # by two solvers, or by exact or enclosed computation that covers all of it
+    PROVED = "proved"  # by two solvers, by Coq, or by exact or enclosed computation that covers all of it
     HOLDS = "holds"  # on every attack that was tried
     REFUTED = "refuted"  # by a witness that the reference reproduces
 
@@ -23,6 +23,7 @@ class Kind(enum.Enum):
     """How a piece of evidence works."""
 
     PROOF = "proof"  # obligations discharged by z3 and cvc5
+    COQ = "coq"  # theorems checked by Coq, for every dimension, every convex regularizer, every number of steps
     ENCLOSURE = "enclosure"  # ball or rational arithmetic: no rounding left to doubt
     ATTACK = "attack"  # a search for the worst case, which must reach the bound and not exceed it
     WITNESS = "witness"  # a concrete counterexample, reproduced by the reference
@@ -77,8 +78,8 @@ class Statement:
             raise ValueError(f"statement {self.id} has no evidence: a statement that nothing checks is no statement")
         kinds = {evidence.kind for evidence in self.evidence}
         needed = {
-            Status.PROVED: {Kind.PROOF, Kind.ENCLOSURE},
-            Status.HOLDS: {Kind.ATTACK, Kind.ENCLOSURE, Kind.PROOF},
+            Status.PROVED: {Kind.PROOF, Kind.COQ, Kind.ENCLOSURE},
+            Status.HOLDS: {Kind.ATTACK, Kind.ENCLOSURE, Kind.PROOF, Kind.COQ},
             Status.REFUTED: {Kind.WITNESS, Kind.QUOTATION},
         }[self.status]
         if not kinds & needed:

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 
 from verification.errors import UnknownStatement
+from verification.proofs.table import read
+from verification.statements.evidence.theorems import with_theorems
 from verification.statements.model import Statement
 from verification.statements.texts import baselines, building_blocks, errata, privacy, sensitivities
 
@@ -22,9 +24,9 @@ def collected(*groups: Iterable[Statement]) -> dict[str, Statement]:
     return found
 
 
-BY_NAME = collected(
-    building_blocks.STATEMENTS, sensitivities.STATEMENTS, privacy.STATEMENTS, baselines.STATEMENTS, errata.STATEMENTS
-)
+_THEOREMS = read()
+_GROUPS = (building_blocks, sensitivities, privacy, baselines, errata)
+BY_NAME = collected(*((with_theorems(s, _THEOREMS) for s in group.STATEMENTS) for group in _GROUPS))
 STATEMENTS: tuple[Statement, ...] = tuple(dict.fromkeys(BY_NAME.values()))
 
 
