@@ -69,7 +69,7 @@ def check(sources: Path, work: Path) -> ProofReport:
     texts = {path.stem: Source.read(path) for path in sorted(sources.glob("*.v"))}
     faults = [fault for text in texts.values() for fault in text.faults()]
     faults += [f"{e.file}.v: no such file ({e.name})" for e in everything if e.file not in texts]
-    faults += _not_pinned(table, texts)
+    faults = faults or _not_pinned(table, texts)
     if faults:
         return _refused(coq, table, faults)
     coq.copy(sources)

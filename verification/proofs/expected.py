@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from verification.proofs.coq import Coq, CoqFault
-from verification.proofs.sources import Source
+from verification.proofs.sources import Source, words
 from verification.proofs.table import Definition, Theorem
 
 _CLOSED = "Closed under the global context"
@@ -25,7 +25,8 @@ def mismatches(coq: Coq, source: Source, entries: Sequence[Theorem | Definition]
 
 def _text(source: Source, entries: Iterable[Theorem | Definition]) -> str:
     imports = dict.fromkeys(f"Import {module}." for entry in entries for module in entry.imports)
-    head = [*source.requires(), f"From DPADMM Require Import {source.name}.", *imports, "Open Scope R_scope.", ""]
+    scope = ["Open Scope R_scope."] if "Reals" in words("".join(source.requires())) else []
+    head = [*source.requires(), f"From DPADMM Require Import {source.name}.", *imports, *scope, ""]
     return "\n".join([*head, *(line for entry in entries for line in _expectation(entry))])
 
 
