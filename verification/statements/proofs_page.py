@@ -86,8 +86,7 @@ def _row(statement: Statement, table: TheoremTable) -> str:
 
 
 def _file(name: str, theorems: list[Theorem]) -> str:
-    path = f"../../verification/proofs/{name}.v"
-    lines = [f"### [{name}.v]({path})", "", _opening(name), "", "| theorem | says | settles |", "|---|---|---|"]
+    lines = [f"### {name}.v", "", _opening(name), "", "| theorem | says | settles |", "|---|---|---|"]
     for theorem in theorems:
         says = theorem.says.replace("|", "\\|")
         lines.append(f"| `{theorem.name}` | {says} | {', '.join(theorem.settles)} |")
@@ -96,7 +95,7 @@ def _file(name: str, theorems: list[Theorem]) -> str:
 
 def _opening(name: str) -> str:
     """The comment that a file opens with."""
-    comment = re.match(r"\(\*\*(.*?)\*\)", (FOLDER / f"{name}.v").read_text("utf-8"), re.DOTALL)
+    comment = re.match(r"\(\*\*?(.*?)\*\)", (FOLDER / f"{name}.v").read_text("utf-8"), re.DOTALL)
     if comment is None:
         raise ValueError(f"{name}.v does not open with a comment that says what it is about")
     text = re.sub(r"\s+", " ", comment[1]).strip()
