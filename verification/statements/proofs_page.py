@@ -34,8 +34,10 @@ Coq it says "proof not re-checked here", and the statement counts as undecided.
 
 ## What is assumed
 
+The theory of privacy has [a list of its own](proofs-privacy.md). In short:
+
 - **The noise is exactly Gaussian** (or the discrete Gaussian where a grid is used), and independent. What is drawn in
-  floating point is tested, not proved: [the conformance checks](../reference/protocol.md) and [the audits](../reference/auditing.md).
+  floating point is tested, not proved: [conformance](../reference/protocol.md), [audits](../reference/auditing.md).
 - **Batches are uniform** among all sets of m records, and independent of each other.
 - **Facts about Gaussian tails** are not proved in Coq: normal distribution functions, divergences and their integrals
   are enclosed in ball arithmetic ([accounting](../reference/accounting.md)).
