@@ -47,7 +47,7 @@ Hypothesis adjacent : neighbours n j D D'.
 Let g (E : nat -> record) : vector := mean reals n (fun r => gradient (E r) (state_x reals old)).
 Let x (E : nat -> record) : vector := step_x reals rho eta (g E) old.
 
-(** Settles: SENS-X. *)
+(** Settles: SENS-X, DPADMM. *)
 Theorem x_sensitivity : norm p (diff (x D) (x D')) <= 2 * C * eta / (INR n * (1 + eta * rho)).
 Proof.
   unfold x. rewrite x_moves_exactly_in_length by assumption.

@@ -62,7 +62,7 @@ Proof.
     intros i. apply Rminus_diag_eq, mean_same. intros r Hr. rewrite (HD (B r)); [reflexivity|apply HB, Hr|apply Hno, Hr].
 Qed.
 
-(** Settles: SENS-GRADIENT. All n records: 2C/n. *)
+(** Settles: SENS-GRADIENT, DPSVRG. All n records: 2C/n. *)
 Theorem full_gradient_sensitivity
     (record : Type) (gradient : record -> vector) (C : R) (p n j : nat) (D D' : nat -> record) :
   0 <= C -> (forall d, norm p (gradient d) <= C) -> neighbours n j D D' ->

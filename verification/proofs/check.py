@@ -115,7 +115,7 @@ def _not_pinned(table: TheoremTable, texts: Mapping[str, Source]) -> list[str]:
     entries: list[Theorem | Definition] = [*table.theorem, *table.definition]
     for entry in entries:
         text = entry.statement if isinstance(entry, Theorem) else (entry.body or entry.type or "")
-        for module in (*texts[entry.file].modules(), entry.file):
+        for module in _visible(entry.file, texts):
             made = texts[module].definitions()
             for name in sorted(words(text) & made.keys()):
                 if (module, made[name]) not in pinned:
@@ -123,6 +123,16 @@ def _not_pinned(table: TheoremTable, texts: Mapping[str, Source]) -> list[str]:
                         None
                     )
     return list(missing)
+
+
+def _visible(name: str, texts: Mapping[str, Source]) -> list[str]:
+    """A file and all that it requires, directly or not: what is exported is visible as well."""
+    found, waiting = {name: None}, [name]
+    while waiting:
+        new = [module for module in texts[waiting.pop()].modules() if module not in found]
+        found |= dict.fromkeys(new)
+        waiting += new
+    return list(found)
 
 
 def _refused(coq: Coq, table: TheoremTable, faults: list[str]) -> ProofReport:

@@ -34,14 +34,15 @@ Coq it says "proof not re-checked here", and the statement counts as undecided.
 
 ## What is assumed
 
+The theory of privacy has [a list of its own](proofs-privacy.md). In short:
+
 - **The noise is exactly Gaussian** (or the discrete Gaussian where a grid is used), and independent. What is drawn in
-  floating point is tested, not proved: [the conformance checks](../reference/protocol.md) and
-  [the audits](../reference/auditing.md).
+  floating point is tested, not proved: [conformance](../reference/protocol.md), [audits](../reference/auditing.md).
 - **Batches are uniform** among all sets of m records, and independent of each other.
 - **Facts about Gaussian tails** are not proved in Coq: normal distribution functions, divergences and their integrals
   are enclosed in ball arithmetic ([accounting](../reference/accounting.md)).
 - **Real arithmetic.** The theorems are about real numbers; how far binary64 departs from them is bounded by
-  the ball arithmetic behind [the golden vectors](../reference/vectors.md).
+  the ball arithmetic behind [the golden vectors](../guides/golden-vectors.md).
 - **Equality on random rationals is a test**, not a proof, that the Python functions are the Coq definitions. The
   logistic loss, the group and nuclear norms need exponentials or roots and are not in that comparison; theorems that
   hold for every convex regularizer and every bounded gradient cover them.
@@ -87,8 +88,7 @@ def _row(statement: Statement, table: TheoremTable) -> str:
 
 
 def _file(name: str, theorems: list[Theorem]) -> str:
-    path = f"../../verification/proofs/{name}.v"
-    lines = [f"### [{name}.v]({path})", "", _opening(name), "", "| theorem | says | settles |", "|---|---|---|"]
+    lines = [f"### {name}.v", "", _opening(name), "", "| theorem | says | settles |", "|---|---|---|"]
     for theorem in theorems:
         says = theorem.says.replace("|", "\\|")
         lines.append(f"| `{theorem.name}` | {says} | {', '.join(theorem.settles)} |")

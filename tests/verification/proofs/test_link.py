@@ -50,10 +50,9 @@ def test_a_change_of_python_alone_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 COQ_MUTANTS = {
-    "soft_threshold": ("maximum (w - t) 0 - maximum (- w - t) 0", "maximum (w - t) 0 - maximum (- w + t) 0"),
-    "update_x": ("(rho + 1 / eta)", "(rho + eta)"),
     "update_y": ("y + rho * (x - z)", "y + rho * (x - z) / 2"),
     "prox_scad": ("let shift := a * lam * tau in", "let shift := lam * tau in"),
+    "huber_slope": ("minimum (maximum (1 + h - margin) 0) (2 * h) / (2 * h)", "maximum (1 + h - margin) 0 / (2 * h)"),
 }
 
 
