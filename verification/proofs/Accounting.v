@@ -1,14 +1,16 @@
-(* The bound that the accountant reports, in one theorem: T adaptive steps on uniform batches, the profile of one step amplified by subsampling,
-   rounded up to a grid, and composed at the grid points with rounding.  What remains to be checked by computation is listed as its hypotheses. *)
+(* The bound that the accountant reports, in one theorem: T adaptive steps on uniform batches, the profile of one step
+   amplified by subsampling, rounded up to a grid, and composed at the grid points with rounding. What remains to be
+   checked by computation is listed as its hypotheses. *)
 
 From Coq Require Import Reals Lra List Lia Permutation.
 From DPADMM Require Export Certificate Grid.
 Import ListNotations.
 Open Scope R_scope.
 
-(** Settles: L, D, SUBSAMPLING, COMPOSITION, GRID-RECURSION. If h bounds what one exchanged record of a batch costs at every y >= 1, the profile K is above the amplified h on
-    both sides of 1 up to tau, and the iterates c are computed at the grid points with error e k in step k, then T
-    adaptive steps on batches of m + 1 of n records have H_z <= c T z + e 0 + .. + e (T-1) + T tau. *)
+(** Settles: L, D, SUBSAMPLING, COMPOSITION, GRID-RECURSION. If h bounds what one exchanged record of a batch costs at
+    every y >= 1, the profile K is above the amplified h on both sides of 1 up to tau, and the iterates c are computed
+    at the grid points with error e k in step k, then T adaptive steps on batches of m + 1 of n records have H_z <= c T
+    z + e 0 + .. + e (T-1) + T tau. *)
 Theorem accounting_on_batches :
   forall {A X : Type} (I : integral X) (m : nat) (s s' : A) (l : list A) (mu : list X -> list A -> X -> R) (h : R -> R)
     (K : profile) (T n : nat) (y : nat -> R) (c : nat -> R -> R) (e : nat -> R) (tau : R),
@@ -39,12 +41,14 @@ Proof.
     destruct (subsampled_profile I m s s' l (mu past) h Hm) as (Above & Below); auto.
     + intro b. split; apply Dmu.
     + fold q in Above, Below. assert (hockey I w (p s past) (p s' past) <= value K w + tau); [ | lra ].
-      destruct (Rle_lt_dec 1 w); eapply Rle_trans; [ apply Above; assumption | now apply Up | apply Below; lra | apply Down; lra ].
+      destruct (Rle_lt_dec 1 w); eapply Rle_trans; [ apply Above; assumption | now apply Up | apply Below; lra |
+        apply Down; lra ].
   - intros k i j _ Hj. now apply Step.
 Qed.
 
-(** Settles: CERTIFICATE, TRIPLES, COMPOSITION, GRID-RECURSION. The sharper bound, likewise: a certificate whose checks pass for every triple of points of the ball, and iterates computed
-    at the grid points with error e k in step k, bound T adaptive noisy sums over batches of m + 1 of n records. *)
+(** Settles: CERTIFICATE, TRIPLES, COMPOSITION, GRID-RECURSION. The sharper bound, likewise: a certificate whose checks
+    pass for every triple of points of the ball, and iterates computed at the grid points with error e k in step k,
+    bound T adaptive noisy sums over batches of m + 1 of n records. *)
 Theorem certified_accounting :
   forall {A X : Type} (I : integral X) (zero : X) (plus minus : X -> X -> X) (phi : X -> R) (ball : X -> Prop)
     (m : nat) (s s' : A) (l : list A) (g : list X -> A -> X)

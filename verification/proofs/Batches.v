@@ -1,5 +1,5 @@
-(* A batch is a uniform subset of size m of n records, drawn without replacement.
-   Drawing m - 1 records other than s, one further record j, and then with probability m/n the record s in place of j, is the same law. *)
+(* A batch is a uniform subset of size m of n records, drawn without replacement. Drawing m - 1 records other than s,
+   one further record j, and then with probability m/n the record s in place of j, is the same law. *)
 
 From Coq Require Import Reals Lra List Lia Permutation.
 From DPADMM Require Export Integral.
@@ -25,7 +25,8 @@ Definition count {A} (m : nat) (l : list A) : R := INR (length (splits m l)).
 Definition batch_mean {A} (m : nat) (l : list A) (f : list A -> R) : R :=
   / count m l * lsum (fun s => f (fst s)) (splits m l).
 
-Lemma splits_length {A} m (l : list A) s : In s (splits m l) -> length (fst s) = m /\ (length (snd s) + m = length l)%nat.
+Lemma splits_length {A} m (l : list A) s : In s (splits m l) -> length (fst s) = m /\
+  (length (snd s) + m = length l)%nat.
 Proof.
   revert m s; induction l as [ | a l IH ]; intros [ | m ] s H; simpl in H.
   - destruct H as [ <- | [] ]; simpl; lia.
@@ -92,12 +93,14 @@ Theorem batches_counted : forall {A : Type} (m : nat) (l : list A), (m <= length
 Proof.
   intros A m l; revert m; induction l as [ | a l IH ]; intros [ | m ] H; simpl in H; try lia.
   - unfold count, C; simpl. field.
-  - unfold count, C; simpl length. rewrite Nat.sub_0_r. simpl (fact 0). pose proof (INR_fact_neq_0 (S (length l))). simpl INR. field; auto.
+  - unfold count, C; simpl length. rewrite Nat.sub_0_r. simpl (fact 0). pose proof (INR_fact_neq_0 (S (length l))).
+    simpl INR. field; auto.
   - rewrite count_cons, IH by lia. simpl length. destruct (Nat.eq_dec m (length l)) as [ -> | ].
     + assert (count (S (length l)) l = 0) as ->.
       { unfold count. destruct (splits (S (length l)) l) as [ | s r ] eqn:E; [ reflexivity | ].
         assert (Hs : In s (splits (S (length l)) l)) by (rewrite E; now left). apply splits_length in Hs; lia. }
-      unfold C. rewrite !Nat.sub_diag. simpl (fact 0). pose proof (INR_fact_neq_0 (length l)); pose proof (INR_fact_neq_0 (S (length l))).
+      unfold C. rewrite !Nat.sub_diag. simpl (fact 0).
+      pose proof (INR_fact_neq_0 (length l)); pose proof (INR_fact_neq_0 (S (length l))).
       simpl INR. field; auto.
     + rewrite IH by lia. apply pascal. lia.
 Qed.
@@ -112,7 +115,8 @@ Proof.
   assert (0 < count (S m) (s :: l)) by (apply count_pos; simpl; lia). rewrite count_cons in *.
   assert (0 < INR (S m)) by (apply lt_0_INR; lia). assert (0 < INR (S (length l))) by (apply lt_0_INR; lia).
   rewrite !S_INR in *.
-  apply (Rmult_eq_reg_r ((count m l + count (S m) l) * (INR (length l) + 1))); [ | apply Rgt_not_eq, Rmult_lt_0_compat; lra ].
+  apply (Rmult_eq_reg_r ((count m l + count (S m) l) * (INR (length l) + 1))); [ | apply Rgt_not_eq, Rmult_lt_0_compat;
+    lra ].
   field_simplify; [ | lra.. ]. lra.
 Qed.
 
@@ -133,7 +137,8 @@ Proof.
   assert (Ht : 0 < count (S m) (s :: l)) by (apply count_pos; simpl; lia).
   assert (HN : 0 < INR (length l) - INR m) by (apply Rlt_Rminus, lt_INR; lia).
   assert (HS : 0 < INR (S m)) by (apply lt_0_INR; lia).
-  rewrite (lsum_ext (fun b => / _ * _) (fun b => (1 - q) / (INR (length l) - INR m) * lsum (fun j => f (j :: fst b)) (snd b)
+  rewrite (lsum_ext (fun b => / _ * _) (fun b => (1 - q) / (INR (length l) - INR m) * lsum (fun j => f (j :: fst b))
+    (snd b)
     + q * f (s :: fst b))).
   2: { intros b Hb%splits_length. rewrite lsum_plus, lsum_scal, lsum_const.
        replace (INR (length (snd b))) with (INR (length l) - INR m)

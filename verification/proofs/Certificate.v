@@ -1,12 +1,14 @@
-(* A certificate lists, at finitely many nodes, the values of a few reference profiles and numbers that a step must stay below.
-   If its finitely many inequalities hold, each reference is a profile and the list dominates the step at every y, not only at the nodes. *)
+(* A certificate lists, at finitely many nodes, the values of a few reference profiles and numbers that a step must stay
+   below. If its finitely many inequalities hold, each reference is a profile and the list dominates the step at every
+   y, not only at the nodes. *)
 
 From Coq Require Import Reals Lra List Lia.
 From DPADMM Require Export Interpolation Triples.
 Import ListNotations.
 Open Scope R_scope.
 
-(* The reference with the values U (at y = 1 + q u j) and D (at y = 1/(1 + q u j)); its atom at y = 1 comes from the slopes. *)
+(* The reference with the values U (at y = 1 + q u j) and D (at y = 1/(1 + q u j)); its atom at y = 1 comes from the
+   slopes. *)
 Definition reference (q : R) (u : nat -> R) (M : nat) (U D : nat -> R) : profile :=
   two_sided q (slope u U 0 + slope u D 0 + 1 - q * U O) (hinges u U 0 (M - 1)) (hinges u D 0 (M - 1)).
 
@@ -42,7 +44,8 @@ Section Reference.
   Proof. destruct Ok as (OU & OD & E & _). unfold up, down. now rewrite !hinges_at_zero. Qed.
 
   Ltac by_reference :=
-    first [ assumption | apply kink_formula | apply same_at_zero | now apply (hinges_nonneg U) | now apply (hinges_nonneg D) ].
+    first [ assumption | apply kink_formula | apply same_at_zero | now apply (hinges_nonneg U) |
+      now apply (hinges_nonneg D) ].
 
   Lemma reference_above w : 0 <= w -> value (reference q u M U D) (1 + q * w) = q * hinge up w.
   Proof. destruct Ok as (OU & OD & _ & _). intro. apply value_above; by_reference. Qed.
@@ -87,8 +90,8 @@ Proof.
   pose proof (IHb ltac:(lia)). pose proof (Hu b ltac:(lia)). lra.
 Qed.
 
-(** Settles: CERTIFICATE. An array that passes the checks is a profile (no atom is negative), lies above (1 - y)_+, and has
-    the values q U(w) at 1 + q w and 1 - y + y q D(w) at y = 1/(1 + q w), U and D being interpolated. *)
+(** Settles: CERTIFICATE. An array that passes the checks is a profile (no atom is negative), lies above (1 - y)_+, and
+    has the values q U(w) at 1 + q w and 1 - y + y q D(w) at y = 1/(1 + q w), U and D being interpolated. *)
 Theorem certificate_references_are_profiles :
   forall (q : R) (u : nat -> R) (M : nat) (U D : nat -> R),
   0 < q -> (0 < M)%nat -> u O = 0 -> (forall j, (j < M)%nat -> u j < u (S j)) ->
@@ -100,7 +103,8 @@ Theorem certificate_references_are_profiles :
      value (reference q u M U D) (/ (1 + q * w))
        = 1 - / (1 + q * w) + / (1 + q * w) * (q * (D (S j) + slope u D j * (w - u (S j))))).
 Proof.
-  intros q u M U D Hq HM u0 Hu Ok. split; [ now apply reference_proper | ]. split; [ intros; now apply reference_above_unit | ].
+  intros q u M U D Hq HM u0 Hu Ok. split; [ now apply reference_proper | ].
+  split; [ intros; now apply reference_above_unit | ].
   intros j w Hj Hw. pose proof (nodes_increase u M Hu 0 j ltac:(lia)) as Hj0.
   assert (Ok' := Ok). destruct Ok' as (OU & OD & _).
   rewrite (reference_above q u M U D), (reference_below q u M U D) by (assumption || lra).
@@ -133,7 +137,8 @@ Proof.
         - exists k; split; [ lia | lra ].
         - destruct (IH ltac:(lia)) as (j & ? & ?); [ assumption | ]. exists j; split; [ lia | assumption ]. }
       destruct (G (M - 1)%nat ltac:(lia) Near) as (j & ? & ?). exists j; split; [ lia | assumption ]. }
-    destruct Cell as (j & Hj & Hwj). pose proof (Hu j ltac:(lia)) as Huj. pose proof (nodes_increase u M Hu 0 j ltac:(lia)).
+    destruct Cell as (j & Hj & Hwj). pose proof (Hu j ltac:(lia)) as Huj.
+    pose proof (nodes_increase u M Hu 0 j ltac:(lia)).
     set (t := (u (S j) - w) / (u (S j) - u j)).
     assert (Ht : 0 <= t <= 1).
     { split; [ apply Rmult_le_pos; [ lra | left; apply Rinv_0_lt_compat; lra ] | ].
@@ -149,8 +154,8 @@ Proof.
       simpl. unfold slope, t. field; lra.
 Qed.
 
-(** Settles: CERTIFICATE. Checks at the nodes 0 .. M-1, in both directions, and one value beyond which all is below tau, imply
-    domination at every y. Here P, Q is one pair (a triple); the lam may depend on it. *)
+(** Settles: CERTIFICATE. Checks at the nodes 0 .. M-1, in both directions, and one value beyond which all is below tau,
+    imply domination at every y. Here P, Q is one pair (a triple); the lam may depend on it. *)
 Theorem certificate_dominates :
   forall {X : Type} (I : integral X) (q : R) (u : nat -> R) (M N : nat) (U D : nat -> nat -> R) (tau : R)
     (P Q : X -> R) (lam : nat -> R),
@@ -182,7 +187,8 @@ Proof.
     rewrite (lsum_ext (fun i => lam i * value _ y)
       (fun i => (1 - y) * lam i + y * (q * (lam i * hinge (hinges u (D i) 0 (M - 1)) w)))).
     + rewrite lsum_plus, !lsum_scal. change (lsum (fun i => lam i) (seq 0 N)) with (lsum lam (seq 0 N)).
-      pose proof (chords I q u M N lam D tau Q P Hq HM u0 Hu Htau ltac:(intros; now apply Ref) Hlam DQ DP ND TD w Hw) as C.
+      pose proof (chords I q u M N lam D tau Q P Hq HM u0 Hu Htau ltac:(intros; now apply Ref) Hlam DQ DP ND TD w Hw)
+        as C.
       apply (Rmult_le_compat_l y) in C; [ | lra ].
       assert (y * tau <= 1 * tau) by (apply Rmult_le_compat_r; lra). lra.
     + intros i Hi%in_seq. rewrite <- Ey at 1.
@@ -198,8 +204,8 @@ Proof.
   - rewrite (int_lin _ I) by now apply (intg_shift _ _ _ _ V). rewrite !(int_shift _ _ _ _ V), H2 by assumption. ring.
 Qed.
 
-(** Settles: CERTIFICATE, TRIPLES, COMPOSITION. A certificate whose checks pass for every triple of points of the ball bounds
-    T adaptive noisy steps on uniform batches of m + 1 of n records: H_y <= F T y + T tau. *)
+(** Settles: CERTIFICATE, TRIPLES, COMPOSITION. A certificate whose checks pass for every triple of points of the ball
+    bounds T adaptive noisy steps on uniform batches of m + 1 of n records: H_y <= F T y + T tau. *)
 Theorem certified_composition :
   forall {A X : Type} (I : integral X) (zero : X) (plus minus : X -> X -> X) (phi : X -> R) (ball : X -> Prop)
     (m : nat) (s s' : A) (l : list A) (g : list X -> A -> X)
@@ -223,12 +229,14 @@ Theorem certified_composition :
   forall y, 0 <= y -> sections I T (fun h => pos (joint (p s) h - y * joint (p s') h)) ->
   composed I T y (p s) (p s') <= value (F T) y + INR T * tau.
 Proof.
-  intros A X I zero plus minus phi ball m s s' l g u M T N U D F tau V Hphi Hball Hm HN HM Htau u0 Hu q Ref Checks PF HF0 HF p y Hy Sec.
+  intros A X I zero plus minus phi ball m s s' l g u M T N U D F tau V Hphi Hball Hm HN HM Htau u0 Hu q Ref Checks PF
+    HF0 HF p y Hy Sec.
   assert (Hq : 0 < q <= 1).
   { split; [ apply Rdiv_lt_0_compat; apply lt_0_INR; lia | ].
     apply Rmult_le_reg_r with (INR (S (length l))); [ apply lt_0_INR; lia | ]. unfold q, Rdiv.
     rewrite Rmult_assoc, Rinv_l, Rmult_1_r, Rmult_1_l by (apply not_0_INR; lia). apply le_INR; lia. }
-  apply (tight_composition I zero plus minus phi ball m s s' l g T N (fun i => reference q u M (U i) (D i)) F tau); auto.
+  apply (tight_composition I zero plus minus phi ball m s s' l g T N (fun i => reference q u M (U i) (D i)) F tau);
+    auto.
   - intros i Hi. split; [ apply reference_proper | apply reference_above_unit ]; auto; lra.
   - fold q. intros c a a' Hc Ha Ha'. destruct (Checks c a a' Hc Ha Ha') as (lam & L0 & L1 & Node & TU & TD).
     apply (certificate_dominates I q u M N U D tau _ _ lam); auto; try lra;

@@ -1,5 +1,5 @@
-(* T adaptive releases: each has a density that may depend in any way on all releases before it.
-   If every single step is dominated by a short list of profiles, T steps are dominated by the recursion that multiplies by the worst of them. *)
+(* T adaptive releases: each has a density that may depend in any way on all releases before it. If every single step is
+   dominated by a short list of profiles, T steps are dominated by the recursion that multiplies by the worst of them. *)
 
 From Coq Require Import Reals Lra List Lia.
 From DPADMM Require Export HockeyStick Profiles.
@@ -145,7 +145,8 @@ Section Step.
   Proof.
     intros HN Htau PF PF' (lam & Lpos & Lone & Dom) HK Hnext Ha Hb.
     destruct (Rle_lt_or_eq_dec 0 a Ha) as [ Ha' | <- ].
-    2: { rewrite homogeneous_zero, Rmult_0_r, Rplus_0_r by assumption. right. transitivity (int I (fun _ => 0)); [ | apply int_zero ].
+    2: { rewrite homogeneous_zero, Rmult_0_r, Rplus_0_r by assumption. right.
+    transitivity (int I (fun _ => 0)); [ | apply int_zero ].
          apply int_ext; [ apply intg_homogeneous | ]. intro x; cbv beta. replace (0 * p x) with 0 by ring.
          apply homogeneous_zero; [ assumption | ].
          apply Rmult_le_pos; [ assumption | apply Dq ]. }
@@ -176,7 +177,8 @@ Section Step.
            rewrite Rmult_plus_distr_l, <- lsum_scal. f_equal; [ ring | ]. apply lsum_ext; intros; ring. }
       rewrite lsum_plus, lsum_scal, lsum_swap. fold L.
       change (value F y) with (base F + lsum (fun v => fst v * pos (1 - y / snd v)) (atoms F)).
-      rewrite (lsum_ext (fun v => fst v * _) (fun v => (lsum (fun i => fst v * (lam i * value (K i) (y / snd v))) (seq 0 N)
+      rewrite (lsum_ext (fun v => fst v * _) (fun v => (lsum (fun i => fst v * (lam i * value (K i) (y / snd v)))
+        (seq 0 N)
         + (1 - L) * (fst v * pos (1 - y / snd v))) + tau * fst v)) by (intros; rewrite lsum_scal; ring).
       rewrite !lsum_plus, !lsum_scal. change (lsum (fun v => fst v) (atoms F)) with (lsum fst (atoms F)). ring. }
     rewrite E.

@@ -1,5 +1,6 @@
-(* A profile whose atoms lie on a grid is above a convex falling function everywhere as soon as it is above at the grid points.
-   So the recursion over T steps may be computed at grid points only, and errors of its arithmetic add up, step by step. *)
+(* A profile whose atoms lie on a grid is above a convex falling function everywhere as soon as it is above at the grid
+   points. So the recursion over T steps may be computed at grid points only, and errors of its arithmetic add up, step
+   by step. *)
 
 From Coq Require Import Reals Lra List Lia.
 From DPADMM Require Export Composition Interpolation.
@@ -88,8 +89,8 @@ Proof.
     rewrite !Z by lra. ring.
 Qed.
 
-(** Settles: GRID-RECURSION, L. Connecting the dots: a profile with atoms on the grid that is above a convex falling function at
-    every grid point is above it everywhere. *)
+(** Settles: GRID-RECURSION, L. Connecting the dots: a profile with atoms on the grid that is above a convex falling
+    function at every grid point is above it everywhere. *)
 Theorem connect_the_dots :
   forall (f : R -> R) (F : profile) (y : nat -> R) (n : nat),
   convex_falling f -> grid y n -> proper F -> on_grid y n F ->
@@ -122,8 +123,8 @@ Proof.
     + exists i; split; [ lia | exact Ei ].
 Qed.
 
-(** Settles: GRID-RECURSION. Values at grid points that start at 1, fall, and have growing slopes are those of exactly such a profile: every
-    weight y_j (slope right - slope left) is nonnegative. *)
+(** Settles: GRID-RECURSION. Values at grid points that start at 1, fall, and have growing slopes are those of exactly
+    such a profile: every weight y_j (slope right - slope left) is nonnegative. *)
 Theorem grid_values_make_a_profile :
   forall (y v : nat -> R) (n : nat),
   grid y n -> v O = 1 -> 0 <= v n -> (forall j, (j < n)%nat -> slope y v j <= 0) ->
@@ -186,7 +187,10 @@ Proof.
 Qed.
 
 Lemma largest_least f N b : (forall i, (i <= N)%nat -> f i <= b) -> largest f N <= b.
-Proof. induction N as [ | N IH ]; intro H; simpl; [ apply H; lia | ]. apply Rmax_lub; [ apply IH; intros; apply H; lia | apply H; lia ]. Qed.
+Proof.
+  induction N as [ | N IH ]; intro H; simpl; [ apply H; lia | ].
+  apply Rmax_lub; [ apply IH; intros; apply H; lia | apply H; lia ].
+Qed.
 
 (* F 0 = (1 - y)_+, and F (k+1) has the largest of the products K i F k at the grid points. *)
 Fixpoint exact_iterate (y : nat -> R) (n N : nat) (K : nat -> profile) (k : nat) : profile :=
@@ -217,13 +221,16 @@ Section Recursion.
         by (intros; apply value_zero, product_proper; [ now apply HK | assumption ]).
       apply Rle_antisym; [ apply largest_least; intros; rewrite One; auto; lra | ].
       rewrite <- (One O ltac:(lia)) at 1. apply (largest_ge (fun i => value (product (K i) F) 0)). lia.
-    - eapply Rle_trans; [ | apply (largest_ge (fun i => value (product (K i) F) (y n)) N 0); lia ]. apply value_nonneg, product_proper; [ apply HK; lia | assumption ].
+    - eapply Rle_trans; [ | apply (largest_ge (fun i => value (product (K i) F) (y n)) N 0); lia ].
+      apply value_nonneg, product_proper; [ apply HK; lia | assumption ].
     - intros j Hj. pose proof (Hy j Hj). apply Rmult_le_reg_r with (y (S j) - y j); [ lra | ].
       unfold slope, Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_0_l, Rmult_1_r by lra.
       assert (v (S j) <= v j); [ | lra ]. apply largest_least; intros i Hi.
-      eapply Rle_trans; [ | apply (largest_ge (fun i => value (product (K i) F) (y j)) N i Hi) ]. apply (proj2 (CF i Hi)). pose proof (grid_nonneg j ltac:(lia)). lra.
+      eapply Rle_trans; [ | apply (largest_ge (fun i => value (product (K i) F) (y j)) N i Hi) ].
+      apply (proj2 (CF i Hi)). pose proof (grid_nonneg j ltac:(lia)). lra.
     - intros j Hj. pose proof (Hy j ltac:(lia)) as H1. pose proof (Hy (S j) Hj) as H2.
-      set (a := y (S j) - y j) in *. set (b := y (S (S j)) - y (S j)) in *. assert (0 < a) by (unfold a; lra). assert (0 < b) by (unfold b; lra).
+      set (a := y (S j) - y j) in *. set (b := y (S (S j)) - y (S j)) in *. assert (0 < a) by (unfold a; lra).
+      assert (0 < b) by (unfold b; lra).
       set (t := b / (a + b)).
       assert (Ht : 0 <= t <= 1).
       { split; [ apply Rmult_le_pos; [ lra | left; apply Rinv_0_lt_compat; lra ] | ].
@@ -232,12 +239,14 @@ Section Recursion.
       { apply largest_least; intros i Hi.
         replace (y (S j)) with (t * y j + (1 - t) * y (S (S j))) by (unfold t, a, b; field; unfold a, b in *; lra).
         eapply Rle_trans; [ apply (proj1 (CF i Hi)); auto; apply grid_nonneg; lia | ].
-        apply Rplus_le_compat; apply Rmult_le_compat_l; try lra; now apply (largest_ge (fun i => value (product (K i) F) _)). }
+        apply Rplus_le_compat; apply Rmult_le_compat_l; try lra; now apply (largest_ge (fun i => value (product (K i) F)
+          _)). }
       unfold slope. fold a b. apply Rmult_le_reg_r with (a * b); [ nra | ].
       replace ((v (S j) - v j) / a * (a * b)) with ((v (S j) - v j) * b) by (field; lra).
       replace ((v (S (S j)) - v (S j)) / b * (a * b)) with ((v (S (S j)) - v (S j)) * a) by (field; lra).
       apply (Rmult_le_compat_r (a + b)) in M; [ | lra ].
-      replace ((t * v j + (1 - t) * v (S (S j))) * (a + b)) with (b * v j + a * v (S (S j))) in M by (unfold t; field; lra).
+      replace ((t * v j + (1 - t) * v (S (S j))) * (a + b)) with (b * v j + a * v (S (S j))) in M by (unfold t; field;
+        lra).
       nra.
     - repeat split; try apply P; auto. intros i z Hi Hz. apply (connect_the_dots _ _ y n); auto.
       intros j Hj. rewrite Val by assumption. now apply (largest_ge (fun i => value (product (K i) F) (y j))).
@@ -284,9 +293,9 @@ Section Recursion.
   Qed.
 End Recursion.
 
-(** Settles: GRID-RECURSION, COMPOSITION. T adaptive steps, each dominated by the list K 0 .. K N: iterates c k that are computed at the
-    grid points only, with error at most e k in step k, chords between them, the chord to (0, 1) below and a constant
-    above the grid, give H_y <= c T y + e 0 + .. + e (T-1) + T tau. *)
+(** Settles: GRID-RECURSION, COMPOSITION. T adaptive steps, each dominated by the list K 0 .. K N: iterates c k that are
+    computed at the grid points only, with error at most e k in step k, chords between them, the chord to (0, 1) below
+    and a constant above the grid, give H_y <= c T y + e 0 + .. + e (T-1) + T tau. *)
 Theorem grid_recursion_bounds :
   forall {X : Type} (I : integral X) (T N n : nat) (p q : list X -> X -> R) (K : nat -> profile) (tau : R)
     (y : nat -> R) (c : nat -> R -> R) (e : nat -> R),

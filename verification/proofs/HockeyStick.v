@@ -90,7 +90,7 @@ Proof.
   rewrite <- (int_lin _ I 1 (- y)) by assumption.
   apply int_le; [ now apply intg_lin | now apply intg_hockey | ].
   intro x; cbv beta. pose proof (Hphi x). pose proof (pos_nonneg (p x - y * q x)). pose proof (pos_ge (p x - y * q x)).
-  replace (1 * _ + _) with (phi x * (p x - y * q x)) by ring. 
+  replace (1 * _ + _) with (phi x * (p x - y * q x)) by ring.
   apply Rle_trans with (phi x * pos (p x - y * q x)); [ apply Rmult_le_compat_l; lra | ].
   rewrite <- (Rmult_1_l (pos _)) at 2. apply Rmult_le_compat_r; lra.
 Qed.

@@ -1,5 +1,6 @@
 (* The assumptions about integrals, kernels, vectors and expectations are satisfiable: finite sums satisfy all of them.
-   With finitely many outcomes every function is integrable, so that the theorems then assume nothing about measurability. *)
+   With finitely many outcomes every function is integrable, so that the theorems then assume nothing about
+   measurability. *)
 
 From Coq Require Import Reals Lra List Lia Bool.
 From DPADMM Require Export Triples Ville.
@@ -27,7 +28,8 @@ Theorem stochastic_matrices_are_kernels :
   kernel I I' (fun f x' => lsum (fun x => W x x' * f x) points).
 Proof.
   intros X X' points points' W W0 W1.
-  assert (C : forall (Y : Type) (l : list Y), exists I : integral Y, (forall f, intg I f) /\ (forall f, int I f = lsum f l)).
+  assert (C : forall (Y : Type) (l : list Y), exists I : integral Y, (forall f, intg I f) /\
+    (forall f, int I f = lsum f l)).
   { intros Y l. destruct (finite_sums_are_integrals Y (map (fun y => (1, y)) l)) as (I & H1 & H2).
     - intros wx Hw. apply in_map_iff in Hw as (y & <- & _). simpl; lra.
     - exists I. split; [ exact H1 | ]. intro f. rewrite H2, lsum_map. simpl. apply lsum_ext; intros; ring. }
@@ -60,7 +62,8 @@ Qed.
     which all is staked each time. *)
 Theorem fair_game :
   exists (E : integral bool),
-  expectation E /\ supermartingale (fun _ => E) (fix W (h : list bool) := match h with [] => 1 | b :: h' => if b then 2 * W h' else 0 end).
+  expectation E /\ supermartingale (fun _ => E) (fix W (h : list bool) := match h with [] => 1 | b :: h' => if b then 2
+    * W h' else 0 end).
 Proof.
   destruct (finite_sums_are_integrals bool [(1 / 2, true); (1 / 2, false)]) as (I & H1 & H2).
   { intros wx [ <- | [ <- | [] ] ]; simpl; lra. }

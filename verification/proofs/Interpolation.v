@@ -1,5 +1,5 @@
-(* A convex, falling, piecewise linear function given by its values at nodes is a sum of hinges, with no
-   weight negative exactly when the values pass a few checks.  Two such functions, for y above and below 1, make one profile. *)
+(* A convex, falling, piecewise linear function given by its values at nodes is a sum of hinges, with no weight negative
+   exactly when the values pass a few checks. Two such functions, for y above and below 1, make one profile. *)
 
 From Coq Require Import Reals Lra List Lia.
 From DPADMM Require Export Profiles.
@@ -97,7 +97,8 @@ Definition two_sided (q kink : R) (up down : list (R * R)) : profile :=
 Section TwoSided.
   Context (q kink : R) (up down : list (R * R)) (Hq : 0 < q)
     (Gup : forall a, In a up -> 0 <= fst a /\ 0 <= snd a) (Gdown : forall a, In a down -> 0 <= fst a /\ 0 <= snd a)
-    (Same : hinge up 0 = hinge down 0) (Hkink : kink = 1 - lsum fst up - lsum fst down - q * hinge up 0) (Pkink : 0 <= kink).
+    (Same : hinge up 0 = hinge down 0) (Hkink : kink = 1 - lsum fst up - lsum fst down - q * hinge up 0)
+      (Pkink : 0 <= kink).
 
   Let K := two_sided q kink up down.
 
@@ -162,6 +163,7 @@ Section TwoSided.
          rewrite pos_scale by nra. ring. }
     rewrite !lsum_plus, !lsum_scal. fold (hinge down w).
     rewrite <- !hinge_zero by assumption. rewrite <- Same, Hkink.
-    change (lsum (fun a => fst a) up) with (lsum fst up). change (lsum (fun a => fst a) down) with (lsum fst down). ring.
+    change (lsum (fun a => fst a) up) with (lsum fst up). change (lsum (fun a => fst a) down) with (lsum fst down).
+    ring.
   Qed.
 End TwoSided.

@@ -1,11 +1,13 @@
-(* The divergence of a triple is an expectation of (1 - alpha e^Z1 - gamma e^Z2)_+ for Gaussian Z1, Z2; it grows with their covariance.
-   Two arguments suffice, and neither uses a Gaussian identity: Jensen's inequality for added independent noise, and exchanging two independent copies for a larger correlation. *)
+(* The divergence of a triple is an expectation of (1 - alpha e^Z1 - gamma e^Z2)_+ for Gaussian Z1, Z2; it grows with
+   their covariance. Two arguments suffice, and neither uses a Gaussian identity: Jensen's inequality for added
+   independent noise, and exchanging two independent copies for a larger correlation. *)
 
 From Coq Require Import Reals Lra.
 From DPADMM Require Export Integral.
 Open Scope R_scope.
 
-(** Settles: TRIPLES. Jensen: factors w1, w2 of mean 1 that multiply the two exponentials can only raise the expectation. *)
+(** Settles: TRIPLES. Jensen: factors w1, w2 of mean 1 that multiply the two exponentials can only raise the
+    expectation. *)
 Theorem noise_raises_payoff :
   forall {W : Type} (E : integral W) (alpha gamma x1 x2 : R) (w1 w2 : W -> R),
   expectation E -> intg E w1 -> intg E w2 -> int E w1 = 1 -> int E w2 = 1 ->
@@ -26,7 +28,8 @@ Proof.
   - intro w; unfold f. f_equal; ring.
 Qed.
 
-(** Settles: TRIPLES. The payoff is supermodular: moving two quantities in the same direction costs no less than moving them apart. *)
+(** Settles: TRIPLES. The payoff is supermodular: moving two quantities in the same direction costs no less than moving
+    them apart. *)
 Theorem payoff_supermodular :
   forall a a' b b' : R, 0 <= (a - a') * (b - b') ->
   pos (1 - a - b') + pos (1 - a' - b) <= pos (1 - a - b) + pos (1 - a' - b').
@@ -34,7 +37,8 @@ Proof.
   assert (Main : forall a a' b b', a <= a' -> b <= b' ->
     pos (1 - a - b') + pos (1 - a' - b) <= pos (1 - a - b) + pos (1 - a' - b')).
   { intros a a' b b' Ha Hb. unfold pos, Rmax.
-    destruct (Rle_dec 0 (1 - a - b')), (Rle_dec 0 (1 - a' - b)), (Rle_dec 0 (1 - a - b)), (Rle_dec 0 (1 - a' - b')); lra. }
+    destruct (Rle_dec 0 (1 - a - b')), (Rle_dec 0 (1 - a' - b)), (Rle_dec 0 (1 - a - b)), (Rle_dec 0 (1 - a' - b'));
+      lra. }
   intros a a' b b' H.
   destruct (Rle_lt_dec a a') as [ Ha | Ha ], (Rle_lt_dec b b') as [ Hb | Hb ].
   - now apply Main.
@@ -43,8 +47,9 @@ Proof.
   - pose proof (Main a' a b' b ltac:(lra) ltac:(lra)). lra.
 Qed.
 
-(** Settles: TRIPLES. Exchangeability: two independent copies n, m of one noise in place of one noise n for both can only lower the expectation of a
-    payoff whose two quantities g1, g2 grow together. The two orders of integration must agree. *)
+(** Settles: TRIPLES. Exchangeability: two independent copies n, m of one noise in place of one noise n for both can
+    only lower the expectation of a payoff whose two quantities g1, g2 grow together. The two orders of integration must
+    agree. *)
 Theorem common_noise_raises_payoff :
   forall {N : Type} (E : integral N) (g1 g2 : N -> R),
   let F := fun n m => pos (1 - g1 n - g2 m) in
@@ -65,8 +70,9 @@ Proof.
   rewrite int_plus in Total by assumption. rewrite int_plus, ED in Total by assumption. fold D in Total. lra.
 Qed.
 
-(** Settles: TRIPLES. How a larger covariance s' splits off one noise: with e = (s' - s)/sqrt(S T), the rest has variances (1-e) S, (1-e) T and
-    covariance s and is a covariance matrix; two independent noises of variances e S, e T give s back, one common noise gives s'. *)
+(** Settles: TRIPLES. How a larger covariance s' splits off one noise: with e = (s' - s)/sqrt(S T), the rest has
+    variances (1-e) S, (1-e) T and covariance s and is a covariance matrix; two independent noises of variances e S, e T
+    give s back, one common noise gives s'. *)
 Theorem covariance_split :
   forall S T s s' : R, 0 < S -> 0 < T -> 0 <= s <= s' -> s' <= sqrt (S * T) ->
   let e := (s' - s) / sqrt (S * T) in
@@ -79,14 +85,16 @@ Proof.
   assert (Ee : e * r = s' - s) by (unfold e; field; lra).
   assert (He : 0 <= e <= 1) by (split; apply Rmult_le_reg_r with r; lra).
   repeat split; try apply He; try ring.
-  - replace ((1 - e) * S * ((1 - e) * T)) with (((1 - e) * r) * ((1 - e) * r)) by (rewrite <- (Rmult_assoc _ (1 - e)); nra).
+  - replace ((1 - e) * S * ((1 - e) * T)) with (((1 - e) * r) * ((1 - e) * r)) by (rewrite <- (Rmult_assoc _ (1 - e));
+      nra).
     apply Rmult_le_compat; try lra; nra.
   - rewrite <- sqrt_mult by (apply Rmult_le_pos; lra).
     replace (e * S * (e * T)) with ((e * r) * (e * r)) by nra. rewrite sqrt_square; lra.
 Qed.
 
-(** Settles: TRIPLES. The box rule: of a non-obtuse triangle with squared sides A, B, R (A and B meeting at the exchanged record) in a box A <= A', B <= B', R >= R',
-    the covariance (A + B - R)/2 lies between 0 and the least of (A' + B' - R')/2, A' and B', which is one of a covariance matrix. *)
+(** Settles: TRIPLES. The box rule: of a non-obtuse triangle with squared sides A, B, R (A and B meeting at the
+    exchanged record) in a box A <= A', B <= B', R >= R', the covariance (A + B - R)/2 lies between 0 and the least of
+    (A' + B' - R')/2, A' and B', which is one of a covariance matrix. *)
 Theorem box_rule :
   forall A B R A' B' R' : R, 0 <= A -> 0 <= B ->
   R <= A + B -> B <= A + R -> A <= B + R -> A <= A' -> B <= B' -> R' <= R ->

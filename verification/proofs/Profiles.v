@@ -1,5 +1,5 @@
-(* A profile is an upper bound y -> K(y) for hockey-stick divergences, kept as a finite list of atoms
-   K(y) = c + sum of w (1 - y/s)_+.  The product of two profiles is their composition, has two equal forms, and is monotone. *)
+(* A profile is an upper bound y -> K(y) for hockey-stick divergences, kept as a finite list of atoms K(y) = c + sum of
+   w (1 - y/s)_+. The product of two profiles is their composition, has two equal forms, and is monotone. *)
 
 From Coq Require Import Reals Lra List.
 From DPADMM Require Export Integral.
@@ -79,7 +79,8 @@ Qed.
 Theorem product_proper : forall K f : profile, proper K -> proper f -> proper (product K f).
 Proof.
   intros K f (K0 & HK & K1) (f0 & Hf & f1). unfold proper; simpl. repeat split.
-  - assert (0 <= lsum fst (atoms K)) by (apply lsum_nonneg; intros; now apply HK). pose proof (Rmult_le_pos _ _ H f0); lra.
+  - assert (0 <= lsum fst (atoms K)) by (apply lsum_nonneg; intros; now apply HK).
+    pose proof (Rmult_le_pos _ _ H f0); lra.
   - apply in_flat_map in H as (b & Hb & H). apply in_map_iff in H as (d & <- & Hd); simpl.
     apply Rmult_le_pos; [ now apply HK | now apply Hf ].
   - apply in_flat_map in H as (b & Hb & H). apply in_map_iff in H as (d & <- & Hd); simpl.

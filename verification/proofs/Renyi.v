@@ -1,5 +1,6 @@
-(* The Renyi divergence of order a is at most rho when the integral of p^a q^(1-a) is at most exp((a-1) rho).
-   Such bounds add up over adaptive releases, and each gives an (eps, delta) by two formulas, of which the second is never worse. *)
+(* The Renyi divergence of order a is at most rho when the integral of p^a q^(1-a) is at most exp((a-1) rho). Such
+   bounds add up over adaptive releases, and each gives an (eps, delta) by two formulas, of which the second is never
+   worse. *)
 
 From Coq Require Import Reals Lra List Lia.
 From DPADMM Require Export Composition.
@@ -51,12 +52,14 @@ Qed.
 
 Lemma pow_factor_below_1 a : 1 < a -> 0 < / a * Rpower (1 - / a) (a - 1) <= 1.
 Proof.
-  intro Ha. assert (0 < / a < 1) by (split; [ apply Rinv_0_lt_compat; lra | rewrite <- Rinv_1; apply Rinv_1_lt_contravar; lra ]).
+  intro Ha. assert (0 < / a < 1) by (split; [ apply Rinv_0_lt_compat; lra | rewrite <- Rinv_1;
+    apply Rinv_1_lt_contravar; lra ]).
   assert (Hp : 0 < Rpower (1 - / a) (a - 1)) by apply exp_pos. split; [ apply Rmult_lt_0_compat; lra | ].
   assert (Rpower (1 - / a) (a - 1) <= 1).
   { unfold Rpower. apply Rle_trans with (exp 0); [ | rewrite exp_0; lra ].
     assert (ln (1 - / a) <= 0) by (rewrite <- ln_1; left; apply ln_increasing; lra).
-    destruct (Rle_lt_or_eq_dec ((a - 1) * ln (1 - / a)) 0) as [ L | -> ]; [ nra | left; now apply exp_increasing | lra ]. }
+    destruct (Rle_lt_or_eq_dec ((a - 1) * ln (1 - / a)) 0) as [ L | -> ]; [ nra | left; now apply exp_increasing |
+      lra ]. }
   nra.
 Qed.
 
@@ -229,7 +232,8 @@ Proof.
     - rewrite (iterated_lin I T []) by exact Sec.
       apply (Rmult_le_compat_l c) in R; [ | lra ].
       replace (exp ((a - 1) * (total - eps)) * k) with (c * exp ((a - 1) * total)); [ lra | ].
-      unfold c, Rpower. rewrite ln_exp. replace ((a - 1) * (total - eps)) with ((1 - a) * eps + (a - 1) * total) by ring.
+      unfold c, Rpower. rewrite ln_exp.
+      replace ((a - 1) * (total - eps)) with ((1 - a) * eps + (a - 1) * total) by ring.
       rewrite exp_plus. ring. }
   split; (eapply Rle_trans; [ apply Main | ]).
   - now apply printed_delta.

@@ -1,5 +1,6 @@
-(* The divergence of T + 1 releases is the expectation, over the first, of the divergence of the rest at y q/p.
-   With shared randomness revealed, T + 1 adaptive noisy steps on batches cost at most the supremum over triples of that expectation. *)
+(* The divergence of T + 1 releases is the expectation, over the first, of the divergence of the rest at y q/p. With
+   shared randomness revealed, T + 1 adaptive noisy steps on batches cost at most the supremum over triples of that
+   expectation. *)
 
 From Coq Require Import Reals Lra List Lia Permutation FunctionalExtensionality.
 From DPADMM Require Export Triples.
@@ -80,7 +81,8 @@ Proof.
   - clear -Ht. induction l as [ | a l IH ]; simpl; [ rewrite pos_of_nonneg; lra | ].
     eapply Rle_trans; [ apply pos_add | ]. rewrite pos_scale by (apply Ht; now left).
     apply Rplus_le_compat_l, IH; intros; apply Ht; now right.
-  - rewrite (lsum_ext (fun a => t a * (_ - _)) (fun a => joint p h * t a + - joint q h * (t a * z a))) by (intros; ring).
+  - rewrite (lsum_ext (fun a => t a * (_ - _)) (fun a => joint p h * t a + - joint q h * (t a * z a)))
+      by (intros; ring).
     rewrite lsum_plus, !lsum_scal, T1. ring.
 Qed.
 
@@ -175,7 +177,8 @@ Proof.
   - intros (B, j) _. cbn [fst snd].
     destruct (HD (g j) (g s) (g s')) as (H1 & H2); auto.
     set (v := fold_right (fun a v => plus (g a) v) zero B).
-    set (f := fun x => triple minus phi r (g j) (g s) x * F (y * triple minus phi r (g j) (g s') x / triple minus phi r (g j) (g s) x)) in *.
+    set (f := fun x => triple minus phi r (g j) (g s) x * F (y * triple minus phi r (g j) (g s') x / triple minus phi r
+      (g j) (g s) x)) in *.
     replace (fun x => mix r (mu (j :: B)) (mu (s :: B)) x
       * F (y * mix r (mu (j :: B)) (mu (s' :: B)) x / mix r (mu (j :: B)) (mu (s :: B)) x))
       with (fun x => f (minus x v)).

@@ -1,5 +1,6 @@
-(* A step on a uniform batch of m of n records is a mixture, over randomness that both data sets share, of
-   steps in which only one record matters.  Hence privacy is amplified: eps becomes ln(1 + q (e^eps - 1)) and delta becomes q delta, with q = m/n. *)
+(* A step on a uniform batch of m of n records is a mixture, over randomness that both data sets share, of steps in
+   which only one record matters. Hence privacy is amplified: eps becomes ln(1 + q (e^eps - 1)) and delta becomes q
+   delta, with q = m/n. *)
 
 From Coq Require Import Reals Lra List Lia Permutation.
 From DPADMM Require Export HockeyStick Batches.
@@ -83,7 +84,8 @@ Proof.
       * apply (hockey_jointly_convex I y (fun _ => / INR (length rest)) (inner s (B, rest)) (inner s' (B, rest))).
         intros j _; repeat split; auto. left; now apply Rinv_0_lt_compat.
       * apply Rle_trans with (lsum (fun _ => / INR (length rest) * D) rest).
-        -- apply lsum_le; intros j Hj. apply Rmult_le_compat_l; [ left; now apply Rinv_0_lt_compat | ]. now apply HD with rest.
+        -- apply lsum_le; intros j Hj. apply Rmult_le_compat_l; [ left; now apply Rinv_0_lt_compat | ].
+        now apply HD with rest.
         -- rewrite lsum_const. right; field; lra.
     + rewrite lsum_const. fold (count m l). right; field; lra.
 Qed.
@@ -152,7 +154,8 @@ Theorem subsampled_profile :
   (forall y, 1 <= y ->
      hockey I y (on_batch (S m) (s :: l) mu) (on_batch (S m) (s' :: l) mu) <= q * h (1 + (y - 1) / q)) /\
   (forall y, 0 < y < 1 ->
-     hockey I y (on_batch (S m) (s :: l) mu) (on_batch (S m) (s' :: l) mu) <= 1 - y + y * (q * h (1 + (1 / y - 1) / q))).
+     hockey I y (on_batch (S m) (s :: l) mu) (on_batch (S m) (s' :: l) mu) <= 1 - y + y *
+       (q * h (1 + (1 / y - 1) / q))).
 Proof.
   intros A X I m s s' l mu h Hm Hmu Perm Hh q.
   assert (Hq : 0 < q) by (apply Rdiv_lt_0_compat; apply lt_0_INR; lia).

@@ -1,5 +1,6 @@
-(* A step on a batch of m of n records that adds noise is a mixture of triples: with probability q = m/n the
-   vector of the exchanged record, else that of another.  So T adaptive steps are at most the supremum over triples, step by step, and a list of profiles that dominates all triples dominates T steps. *)
+(* A step on a batch of m of n records that adds noise is a mixture of triples: with probability q = m/n the vector of
+   the exchanged record, else that of another. So T adaptive steps are at most the supremum over triples, step by step,
+   and a list of profiles that dominates all triples dominates T steps. *)
 
 From Coq Require Import Reals Lra List Lia Permutation.
 From DPADMM Require Export Composition Subsampling.
@@ -56,7 +57,8 @@ Proof.
   intros H W.
   assert (Main : exists lam : nat -> R, (forall i, 0 <= lam i) /\ lsum lam (seq 0 N) <= lsum w l /\
     forall y, 0 < y -> lsum (fun a => w a * hockey I y (P a) (Q a)) l
-      <= lsum (fun i => lam i * value (K i) y) (seq 0 N) + (lsum w l - lsum lam (seq 0 N)) * pos (1 - y) + lsum w l * tau).
+      <= lsum (fun i => lam i * value (K i) y) (seq 0 N) + (lsum w l - lsum lam (seq 0 N)) * pos (1 - y) + lsum w l *
+        tau).
   { clear W. induction l as [ | a l IH ].
     - exists (fun _ => 0). simpl. rewrite lsum_const, Rmult_0_r. repeat split; [ intros; lra | lra | ].
       intros y _. rewrite (lsum_ext _ (fun _ => 0)) by (intros; ring). rewrite lsum_const. lra.
@@ -82,14 +84,16 @@ Proof.
   intros y Hy. rewrite (hockey_ext I y p q p' q') by assumption. now apply L2.
 Qed.
 
-(** Settles: TRIPLES. If the list dominates every triple mu(B'+j), mu(B'+s), mu(B'+s'), it dominates the step on the batch. *)
+(** Settles: TRIPLES. If the list dominates every triple mu(B'+j), mu(B'+s), mu(B'+s'), it dominates the step on the
+    batch. *)
 Theorem step_dominated_by_triples :
   forall {A X : Type} (I : integral X) (m : nat) (s s' : A) (l : list A) (mu : list A -> X -> R)
     (N : nat) (K : nat -> profile) (tau : R),
   (m < length l)%nat -> (forall b, intg I (mu b)) ->
   (forall b b' x, Permutation b b' -> mu b x = mu b' x) ->
   let q := INR (S m) / INR (S (length l)) in
-  (forall B j, length B = m -> dominated I N K tau (mix q (mu (j :: B)) (mu (s :: B))) (mix q (mu (j :: B)) (mu (s' :: B)))) ->
+  (forall B j, length B = m -> dominated I N K tau (mix q (mu (j :: B)) (mu (s :: B)))
+    (mix q (mu (j :: B)) (mu (s' :: B)))) ->
   dominated I N K tau (on_batch (S m) (s :: l) mu) (on_batch (S m) (s' :: l) mu).
 Proof.
   intros A X I m s s' l mu N K tau Hm Hmu Perm q Dom.
@@ -145,7 +149,8 @@ Section Noise.
   Proof.
     set (v := fold_right (fun a v => plus (g a) v) zero B).
     set (f := fun x => pos (triple minus phi q (g j) (g s) x - y * triple minus phi q (g j) (g s') x)).
-    assert (Ht : forall c a, intg I (triple minus phi q c a)) by (intros c a; apply intg_lin; apply (intg_shift _ _ _ _ V), Hphi).
+    assert (Ht : forall c a, intg I (triple minus phi q c a)) by (intros c a; apply intg_lin;
+      apply (intg_shift _ _ _ _ V), Hphi).
     assert (Hf : intg I f) by now apply intg_hockey.
     transitivity (int I (fun x => f (minus x v))); [ | now apply (int_shift _ _ _ _ V) ].
     apply int_ext; [ apply intg_hockey; apply intg_mix; apply noisy_density | ].
@@ -163,8 +168,8 @@ Proof.
   - apply int_on_batch; [ assumption | intro; split; apply H ].
 Qed.
 
-(** Settles: TRIPLES, COMPOSITION. T adaptive steps, each a uniform batch of m + 1 of the n = length l + 1 records, whose
-    vectors g (any function of the past releases into the ball) are summed and noised: if the list of profiles
+(** Settles: TRIPLES, COMPOSITION. T adaptive steps, each a uniform batch of m + 1 of the n = length l + 1 records,
+    whose vectors g (any function of the past releases into the ball) are summed and noised: if the list of profiles
     dominates every triple of points of the ball, H_y <= F T y + T tau. *)
 Theorem tight_composition :
   forall {A X : Type} (I : integral X) (zero : X) (plus minus : X -> X -> X) (phi : X -> R) (ball : X -> Prop)

@@ -1,5 +1,6 @@
 (* The audits bet against a claim: under a true claim the wealth is a nonnegative supermartingale that starts at 1.
-   Ville's inequality says that it ever reaches 1/alpha, in any number T of rounds, with probability at most alpha, so a refutation is one. *)
+   Ville's inequality says that it ever reaches 1/alpha, in any number T of rounds, with probability at most alpha, so a
+   refutation is one. *)
 
 From Coq Require Import Reals Lra List Lia Bool.
 From DPADMM Require Export HockeyStick.
@@ -57,7 +58,8 @@ Proof.
         * apply int_le; [ apply Meas | apply intg_scal, (wealth_intg _ _ M) | ]. intro x.
           eapply Rle_trans; [ apply IH | ]. simpl. rewrite R, orb_false_r.
           destruct (Rle_dec (1 / alpha) (W (x :: h))); [ now apply Scaled | lra ].
-        * rewrite int_scal by apply (wealth_intg _ _ M). apply Rmult_le_compat_l; [ lra | apply (wealth_falls _ _ M) ]. }
+        * rewrite int_scal by apply (wealth_intg _ _ M). apply Rmult_le_compat_l; [ lra | apply (wealth_falls _ _ M) ].
+          }
   eapply Rle_trans; [ apply Main | ]. simpl. rewrite orb_false_r.
   destruct (Rle_dec (1 / alpha) (W [])); [ now apply Scaled | lra ].
 Qed.
