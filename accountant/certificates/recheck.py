@@ -26,7 +26,7 @@ from accountant.mechanisms.steps import PureStep, Step
 from accountant.numbers import exact, fraction_of
 from accountant.pld.invert import log_of
 from accountant.pld.ledger_steps import composed_profile, profile_steps
-from accountant.pricing import RENYI, THEOREMS, methods_for, slow_methods_for, slow_methods_for
+from accountant.pricing import RENYI, THEOREMS, methods_for, slow_methods_for
 from accountant.pricing import epsilon as price
 
 PROFILE_SLACK = Fraction(1, 500)

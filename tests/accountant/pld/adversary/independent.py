@@ -23,10 +23,7 @@ def profile(q: float, mu: float, squares: tuple[float, float, float], u: Floats)
     near = np.exp(first * x - first**2 / 2)
     far = np.exp((along * x)[:, None] + (across * other)[None, :] - (along**2 + across**2) / 2)
     return np.array(
-        [
-            float((weight @ np.maximum(1 - v * (1 - q) * far - ((1 + q * v) * near)[:, None], 0.0)) @ spread)
-            for v in u
-        ]
+        [float((weight @ np.maximum(1 - v * (1 - q) * far - ((1 + q * v) * near)[:, None], 0.0)) @ spread) for v in u]
     )
 
 
