@@ -7,7 +7,7 @@ r"""The price of a ledger by every method that is proved for it.
 | `wbk27-cks` | the source's Theorem 27 | real Gaussian noise; Lemma 2 for other steps beside it |
 | `tight-rdp-cks` | tight Renyi divergence, any real alpha | the same |
 | `profile` | the dominating profile composed numerically | real Gaussian noise; other steps beside it are added |
-| `adversary` | the exact adversary (docs/reference/adversary.md); only with effort "tight" or by name | one kind of real Gaussian step on batches |
+| `adversary` | the exact adversary; with effort "tight" or by name | one kind of step, real Gaussian noise |
 | `rdp-prop1`, `rdp-cks` | Renyi curve of the plain release | Gaussian, discrete, Poisson and pure steps |
 | `gdp` | exact | real Gaussian noise on everything |
 | `pure` | the sum of the epsilons | pure steps |

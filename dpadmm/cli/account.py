@@ -13,7 +13,7 @@ from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.ledger_file import read_ledger_file
 from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.registry import MECHANISMS, mechanism_from
-from accountant.pricing import THEOREMS, Report, epsilon
+from accountant.pricing import THEOREMS, Effort, Report, epsilon
 from dpadmm.cli import _accounting as shared
 from dpadmm.cli._account_help import HELP, LEDGER_HELP
 from dpadmm.cli._mechanism_options import MechanismCommand, MechanismGroup, described, options_of
@@ -25,6 +25,7 @@ class PriceOptions(TypedDict):
 
     delta: str
     methods: tuple[str, ...]
+    effort: Effort
     digits: int
     plot: Path | None
     output_format: str
@@ -37,7 +38,14 @@ output_options = shared.combined(
         "methods",
         multiple=True,
         type=click.Choice(list(THEOREMS)),
-        help="Only this method (repeatable); default: every proved one.",
+        help="Only this method (repeatable); default: every proved one that is quick.",
+    ),
+    click.option(
+        "--effort",
+        type=click.Choice(["quick", "tight"]),
+        default="quick",
+        show_default=True,
+        help="tight adds the exact adversary (fixed-size batches, Gaussian noise): up to a minute.",
     ),
     click.option("--digits", type=click.IntRange(1, 500), default=15, show_default=True, help="Certified digits."),
     click.option(
@@ -96,7 +104,14 @@ def ledger_command(file: Path, **output: Unpack[PriceOptions]) -> None:
 
 def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
     methods = output["methods"] or None
-    report = epsilon(ledger, output["delta"], methods=methods, digits=output["digits"], progress=shared.progress)
+    report = epsilon(
+        ledger,
+        output["delta"],
+        methods=methods,
+        digits=output["digits"],
+        effort=output["effort"],
+        progress=shared.progress,
+    )
     document = certificate(report)
     if output["plot"] is not None:
         from dpadmm.cli._account_plot import draw  # noqa: PLC0415 - matplotlib is an extra

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from accountant import Gaussian, Ledger, MpADMM, SsADMM, epsilon, methods_for
 from accountant.mechanisms.ledger_file import read_ledger_file
-from accountant.mechanisms.words import Noise
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.words import Noise
 from accountant.numbers import fraction_of
 
 multipliers = st.builds(lambda m, e: Fraction(m) * Fraction(10) ** e, st.integers(1, 99), st.integers(-2, 6))
@@ -77,7 +77,15 @@ def test_a_negligible_phase_costs_next_to_nothing() -> None:
 def test_one_ledger_has_one_answer_whether_it_is_added_or_read(tmp_path: Path) -> None:
     entries = [
         {"algorithm": "ssadmm", "records": 1000, "batch": 50, "noise_multiplier": "2", "iterations": 40},
-        {"algorithm": "mpadmm", "records": 1000, "eta": "1", "rho": "1/2", "clip": "1", "sigma": "0.02", "iterations": 5},
+        {
+            "algorithm": "mpadmm",
+            "records": 1000,
+            "eta": "1",
+            "rho": "1/2",
+            "clip": "1",
+            "sigma": "0.02",
+            "iterations": 5,
+        },
         {"algorithm": "gaussian", "noise_multiplier": "40", "iterations": 2},
     ]
     path = tmp_path / "run.json"

@@ -1,8 +1,8 @@
 """Certificates found, checked and kept: one for each (q, mu), whatever the number of steps and delta.
 
 Finding may guess; a certificate counts only if `ordering.check` accepts it or its very search tested each box. Those
-found in a process are kept; `save` and `load` write them to a folder under a name made of their content, and `load` checks again
-whatever it reads.
+found in a process are kept; `save` and `load` write them to a folder under a name made of their content, and `load`
+checks again whatever it reads.
 """
 
 from __future__ import annotations

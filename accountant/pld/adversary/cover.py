@@ -5,10 +5,11 @@ Every triple of points of a ball of radius 1/2 is dominated by a non-obtuse tria
 
     A = sin^2 p,  R = sin^2 r,  B = sin^2(p+r),   0 <= p, r <= pi/2,  p + r >= pi/2.
 
-Angles are counted in right angles: a box is [p1,p2] x [r1,r2] with dyadic ends, so "p + r >= 1" and "r <= p" are decided
-exactly. Exchanging p and r exchanges U and D; it suffices to look at r <= p if the test is made for both orders. The
-cover is a tree of halvings of the unit square: a `Cover` holds, in order, one letter for each box of the tree, "h" for
-halved and "k" for kept, and boxes without any triple carry no letter. Reading it to the end proves that nothing was left out.
+Angles are counted in right angles: a box is [p1,p2] x [r1,r2] with dyadic ends, so "p + r >= 1" and "r <= p" are
+decided exactly. Exchanging p and r exchanges U and D; it suffices to look at r <= p if the test is made for both
+orders. The cover is a tree of halvings of the unit square: a cover holds, in order, one letter for each box of the
+tree, "h" for halved and "k" for kept; boxes without any triple carry no letter. Reading it to the end proves that
+nothing was left out.
 """
 
 from __future__ import annotations

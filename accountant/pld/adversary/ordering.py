@@ -9,9 +9,9 @@ U_t <= U_F <= U_L for every triple, so the two orders of functions needed by `re
 
 the second in both orders (U_t, D_t) and (D_t, U_t); the first is the same in both. For a box of triples U_t and D_t
 are bounded at the nodes, hence by chords between them. With b_j the value of the integrand's bound at node j (chords
-minus leader: concave inside a cell, at most `gap` above its own chord) and E_j the bound of the difference of the integrals up to
-node j, inside cell j the difference is at most E_j + (left_j + right_j) max(0, gap_j + max(b_j, b_{j+1})), or at most
-E_{j+1} if b_j, b_{j+1} >= 0. Beyond the last node U_t <= U_L and int D_t w du <= `tail`.
+minus leader: concave inside a cell, at most `gap` above its own chord) and E_j the bound of the difference of the
+integrals up to node j, inside cell j the difference is at most E_j + (left_j + right_j) max(0, gap_j + max(b_j,
+b_{j+1})), or at most E_{j+1} if b_j, b_{j+1} >= 0. Beyond the last node U_t <= U_L and int D_t w du <= `tail`.
 """
 
 from __future__ import annotations

@@ -36,9 +36,9 @@ from accountant.pld.adversary.state import (
     symmetric_step,
     unimodal,
 )
-from accountant.pld.adversary.window import trimmed, window_for
+from accountant.pld.adversary.window import FEWEST_POINTS, trimmed, window_for
 from accountant.pld.certified_exp import Floats, exp
-from accountant.pld.certified_fft import PRODUCT, UNDERFLOW, forward, inverse_real, transform_error
+from accountant.pld.certified_fft import PRODUCT, UNDERFLOW, Complexes, forward, inverse_real, transform_error
 from accountant.pld.convolution import ComposedLattice, compose_lattices
 from accountant.pld.heuristics import Sketch, log_moment, sketch, tail_tilts
 from accountant.pld.rounding import SCALAR_BITS, float_above
@@ -46,7 +46,6 @@ from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 
 _LOG_TAIL: Final = math.log(1e-13)
 _SUM_MARGIN: Final = 1e-9
-FEWEST: Final = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,33 +138,43 @@ def _block(steps: list[LatticeStep], frame: Frame, log_spill: float) -> Composed
         return compose_lattices(steps, frame.theta, frame.spacing, window)
 
 
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """The leader of a single step, spread and transformed, on a circle of `length` points, `top` of them above 0."""
+
+    one: LatticeStep
+    transformed: Complexes
+    mass: float
+    reach: int
+    top: int
+    length: int
+
+
 def _singles(state: State, one: LatticeStep, spread: LatticeStep, top: int, number: int) -> State:
-    """Take `number` single steps on a window of `top` points above 0; what leaves it counts as infinite."""
-    kernel = spread_out(one, spread).masses
+    """Take `number` single steps on a window of at least `top` points above 0; what leaves it counts as infinite."""
+    masses = spread_out(one, spread).masses
     reach = one.masses.size // 2 + 1
-    length = max(FEWEST, 1 << math.ceil(math.log2(top + 3 * reach + 2)))
-    top = length - 3 * reach - 2
-    transformed = forward(_placed(kernel, -reach, length))
-    kernel_mass = float(kernel.sum()) * (1 + _SUM_MARGIN)
+    length = max(FEWEST_POINTS, 1 << math.ceil(math.log2(top + 3 * reach + 2)))
+    transformed = forward(_placed(masses, -reach, length))
+    mass = float(masses.sum()) * (1 + _SUM_MARGIN)
+    kernel = _Kernel(one, transformed, mass, reach, length - 3 * reach - 2, length)
     for _ in range(number):
-        state = _single(unimodal(state), one, transformed, kernel_mass, reach, top, length)
+        state = _single(unimodal(state), kernel)
     return state
 
 
-def _single(
-    state: State, one: LatticeStep, transformed: Floats, kernel_mass: float, reach: int, top: int, length: int
-) -> State:
-    start = symmetric_step(state, reach)
-    product = inverse_real(forward(_placed(start.masses, start.first, length)) * transformed)
-    error = _error(float(start.masses.sum()) * (1 + _SUM_MARGIN), kernel_mass, length)
+def _single(state: State, kernel: _Kernel) -> State:
+    start, top = symmetric_step(state, kernel.reach), kernel.top
+    product = inverse_real(forward(_placed(start.masses, start.first, kernel.length)) * kernel.transformed)
+    error = _error(float(start.masses.sum()) * (1 + _SUM_MARGIN), kernel.mass, kernel.length)
     kept = np.maximum(product[1 : top + 1], 0.0) + error
-    highest = min(start.first + start.masses.size - 1 + reach, length - reach - 1)
+    highest = min(start.first + start.masses.size - 1, top) + kernel.reach
     above = np.maximum(product[top + 1 : highest + 1], 0.0)
     spilled = (float(above.sum()) + error * math.sqrt(above.size + 1)) * (1 + _SUM_MARGIN)  # Cauchy and Schwarz
     with arb_precision(SCALAR_BITS):
-        scale = start.log_scale + one.log_scale
+        scale = start.log_scale + kernel.one.log_scale
         beyond = arb(spilled) * (scale - arb(state.theta) * arb(state.spacing) * (top + 1)).exp()
-        infinite = arb((state.infinite + one.infinite * symmetric_mass(state) + beyond).upper())
+        infinite = arb((state.infinite + kernel.one.infinite * symmetric_mass(state) + beyond).upper())
     return State(state.steps + 1, state.spacing, state.theta, kept * (1 + 1e-15), scale, infinite)
 
 

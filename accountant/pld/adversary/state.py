@@ -174,9 +174,9 @@ def symmetric_step(state: State, reach: int) -> LatticeStep:
 
 
 def extended_step(state: State) -> LatticeStep:
-    r"""Return the continuation with constant m to the left (the largest m, that at 0), cut where the tilt leaves nothing.
+    r"""Return the continuation with constant m to the left: the largest m, that at 0.
 
-    What lies further left moves up to the last point.
+    It is cut where the tilt leaves nothing. What lies further left moves up to the last point.
     """
     rate = state.theta + 0.5
     n = math.ceil(_LEFT_REACH / (rate * state.spacing))
