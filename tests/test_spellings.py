@@ -76,7 +76,7 @@ def test_train_and_audit_use_the_same_names() -> None:
     others |= {"seed", "grid", "output_kind", "algorithm"}
     assert set(Choices.__dataclass_fields__) - others <= FIELDS
     named = {parameter.name for parameter in audit.params}
-    assert {"algorithm", "release", "sensitivity", "visibility", "clip"} <= named
+    assert {"algorithm", "release", "sensitivity", "released", "clip"} <= named
     assert named & set(FORMER_FIELDS) == set()
 
 
@@ -108,7 +108,6 @@ def test_an_option_of_another_mechanism_names_its_owner_and_a_misspelling_what_w
 @pytest.mark.parametrize(
     ("now", "former", "message"),
     [
-        ('visibility = "every-iterate"', 'released = "every-iterate"', "released is now called visibility"),
         ("iterations = 2210", "epochs = 2210", "epochs is now called iterations"),
         ('sigma = "0.0136"', 'sigma_full = "0.0136"', "sigma_full is now called anchor_sigma"),
         ('sigma = "0.0136"', 'epsilon_iteration = "0.0136"', "epsilon_iteration is now called epsilon"),

@@ -64,7 +64,7 @@ class TrainingMechanism(Mechanism):
 
     records: Count = count("n, the number of records (public, fixed).")
     iterations: Count = count("T, the number of iterations.")
-    visibility: Field[Visibility, Visibility | str] = choice(
+    released: Field[Visibility, Visibility | str] = choice(
         Visibility,
         "What the adversary sees; the price is for every iterate.",
         default=Visibility.EVERY_ITERATE,
@@ -73,9 +73,9 @@ class TrainingMechanism(Mechanism):
 
     def check(self) -> None:
         """Refuse one-step: it describes a game, not a run."""
-        if self.visibility is Visibility.ONE_STEP:
+        if self.released is Visibility.ONE_STEP:
             raise InvalidQuantityError(
-                "visibility must be every-iterate or last-model, got visibility='one-step'; "
+                "released must be every-iterate or last-model, got released='one-step'; "
                 "a run of one step is iterations=1"
             )
 

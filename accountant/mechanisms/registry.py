@@ -36,7 +36,6 @@ FORMER_FIELDS: Mapping[str, str] = MappingProxyType(
         "sigma_full": "anchor_sigma",
         "sigma_inner": "sigma",
         "epsilon_iteration": "epsilon",
-        "released": "visibility",
         "regularizer": "a (SCAD), gamma (MCP) or lipschitz; convex regularizers need none",
         "shape": "a (SCAD) or gamma (MCP)",
     }

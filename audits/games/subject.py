@@ -34,8 +34,8 @@ class Subject:
             raise AuditError(f"{mechanism.algorithm} can be priced, not audited: no implementation runs it")
         algorithm = Algorithm(mechanism.algorithm)
         if isinstance(mechanism, MpADMM):
-            return cls(algorithm, mechanism.release, mechanism.sensitivity, mechanism.visibility)
-        return cls(algorithm, visibility=mechanism.visibility)
+            return cls(algorithm, mechanism.release, mechanism.sensitivity, mechanism.released)
+        return cls(algorithm, visibility=mechanism.released)
 
     @property
     def mode(self) -> Mode:

@@ -235,7 +235,7 @@ sampling = "without-replacement" # fresh in every iteration
 clip = "1.0"                     # C: no record's gradient is longer
 sigma = "0.0136"                 # standard deviation of each coordinate of the noise
 iterations = 2210
-visibility = "every-iterate"     # what is shown of a run; or "last-model"
+released = "every-iterate"       # what is shown of a run; or "last-model"
 
 [implementation]                 # who claims it: any program that speaks the protocol (docs/reference/protocol.md)
 command = ["python", "adapter.py"]

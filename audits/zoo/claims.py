@@ -56,7 +56,7 @@ def claim_file(member: Member, sight: Sight, *, budget: str = "60s") -> str:
 def mechanism_of(member: Member, algorithm: Algorithm, sight: Sight) -> Mechanism:
     """What the member pretends to run, at an ordinary size: a gate chooses for itself where to attack."""
     seen = Visibility.LAST_MODEL if sight is Sight.LAST_MODEL else Visibility.EVERY_ITERATE
-    ordinary: dict[str, object] = {**_ORDINARY, "release": str(member.claims.release), "visibility": seen}
+    ordinary: dict[str, object] = {**_ORDINARY, "release": str(member.claims.release), "released": seen}
     setting = member.claims
     if setting.records > 1000:
         # a member that shows at its own size only

@@ -51,7 +51,7 @@ from verification.wire.session import Session
     help="Noise too small by this factor must be detectable.",
 )
 @click.option(
-    "--visibility",
+    "--released",
     type=click.Choice([Visibility.EVERY_ITERATE.value, Visibility.LAST_MODEL.value]),
     default="every-iterate",
     show_default=True,
@@ -98,7 +98,7 @@ def command(
     sensitivity: str,
     false_alarm: float,
     detect: float,
-    visibility: str,
+    released: str,
     own: tuple[Path, Path] | None,
     label_column: str | None,
     clip: float,
@@ -121,7 +121,7 @@ def command(
         raise click.UsageError("name the adapter's command after --, for example: dpadmm audit -- ./adapter")
     if checkpoint is not None and seed is None:
         raise click.UsageError("--checkpoint needs --seed: only the same seed can be resumed")
-    subject = _subject(algorithm, release, sensitivity, Visibility(visibility))
+    subject = _subject(algorithm, release, sensitivity, Visibility(released))
     neighbours = None if own is None else load_pair(*own, label_column=label_column, bound=clip)
     chosen = secrets.randbits(32) if seed is None else seed
     target = Target(adapter, Limits(request_seconds=timeout))

@@ -32,7 +32,7 @@ def mechanism_of(
         "algorithm": algorithm.value,
         "records": records,
         "iterations": parameters.iterations,
-        "visibility": visibility,
+        "released": visibility,
         "batch": parameters.batch,
         "sampling": None if parameters.batch is None else Sampling.WITHOUT_REPLACEMENT,
         "parties": parameters.parties,

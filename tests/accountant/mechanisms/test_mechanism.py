@@ -130,7 +130,7 @@ def test_old_names_of_algorithms_are_refused_with_the_new_one() -> None:
         ("ssadmm", {"normalise": 1}, "give clip or normalise, not both"),
         ("ssadmm", {"batch": 13}, "batch must be at most records"),
         ("ssadmm", {"records": True}, "records must be a whole number"),
-        ("ssadmm", {"visibility": "one-step"}, "visibility must be every-iterate or last-model"),
+        ("ssadmm", {"released": "one-step"}, "released must be every-iterate or last-model"),
         ("ssadmm", {"noise": "laplace"}, "noise must be one of gaussian, discrete"),
         ("ssadmm", {"name": 3}, "name must be text"),
         ("mpadmm", {"eta": ["1", "2"]}, "eta must be one value or 6 values"),
@@ -211,7 +211,7 @@ def test_prices_and_curves_take_a_mechanism_or_its_ledger() -> None:
 def test_defaults_are_the_ones_that_are_documented() -> None:
     mechanism = MpADMM(records=10, iterations=4, eta=2, rho=1, sigma=1, clip=1)
     assert (mechanism.release, mechanism.sensitivity) == (Release.ALL, Sensitivity.CORRECTED)
-    assert mechanism.visibility is Visibility.EVERY_ITERATE
+    assert mechanism.released is Visibility.EVERY_ITERATE
     assert DPADMM(records=10, iterations=4, eta=2, rho=1, sigma=1, clip=1).parties == 2
 
 

@@ -118,7 +118,7 @@ def test_canary_scores_are_inner_products() -> None:
 
 
 def test_a_subject_is_what_of_a_claimed_mechanism_decides_the_games() -> None:
-    sizes: dict[str, object] = {"records": 10, "iterations": 2, "sigma": 1, "clip": 1, "visibility": "last-model"}
+    sizes: dict[str, object] = {"records": 10, "iterations": 2, "sigma": 1, "clip": 1, "released": "last-model"}
     batches = mechanism_from({"algorithm": "ssadmm", "batch": 3, **sizes})
     assert Subject.of(batches) == Subject(Algorithm.SSADMM, visibility=Visibility.LAST_MODEL)
     chosen = {"release": "primal", "sensitivity": "printed", "eta": 1, "rho": 1}

@@ -137,7 +137,7 @@ def test_what_is_released_chooses_the_game(algorithm: Algorithm) -> None:
 
 def test_a_last_model_with_z_and_y_beside_it_stands_with_the_power_asked_for(tmp_path: Path) -> None:
     """Of three games two see all that is paid for; the end of many steps, which is x alone, need not."""
-    last = ('visibility = "every-iterate"', 'visibility = "last-model"')
+    last = ('released = "every-iterate"', 'released = "last-model"')
     done = gate(claim_file(tmp_path, REFERENCE, *MPADMM, last, SMALL), "--only", "audit")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "audit: mpadmm/all, last of many steps" in done.stdout

@@ -156,7 +156,7 @@ def test_a_claim_between_lower_and_upper_is_inconclusive_with_the_reason(tmp_pat
 def test_the_printed_mpadmm_claim_is_refuted_by_accountant_and_audit_and_the_corrected_one_stands(
     tmp_path: Path,
 ) -> None:
-    printed = ('visibility = "every-iterate"', 'sensitivity = "printed"\nvisibility = "every-iterate"')
+    printed = ('released = "every-iterate"', 'sensitivity = "printed"\nreleased = "every-iterate"')
     # 0.306 is what the printed sensitivities give at eta = 4; 1.23 is the truth
     path = claim_file(tmp_path, REFERENCE, *MPADMM, printed, ('epsilon = "1.0"', 'epsilon = "0.306"'))
     accounted = gate(path, "--only", "account")

@@ -102,7 +102,7 @@ def test_the_last_model_of_a_claim_about_all_is_inconclusive_with_what_would_hav
 def test_an_algorithm_that_is_not_offered_does_not_hide_one_that_is(tmp_path: Path) -> None:
     path = claim_file(tmp_path, zoo("epoch-wise-shuffle"))
     other = '[[mechanism]]\nalgorithm = "mpadmm"\nrecords = 1000\niterations = 1\nclip = "0.5"\nsigma = "1"\n'
-    other += 'visibility = "every-iterate"\neta = "4"\nrho = "0.5"\nrelease = "all"\n\n'
+    other += 'released = "every-iterate"\neta = "4"\nrho = "0.5"\nrelease = "all"\n\n'
     text = path.read_text().replace("\n[mechanism]", "\n[[mechanism]]")
     path.write_text(text.replace("\n[implementation]", f"\n{other}[implementation]"))
     done = gate(path, "--only", "audit")

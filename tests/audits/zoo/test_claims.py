@@ -26,6 +26,6 @@ def test_the_claim_of_a_member_is_one_that_the_accountant_certifies(
     for mechanism in claims.mechanism:
         assert account(claims.claim, mechanism).outcome is Outcome.STANDS
         assert isinstance(mechanism, TrainingMechanism)
-        assert (mechanism.visibility is Visibility.LAST_MODEL) == (sight is Sight.LAST_MODEL)
+        assert (mechanism.released is Visibility.LAST_MODEL) == (sight is Sight.LAST_MODEL)
     assert claims.implementation is not None
     assert claims.implementation.command[-2:] == [identity, str(sight)]

@@ -58,7 +58,7 @@ def test_what_the_wire_does_not_say_comes_from_the_caller() -> None:
     )
     assert isinstance(printed, MpADMM)
     assert printed.eta == tuple(map(Fraction, (0.5, 1, 2, 1, 0.5, 4, 4)))  # the printed bound also needs eta^T
-    assert printed.visibility is Visibility.LAST_MODEL
+    assert printed.released is Visibility.LAST_MODEL
     assert not printed.ledger().sound
 
 
