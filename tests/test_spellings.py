@@ -56,7 +56,7 @@ def test_the_options_of_account_are_the_fields_that_are_priced(kind: type[Mechan
 
 @pytest.mark.parametrize("kind", PRIVATE)
 def test_the_options_of_calibrate_are_the_same_and_the_target(kind: type[Mechanism]) -> None:
-    assert options(calibrate, kind.algorithm) == options(account, kind.algorithm) - {"methods", "plot"} | {
+    assert options(calibrate, kind.algorithm) == options(account, kind.algorithm) - {"methods", "plot", "effort"} | {
         "epsilon",
         "method",
     } | ({"quantity"} if kind.calibrated != "epsilon" else set())
