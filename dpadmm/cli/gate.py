@@ -48,7 +48,9 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of all draws; if absent, a fresh one is drawn and printed."
 )
-@click.option("--only", multiple=True, metavar="NAME", help="A stage (account, conform, audit) or one finding's name.")
+@click.option(
+    "--only", multiple=True, metavar="NAME", help="A stage (account, conform, deploy, audit) or one finding's name."
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
 @click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
 @click.option(
@@ -66,7 +68,7 @@ def command(
     reports: tuple[tuple[str, Path], ...],
     output_format: str,
 ) -> None:
-    """Check a privacy claim: recompute epsilon, run the conformance checks, audit; state the power of each pass.
+    """Check a privacy claim: recompute epsilon, run the conformance checks, run it as deployed, audit.
 
     Exit codes: 0 every claim stands with the power asked for, 1 refuted, 2 usage or claim file, 3 inconclusive or
     nothing checked, 4 the adapter failed, 70 a fault of dpadmm itself.
