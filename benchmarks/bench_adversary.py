@@ -2,7 +2,8 @@ r"""How close the exact adversary comes to a realisable pair, on random sets.
 
 `python -m benchmarks.bench_adversary [NUMBER [SEED]]`: q is drawn from 1e-4 to 1/2, nu from 0.7 to 16, T from 10 to
 1e6, delta from 1e-4 to 1e-15, each uniformly on a logarithmic scale. A line gives the lower end, the ratio to it of
-the adversary's upper end and of the symmetrised profile's, and the time of a first answer and of one with the certificate at hand.
+the adversary's upper end and of the symmetrised profile's, and the time of a first answer and of one with the
+certificate at hand.
 """
 
 from __future__ import annotations
