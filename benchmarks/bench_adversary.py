@@ -15,6 +15,7 @@ import time
 from fractions import Fraction
 
 from accountant.errors import CannotCertifyError
+from accountant.numbers import fraction_of
 from accountant.pld.adversary.method import adversary_epsilon
 from accountant.pld.composition import compose
 from accountant.profiles.one_step import SubsampledGaussian
@@ -39,7 +40,7 @@ def _line(step: SubsampledGaussian, delta: Fraction) -> float:
     q, nu = float(step.sampling_rate), float(step.noise_multiplier)
     name = f"q={q:.3g} nu={nu:.3g} T={step.count} delta={float(delta):.2g}"
     bound = compose([step], target_delta=delta).epsilon(delta)
-    lower, symmetrised = float(bound.lower), float(bound.upper)
+    lower, symmetrised = float(fraction_of(bound.lower)), float(fraction_of(bound.upper))
     started = time.perf_counter()
     try:
         upper = float(adversary_epsilon(step, delta)[0])
