@@ -2,7 +2,8 @@ r"""How close the exact adversary comes to a realisable pair, on random sets.
 
 `python -m benchmarks.bench_adversary [NUMBER [SEED]]`: q is drawn from 1e-4 to 1/2, nu from 0.7 to 16, T from 10 to
 1e6, delta from 1e-4 to 1e-15, each uniformly on a logarithmic scale. A line gives the lower end, the ratio to it of
-the adversary's upper end and of the symmetrised profile's, and the time of a first answer and of one with the certificate at hand.
+the adversary's upper end and of the symmetrised profile's, and the time of a first answer and of one with the
+certificate at hand.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from fractions import Fraction
 
 from accountant.errors import CannotCertifyError
+from accountant.numbers import fraction_of
 from accountant.pld.adversary.method import adversary_epsilon
 from accountant.pld.composition import compose
 from accountant.profiles.one_step import SubsampledGaussian
@@ -38,7 +40,7 @@ def _line(step: SubsampledGaussian, delta: Fraction) -> float:
     q, nu = float(step.sampling_rate), float(step.noise_multiplier)
     name = f"q={q:.3g} nu={nu:.3g} T={step.count} delta={float(delta):.2g}"
     bound = compose([step], target_delta=delta).epsilon(delta)
-    lower, symmetrised = float(bound.lower), float(bound.upper)
+    lower, symmetrised = float(fraction_of(bound.lower)), float(fraction_of(bound.upper))
     started = time.perf_counter()
     try:
         upper = float(adversary_epsilon(step, delta)[0])

@@ -73,7 +73,8 @@ class Judge:
         with arb_precision(SCALAR_BITS):
             start = float_above((arb(s.b) / arb(8).sqrt()).erf())
         values = np.concatenate([[start], upper_profile(ref.nodes, s)])
-        return np.minimum(values, ref.forward_high)
+        bounded: Floats = np.minimum(values, ref.forward_high)
+        return bounded
 
     def _for(self, leader: Leader) -> Reference:
         nodes = self.reference.nodes

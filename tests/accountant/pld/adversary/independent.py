@@ -54,4 +54,4 @@ def adaptive_delta(q: float, mu: float, steps: int, epsilons: Floats, middles: t
             moved = np.clip(x[:, None] - loss[None, :], x[0], x[-1])
             best = np.maximum(best, np.interp(moved, x, value) @ p)
         value = best
-    return np.interp(epsilons, x, value)
+    return np.asarray(np.interp(epsilons, x, value))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from accountant.errors import CannotCertifyError
-from accountant.numbers import Bound
+from accountant.numbers import Bound, fraction_of
 from accountant.pld.adversary.certificates import certificate_for
 from accountant.pld.adversary.leader import Leader, leading_step
 from accountant.pld.adversary.method import adversary_epsilon, ledger_epsilon
@@ -69,8 +69,8 @@ def test_between_the_forward_pair_and_the_symmetrised_profile(delta: str) -> Non
     step, target = SubsampledGaussian(Fraction(1, 10), Fraction(1), 60), Fraction(delta)
     bound: Bound = compose([step], target_delta=target).epsilon(target)
     upper, found = adversary_epsilon(step, target)
-    assert float(bound.lower) <= upper <= float(bound.upper)
-    assert upper <= float(bound.lower) * 1.03
+    assert fraction_of(bound.lower) <= upper <= fraction_of(bound.upper)
+    assert upper <= fraction_of(bound.lower) * Fraction(103, 100)
     assert found.lattice.delta_upper(upper) <= target
     assert "single steps 60" in found.describe()
 

@@ -116,6 +116,9 @@ def test_a_file_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
         load(path)
 
 
+_EXAMPLE = Ordering(Leader(Q, MU, 0.5, 0.0), Leader(Q, MU, 0.5, 0.0), 1.0, "hkk", "hkk")
+
+
 def _mutants(ordering: Ordering) -> dict[str, Ordering]:
     single, block = ordering.single, ordering.block
     last = ordering.windows.rindex("h")
@@ -136,7 +139,7 @@ def _mutants(ordering: Ordering) -> dict[str, Ordering]:
     }
 
 
-@pytest.mark.parametrize("name", sorted(_mutants(Ordering(*[Leader(Q, MU, 0.5, 0.0)] * 2, 1.0, "hkk", "hkk"))))
+@pytest.mark.parametrize("name", sorted(_mutants(_EXAMPLE)))
 def test_mutants_of_the_certificate_are_caught(ordering: Ordering, name: str) -> None:
     with pytest.raises(CertificateError):
         check(_mutants(ordering)[name])
