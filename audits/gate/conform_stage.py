@@ -46,7 +46,7 @@ def conform_stage(run: GateRun) -> tuple[list[Finding], Coverage]:
     options.say(f"conform: {len(checks)} checks")
     share = float(run.claims.gate.false_alarm) * CONFORMANCE_SHARE
     time_left = max(run.deadline - time.monotonic(), 0.0)
-    plan = ConformancePlan(checks, share, time_left * _TIME_SHARE, options.seed)
+    plan = ConformancePlan(checks, share, time_left * _TIME_SHARE, options.seed, seeded=options.seeded)
     target = run.target
     report = conform(target.command, plan, target.limits, lambda finding: options.say(f"conform: {finding.name}"))
     by_name = {check.name: check for check in checks}
@@ -70,7 +70,11 @@ def _looked_at_again(finding: Finding, check: Check, run: GateRun) -> Finding:
     mode = next(mode for mode in ALL_MODES if str(mode) == finding.subject)
     time_left = run.deadline - time.monotonic()
     plan = ConformancePlan(
-        (dataclasses.replace(check, modes=(mode,)),), finding.false_alarm, time_left, run.options.seed + _SECOND_LOOK
+        (dataclasses.replace(check, modes=(mode,)),),
+        finding.false_alarm,
+        time_left,
+        run.options.seed + _SECOND_LOOK,
+        seeded=run.options.seeded,
     )
     again = conform(run.target.command, plan, run.target.limits)
     passed = [other for other in again.findings if other.outcome is Outcome.STANDS]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from verification.conformance.check import Family
 from verification.deployment.sighting import Aspect
+from verification.plain_text import harmless
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ class Uncovered:
 
     def describe(self) -> str:
         """As a report prints it."""
-        return f"{self.what} ({self.subject}): {self.reason}" if self.subject else f"{self.what}: {self.reason}"
+        reason = harmless(" ".join(self.reason.split()))
+        return f"{self.what} ({self.subject}): {reason}" if self.subject else f"{self.what}: {reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
+from accountant import Mechanism
 from audits.errors import AuditError, ClaimFileError
 from audits.games.subject import Subject
-from audits.gate.account_stage import account
+from audits.gate.account_stage import Account, account
 from audits.gate.audit_stage import audit_stage
 from audits.gate.claim_file import ClaimFile
 from audits.gate.conform_stage import conform_stage
@@ -28,10 +29,12 @@ from audits.gate.deploy_stage import deploy_stage
 from audits.gate.findings import GateReport, Stage
 from audits.gate.observed import ObservedNoise
 from audits.gate.options import GateOptions, GateRun
+from audits.gate.time_limit import TookTooLongError, time_limit
 from audits.gate.waivers import decided, waived
 from audits.trials.executors import Target
 from audits.trials.sequential import AuditResult
 from verification.outcome import Finding, Outcome, worst
+from verification.plain_text import harmless
 from verification.wire.process import Limits
 
 __all__ = ["GateOptions", "check_only", "run_gate"]
@@ -48,11 +51,11 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
     for mechanism in claims.mechanism:
         if options.wants(f"{Stage.ACCOUNT}: {mechanism.title}"):
             options.say(f"account: {mechanism.title}")
-            priced = account(claims.claim, mechanism)
+            priced = _account(claims, mechanism)
             accounts.append(priced)
             findings.append(priced.finding(options))
     if claims.implementation is not None and not decided(findings, claims.waiver, options):
-        target = Target(tuple(claims.implementation.command), limits_of(claims))
+        target = Target(tuple(claims.implementation.command), limits_of(claims), options.seeded)
         run = GateRun(claims, target, _subjects(claims), pool, options, began + claims.gate.budget)
         stages = _behind_the_wire(run, findings)
         findings, coverage, audits, seen = stages
@@ -62,7 +65,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         text = "the claim file names no [implementation]: only the price was checked"
         findings.append(Finding(str(Stage.AUDIT), Outcome.INCONCLUSIVE, text))
     findings = [_strictly(f) for f in findings] if claims.gate.strict else findings
-    findings = waived(findings, claims.waiver, options)
+    findings = [_shown(f) for f in waived(findings, claims.waiver, options)]
     return GateReport(
         claims,
         tuple(findings),
@@ -75,6 +78,15 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         coverage,
         partial=bool(options.only),
     )
+
+
+def _account(claims: ClaimFile, mechanism: Mechanism) -> Account:
+    """The price, within the whole budget; what takes longer is not concluded."""
+    try:
+        with time_limit(claims.gate.budget):
+            return account(claims.claim, mechanism)
+    except TookTooLongError as error:
+        return Account(claims.claim, mechanism, None, Outcome.INCONCLUSIVE, f"nothing could be certified: {error}")
 
 
 def limits_of(claims: ClaimFile) -> Limits:
@@ -111,6 +123,11 @@ def _concluded(findings: Sequence[Finding], options: GateOptions) -> Outcome:
     if options.only and outcome in (Outcome.STANDS, Outcome.DEVIATES):
         return Outcome.INCONCLUSIVE
     return outcome
+
+
+def _shown(finding: Finding) -> Finding:
+    """Implementations choose some of these words; none of them may steer a terminal."""
+    return dataclasses.replace(finding, detail=harmless(finding.detail))
 
 
 def _strictly(finding: Finding) -> Finding:

@@ -6,7 +6,7 @@ from html import escape
 
 from audits.gate.findings import GateReport
 from audits.report.plots import plots_of
-from audits.report.text import headline
+from audits.report.text import coverage_lines, headline
 from audits.zoo import MEMBERS
 from verification.outcome import Finding
 
@@ -40,6 +40,7 @@ def render_html(report: GateReport) -> str:
     title = f"Privacy gate: {headline(report)}"
     claim = report.claims.claim
     rows = "".join(_row(finding) for finding in report.findings)
+    covered = "".join(f"<li>{escape(line)}</li>" for line in coverage_lines(report))
     plots = "".join(plot.render() for plot in plots_of(report))
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
@@ -51,6 +52,7 @@ The probability that a correct implementation is refuted is at most {float(repor
 checks together. Seed {report.seed}. {report.seconds:.1f} s.</p>
 <h2>Findings</h2>
 <table><thead><tr><th>finding</th><th>outcome</th><th>detail</th></tr></thead><tbody>{rows}</tbody></table>
+<h2>Coverage</h2><ul>{covered}</ul>
 <h2>What was seen</h2><div class="plots">{plots}</div>
 <h2>What such a gate catches</h2>
 <p class="note">Wrong implementations that this project keeps, one real bug each, to test its own checks with.</p>

@@ -6,10 +6,13 @@ import json
 
 from accountant import decimal_string
 from audits.gate.account_stage import Account
+from audits.gate.causes import grouped
+from audits.gate.coverage import Coverage
 from audits.gate.findings import GateReport
 from audits.report.text import headline
 from audits.trials.sequential import AuditResult
 from verification.outcome import Finding
+from verification.plain_text import harmless
 
 VERSION = 1
 _DIGITS = 12
@@ -35,12 +38,36 @@ def document(report: GateReport) -> dict[str, object]:
         "accounts": [_account(account) for account in report.accounts],
         "findings": [_finding(finding) for finding in report.findings],
         "audits": [_audit(audit) for audit in report.audits],
+        "causes": [
+            {"cause": group.cause, "subject": group.subject, "findings": [finding.name for finding in group.findings]}
+            for group in grouped(report.findings)
+        ],
+        "coverage": _coverage(report.coverage),
     }
 
 
 def render_json(report: GateReport) -> str:
     """Return the document as JSON text; NaN and infinity would be an error."""
     return json.dumps(document(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _coverage(coverage: Coverage) -> dict[str, object]:
+    return {
+        "covered": [
+            {
+                "what": item.what,
+                "subject": item.subject,
+                "size": item.size,
+                "runs": item.runs,
+                "aspects": [str(aspect) for aspect in item.aspects],
+            }
+            for item in coverage.covered
+        ],
+        "not_covered": [
+            {"what": item.what, "subject": item.subject, "reason": harmless(item.reason)} for item in coverage.skipped
+        ],
+        "rare_failures": coverage.rare or None,
+    }
 
 
 def _account(account: Account) -> dict[str, object]:

@@ -33,10 +33,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The implementation under audit: its command and what it may use."""
+    """The implementation under audit: its command and what it may use.
+
+    Where not ``seeded`` it draws as in production; then a chunk cannot be repeated.
+    """
 
     command: tuple[str, ...]
     limits: Limits
+    seeded: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ def run_pair(target: Target, game: Game, chunk: Chunk) -> tuple[Run, Run]:
     session = session_of(target)
     try:
         pair = HiddenPair(session, game.first, game.second, chunk.generator())
-        return pair.trials(game.algorithm, game.parameters, chunk.pairs, show=game.show)
+        return pair.trials(game.algorithm, game.parameters, chunk.pairs, seeded=target.seeded, show=game.show)
     except BaseException:
         forget(target)
         raise

@@ -46,10 +46,16 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
 @click.argument("claim_file", type=click.Path(path_type=Path, dir_okay=False), default=Path("privacy-claim.toml"))
 @click.option("--init", is_flag=True, help="Write a commented claim file to start from, and exit.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), help="Seed of all draws; if absent, a fresh one is drawn and printed."
+    "--seed",
+    type=click.IntRange(min=0),
+    help="Seed of the gate's draws, given to the implementation as well. If absent, the implementation draws without a "
+    "seed, as in production; runs at the claimed size always do.",
 )
 @click.option(
-    "--only", multiple=True, metavar="NAME", help="A stage (account, conform, deploy, audit) or one finding's name."
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="A stage (account, conform, deploy, audit) or one finding's name; then no claim is said to stand.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
 @click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
@@ -68,9 +74,12 @@ def command(
     reports: tuple[tuple[str, Path], ...],
     output_format: str,
 ) -> None:
-    """Check a privacy claim: recompute epsilon, run the conformance checks, run it as deployed, audit.
+    """Check a privacy claim: recompute epsilon, run the conformance checks, run at the claimed size, audit.
 
-    Exit codes: 0 every claim stands with the power asked for, 1 refuted, 2 usage or claim file, 3 inconclusive or
+    A verdict has an outcome, a power (what would have been detected) and a coverage (what was looked at).
+
+    Exit codes: 0 every claim stands with the power asked for (or deviates and is not less private), 1 refuted,
+    2 usage or claim file, 3 inconclusive or
     nothing checked, 4 the adapter failed, 70 a fault of dpadmm itself.
     """
     if init:
@@ -83,14 +92,27 @@ def command(
         click.echo(f"seed {chosen}", err=True)
 
     def reproduce(finding: str, used: int) -> str:
-        return shlex.join(["dpadmm", "gate", str(claim_file), "--seed", str(used), "--only", finding])
+        # without a seed the finding is looked for in fresh draws: what was seen is in --evidence
+        with_seed = [] if seed is None else ["--seed", str(used)]
+        return shlex.join(["dpadmm", "gate", str(claim_file), *with_seed, "--only", finding])
 
-    options = GateOptions(chosen, only, say=_progress(), pair=_pair(claims, claim_file), reproduce=reproduce)
+    options = GateOptions(
+        chosen,
+        only,
+        say=_progress(),
+        pair=_pair(claims, claim_file),
+        seeded=seed is not None,
+        reproduce=reproduce,
+    )
     with executor(workers, cluster) as pool:
         report = run_gate(claims, pool, options)
-    for kind, path in reports:
-        write_text(path, RENDERERS[kind](report))
+    # first the verdict: a report that cannot be written must not hide it, nor change the exit code
     click.echo(RENDERERS[output_format](report), nl=False)
+    for kind, path in reports:
+        try:
+            write_text(path, RENDERERS[kind](report))
+        except OSError as error:
+            click.echo(f"the report {kind}={path} could not be written: {error}", err=True)
     raise click.exceptions.Exit(report.outcome.exit_code)
 
 

@@ -19,8 +19,10 @@ from verification.conformance.check import (
 from verification.conformance.context import Context
 from verification.conformance.observe import memberships
 from verification.wire.arrays import Floats
+from verification.wire.messages import Capability
 from verification.wire.parameters import Parameters
 from verification.wire.records import Records
+from verification.wire.simple_parameters import initial_point
 
 _RECORDS, _BATCH, _ITERATIONS, _TRIALS = 10, 3, 5, 1500
 _SIGMA = 1e-9
@@ -41,7 +43,15 @@ def _parameters(context: Context, iterations: int) -> Parameters:
     changes = "inner" in context.scheme.takes
     eta, sigma = ([1.0] * (iterations + 1), 1e-3 * _SIGMA) if changes else ([2.0**-6] * iterations, _SIGMA)
     return context.parameters(
-        _RECORDS, eta=eta, batch=_BATCH, sigma=sigma, rho=1.0, regularizer=context.plain, inner=len(eta)
+        _RECORDS,
+        eta=eta,
+        batch=_BATCH,
+        sigma=sigma,
+        rho=1.0,
+        regularizer=context.plain,
+        inner=len(eta),
+        # said, so that one that starts at random otherwise can be read as well
+        initial=initial_point(*np.zeros((3, _RECORDS))) if context.can(Capability.INITIAL) else None,
     )
 
 

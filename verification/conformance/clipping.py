@@ -11,6 +11,7 @@ from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
 from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless
 from verification.conformance.updates import compare
+from verification.served.slack import SINGLE
 from verification.served.translate import problem_of
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterFault, AdapterRefusal, Fault
@@ -19,7 +20,7 @@ from verification.wire.parameters import Parameters
 from verification.wire.records import Records, Run
 
 _C = 0.8
-_DIGITS = 1e-9
+_DIGITS = SINGLE
 
 
 def _needs(*capabilities: Capability) -> Needs:
@@ -58,7 +59,7 @@ def _ordinary(context: Context, *, normalise: bool, intercept: bool = False) -> 
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         records = Records(directions * np.array(sizes)[:, None], np.array([1, -1], dtype=np.int64))
         parameters = _step(context, len(sizes), 3, normalise=normalise, intercept=intercept)
-        wrong = compare(context, records, parameters, None, None)
+        wrong = compare(context, records, parameters, None, None, rounded=True)
         if wrong:
             return f"records of length {sizes}: {wrong}"
     return None

@@ -25,6 +25,7 @@ from verification.conformance.inside import INSIDE
 from verification.conformance.inside.solved import SOLVED, InsideSolved
 from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless, observable, random_noise
 from verification.conformance.updates import random_records
+from verification.served.slack import SINGLE
 from verification.served.translate import anchor_sensitivities, claimed_distance, problem_of, sensitivities
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
@@ -55,7 +56,7 @@ def _one_step(context: Context) -> Observation:
         slack = _observation_slack(context, records, parameters, runs[0])
         for name, distance in moved.items():
             bound = allowed[name]
-            if distance > bound * (1 + 1e-9) + slack:
+            if distance > bound * (1 + SINGLE) + slack:
                 return Observation.exact(
                     False,
                     f"{name} moved by {distance:.9g} between neighbours, claimed is at most {bound:.9g} "

@@ -18,6 +18,7 @@ from verification.conformance.observe import (
     observable,
     random_noise,
 )
+from verification.served.slack import SINGLE
 from verification.served.translate import problem_of
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
@@ -42,8 +43,13 @@ def compare(
     parameters: Parameters,
     batches: list[list[int]] | None,
     noise: dict[str, Floats] | None,
+    *,
+    rounded: bool = False,
 ) -> str | None:
-    """Return what differs between the implementation and the reference; None if nothing does."""
+    """Return what differs between the implementation and the reference; None if nothing does.
+
+    ``rounded``: single precision inside is allowed.
+    """
     algorithm, parameters = context.mode.algorithm, observable(context, parameters)
     if noise is None:
         run = noiseless(context, records, parameters, batches)
@@ -53,6 +59,8 @@ def compare(
     expected = expected_steps(algorithm, records, parameters, run, noise=noise, batches=batches)
     added = 0.0 if context.can(Capability.REPLAY) else DEVIATIONS * TINY_SIGMA
     slack = INSIDE[algorithm].slack(parameters, problem_of(records, parameters), expected, added)
+    if rounded:
+        slack += SINGLE * (parameters.bound + max(float(np.abs(array).max()) for array in expected.values()))
     return difference(run, expected, slack)
 
 

@@ -16,6 +16,8 @@ from reference.problem import Problem
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Parameters
 
+SINGLE = 2.0**-18
+"""Relative differences up to this are single precision inside: another rounding, not another bound on a record."""
 _UNIT = 2.0**-53
 _ROUNDINGS = 40
 _ROOM = 16

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from verification.plain_text import harmless
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 
 _CHUNK = 1 << 20
@@ -173,7 +174,7 @@ class AdapterProcess:
             self._stderr += chunk
             del self._stderr[:-_LAST_WORDS_BYTES]
         lines = self._stderr.decode("utf-8", "replace").splitlines()
-        return "\n".join(line[:400] for line in lines[-_LAST_WORDS_LINES:])
+        return harmless("\n".join(line[:400] for line in lines[-_LAST_WORDS_LINES:]))
 
     def _fault(self, fault: Fault, step: ProtocolStep, detail: str) -> AdapterFault:
         self.kill()

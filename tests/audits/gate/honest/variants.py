@@ -1,0 +1,86 @@
+"""Honest implementations that differ from the reference: ``python -m tests.audits.gate.honest.variants NAME``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from accountant.mechanisms.words import Algorithm
+from reference.arithmetic.system import Indices
+from reference.problem import Problem, State
+from reference.vectorised import Noise
+from verification.served.serve import Values, serve
+from verification.served.stepwise import Batches, Stepwise
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters
+from verification.wire.records import Records
+
+
+class MoreNoise(Stepwise):
+    """One and a half times the claimed noise."""
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """More."""
+        return 1.5 * super().scale_noise(standard, sigma)
+
+
+class RandomStart(Stepwise):
+    """Every run starts at a random point that does not depend on the data, unless it is told where to start."""
+
+    _at_random = False
+
+    def trials(
+        self, records: Records, algorithm: Algorithm, parameters: Parameters, count: int, seed: int | None
+    ) -> Values:
+        """Start at random where no start is named."""
+        self._at_random = parameters.initial is None
+        self._rng = np.random.default_rng(seed)
+        try:
+            return super().trials(records, algorithm, parameters, count, seed)
+        finally:
+            self._at_random = False
+
+    def _started(self, state: State) -> State:
+        if not self._at_random:
+            return state
+        start = self._rng.standard_normal(state.x.shape)
+        return State(start, start, state.y)
+
+    def ssadmm(
+        self,
+        problem: Problem,
+        state: State,
+        *,
+        step_sizes: Iterable[float],
+        batches: Iterable[Indices],
+        noise: Iterable[Noise],
+    ) -> Iterator[State]:
+        """From there."""
+        return super().ssadmm(problem, self._started(state), step_sizes=step_sizes, batches=batches, noise=noise)
+
+    def mpadmm(
+        self, problem: Problem, state: State, *, step_sizes: Iterable[float], noise: Iterable[Noise]
+    ) -> Iterator[State]:
+        """From there."""
+        return super().mpadmm(problem, self._started(state), step_sizes=step_sizes, noise=noise)
+
+
+class SinglePrecision(Stepwise):
+    """Gradients in single precision, noise in double."""
+
+    def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
+        """Round the model and the gradient."""
+        rounded = x.astype(np.float32).astype(np.float64)
+        return super().gradient(problem, rounded, batch).astype(np.float32).astype(np.float64)
+
+
+VARIANTS: dict[str, type[Stepwise]] = {
+    "more-noise": MoreNoise,
+    "random-start": RandomStart,
+    "single-precision": SinglePrecision,
+}
+
+if __name__ == "__main__":
+    serve(VARIANTS[sys.argv[1]]())
