@@ -86,11 +86,7 @@ def test_normalised_logistic_records_are_attacked_from_far_away() -> None:
     ("name", "cannot"),
     [
         ("BlackBox", {"coupled-releases", "replay-repeats", "seed-repeats", "seeds-differ", "post-processing"}),
-        pytest.param(
-            "LastModel",
-            {"coupled-releases", "replay-repeats", "seed-repeats", "post-processing"},
-            marks=pytest.mark.slow,
-        ),
+        ("LastModel", {"coupled-releases", "replay-repeats", "seed-repeats", "post-processing"}),
         ("ReplayOnly", {check.name for check in STATISTICAL}),
     ],
 )
