@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from accountant import Ledger, epsilon, gaussian_releases, methods_for, mpadmm, ssadmm
+from accountant import Gaussian, Ledger, MpADMM, SsADMM, epsilon, methods_for
 from accountant.mechanisms.ledger_file import read_ledger_file
-from accountant.mechanisms.quantities import Noise
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.words import Noise
 from accountant.numbers import fraction_of
 
 multipliers = st.builds(lambda m, e: Fraction(m) * Fraction(10) ** e, st.integers(1, 99), st.integers(-2, 6))
@@ -76,18 +76,26 @@ def test_a_negligible_phase_costs_next_to_nothing() -> None:
 
 def test_one_ledger_has_one_answer_whether_it_is_added_or_read(tmp_path: Path) -> None:
     entries = [
-        {"mechanism": "ssadmm", "records": 1000, "batch": 50, "noise_multiplier": "2", "count": 40},
-        {"mechanism": "mpadmm", "records": 1000, "eta": "1", "rho": "1/2", "clip": "1", "sigma": "0.02", "count": 5},
-        {"mechanism": "gaussian", "noise_multiplier": "40", "count": 2},
+        {"algorithm": "ssadmm", "records": 1000, "batch": 50, "noise_multiplier": "2", "iterations": 40},
+        {
+            "algorithm": "mpadmm",
+            "records": 1000,
+            "eta": "1",
+            "rho": "1/2",
+            "clip": "1",
+            "sigma": "0.02",
+            "iterations": 5,
+        },
+        {"algorithm": "gaussian", "noise_multiplier": "40", "iterations": 2},
     ]
     path = tmp_path / "run.json"
     path.write_text(json.dumps({"step": entries}))
     added = functools.reduce(
         operator.add,
         [
-            ssadmm(records=1000, batch=50, noise_multiplier=2, iterations=40),
-            mpadmm(records=1000, eta=1, rho="1/2", clip=1, sigma="0.02", epochs=5),
-            gaussian_releases(noise_multiplier=40, releases=2),
+            SsADMM(records=1000, batch=50, noise_multiplier=2, iterations=40).ledger(),
+            MpADMM(records=1000, eta=1, rho="1/2", clip=1, sigma="0.02", iterations=5).ledger(),
+            Gaussian(noise_multiplier=40, iterations=2).ledger(),
         ],
     )
     read = read_ledger_file(path)
