@@ -21,6 +21,7 @@ from mpmath import mpf
 
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.words import Noise
 from accountant.numbers import CONTEXT
 from accountant.renyi.conversion import Conversion
 from accountant.renyi.moments import Subsampling
@@ -48,7 +49,8 @@ def epsilon_at_order(
     with mp.workdps(max(digits + 15, FEWEST_DIGITS)):
         moment = mp.mpf(0)
         for step in ledger.steps:
-            moment += step.count * log_moment(step, theorem, alpha, digits)
+            discrete = isinstance(step, SubsampledGaussianStep) and step.noise is Noise.DISCRETE
+            moment += step.count * log_moment(step, Subsampling.LEMMA2 if discrete else theorem, alpha, digits)
         a, d = number(alpha), number(delta)
         if conversion is Conversion.PROPOSITION1:
             value = moment / (a - 1) + mp.log(1 / d) / (a - 1)
@@ -82,6 +84,14 @@ def gaussian_delta(mu_squared: Fraction, epsilon: Fraction, digits: int) -> mpf:
     with mp.workdps(2 * digits + 30):
         mu, e = mp.sqrt(number(mu_squared)), number(epsilon)
         return _normal_cdf(mu / 2 - e / mu) - mp.exp(e) * _normal_cdf(-mu / 2 - e / mu)
+
+
+def single_step_delta(rate: Fraction, mu_squared: Fraction, epsilon: Fraction, digits: int) -> mpf:
+    """Return delta(epsilon), epsilon >= 0, of one step: q delta_G(log(1 + (e^eps - 1)/q))."""
+    with mp.workdps(2 * digits + 30):
+        mu, q, e = mp.sqrt(number(mu_squared)), number(rate), number(epsilon)
+        inner = mp.log1p(mp.expm1(e) / q)
+        return q * (_normal_cdf(mu / 2 - inner / mu) - mp.exp(inner) * _normal_cdf(-mu / 2 - inner / mu))
 
 
 def _normal_cdf(x: mpf) -> mpf:

@@ -1,39 +1,36 @@
-r"""Re-derive a certificate by an independent route: mpmath against flint, exact integers against Fourier transforms.
+r"""Re-derive a certificate by independent routes: mpmath against flint, contours and exact integers against lattices.
+
+Nothing in the certificate is trusted but the steps (and delta): every other number is derived again.
 
 - Renyi methods: the value at the stated order, from `mpmath_route`, must lie inside the stated ends.
 - `gdp`: delta at both stated ends, from mpmath, must lie on either side of the stated delta.
-- `profile`: `integer_route` must confirm delta(upper) <= delta, and must not exclude `lower`. Its grid
-  is coarser than the fast one, so this is decided to `PROFILE_SLACK` of epsilon; a certificate that claims an epsilon
-  smaller than the truth by more than twice that is refused.
-- `epsilon` must be what the methods support, and the digest must fit.
+- `profile`: both ends by `profile_check`, to 1e-4 of epsilon or better.
+- The pair behind `epsilon.lower` may use no more than the steps release: each of its steps is one of them, or one with
+  a smaller sensitivity. `epsilon` must be what the methods support, and the digest must fit.
 
 Whatever does not fit raises `CertificateError`.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.certificates.certificate import Certificate, MethodRecord, certificate, read_ledger
-from accountant.certificates.integer_route import ExactPair, Grid, exact_delta_upper
 from accountant.certificates.mpmath_route import epsilon_at_order, gaussian_delta
-from accountant.errors import CannotCertifyError, CertificateError
+from accountant.certificates.profile_check import require_profile_lower, require_profile_upper
+from accountant.errors import CertificateError
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import failure_probability, order
-from accountant.mechanisms.steps import PureStep, Step
+from accountant.mechanisms.steps import GaussianStep, PureStep, Step
 from accountant.numbers import exact, fraction_of
-from accountant.pld.invert import log_of
-from accountant.pld.ledger_steps import composed_profile, profile_steps
-from accountant.pricing import RENYI, THEOREMS, methods_for, slow_methods_for
+from accountant.pricing import RENYI, REST_SHARE, THEOREMS, composable, methods_for, slow_methods_for
 from accountant.pricing import epsilon as price
 
-PROFILE_SLACK = Fraction(1, 500)
-MAX_WINDOW = 1 << 18
-SPACING_BITS = 20
 SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""
+FEWEST_DIGITS = 15
+"""It never carries fewer than these, whatever the certificate says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +48,14 @@ def recheck(document: Certificate) -> tuple[Rederived, ...]:
     ledger, delta = read_ledger(document.ledger), failure_probability(document.delta)
     if document.sound != ledger.sound:
         raise CertificateError(f"sound={document.sound} does not fit the ledger")
-    findings = [
-        _recheck_method(ledger, delta, name, record, document.digits) for name, record in document.methods.items()
-    ]
+    if not document.methods:
+        raise CertificateError("a certificate without a method certifies nothing")
+    for name in document.refused:
+        if name not in methods_for(ledger) or name in document.methods:
+            raise CertificateError(f"refused: {name!r} is no method that could have been refused here")
+    _require_within(ledger)
+    digits = max(document.digits, FEWEST_DIGITS)
+    findings = [_recheck_method(ledger, delta, name, record, digits) for name, record in document.methods.items()]
     return (*findings, _recheck_upper(ledger, delta, document), _recheck_lower(ledger, delta, document))
 
 
@@ -89,7 +91,7 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
         from accountant.pld.adversary.recheck import require_adversary_upper  # noqa: PLC0415 - numpy only where needed
 
         return Rederived(name, require_adversary_upper(ledger.steps, delta, upper))
-    return _recheck_profile(ledger.steps, delta, lower, upper)
+    return _recheck_profile(ledger, delta, lower, upper)
 
 
 def _ends(name: str, lower: str, upper: str) -> tuple[Fraction, Fraction]:
@@ -112,60 +114,50 @@ def _require_gdp(
         raise CertificateError(f"{name}: delta at the lower end is below the stated delta")
 
 
-def _recheck_profile(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, upper: Fraction) -> Rederived:
-    require_profile_upper(steps, delta, upper)
+def _recheck_profile(ledger: Ledger, delta: Fraction, lower: Fraction, upper: Fraction) -> Rederived:
+    core = composable(ledger.steps)
+    rest = tuple(step for step in ledger.steps if step not in core)
+    spent, added = (delta * REST_SHARE, _rest(rest, delta * REST_SHARE)) if rest else (Fraction(0), Fraction(0))
+    if upper < added:
+        raise CertificateError(f"profile: the steps without a profile alone cost {_show(added)}")
+    how = {require_profile_upper(core, delta - spent, upper - added)}
     if lower > 0:
-        require_profile_lower(steps, delta, lower)
-    return Rederived("profile", f"exact integers confirm both ends to {float(2 * PROFILE_SLACK):.1%}")
+        how.add(require_profile_lower(core, delta, lower))
+    return Rederived("profile", f"{' and '.join(sorted(how))} confirm both ends")
 
 
-def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> None:
-    """Raise unless exact integers confirm that epsilon = upper (1 + slack) has at most this delta.
-
-    Every grid gives an upper bound, so the first that confirms decides; the grid is refined where one does not.
-    """
-    below, widened = profile_steps(steps, "down"), upper * (1 + PROFILE_SLACK)
-    grid = recheck_grid(steps, delta, upper)
-    for finer in (1, 2, 4, 8):
-        refined = Grid(grid.spacing / finer, grid.window * finer, grid.bits + finer)
-        if refined.window > MAX_WINDOW:
-            break
-        if exact_delta_upper(below, ExactPair.DOMINATING, widened, refined) <= delta:
-            return
-    raise CertificateError(f"profile: exact integers find delta({_show(upper)}) above the stated delta")
+def _rest(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
+    """Return what steps without a profile cost by the methods that `profile` adds them by, re-derived."""
+    others = Ledger(steps)
+    report = certificate(price(others, delta, methods=sorted({*methods_for(others)[-1:], *_pure(others)}), digits=10))
+    for name, record in report.methods.items():
+        _recheck_method(others, delta, name, record, FEWEST_DIGITS)
+    # Rounded up when it was written down: a trifle is allowed back.
+    return min(exact("upper", record.upper) for record in report.methods.values()) * (1 - Fraction(1, 10**8))
 
 
-def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> None:
-    """Raise where exact integers prove that neither order of the realisable pair reaches delta at lower."""
-    above, grid = profile_steps(steps, "up"), recheck_grid(steps, delta, lower)
-    if all(
-        exact_delta_upper(above, pair, lower * (1 - PROFILE_SLACK), grid) < delta
-        for pair in (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND)
-    ):
-        raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
+def _pure(ledger: Ledger) -> tuple[str, ...]:
+    return ("pure",) if ledger.is_pure else ()
 
 
-def recheck_grid(steps: tuple[Step, ...], delta: Fraction, epsilon: Fraction) -> Grid:
-    r"""Return a grid whose chords cost about half the slack: they shift epsilon by about theta T h^2/12.
+def _require_within(ledger: Ledger) -> None:
+    """Refuse a realisable part that the steps do not contain: it would support any lower end."""
+    truth = list(ledger.corrected or ledger.steps)
+    for step in ledger.realisable:
+        place = next((i for i, released in enumerate(truth) if _is_within(step, released)), None)
+        if place is None:
+            raise CertificateError(f"the realisable part has a step that was not released: {step}")
+        del truth[place]
 
-    theta is the slope of -log(delta). It and the reach are asked of the fast composition, for a guess only: every grid
-    is sound. Beyond the window may lie a tenth of what the slack allows of delta: P[L > x + y] <= delta(x)/(1 - e^-y).
-    """
-    composed, T = composed_profile(steps, delta), sum(step.count for step in steps)
-    near = epsilon or composed.epsilon_upper(min(delta, composed.delta_upper(Fraction(0))) / 4)
-    if not near > 0:
-        raise CannotCertifyError("the losses are too small to re-derive the profile on a grid")
-    drop = log_of(composed.delta_upper(near * Fraction(99, 100))) - log_of(composed.delta_upper(near))
-    theta = max(100 * drop, 1.0)
-    mantissa, exponent = math.frexp(float(near) * math.sqrt(6 * float(PROFILE_SLACK) / (theta * T)))
-    spacing = Fraction(round(mantissa * 2**SPACING_BITS)) * Fraction(2) ** (exponent - SPACING_BITS)
-    spare = delta * PROFILE_SLACK * Fraction(theta) / 10
-    reach = min(composed.epsilon_upper(spare * min(y, Fraction(1)) / 2) + y for y in (near, Fraction(1)))
-    window = (reach / spacing).__ceil__() + 1
-    if window > MAX_WINDOW:
-        raise CannotCertifyError(f"re-deriving the profile needs {window} points a side, above {MAX_WINDOW}")
-    bits = (1 / delta).__ceil__().bit_length() + T.bit_length() + window.bit_length() + 16
-    return Grid(spacing, window, bits)
+
+def _is_within(step: Step, released: Step) -> bool:
+    if isinstance(step, GaussianStep) and isinstance(released, GaussianStep):
+        return (
+            step.noise is released.noise
+            and step.count <= released.count
+            and (step.ratio_squared <= released.ratio_squared)
+        )
+    return step == released
 
 
 def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate) -> Rederived:
@@ -173,9 +165,9 @@ def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
     methods, whose = document.methods, ""
     if ledger.corrected:
         truth, whose = Ledger(ledger.corrected), " for the corrected sensitivities"
-        methods = certificate(price(truth, delta, digits=document.digits)).methods
+        methods = certificate(price(truth, delta, digits=max(document.digits, FEWEST_DIGITS))).methods
         for name, record in methods.items():
-            _recheck_method(truth, delta, name, record, document.digits)
+            _recheck_method(truth, delta, name, record, max(document.digits, FEWEST_DIGITS))
     if upper < min(exact("upper", record.upper) for record in methods.values()):
         raise CertificateError(f"epsilon.upper={document.epsilon.upper} is below what every method supports{whose}")
     return Rederived("epsilon.upper", f"supported by the best method{whose}")
@@ -185,18 +177,19 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
     lower, _ = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
     if lower == 0:
         return Rederived("epsilon.lower", "0 is always true")
-    mu_squared = gdp_squared(ledger.realisable)
-    if mu_squared is not None:
-        attained = fraction_of(gaussian_delta(mu_squared, lower, document.digits + 2 * SECOND_ROUTE_DIGITS))
-        if attained < delta * (1 - Fraction(1, 10 ** (document.digits + SECOND_ROUTE_DIGITS))):
-            raise CertificateError(f"epsilon.lower={document.epsilon.lower} is not attained by the realisable pair")
-        return Rederived("epsilon.lower", "attained by a Gaussian pair")
     if not ledger.realisable:
         raise CertificateError("epsilon.lower > 0 needs a realisable pair, and the ledger names none")
+    mu_squared = gdp_squared(ledger.realisable)
+    if mu_squared is not None:
+        digits = max(document.digits, FEWEST_DIGITS)
+        attained = fraction_of(gaussian_delta(mu_squared, lower, digits + 2 * SECOND_ROUTE_DIGITS))
+        if attained < delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS))):
+            raise CertificateError(f"epsilon.lower={document.epsilon.lower} is not attained by the realisable pair")
+        return Rederived("epsilon.lower", "attained by a Gaussian pair")
     checked = document.methods.get("profile") if ledger.realisable == ledger.steps else None
     if checked is None or exact("lower", checked.lower) < lower:
-        require_profile_lower(ledger.realisable, delta, lower)
-    return Rederived("epsilon.lower", "not excluded by exact integers")
+        return Rederived("epsilon.lower", f"{require_profile_lower(ledger.realisable, delta, lower)} confirms the pair")
+    return Rederived("epsilon.lower", "the lower end of the profile")
 
 
 def _show(value: Fraction) -> str:

@@ -27,7 +27,7 @@ from accountant import (
     recheck,
 )
 from accountant.certificates.certificate import Interval, LedgerRecord, exact_string, ledger_record, read_ledger
-from accountant.certificates.recheck import require_profile_lower, require_profile_upper
+from accountant.certificates.profile_check import require_profile_lower, require_profile_upper
 from accountant.mechanisms.steps import SubsampledGaussianStep
 from accountant.numbers import decimal_string, fraction_of
 from accountant.pricing import method_epsilon
@@ -113,9 +113,9 @@ def test_a_renyi_epsilon_one_billionth_too_small_is_refused(documents: dict[str,
         recheck(scaled(documents["ssadmm"], method, "0.999999999"))
 
 
-def test_a_profile_half_a_percent_too_small_is_refused(documents: dict[str, Certificate]) -> None:
-    with pytest.raises(CertificateError, match="exact integers"):
-        recheck(scaled(documents["ssadmm"], "profile", "0.995"))
+def test_a_profile_a_two_thousandth_too_small_is_refused(documents: dict[str, Certificate]) -> None:
+    with pytest.raises(CertificateError, match="above the stated delta"):
+        recheck(scaled(documents["ssadmm"], "profile", "0.9995"))
 
 
 def test_a_gaussian_epsilon_one_billionth_too_small_is_refused(documents: dict[str, Certificate]) -> None:
@@ -218,7 +218,7 @@ def test_exact_integers_confirm_what_holds_and_nothing_smaller(q: str, nu: str, 
     upper = fraction_of(bound.upper)
     require_profile_upper(steps, Fraction(delta), upper)
     if upper > 0:
-        require_profile_lower(steps, Fraction(delta), fraction_of(bound.lower))
+        assert "exact integers" in require_profile_lower(steps, Fraction(delta), fraction_of(bound.lower))
         with pytest.raises(CertificateError, match="above the stated delta"):
             require_profile_upper(steps, Fraction(delta), upper * Fraction(99, 100))
     else:

@@ -1,0 +1,147 @@
+r"""Both ends of a composed profile, re-derived by routes that share nothing with the fast composition.
+
+1. One step alone: the closed form, in mpmath.
+2. `contour_route`: Fourier inversion in balls, every error proved; decides to about 1e-5 of epsilon.
+3. `integer_route` where the line would be too long: exact integers on a grid, to the first of `GRID_SLACKS` of epsilon
+   that a grid of modest size affords; which one it was is said.
+
+An upper end is refused where delta(upper) of the dominating pair exceeds delta, a lower end where neither order of the
+realisable pair reaches delta there.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Final
+
+from flint import arb
+
+from accountant.certificates.contour_route import composed_delta
+from accountant.certificates.integer_route import ExactPair, Grid, exact_delta_upper
+from accountant.certificates.mpmath_route import gaussian_delta, single_step_delta
+from accountant.errors import CannotCertifyError, CertificateError
+from accountant.mechanisms.ledger import gdp_squared
+from accountant.mechanisms.steps import PoissonGaussianStep, Step, SubsampledGaussianStep
+from accountant.numbers import arb_from_fraction, arb_precision, fraction_of
+from accountant.pld.invert import log_of
+from accountant.pld.ledger_steps import composed_profile, profile_steps
+from accountant.profiles.one_step import SubsampledGaussian
+
+GRID_SLACKS: Final = (Fraction(1, 10**4), Fraction(1, 2500), Fraction(1, 500))
+CONTOUR_SLACK: Final = Fraction(1, 10**4)
+"""Of delta: what the contour leaves open, less than 1e-5 of epsilon."""
+MODEST_WINDOW: Final = 1 << 16
+MAX_WINDOW: Final = 1 << 17
+SPACING_BITS: Final = 20
+CLOSED_DIGITS: Final = 40
+_CLOSED_ERROR: Final = Fraction(1, 10**30)
+
+
+def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> str:
+    """Raise unless delta(upper) of the composed dominating pair is at most delta; return how it was decided."""
+    closed = _closed(steps, upper)
+    if closed is not None:
+        if closed > delta * (1 + _CLOSED_ERROR):
+            raise CertificateError(f"profile: the closed form finds delta({_show(upper)}) above the stated delta")
+        return "the closed form"
+    below = profile_steps(steps, "down")
+    try:
+        found = composed_delta(below, ExactPair.DOMINATING, upper, delta)
+    except CannotCertifyError:
+        return _grid_upper(steps, below, delta, upper)
+    if _is_above(found, delta * (1 + CONTOUR_SLACK)):
+        raise CertificateError(f"profile: the contour finds delta({_show(upper)}) above the stated delta")
+    return "a contour integral" if not _is_above_upper(found, delta) else _grid_upper(steps, below, delta, upper)
+
+
+def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> str:
+    """Raise unless an order of the realisable pair reaches delta at lower; return how it was decided."""
+    closed = _closed(steps, lower)
+    if closed is not None:
+        if closed < delta * (1 - _CLOSED_ERROR):
+            raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
+        return "the closed form"
+    above = profile_steps(steps, "up")
+    try:
+        for pair in (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND):
+            found = composed_delta(above, pair, lower, delta)
+            with arb_precision(128):
+                if not found.upper() < arb_from_fraction(delta * (1 - CONTOUR_SLACK)):
+                    return "a contour integral"
+    except CannotCertifyError:
+        return _grid_lower(steps, above, delta, lower)
+    raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
+
+
+def _grid_lower(steps: tuple[Step, ...], above: list[SubsampledGaussian], delta: Fraction, lower: Fraction) -> str:
+    """Decide by exact integers: what they find is an upper bound, so a lower end above it is refused."""
+    grid, slack = recheck_grid(steps, delta, lower)
+    pairs = (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND)
+    if all(exact_delta_upper(above, pair, lower * (1 - slack), grid) < delta for pair in pairs):
+        raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
+    return f"exact integers (to {float(2 * slack):.2%})"
+
+
+def _grid_upper(steps: tuple[Step, ...], below: list[SubsampledGaussian], delta: Fraction, upper: Fraction) -> str:
+    """Decide by exact integers: every grid gives an upper bound, so the first that confirms decides."""
+    grid, slack = recheck_grid(steps, delta, upper)
+    widened = upper * (1 + slack)
+    for finer in (1, 2, 4):
+        refined = Grid(grid.spacing / finer, grid.window * finer, grid.bits + finer)
+        if refined.window > MAX_WINDOW:
+            break
+        if exact_delta_upper(below, ExactPair.DOMINATING, widened, refined) <= delta:
+            return f"exact integers (to {float(2 * slack):.2%})"
+    raise CertificateError(f"profile: exact integers find delta({_show(upper)}) above the stated delta")
+
+
+def _closed(steps: tuple[Step, ...], epsilon: Fraction) -> Fraction | None:
+    """Return delta(epsilon) where it is known in closed form: no sampling at all, or a single step."""
+    mu_squared = gdp_squared(steps)
+    if mu_squared is not None:
+        return fraction_of(gaussian_delta(mu_squared, epsilon, CLOSED_DIGITS))
+    if len(steps) == 1 and steps[0].count == 1 and isinstance(steps[0], SubsampledGaussianStep | PoissonGaussianStep):
+        step = steps[0]
+        return fraction_of(single_step_delta(step.sampling_rate, 1 / step.noise_multiplier**2, epsilon, CLOSED_DIGITS))
+    return None
+
+
+def _is_above(found: arb, delta: Fraction) -> bool:
+    with arb_precision(128):
+        return bool(found.lower() > arb_from_fraction(delta))
+
+
+def _is_above_upper(found: arb, delta: Fraction) -> bool:
+    """Whether the enclosure does not even confirm delta (1 + slack)."""
+    with arb_precision(128):
+        return not found.is_finite() or bool(found.upper() > arb_from_fraction(delta * (1 + 2 * CONTOUR_SLACK)))
+
+
+def recheck_grid(steps: tuple[Step, ...], delta: Fraction, epsilon: Fraction) -> tuple[Grid, Fraction]:
+    r"""Return a grid whose chords cost about half the slack, and that slack: the finest that is affordable.
+
+    Chords shift epsilon by about theta T h^2/12, theta the slope of -log(delta). It and the reach are asked of the fast
+    composition, for a guess only: every grid is sound. Beyond the window may lie a tenth of what the slack allows of
+    delta: P[L > x + y] <= delta(x)/(1 - e^-y).
+    """
+    composed, T = composed_profile(steps, delta), sum(step.count for step in steps)
+    near = epsilon or composed.epsilon_upper(min(delta, composed.delta_upper(Fraction(0))) / 4)
+    if not near > 0:
+        raise CannotCertifyError("the losses are too small to re-derive the profile on a grid")
+    drop = log_of(composed.delta_upper(near * Fraction(99, 100))) - log_of(composed.delta_upper(near))
+    theta = max(100 * drop, 1.0)
+    for slack in GRID_SLACKS:
+        mantissa, exponent = math.frexp(float(near) * math.sqrt(6 * float(slack) / (theta * T)))
+        spacing = Fraction(round(mantissa * 2**SPACING_BITS)) * Fraction(2) ** (exponent - SPACING_BITS)
+        spare = delta * slack * Fraction(theta) / 10
+        reach = min(composed.epsilon_upper(spare * min(y, Fraction(1)) / 2) + y for y in (near, Fraction(1)))
+        window = (reach / spacing).__ceil__() + 1
+        if window <= (MAX_WINDOW if slack == GRID_SLACKS[-1] else MODEST_WINDOW):
+            bits = (1 / delta).__ceil__().bit_length() + T.bit_length() + window.bit_length() + 16
+            return Grid(spacing, window, bits), slack
+    raise CannotCertifyError(f"re-deriving the profile needs {window} points a side, above {MAX_WINDOW}")
+
+
+def _show(value: Fraction) -> str:
+    return f"{float(value):.10g}"
