@@ -32,7 +32,14 @@ from accountant.numbers import (
 )
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.event_bound import event_delta, event_epsilon
-from accountant.pld.invert import certified_near, epsilon_guess, finer_resolution, log_of
+from accountant.pld.invert import (
+    certified_near,
+    checked_delta,
+    checked_epsilon,
+    epsilon_guess,
+    finer_resolution,
+    log_of,
+)
 from accountant.pld.parts import APART_SHARE, Steps, attained_by_parts, first_answer, splits
 from accountant.pld.plan import (
     BLUNT_TRUNCATIONS,
@@ -85,28 +92,28 @@ class ComposedProfile:
         if not steps:
             raise InvalidQuantityError("compose needs at least one step, got none")
         self._resolution = resolution
-        self._target = None if target_delta is None else _checked_delta(target_delta)
+        self._target = None if target_delta is None else checked_delta(target_delta)
         self._given = tuple(steps)
         self._merged, self._gaussian_square = _merged(steps)
         self._lattices: dict[Pair, list[tuple[CompositionPlan, ComposedLattice]]] = {pair: [] for pair in Pair}
 
     def delta(self, epsilon: Fraction) -> Bound:
         """Enclose the least delta that goes with an epsilon >= 0."""
-        closed = self._closed_delta(_checked_epsilon(epsilon))
+        closed = self._closed_delta(checked_epsilon(epsilon))
         if closed is not None:
             return closed
         return Bound.from_fractions(self.delta_lower(epsilon), self.delta_upper(epsilon))
 
     def epsilon(self, delta: Fraction) -> Bound:
         """Enclose the smallest epsilon >= 0 with delta(epsilon) <= delta."""
-        closed = self._closed_epsilon(_checked_delta(delta))
+        closed = self._closed_epsilon(checked_delta(delta))
         if closed is not None:
             return closed
         return Bound.from_fractions(self.epsilon_lower(delta), self.epsilon_upper(delta))
 
     def delta_upper(self, epsilon: Fraction) -> Fraction:
         """Return a delta for which every mechanism made of these steps is (epsilon, delta)-private."""
-        closed = self._closed_delta(_checked_epsilon(epsilon))
+        closed = self._closed_delta(checked_epsilon(epsilon))
         if closed is not None:
             return fraction_of(closed.upper)
         try:
@@ -132,7 +139,7 @@ class ComposedProfile:
 
     def delta_lower(self, epsilon: Fraction) -> Fraction:
         """Return a delta that a realisable pair attains or exceeds at epsilon."""
-        closed = self._closed_delta(_checked_epsilon(epsilon))
+        closed = self._closed_delta(checked_epsilon(epsilon))
         if closed is not None:
             return fraction_of(closed.lower)
         best = event_delta(self._merged, epsilon) if epsilon > 0 else _ZERO
@@ -143,7 +150,7 @@ class ComposedProfile:
 
     def epsilon_upper(self, delta: Fraction) -> Fraction:
         """Return the smallest epsilon >= 0 that could be certified for every mechanism made of these steps."""
-        closed = self._closed_epsilon(_checked_delta(delta))
+        closed = self._closed_epsilon(checked_delta(delta))
         if closed is not None:
             return fraction_of(closed.upper)
         if self._total_variation() <= delta:
@@ -214,7 +221,7 @@ class ComposedProfile:
 
     def epsilon_lower(self, delta: Fraction) -> Fraction:
         """Return an epsilon below which a realisable pair violates (epsilon, delta); 0 if none could be certified."""
-        closed = self._closed_epsilon(_checked_delta(delta))
+        closed = self._closed_epsilon(checked_delta(delta))
         if closed is not None:
             return fraction_of(closed.lower)
         return attained_by_parts(
@@ -386,19 +393,3 @@ def _attained_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fr
         lambda epsilon: lattice.delta_lower(epsilon) >= delta,
         upwards=False,
     )
-
-
-def _checked_delta(delta: Fraction) -> Fraction:
-    if not isinstance(delta, Fraction):
-        raise InvalidQuantityError(f"delta must be a Fraction, got delta={delta!r} ({type(delta).__name__})")
-    if not 0 < delta < 1:
-        raise InvalidQuantityError(f"delta must be in (0, 1), got delta={delta}")
-    return delta
-
-
-def _checked_epsilon(epsilon: Fraction) -> Fraction:
-    if not isinstance(epsilon, Fraction):
-        raise InvalidQuantityError(f"epsilon must be a Fraction, got epsilon={epsilon!r} ({type(epsilon).__name__})")
-    if epsilon < 0:
-        raise InvalidQuantityError(f"epsilon must be >= 0, got epsilon={epsilon}")
-    return epsilon

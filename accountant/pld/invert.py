@@ -10,7 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from accountant.errors import CannotCertifyError
+from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.numbers import arb_from_fraction, arb_precision
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.plan import CompositionPlan, Resolution
@@ -103,3 +103,21 @@ def log_of(value: Fraction) -> float:
     """Return about log(value), whatever its size."""
     with arb_precision(64):
         return float(arb_from_fraction(value).log())
+
+
+def checked_delta(delta: Fraction) -> Fraction:
+    """Return a delta strictly between 0 and 1, or refuse it."""
+    if not isinstance(delta, Fraction):
+        raise InvalidQuantityError(f"delta must be a Fraction, got delta={delta!r} ({type(delta).__name__})")
+    if not 0 < delta < 1:
+        raise InvalidQuantityError(f"delta must be in (0, 1), got delta={delta}")
+    return delta
+
+
+def checked_epsilon(epsilon: Fraction) -> Fraction:
+    """Return an epsilon >= 0, or refuse it."""
+    if not isinstance(epsilon, Fraction):
+        raise InvalidQuantityError(f"epsilon must be a Fraction, got epsilon={epsilon!r} ({type(epsilon).__name__})")
+    if epsilon < 0:
+        raise InvalidQuantityError(f"epsilon must be >= 0, got epsilon={epsilon}")
+    return epsilon

@@ -16,6 +16,7 @@ from audits.zoo import (
     noise_scale,
     preprocessing,
     production,
+    production_batches,
     releases,
     sensitivities,
     updates,
@@ -42,7 +43,9 @@ MEMBERS: dict[str, Member] = {
 }
 """What conformance refutes at small sizes."""
 PRODUCTION: dict[str, Member] = {
-    member.identity: member for member in registered() if member.kind.__module__ == production.__name__
+    member.identity: member
+    for member in registered()
+    if member.kind.__module__ in (production.__name__, production_batches.__name__)
 }
 """What shows at the claimed size, without a seed, rarely or late, and not before."""
 

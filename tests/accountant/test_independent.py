@@ -26,7 +26,7 @@ import pytest
 from mpmath import MPContext
 
 from accountant.certificates import mpmath_route as second_route
-from accountant.certificates.recheck import require_profile_lower, require_profile_upper
+from accountant.certificates.profile_check import require_profile_lower, require_profile_upper
 from accountant.errors import CertificateError
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import SubsampledGaussianStep

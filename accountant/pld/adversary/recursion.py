@@ -24,7 +24,7 @@ from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_precision
 from accountant.pld.adversary.leader import Leader, leading_step
 from accountant.pld.adversary.state import (
-    State,
+    BoundState,
     extended_mass,
     extended_step,
     first_state,
@@ -150,7 +150,7 @@ class _Kernel:
     length: int
 
 
-def _singles(state: State, one: LatticeStep, spread: LatticeStep, top: int, number: int) -> State:
+def _singles(state: BoundState, one: LatticeStep, spread: LatticeStep, top: int, number: int) -> BoundState:
     """Take `number` single steps on a window of at least `top` points above 0; what leaves it counts as infinite."""
     masses = spread_out(one, spread).masses
     reach = one.masses.size // 2 + 1
@@ -163,7 +163,7 @@ def _singles(state: State, one: LatticeStep, spread: LatticeStep, top: int, numb
     return state
 
 
-def _single(state: State, kernel: _Kernel) -> State:
+def _single(state: BoundState, kernel: _Kernel) -> BoundState:
     start, top = symmetric_step(state, kernel.reach), kernel.top
     product = inverse_real(forward(_placed(start.masses, start.first, kernel.length)) * kernel.transformed)
     error = _error(float(start.masses.sum()) * (1 + _SUM_MARGIN), kernel.mass, kernel.length)
@@ -175,7 +175,7 @@ def _single(state: State, kernel: _Kernel) -> State:
         scale = start.log_scale + kernel.one.log_scale
         beyond = arb(spilled) * (scale - arb(state.theta) * arb(state.spacing) * (top + 1)).exp()
         infinite = arb((state.infinite + kernel.one.infinite * symmetric_mass(state) + beyond).upper())
-    return State(state.steps + 1, state.spacing, state.theta, kept * (1 + 1e-15), scale, infinite)
+    return BoundState(state.steps + 1, state.spacing, state.theta, kept * (1 + 1e-15), scale, infinite)
 
 
 def _error(first: float, second: float, length: int) -> float:

@@ -44,7 +44,7 @@ _LEFT_REACH: Final = 45.0
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class BoundState:
     """f after `steps` steps: tilted masses at x_j = (j+1) h, j = 0, 1, ...; `infinite` is at least c."""
 
     steps: int
@@ -57,12 +57,12 @@ class State:
     """The stored mass at 0 where it was fixed by `flattened`; otherwise the jump of the slope decides."""
 
 
-def first_state(spacing: float, theta: float) -> State:
+def first_state(spacing: float, theta: float) -> BoundState:
     """Return f = (1-y)_+: nothing above loss 0."""
-    return State(0, spacing, theta, np.zeros(1), arb(0), arb(0))
+    return BoundState(0, spacing, theta, np.zeros(1), arb(0), arb(0))
 
 
-def state_after(composed: ComposedLattice, steps: int) -> State:
+def state_after(composed: ComposedLattice, steps: int) -> BoundState:
     """Return the state read off a composition: its masses at x > 0, errors added, what left the window infinite."""
     start = 1 - composed.first
     if not 0 <= start < composed.weights.size:
@@ -74,10 +74,10 @@ def state_after(composed: ComposedLattice, steps: int) -> State:
         top = arb(composed.spacing) * (composed.first + composed.weights.size)
         beyond = composed.outside * (composed.log_scale - arb(composed.theta) * top).exp()
         infinite = arb((composed.infinite + beyond).upper())
-    return State(steps, composed.spacing, composed.theta, masses, composed.log_scale, infinite)
+    return BoundState(steps, composed.spacing, composed.theta, masses, composed.log_scale, infinite)
 
 
-def cut(state: State, kept: int) -> State:
+def cut(state: BoundState, kept: int) -> BoundState:
     """Keep the lowest masses and count the others as infinite."""
     x_first = state.spacing * (kept + 1)
     rest = float(state.masses[kept:].sum()) * (1 + _SUM_MARGIN)
@@ -85,7 +85,7 @@ def cut(state: State, kept: int) -> State:
         beyond = arb(rest) * (state.log_scale - arb(state.theta) * arb(x_first)).exp()
         infinite = arb((state.infinite + beyond).upper())
     masses = state.masses[:kept]
-    return State(state.steps, state.spacing, state.theta, masses, state.log_scale, infinite)
+    return BoundState(state.steps, state.spacing, state.theta, masses, state.log_scale, infinite)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _powers(size: int, spacing: float, theta: float) -> _Powers:
     return _Powers(exp(-rate * x), exp(rate * x), decaying(theta) + decaying(1 + theta), decaying(1 + 2 * theta))
 
 
-def unimodal(state: State) -> State:
+def unimodal(state: BoundState) -> BoundState:
     """Return the state with m_j nonincreasing in j >= 0, by raising masses."""
     powers = _powers(state.masses.size, state.spacing, state.theta)
     m = state.masses * powers.decay
@@ -120,31 +120,31 @@ def unimodal(state: State) -> State:
         return state
     raised = np.where(peak > m, peak * powers.growth * (1 + _MARGIN), state.masses)
     masses = np.maximum(raised, state.masses)
-    return State(state.steps, state.spacing, state.theta, masses, state.log_scale, state.infinite)
+    return BoundState(state.steps, state.spacing, state.theta, masses, state.log_scale, state.infinite)
 
 
-def _middle(state: State) -> float:
+def _middle(state: BoundState) -> float:
     """Return the mass at 0: the jump of the slope, or the neighbour's mass if that is more; rounded up."""
     if state.level is not None:
         return max(state.level, _neighbour(state)) * (1 + _MARGIN)
     return max(_jump(state), _neighbour(state))
 
 
-def _jump(state: State) -> float:
+def _jump(state: BoundState) -> float:
     slope = _powers(state.masses.size, state.spacing, state.theta).slope
     total = float((state.masses * slope).sum())
     with arb_precision(SCALAR_BITS):
         return max(float_above((-state.log_scale).exp() - arb(total) * arb(1 - _SUM_MARGIN)), 0.0)
 
 
-def _neighbour(state: State) -> float:
+def _neighbour(state: BoundState) -> float:
     """Return the mass at 0 for which m_0 = m_1."""
     with arb_precision(SCALAR_BITS):
         step = (-(arb(state.theta) + 0.5) * arb(state.spacing)).exp()
         return float_above(arb(float(state.masses[0])) * step * (1 + arb(_MARGIN)))
 
 
-def flattened(state: State) -> State:
+def flattened(state: BoundState) -> BoundState:
     r"""Return the state with what the jump at 0 exceeds its neighbour by spread over a window |x| <= n h.
 
     m is constant on the window, so P-mass and Q-mass stay. n is about half the width of the composed loss, 1/(2 w_1):
@@ -165,7 +165,7 @@ def flattened(state: State) -> State:
     return replace(state, masses=masses * (1 + 4 * UNIT_ROUNDOFF), level=level + each)
 
 
-def symmetric_step(state: State, reach: int) -> LatticeStep:
+def symmetric_step(state: BoundState, reach: int) -> LatticeStep:
     """Return the symmetric continuation as a lattice measure, down to -reach: lower masses cannot come above 0."""
     n = min(reach, state.masses.size)
     mirror = _powers(state.masses.size, state.spacing, state.theta).mirror[:n]
@@ -173,7 +173,7 @@ def symmetric_step(state: State, reach: int) -> LatticeStep:
     return _as_step(state, np.concatenate([left[::-1], [_middle(state)], state.masses]), -n)
 
 
-def extended_step(state: State) -> LatticeStep:
+def extended_step(state: BoundState) -> LatticeStep:
     r"""Return the continuation with constant m to the left: the largest m, that at 0.
 
     It is cut where the tilt leaves nothing. What lies further left moves up to the last point.
@@ -188,13 +188,13 @@ def extended_step(state: State) -> LatticeStep:
     return _as_step(state, np.concatenate([left[::-1], [middle], state.masses]), -n)
 
 
-def symmetric_mass(state: State) -> arb:
+def symmetric_mass(state: BoundState) -> arb:
     """Return an upper bound of f(0) for the symmetric continuation: what may be lost to infinity in a step."""
     slope = _powers(state.masses.size, state.spacing, state.theta).slope
     return _true_mass(state, float((state.masses * slope).sum()) * (1 + _SUM_MARGIN) + _middle(state))
 
 
-def extended_mass(state: State) -> arb:
+def extended_mass(state: BoundState) -> arb:
     """Return an upper bound of g(0) for the continuation with constant m: the left part sums to m_0/(1 - e^{-h/2})."""
     slope = _powers(state.masses.size, state.spacing, state.theta).slope
     right = float((state.masses * slope).sum()) * (1 + _SUM_MARGIN)
@@ -203,13 +203,13 @@ def extended_mass(state: State) -> arb:
     return _true_mass(state, right + left)
 
 
-def _true_mass(state: State, stored: float) -> arb:
+def _true_mass(state: BoundState, stored: float) -> arb:
     with arb_precision(SCALAR_BITS):
         total = arb(stored) * (1 + arb(_SUM_MARGIN)) * state.log_scale.exp() + state.infinite
         return arb(total.upper()).max(arb(1))
 
 
-def _as_step(state: State, masses: Floats, first: int) -> LatticeStep:
+def _as_step(state: BoundState, masses: Floats, first: int) -> LatticeStep:
     scaled, log_factor = normalised(np.maximum(masses, _LEAST_MASS), 0.0, upwards=True)
     with arb_precision(SCALAR_BITS):
         return LatticeStep(1, 0.0, first, scaled, state.log_scale + log_factor, 0.0, state.infinite)

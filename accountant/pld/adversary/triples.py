@@ -54,7 +54,7 @@ class Nodes:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TripleShape:
     """b, p, t of the header: an upper bound of the covariance of a triple."""
 
     b: float
@@ -62,17 +62,17 @@ class Shape:
     t: float
 
 
-def shape(mu: float, first: float, second: float, product: float) -> Shape:
+def shape(mu: float, first: float, second: float, product: float) -> TripleShape:
     """Return b, p, t for squared distances at most `first` and `second`, scalar product between 0 and `product`."""
     if not (first >= 0 and second > 0 and 0 <= product <= min(first, second)):
         raise CannotCertifyError(f"no covariance has squares {first}, {second} and product {product}")
     b = mu * math.sqrt(second) * (1 + 1e-15)
     p = min(product / second * (1 + 1e-15), 1.0)
     t = math.sqrt(max(mu * mu * first - (p * b) ** 2, 0.0) + 1e-13 * mu * mu + _LEAST_T**2) * (1 + 1e-15)
-    return Shape(b, p, t)
+    return TripleShape(b, p, t)
 
 
-def upper_profile(nodes: Nodes, s: Shape) -> Floats:
+def upper_profile(nodes: Nodes, s: TripleShape) -> Floats:
     """Return numbers at least U(u_j)."""
     slopes = _coefficients(s.b, nodes.z.tobytes())
     log_v = s.b * nodes.z

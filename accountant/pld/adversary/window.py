@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from accountant.errors import CannotCertifyError
-from accountant.pld.adversary.state import State, cut
+from accountant.pld.adversary.state import BoundState, cut
 from accountant.pld.certified_fft import MAX_LENGTH
 from accountant.pld.convolution import Window
 from accountant.pld.types import LatticeStep
@@ -65,7 +65,7 @@ def _distance(steps: Sequence[LatticeStep], spacing: float, sign: float, tilt: f
     return exponent / tilt
 
 
-def trimmed(state: State, log_share: float) -> State:
+def trimmed(state: BoundState, log_share: float) -> BoundState:
     """Return the state without its highest masses, at most about e^log_share together, which count as infinite."""
     x = state.spacing * np.arange(1, state.masses.size + 1)
     true = state.masses * np.exp(np.maximum(float(state.log_scale.mid()) - state.theta * x, -700.0))
