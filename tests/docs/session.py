@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.docs.matching import matches
 from tests.docs.pages import ROOT, Block, Kind
 
-SECONDS = 420
+SECONDS = 900
 
 
 @dataclass(frozen=True, slots=True)
