@@ -27,7 +27,7 @@ from accountant.mechanisms.fields import (
     schedule,
 )
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.mechanism import GaussianNoise, at_each_step, require_steps
+from accountant.mechanisms.mechanism import GaussianNoise, at_each_step
 from accountant.mechanisms.proximal import Proximal
 from accountant.mechanisms.steps import GaussianStep, Step
 from accountant.mechanisms.words import Accounting, Noise, Release, Sensitivity
@@ -90,13 +90,12 @@ class MpADMM(NoisyModels):
             raise InvalidQuantityError(
                 "sensitivity='printed' needs sigma: a multiple of a wrong sensitivity is unclear"
             )
-        require_steps("eta", self.eta, self.iterations, self._needed)
+        self._etas()
         self.proximal()
 
-    @property
-    def _needed(self) -> int:
-        """How many step sizes the sensitivities use: the printed ones also eta^T (E2)."""
-        return self.iterations + (self.sensitivity is Sensitivity.PRINTED)
+    def _etas(self) -> tuple[list[Fraction], int]:
+        needed = self.iterations + (self.sensitivity is Sensitivity.PRINTED)
+        return at_each_step("eta", self.eta, self.iterations, needed)
 
     def proximal(self) -> Proximal:
         """Return the Lipschitz constant that prices z and y; none is needed where only x is released."""
@@ -119,30 +118,31 @@ class MpADMM(NoisyModels):
 
     def ledger(self) -> Ledger:
         r"""Return one Gaussian release an iteration, as the chosen sensitivity has it."""
-        etas, factor, proximal = at_each_step(self.eta, self._needed), self._factor(), self.proximal()
+        (etas, times), factor, proximal = self._etas(), self._factor(), self.proximal()
         whole = self.release is Release.ALL
         joint = proximal.joint_factor(self.rho) if whole else Fraction(1)
-        true = self.ratios(self.records, etas[: self.iterations], joint)
+        true = self.ratios(self.records, etas[: self.iterations // times], joint)
         convex = proximal.lipschitz == 1 and whole
         attained = (1 + max(Fraction(1), self.rho**2)) if convex else Fraction(1)
-        realisable = self._grouped([attained * x for x in true]) if self.noise is Noise.GAUSSIAN else ()
-        corrected = self._grouped([factor * x for x in true])
+        realisable = _grouped([attained * x for x in true], times, self.noise) if self.noise is Noise.GAUSSIAN else ()
+        corrected = _grouped([factor * x for x in true], times, self.noise)
         if self.sensitivity is Sensitivity.CORRECTED:
             return Ledger(corrected, realisable)
         # Delta(x) as printed lacks a factor eta, and takes the step after (E1, E2)
         printed = [x / step**2 for x, step in zip(self.ratios(self.records, etas[1:], joint), etas[1:], strict=True)]
-        steps = self._grouped([factor * x for x in printed])
+        steps = _grouped([factor * x for x in printed], times, self.noise)
         if all(claimed >= truth for claimed, truth in zip(printed, true, strict=True)):
             return Ledger(steps, realisable, notes=("printed sensitivities (E1): valid here, looser than the truth",))
         worst = max(truth / claimed for claimed, truth in zip(printed, true, strict=True))
         note = f"printed sensitivities (E1) are violated here: the RDP is up to {shown(worst)} times larger"
         return Ledger(steps, realisable, corrected, notes=(note,))
 
-    def _grouped(self, ratios: list[Fraction]) -> tuple[Step, ...]:
-        """Return one step per run of equal (Delta/sigma)^2."""
-        return tuple(
-            GaussianStep(ratio, sum(1 for _ in repeats), self.noise) for ratio, repeats in itertools.groupby(ratios)
-        )
+
+def _grouped(ratios: list[Fraction], times: int, noise: Noise) -> tuple[Step, ...]:
+    """Return one step per run of equal (Delta/sigma)^2, each of them taken `times` times."""
+    return tuple(
+        GaussianStep(ratio, times * sum(1 for _ in repeats), noise) for ratio, repeats in itertools.groupby(ratios)
+    )
 
 
 @described
@@ -163,13 +163,10 @@ class DPADMM(NoisyModels):
             raise InvalidQuantityError(
                 f"parties must be at most records, got parties={self.parties}, records={self.records}"
             )
-        require_steps("eta", self.eta, self.iterations, self.iterations)
+        at_each_step("eta", self.eta, self.iterations, self.iterations)
 
     def ledger(self) -> Ledger:
         r"""Return one release an iteration, Delta = 2C eta/(n_i(1+eta rho)) of the smallest party."""
-        etas = at_each_step(self.eta, self.iterations)
-        ratios = self.ratios(self.records // self.parties, etas, Fraction(1))
-        steps: tuple[Step, ...] = tuple(GaussianStep(ratio, 1) for ratio in ratios)
-        if len(set(ratios)) == 1:
-            steps = (GaussianStep(ratios[0], len(ratios)),)
+        etas, times = at_each_step("eta", self.eta, self.iterations, self.iterations)
+        steps = _grouped(self.ratios(self.records // self.parties, etas, Fraction(1)), times, Noise.GAUSSIAN)
         return Ledger(steps, realisable=steps)

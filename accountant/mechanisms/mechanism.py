@@ -133,17 +133,15 @@ class GaussianNoise(BoundedGradients):
         return self.sigma / sensitivity(self.bound)
 
 
-def require_steps(name: str, values: tuple[Fraction, ...], iterations: int, needed: int) -> None:
-    """Refuse a schedule that is neither one value nor as long as it must be."""
-    if len(values) not in {1, needed}:
+def at_each_step(name: str, values: tuple[Fraction, ...], iterations: int, needed: int) -> tuple[list[Fraction], int]:
+    """Return a schedule value by value, and how often each stands: a constant schedule is not written out."""
+    if len(values) == 1:
+        return list(values) * (1 + needed - iterations), iterations
+    if len(values) < needed or len(values) not in {iterations, needed}:
         raise InvalidQuantityError(
             f"{name} must be one value or {needed} values for iterations={iterations}, got {len(values)}"
         )
-
-
-def at_each_step(values: tuple[Fraction, ...], needed: int) -> list[Fraction]:
-    """Return a schedule value by value; one value is a constant schedule."""
-    return list(values) * needed if len(values) == 1 else list(values)
+    return list(values), 1
 
 
 def ledger_of(priced: Ledger | Mechanism) -> Ledger:

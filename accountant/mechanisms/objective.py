@@ -16,7 +16,7 @@ from accountant.mechanisms.fields import (
     schedule,
 )
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.mechanism import NORMALISE, TrainingMechanism, require_steps
+from accountant.mechanisms.mechanism import NORMALISE, TrainingMechanism, at_each_step
 from accountant.mechanisms.quantities import count, positive
 from accountant.mechanisms.steps import PureStep
 from accountant.numbers import Bound, Exact, arb_from_fraction, arb_precision
@@ -39,7 +39,7 @@ class ObjP(TrainingMechanism):
     def check(self) -> None:
         """Refuse a schedule of another length."""
         super().check()
-        require_steps("epsilon", self.epsilon, self.iterations, self.iterations)
+        at_each_step("epsilon", self.epsilon, self.iterations, self.iterations)
 
     def ledger(self) -> Ledger:
         """Return the pure epsilons."""
