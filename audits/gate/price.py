@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from fractions import Fraction
 
-from accountant import AccountantError, Mechanism, decimal_string, epsilon
+from accountant import AccountantError, Mechanism, decimal_string
 from accountant.numbers import fraction_of
-from accountant.pricing import methods_for
+from accountant.pricing import method_epsilon, methods_for
 from audits.gate.claim_file import Claim
 from audits.gate.time_limit import TookTooLongError, time_limit
 from verification.deployment.noise_tests import Effective
@@ -38,7 +38,7 @@ def _epsilon(claim: Claim, mechanism: Mechanism, ratio: float) -> str:
     for method in methods_for(ledger):
         try:
             with time_limit(_SECONDS):
-                bounds.append(fraction_of(epsilon(ledger, claim.delta, methods=[method]).epsilon.upper))
+                bounds.append(fraction_of(method_epsilon(ledger, claim.delta, method, digits=_DIGITS).epsilon.upper))
         except (AccountantError, TookTooLongError):
             continue
     return decimal_string(min(bounds), _DIGITS, "up") if bounds else "not certified"

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from multiprocessing.util import Finalize
 from typing import ParamSpec, TypeVar
 
@@ -145,8 +146,30 @@ def executor(workers: int | None = None, cluster: str | None = None) -> Iterator
         return
     # fork would copy the parent's open adapter pipes into the workers
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, mp_context=context) as pool:
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_die_with_parent)
+    try:
         yield pool
+    except BaseException:
+        # an interrupt must not wait for what the workers are at
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.kill()
+        raise
+    pool.shutdown()
+
+
+def _die_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever, and its adapter with it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        watched = parent
+
+        def follow() -> None:
+            wait([watched.sentinel])
+            os._exit(1)  # the watchdog of this process then ends its adapters
+
+        threading.Thread(target=follow, daemon=True).start()
 
 
 @contextlib.contextmanager

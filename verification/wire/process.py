@@ -1,7 +1,8 @@
 """One persistent process, lines in and lines out, within limits of time, size and memory.
 
 The process gets a session (and so a process group) of its own, and an environment variable with a random token
-that its descendants inherit: on the way out the whole group is killed, and then whatever else carries the token.
+that its descendants inherit: on the way out the whole group is killed, and then whatever else carries the token; a
+watchdog does so if this process is killed itself.
 Reading, writing and stderr are served by one selector, so a chatty adapter cannot dead-lock the harness.
 """
 
@@ -24,6 +25,7 @@ from typing import IO
 
 from verification.plain_text import harmless
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
+from verification.wire.watchdog import WATCHDOG
 
 _CHUNK = 1 << 20
 _LAST_WORDS_BYTES = 1 << 16
@@ -62,7 +64,12 @@ class AdapterProcess:
         self._stderr = bytearray()
         self._stdout = bytearray()
         self._last_step = ProtocolStep.START
-        self._process = self._spawn()
+        WATCHDOG.watch(self._variable)
+        try:
+            self._process = self._spawn()
+        except BaseException:
+            WATCHDOG.release(self._variable)
+            raise
         self._stdin_pipe = _pipe(self._process.stdin)
         self._stdout_pipe = _pipe(self._process.stdout)
         self._stderr_pipe = _pipe(self._process.stderr)
@@ -80,6 +87,10 @@ class AdapterProcess:
         self.kill()
         self._stdout_pipe.close()
         self._stderr_pipe.close()
+
+    @property
+    def _variable(self) -> str:
+        return f"{_TOKEN_VARIABLE}={self._token}"
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         program = shutil.which(self.command[0])
@@ -230,6 +241,7 @@ class AdapterProcess:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
         self._process.wait()
+        WATCHDOG.release(self._variable)
         with contextlib.suppress(BrokenPipeError):
             self._stdin_pipe.close()
 
@@ -241,7 +253,7 @@ class AdapterProcess:
 
     def _descendants(self) -> list[int]:
         """Return the living processes that inherited the token, or are in the group."""
-        needle = f"{_TOKEN_VARIABLE}={self._token}".encode()
+        needle = self._variable.encode()
         ours = self._process.pid if self._process.returncode is None else None
         found = []
         for entry in Path("/proc").glob("[0-9]*"):
