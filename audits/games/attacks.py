@@ -106,6 +106,10 @@ class LearnedScore:
 
     def scores(self, game: Game, run: Run) -> FloatArray:  # noqa: ARG002 - the signature of every attack
         """Return the discriminant of each trial."""
+        return self.of(run)
+
+    def of(self, run: Run) -> FloatArray:
+        """Return the discriminant of each trial, which needs no game."""
         standard = (_flat(run, self.names) - self.centre) / self.spread
         result: FloatArray = np.hstack([standard, standard**2]) @ self.weights
         return result

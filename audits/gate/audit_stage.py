@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
+
+import numpy as np
 
 from accountant.mechanisms.words import Release, Visibility
 from audits.errors import NoPower, NothingClaimed, NothingToAudit
 from audits.games.game import curve_of
+from audits.games.learned import NAME as LEARNED
+from audits.games.learned import judged
 from audits.games.own_pair import own_pair_game
 from audits.games.plans import Planned, standard_games
 from audits.games.subject import Subject
@@ -23,6 +28,7 @@ from verification.wire.session import Session
 
 # a pair that attains this much of the claim attains it: the rest is what was simulated
 _WHOLE = 0.98
+_LEARNING = 1 << 21
 
 
 def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], ObservedNoise | None, Coverage]:
@@ -32,12 +38,15 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
     seen: ObservedNoise | None = None
     try:
         planned, findings = _planned(run)
+        findings += _learned(run, len(planned) + len(run.subjects))
+        if any(finding.outcome is Outcome.REFUTED for finding in findings):
+            return findings, results, seen, _coverage(findings, results)
         for stream, (subject, plan) in enumerate(planned):
             name = f"{Stage.AUDIT}: {subject.mode}, {plan.game.name}"
             if not run.options.wants(name):
                 continue
             try:
-                result = _one_audit(run, subject, plan, stream=stream, games=len(planned))
+                result = _one_audit(run, subject, plan, stream=stream, games=len(planned) + len(run.subjects))
             except NoPower as error:
                 findings.append(Finding(name, Outcome.INCONCLUSIVE, str(error)))
                 continue
@@ -71,6 +80,24 @@ def _planned(run: GateRun) -> tuple[list[tuple[Subject, Planned]], list[Finding]
                     outcome = Outcome.STANDS if honest else Outcome.INCONCLUSIVE
                     findings.append(Finding(name, outcome, str(error)))
     return planned, findings
+
+
+def _learned(run: GateRun, games: int) -> list[Finding]:
+    """Several kinds of neighbours and a learned score, of every subject."""
+    findings = []
+    alpha = float(run.claims.gate.false_alarm) * AUDIT_SHARE / games
+    wanted = [s for s in run.subjects if run.options.wants(f"{Stage.AUDIT}: {s.mode}, {LEARNED}")]
+    with Session(run.target.command, run.target.limits) as session:
+        for number, subject in enumerate(wanted):
+            began = time.monotonic()
+            run.options.say(f"audit: {subject.mode}, {LEARNED}")
+            rng = np.random.default_rng([run.options.seed, _LEARNING, number])
+            found = judged(session, subject, rng, seeded=run.options.seeded, alpha=alpha)
+            name = f"{Stage.AUDIT}: {found.name}"
+            again = run.options.reproduce(name, run.options.seed) if found.outcome is Outcome.REFUTED else ""
+            seconds = time.monotonic() - began
+            findings.append(dataclasses.replace(found, name=name, reproduction=again, seconds=seconds))
+    return [f for f in findings if f.outcome is not Outcome.SKIPPED]
 
 
 def _one_audit(run: GateRun, subject: Subject, planned: Planned, *, stream: int, games: int) -> AuditResult:
@@ -126,6 +153,12 @@ def _coverage(findings: list[Finding], results: list[AuditResult]) -> Coverage:
         for r in results
         if r.verdict.power is not None
     )
+    learned = tuple(
+        Covered(f.name, f.subject, "n = 4", f.trials or 0, (Aspect.RELEASED,))
+        for f in findings
+        if f.name.endswith(LEARNED) and f.outcome is Outcome.STANDS
+    )
+    covered = (*covered, *learned)
     unplayed = (f for f in findings if f.outcome in (Outcome.INCONCLUSIVE, Outcome.SKIPPED))
     return Coverage(covered, tuple(Uncovered(f.name, f.subject, f.detail) for f in unplayed))
 

@@ -9,6 +9,7 @@ import numpy as np
 from accountant.mechanisms.words import Algorithm
 from audits.zoo.setting import ZooSetting
 from audits.zoo.specimen import SS, Harm, Sight, Specimen, member
+from reference.problem import Problem, State
 from verification.served.serve import Values
 from verification.served.stepwise import Batches, TrialRandomness
 from verification.wire import messages as m
@@ -272,6 +273,24 @@ class DeclaresLittle(Production):
         described = super().describe()
         kept = [m.Capability.REPLAY, m.Capability.CLIP, m.Capability.NORMALISE, m.Capability.INITIAL]
         return described.model_copy(update={"capabilities": kept})
+
+
+@member("louder-beside-one-kind-of-record", sights=_BLACK, claims=SIZE)
+class LouderBesideOneKindOfRecord(Production):
+    """A further value is released whose mean is always 0 and which is four times louder if record 0 has a positive sum.
+
+    Source: class seen where a "noise level" is logged that was estimated from the data.
+    """
+
+    released = ("x", "z", "y", "level")
+
+    def also_released(self, problem: Problem, old: State, new: State) -> Values:
+        """Noise whose size tells."""
+        louder = 4.0 if float(problem.signed[0].sum()) > 0 else 1.0
+        return {
+            **super().also_released(problem, old, new),
+            "level": louder * np.random.default_rng().standard_normal((len(new.x), 1)),
+        }
 
 
 @member("more-noise-than-claimed", sights=_BLACK, claims=SIZE, harm=Harm.NONE)

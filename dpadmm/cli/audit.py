@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 import click
+import numpy as np
 
 from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
 from audits.errors import NoPower
 from audits.estimators.estimates import Estimate, estimates
 from audits.games.game import curve_of
+from audits.games.learned import judged
 from audits.games.own_pair import own_pair_game
 from audits.games.plans import BOUND, Planned, standard_games
 from audits.games.subject import Subject
@@ -21,7 +23,7 @@ from audits.trials.executors import Target, executor
 from audits.trials.sequential import CHUNK, AuditResult, plan_audit, run_audit
 from dpadmm.cli._own_pair import load_pair
 from dpadmm.cli.common import emit_json, format_option
-from verification.outcome import Outcome, worst
+from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
 from verification.wire.session import Session
 
@@ -124,11 +126,13 @@ def command(
     subject = _subject(algorithm, release, sensitivity, Visibility(released))
     neighbours = None if own is None else load_pair(*own, label_column=label_column, bound=clip)
     chosen = secrets.randbits(32) if seed is None else seed
-    target = Target(adapter, Limits(request_seconds=timeout))
+    target = Target(adapter, Limits(request_seconds=timeout, start_seconds=timeout), seeded=seed is not None)
     with Session(target.command, target.limits) as session:
         games = standard_games(session, subject)
         if neighbours is not None:
             games.append(own_pair_game(session, subject, neighbours))
+        share = false_alarm / (len(games) + 1)
+        learned = judged(session, subject, np.random.default_rng([chosen, 1]), seeded=target.seeded, alpha=share)
     results, unseen = [], {}
     with executor(workers, cluster) as pool:
         for stream, planned in enumerate(games):
@@ -139,7 +143,7 @@ def command(
                     planned.game,
                     curve,
                     planned.simulate,
-                    alpha=false_alarm / len(games),
+                    alpha=share,
                     pairs=pairs,
                     seed=chosen,
                     stream=stream,
@@ -152,12 +156,26 @@ def command(
             results.append(run_audit(plan, target, pool, checkpoint=kept, progress=_progress))
     found = [estimates(r.first, r.second, r.plan.curve, delta, pair=r.plan.simulate) if bounds else [] for r in results]
     again = shlex.join(["dpadmm", "audit", *_again(sys.argv[2:], chosen)])
-    outcome = worst([*(r.verdict.outcome for r in results), *[Outcome.INCONCLUSIVE] * len(unseen)])
+    outcome = worst([*(r.verdict.outcome for r in results), *[Outcome.INCONCLUSIVE] * len(unseen), learned.outcome])
     if output_format == "json":
-        emit_json(_document(results, found, chosen, again) | {"outcome": outcome.word, "without_power": unseen})
+        emit_json(
+            _document(results, found, chosen, again)
+            | {"outcome": outcome.word, "without_power": unseen, "learned_scores": _learned(learned)}
+        )
     else:
+        click.echo(f"{learned.outcome.word:<14} {learned.name}: {learned.detail}")
         _show(results, found, unseen, again)
     raise click.exceptions.Exit(outcome.exit_code)
+
+
+def _learned(finding: Finding) -> dict[str, object]:
+    return {
+        "outcome": finding.outcome.word,
+        "detail": finding.detail,
+        "p_value": None if finding.p_value is None else repr(finding.p_value),
+        "alpha": repr(finding.false_alarm),
+        "runs": finding.trials,
+    }
 
 
 def _subject(algorithm: str, release: str | None, sensitivity: str, visibility: Visibility) -> Subject:
