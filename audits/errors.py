@@ -39,3 +39,7 @@ class AuditFault(RuntimeError):
     """This package failed on its own account (exit code 70): never to be read as a pass."""
 
     exit_code = 70
+
+
+class EvidenceError(AuditError):
+    """Kept evidence that cannot be read, or does not fit its finding."""

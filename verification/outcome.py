@@ -85,8 +85,8 @@ class Power:
     def describe(self) -> str:
         """Return the sentence a report prints."""
         return (
-            f"noise too small by a factor of {self.divisor:.3g} throughout, all else as claimed, would have been detected"
-            f" with probability at least {self.at_least:.2f}"
+            f"noise too small by a factor of {self.divisor:.3g} throughout, all else as claimed, would have been "
+            f"detected with probability at least {self.at_least:.2f}"
         )
 
 

@@ -16,6 +16,8 @@ from audits.games.own_pair import own_pair_game
 from audits.games.plans import Planned, standard_games
 from audits.games.subject import Subject
 from audits.gate.coverage import Coverage, Covered, Uncovered
+from audits.gate.evidence import of_finding
+from audits.gate.examine import LEARNING
 from audits.gate.findings import Stage
 from audits.gate.observed import ObservedNoise, observe
 from audits.gate.options import AUDIT_SHARE, GateOptions, GateRun, adapter_failed
@@ -25,6 +27,7 @@ from verification.deployment.sighting import Aspect
 from verification.outcome import Finding, Outcome
 from verification.wire.faults import AdapterError
 from verification.wire.session import Session
+from verification.wire.tape import Tape
 
 # a pair that attains this much of the claim attains it: the rest is what was simulated
 _WHOLE = 0.98
@@ -51,7 +54,9 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
                 findings.append(Finding(name, Outcome.INCONCLUSIVE, str(error)))
                 continue
             results.append(result)
-            findings.append(_audit_finding(name, subject, plan, result, run.options))
+            finding = _audit_finding(name, subject, plan, result, run.options)
+            findings.append(finding)
+            _keep(run, finding, result, stream)
             if result.verdict.outcome is Outcome.REFUTED:
                 break
         # the noise of several steps cannot be recovered from the last model alone
@@ -82,6 +87,24 @@ def _planned(run: GateRun) -> tuple[list[tuple[Subject, Planned]], list[Finding]
     return planned, findings
 
 
+def _keep(run: GateRun, finding: Finding, result: AuditResult, stream: int) -> None:
+    """Keep the scores of a game that refutes."""
+    evidence = run.options.evidence
+    if evidence is None or finding.outcome is not Outcome.REFUTED:
+        return
+    with Session(run.target.command, run.target.limits) as session:
+        description = session.description
+    kept = of_finding(
+        dataclasses.replace(finding, false_alarm=result.plan.alpha),
+        description,
+        seed=run.options.seed,
+        seeded=run.options.seeded,
+        scores=(result.first, result.second),
+        stream=stream,
+    )
+    evidence.keep(finding, kept)
+
+
 def _learned(run: GateRun, games: int) -> list[Finding]:
     """Several kinds of neighbours and a learned score, of every subject."""
     findings = []
@@ -91,12 +114,25 @@ def _learned(run: GateRun, games: int) -> list[Finding]:
         for number, subject in enumerate(wanted):
             began = time.monotonic()
             run.options.say(f"audit: {subject.mode}, {LEARNED}")
-            rng = np.random.default_rng([run.options.seed, _LEARNING, number])
+            rng = np.random.default_rng([run.options.seed, LEARNING, number])
+            session.tape = tape = Tape() if run.options.evidence is not None else None
             found = judged(session, subject, rng, seeded=run.options.seeded, alpha=alpha)
+            session.tape = None
             name = f"{Stage.AUDIT}: {found.name}"
             again = run.options.reproduce(name, run.options.seed) if found.outcome is Outcome.REFUTED else ""
             seconds = time.monotonic() - began
-            findings.append(dataclasses.replace(found, name=name, reproduction=again, seconds=seconds))
+            finding = dataclasses.replace(found, name=name, reproduction=again, seconds=seconds)
+            findings.append(finding)
+            if run.options.evidence is not None and tape is not None:
+                kept = of_finding(
+                    finding,
+                    session.description,
+                    seed=run.options.seed,
+                    seeded=run.options.seeded,
+                    tapes=[tape],
+                    stream=number,
+                )
+                run.options.evidence.keep(finding, kept)
     return [f for f in findings if f.outcome is not Outcome.SKIPPED]
 
 

@@ -12,12 +12,14 @@ import dataclasses
 import time
 
 from audits.gate.coverage import ASPECT_OF_FAMILY, NOT_ENOUGH, Coverage, Covered, Uncovered
+from audits.gate.evidence import of_finding
 from audits.gate.findings import Stage
 from audits.gate.options import CONFORMANCE_SHARE, GateOptions, GateRun, adapter_failed
 from verification.conformance.check import ALL_MODES, Check, Family, Mode
 from verification.conformance.registry import CHECKS
 from verification.conformance.runner import ConformancePlan, ConformanceReport, conform
 from verification.outcome import Finding, Outcome, counted
+from verification.wire.tape import Tape
 
 _TIME_SHARE = 0.5
 # the fresh draws of a second look are those of a seed that no gate is given
@@ -46,7 +48,8 @@ def conform_stage(run: GateRun) -> tuple[list[Finding], Coverage]:
     options.say(f"conform: {len(checks)} checks")
     share = float(run.claims.gate.false_alarm) * CONFORMANCE_SHARE
     time_left = max(run.deadline - time.monotonic(), 0.0)
-    plan = ConformancePlan(checks, share, time_left * _TIME_SHARE, options.seed, seeded=options.seeded)
+    tapes: dict[tuple[str, str], list[Tape]] | None = None if options.evidence is None else {}
+    plan = ConformancePlan(checks, share, time_left * _TIME_SHARE, options.seed, seeded=options.seeded, record=tapes)
     target = run.target
     report = conform(target.command, plan, target.limits, lambda finding: options.say(f"conform: {finding.name}"))
     by_name = {check.name: check for check in checks}
@@ -55,7 +58,24 @@ def conform_stage(run: GateRun) -> tuple[list[Finding], Coverage]:
         for finding in report.findings
     )
     report = dataclasses.replace(report, findings=findings)
+    _keep(report, tapes, options)
     return _conformance_findings(report, by_name, options), _coverage(report, by_name)
+
+
+def _keep(report: ConformanceReport, tapes: dict[tuple[str, str], list[Tape]] | None, options: GateOptions) -> None:
+    """Keep what the refuted checks were answered."""
+    if tapes is None or options.evidence is None or report.description is None:
+        return
+    for finding in report.findings:
+        named = dataclasses.replace(finding, name=f"{Stage.CONFORM}: {finding.name}")
+        kept = of_finding(
+            named,
+            report.description,
+            seed=options.seed,
+            seeded=options.seeded,
+            tapes=tapes.get((finding.name, finding.subject), ()),
+        )
+        options.evidence.keep(named, kept)
 
 
 def _by_a_hair(finding: Finding, check: Check) -> bool:

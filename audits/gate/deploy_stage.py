@@ -10,6 +10,7 @@ from accountant import Mechanism
 from accountant.mechanisms.words import Algorithm
 from audits.gate.coverage import Coverage, Covered, Uncovered
 from audits.gate.deployment import claimed_run
+from audits.gate.evidence import of_finding
 from audits.gate.findings import Stage
 from audits.gate.options import DEPLOYMENT_SHARE, GateRun, adapter_failed
 from audits.gate.price import priced
@@ -20,7 +21,7 @@ from verification.deployment.rare import Census
 from verification.deployment.sighting import Aspect, Sighting
 from verification.outcome import Finding, Outcome
 from verification.wire.faults import AdapterError
-from verification.wire.messages import Capability
+from verification.wire.messages import Capability, StartResult
 from verification.wire.session import Session
 
 _TIME_SHARE = 0.4
@@ -72,15 +73,36 @@ def _one_mechanism(
     share = float(run.claims.gate.false_alarm) * DEPLOYMENT_SHARE / max(1, len(run.claims.mechanism))
     wanted = tuple(q for q in QUESTIONS if run.options.wants(f"{name}, {q.name}"))
     wanted = tuple(q for q in wanted if q.name in ("silent", "last")) if measure else wanted
-    plan = ProbePlan(share, seconds, run.options.seed, wanted)
+    plan = ProbePlan(share, seconds, run.options.seed, wanted, record=run.options.evidence is not None)
     answers = list(probe(session, claimed, plan))
-    findings = [f for a in answers for f in _findings(run, name, mechanism, a)]
+    findings = []
+    for answered in answers:
+        found = _findings(run, name, mechanism, answered)
+        findings += found
+        _keep(run, offered, answered, found)
     census = Census.joined([a.asked.census for a in answers if a.asked is not None and a.asked.census is not None])
     rare = f"{title}: {census.statement(share / len(QUESTIONS))}" if census.runs else ""
     coverage = _coverage(answers, str(claimed.mode), rare)
     if not any(f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) for f in findings):
         findings.append(_summary(name, answers, str(claimed.mode), census, share))
     return findings, coverage
+
+
+def _keep(run: GateRun, description: StartResult, answered: Answered, findings: Sequence[Finding]) -> None:
+    """Keep what a question that refutes was answered."""
+    evidence, options = run.options.evidence, run.options
+    if evidence is None or answered.tape is None or answered.clock is None:
+        return
+    for finding in findings:
+        kept = of_finding(
+            finding,
+            description,
+            seed=options.seed,
+            seeded=False,
+            tapes=[answered.tape],
+            seconds=answered.clock.seconds,
+        )
+        evidence.keep(finding, kept)
 
 
 def _findings(run: GateRun, name: str, mechanism: Mechanism, answered: Answered) -> list[Finding]:

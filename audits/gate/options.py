@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from audits.games.own_pair import OwnPair
 from audits.games.subject import Subject
 from audits.gate.claim_file import ClaimFile
+from audits.gate.evidence import Evidence
 from audits.gate.findings import Stage
 from audits.trials.executors import Target
 from verification.outcome import Finding, Outcome
@@ -34,6 +35,7 @@ class GateOptions:
     say: Say = lambda _: None
     pair: OwnPair | None = None
     seeded: bool = True
+    evidence: Evidence | None = None
     reproduce: Callable[[str, int], str] = lambda finding, seed: f"dpadmm gate --seed {seed} --only {finding!r}"
 
     def wants(self, name: str) -> bool:

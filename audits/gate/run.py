@@ -16,6 +16,8 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
+import numpy as np
+
 from accountant import Mechanism
 from audits.errors import AuditError, ClaimFileError
 from audits.games.subject import Subject
@@ -57,8 +59,9 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
     if claims.implementation is not None and not decided(findings, claims.waiver, options):
         target = Target(tuple(claims.implementation.command), limits_of(claims), options.seeded)
         run = GateRun(claims, target, _subjects(claims), pool, options, began + claims.gate.budget)
-        stages = _behind_the_wire(run, findings)
-        findings, coverage, audits, seen = stages
+        # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
+        with np.errstate(over="ignore", invalid="ignore"):
+            findings, coverage, audits, seen = _behind_the_wire(run, findings)
         if not options.only and not decided(findings, claims.waiver, options):
             findings += coverage_findings(run, coverage)
     elif claims.implementation is None and not options.only:

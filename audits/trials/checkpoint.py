@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from audits.games.game import Game
 from audits.trials.executors import Scored
 from verification.files import append_line
 
-_VERSION = 1
+_VERSION = 2
 
 
 def fingerprint(game: Game, command: tuple[str, ...], seed: int, stream: int, size: int) -> str:
@@ -53,8 +53,15 @@ class Checkpoint:
         """Write one chunk; a chunk that is already there is left as it is."""
         if scored.number in self.done:
             return
-        self._append({"chunk": scored.number, "first": _packed(scored.first), "second": _packed(scored.second)})
+        first, second = _packed(scored.first), _packed(scored.second)
+        line = {"chunk": scored.number, "pairs": int(scored.first.size), "first": first, "second": second}
+        self._append({**line, "digest": self._digest(line)})
         self.done[scored.number] = scored
+
+    def _digest(self, line: Mapping[str, object]) -> str:
+        """Of the audit and the whole line: what was altered, or belongs elsewhere, is not counted."""
+        plain = [self._identity, *(line.get(key) for key in ("chunk", "pairs", "first", "second"))]
+        return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
     def _append(self, line: dict[str, object]) -> None:
         append_line(self._path, json.dumps(line, separators=(",", ":")))
@@ -90,9 +97,16 @@ class Checkpoint:
         chunk, first, second = value.get("chunk"), value.get("first"), value.get("second")
         if not isinstance(chunk, int) or not isinstance(first, str) or not isinstance(second, str):
             raise CheckpointError(f"{self._path}:{number} is damaged: needs chunk, first and second")
-        scored = Scored(chunk, _unpacked(first), _unpacked(second))
-        if scored.first.shape != scored.second.shape:
+        if value.get("digest") != self._digest(value):
+            raise CheckpointError(f"{self._path}:{number} is damaged: its digest is another")
+        try:
+            scored = Scored(chunk, _unpacked(first), _unpacked(second))
+        except ValueError as error:
+            raise CheckpointError(f"{self._path}:{number} is damaged: {error}") from None
+        if not scored.first.size == scored.second.size == value.get("pairs"):
             raise CheckpointError(f"{self._path}:{number} is damaged: unpaired scores")
+        if not (np.isfinite(scored.first).all() and np.isfinite(scored.second).all()):
+            raise CheckpointError(f"{self._path}:{number} is damaged: scores that are not finite")
         return scored
 
     def __iter__(self) -> Iterator[Scored]:
@@ -104,4 +118,4 @@ def _packed(values: FloatArray) -> str:
 
 
 def _unpacked(text: str) -> FloatArray:
-    return np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64)
+    return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8").astype(np.float64)

@@ -28,6 +28,7 @@ from verification.wire.process import Limits
 from verification.wire.records import Run
 from verification.wire.session import Session
 
+_HUGE = 1e300
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -112,7 +113,11 @@ def run_pair(target: Target, game: Game, chunk: Chunk) -> tuple[Run, Run]:
 def score_chunk(target: Target, game: Game, attack: Attack, chunk: Chunk) -> Scored:
     """Run and score one chunk; a pure function of its arguments if the implementation honours seeds."""
     first, second = run_pair(target, game, chunk)
-    return Scored(chunk.number, attack.scores(game, first), attack.scores(game, second))
+    # huge but finite answers are answers: their scores may overflow, and still speak for a side, or for none
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = [attack.scores(game, run) for run in (first, second)]
+    near, far = (np.nan_to_num(side, nan=0.0, posinf=_HUGE, neginf=-_HUGE) for side in scores)
+    return Scored(chunk.number, near, far)
 
 
 class Here(Executor):

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -14,12 +15,15 @@ from accountant.mechanisms.mechanism import BoundedGradients
 from audits.games.own_pair import OwnPair
 from audits.games.plans import BOUND
 from audits.gate.claim_file import TEMPLATE, ClaimFile, read_claim_file
+from audits.gate.evidence import Evidence
+from audits.gate.examine import examine
 from audits.gate.run import GateOptions, check_only, run_gate
 from audits.report import RENDERERS
 from audits.trials.executors import executor
 from dpadmm.cli._own_pair import load_pair
 from dpadmm.cli.common import format_option
 from verification.files import write_text
+from verification.plain_text import harmless
 
 
 class ReportTarget(click.ParamType[tuple[str, Path]]):
@@ -62,6 +66,17 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
 @click.option(
     "--report", "reports", type=ReportTarget(), multiple=True, help="Also write junit=F, sarif=F, html=F, ..."
 )
+@click.option(
+    "--evidence",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Keep in this folder what every refutation rests on.",
+)
+@click.option(
+    "--examine",
+    "examined",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Draw the conclusions again from the evidence in this folder, and exit.",
+)
 @format_option
 def command(
     *,
@@ -72,6 +87,8 @@ def command(
     workers: int | None,
     cluster: str | None,
     reports: tuple[tuple[str, Path], ...],
+    evidence: Path | None,
+    examined: Path | None,
     output_format: str,
 ) -> None:
     """Check a privacy claim: recompute epsilon, run the conformance checks, run at the claimed size, audit.
@@ -85,6 +102,8 @@ def command(
     if init:
         _write_template(claim_file)
         return
+    if examined is not None:
+        _examine(examined)
     claims = read_claim_file(claim_file)
     check_only(claims, only)
     chosen = secrets.randbits(32) if seed is None else seed
@@ -102,6 +121,7 @@ def command(
         say=_progress(),
         pair=_pair(claims, claim_file),
         seeded=seed is not None,
+        evidence=None if evidence is None else Evidence(),
         reproduce=reproduce,
     )
     with executor(workers, cluster) as pool:
@@ -113,7 +133,29 @@ def command(
             write_text(path, RENDERERS[kind](report))
         except OSError as error:
             click.echo(f"the report {kind}={path} could not be written: {error}", err=True)
+    if evidence is not None and options.evidence is not None:
+        _write_evidence(options.evidence, evidence, claim_file)
     raise click.exceptions.Exit(report.outcome.exit_code)
+
+
+def _write_evidence(kept: Evidence, folder: Path, claim_file: Path) -> None:
+    try:
+        paths = kept.write(folder, claim_file.read_text("utf-8"))
+    except OSError as error:
+        click.echo(f"the evidence could not be written to {folder}: {error}", err=True)
+        return
+    if paths:
+        click.echo(f"evidence: {shlex.join(['dpadmm', 'gate', '--examine', str(folder)])}", err=True)
+
+
+def _examine(folder: Path) -> NoReturn:
+    """Exit 1 if all of it refutes as it was said to, 3 if some does not."""
+    found = examine(folder)
+    for each in found:
+        word = each.outcome.word if each.confirmed else f"{each.outcome.word}, not as kept"
+        click.echo(f"{word:<14} {each.kept.finding} ({each.kept.subject})")
+        click.echo(f"{'':<14} {harmless(each.detail)}")
+    raise click.exceptions.Exit(1 if all(each.confirmed for each in found) else 3)
 
 
 def _pair(claims: ClaimFile, claim_file: Path) -> OwnPair | None:

@@ -28,6 +28,7 @@ from verification.wire.messages import Capability, StartResult
 from verification.wire.process import Limits
 from verification.wire.session import Session
 from verification.wire.smoke import smoke_session
+from verification.wire.tape import Tape
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class ConformancePlan:
     seed: int = 0
     effort: float = 1.0
     seeded: bool = True
+    record: dict[tuple[str, str], list[Tape]] | None = None  # kept here, by check and mode, if at all
 
 
 UPDATE_CHECKS = ("updates-agree", "updates-scale", "golden-vectors")
@@ -137,12 +139,35 @@ def run_checks(
             spent = f"the budget of {plan.budget:g} seconds was spent"
             yield Finding(check.name, Outcome.INCONCLUSIVE, spent, str(mode))
         else:
-            rng = _generator(plan.seed, check, mode)
-            context = Context(session, mode, rng, another, plan.effort, plan.seeded)
+            rng = generator(plan.seed, check, mode)
+            begin = (
+                another if plan.record is None else _recorded(session, another, plan.record, (check.name, str(mode)))
+            )
+            context = Context(session, mode, rng, begin, plan.effort, plan.seeded)
             yield run_one(check, context, share if check.statistical else 0.0)
+            session.tape = None
 
 
-def _generator(seed: int, check: Check, mode: Mode) -> np.random.Generator:
+def _recorded(
+    session: Session,
+    another: Callable[[], Session],
+    record: dict[tuple[str, str], list[Tape]],
+    key: tuple[str, str],
+) -> Callable[[], Session]:
+    """Keep what the check asks, here and in every further process, in the order in which they are started."""
+    tapes = record[key] = [Tape()]
+    session.tape = tapes[0]
+
+    def begin() -> Session:
+        further = another()
+        further.tape = Tape()
+        tapes.append(further.tape)
+        return further
+
+    return begin
+
+
+def generator(seed: int, check: Check, mode: Mode) -> np.random.Generator:
     """A stream of the check's own, the same whichever other checks are run: a finding can be repeated alone."""
     return np.random.default_rng([seed, zlib.crc32(f"{check.name} {mode}".encode())])
 

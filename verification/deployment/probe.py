@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import zlib
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from verification.deployment.sighting import Cost, Sighting
 from verification.outcome import Outcome
 from verification.wire.faults import AdapterSkipped
 from verification.wire.session import Session
+from verification.wire.tape import Tape
 
 _LEAST_SECONDS = 0.5
 
@@ -29,6 +31,7 @@ class ProbePlan:
     seconds: float
     seed: int
     questions: tuple[Question, ...] = QUESTIONS
+    record: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +45,8 @@ class Answered:
     reason: str = ""
     false_alarm: float = 0.0
     seconds: float = 0.0
+    tape: Tape | None = None
+    clock: Clock | None = None
 
     @property
     def against(self) -> list[Sighting]:
@@ -75,7 +80,10 @@ def probe(session: Session, claimed: Claimed, plan: ProbePlan) -> Iterator[Answe
             yield Answered(question, claimed, Outcome.INCONCLUSIVE, None, reason)
             continue
         clock = Clock(left / (len(plan.questions) - number))
-        yield answer(question, context, claimed.fitting(), clock, plan.false_alarm / len(plan.questions))
+        session.tape = tape = Tape() if plan.record else None
+        found = answer(question, context, claimed.fitting(), clock, plan.false_alarm / len(QUESTIONS))
+        session.tape = None
+        yield dataclasses.replace(found, tape=tape, clock=clock)
 
 
 def answer(question: Question, context: Context, claimed: Claimed, clock: Clock, false_alarm: float) -> Answered:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -64,9 +63,8 @@ class Clock:
         return claimed.shortened(max(few.parameters.iterations, int(self.seconds / max(each, 1e-9))))
 
     def _took(self, context: Context, name: str, claimed: Claimed) -> float:
-        began = time.monotonic()
         run_without_seed(context, name, claimed, 1)
-        return time.monotonic() - began
+        return context.session.last_seconds
 
 
 Ask = Callable[[Context, Claimed, Clock], Asked]
@@ -170,10 +168,10 @@ def last(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     records = scenes.silent(claimed.records, claimed.columns, context.rng)
     name = context.session.send(records)
     runs = max(2, math.ceil(_LAST_VALUES / claimed.columns))
-    began = time.monotonic()
-    rows: list[Floats] = []
-    while len(rows) < runs and (not rows or time.monotonic() - began < clock.seconds):
+    spent, rows = 0.0, list[Floats]()
+    while len(rows) < runs and (not rows or spent < clock.seconds):
         run = context.session.trials(name, plain.mode.algorithm, plain.parameters, 1, show=Show.LAST)
+        spent += context.session.last_seconds
         rows.append(run.x[0] / deviation)
     noise = {"last model": np.array(rows)[:, None]}
     where = "in the last model"
@@ -190,10 +188,10 @@ def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     short = dataclasses.replace(_small(claimed), columns=claimed.columns).shortened(steps)
     records: Records = scenes.silent(short.records, short.columns, context.rng)
     name = context.session.send(records)
-    began = time.monotonic()
-    parts: list[Census] = []
-    while sum(part.runs for part in parts) < _MOST_RUNS and (not parts or time.monotonic() - began < clock.seconds):
+    spent, parts = 0.0, list[Census]()
+    while sum(part.runs for part in parts) < _MOST_RUNS and (not parts or spent < clock.seconds):
         run = run_without_seed(context, name, short, _RUNS_A_REQUEST)
+        spent += context.session.last_seconds
         parts.append(Census.of(standard_noise(short, records, run)))
     census = Census.joined(parts)
     look = Look("many short runs", short.size, census.runs, (census.sighting("of many"),), (Aspect.NOISE,))

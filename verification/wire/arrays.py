@@ -67,7 +67,8 @@ def _from_lists(lists: list[float] | list[list[float]] | list[list[list[float]]]
 
 def _unpack_base64(packed: PackedArray, name: str) -> Floats:
     try:
-        data = base64.b64decode(packed.base64, validate=True)
+        # strict: no character outside of the alphabet, no wrong padding; and faster than base64.b64decode
+        data = binascii.a2b_base64(packed.base64, strict_mode=True)
     except binascii.Error as error:
         raise ArrayError(f"{name} is not base64: {error}") from None
     expected = 8 * math.prod(packed.shape)

@@ -6,10 +6,11 @@ Every answer has passed: JSON, schema, id, declared names, shapes, finiteness. W
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from pydantic import ValidationError
@@ -41,6 +42,13 @@ class _Expected:
         return None if len(numbers) < len(self.shapes) else _SMALL_ANSWER + _BYTES_A_NUMBER * sum(numbers)
 
 
+class Recording(Protocol):
+    """What keeps requests and answers."""
+
+    def add(self, request: WireModel, answer: bytes, seconds: float) -> None:
+        """Keep one."""
+
+
 class Session:
     """One adapter process, started and described; a context manager that leaves no process behind.
 
@@ -49,14 +57,19 @@ class Session:
     """
 
     def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
+        self._prepare()
         self._process = AdapterProcess(command, limits)
-        self._last_id = 0
-        self._shapes: dict[str, tuple[int, int]] = {}
         try:
             self.description = self._start()
         except BaseException:
             self._process.__exit__(None, None, None)
             raise
+
+    def _prepare(self) -> None:
+        self._last_id = 0
+        self._shapes: dict[str, tuple[int, int]] = {}
+        self.tape: Recording | None = None
+        self.last_seconds = 0.0  # of the last answer
 
     def __enter__(self) -> Session:
         return self
@@ -180,6 +193,15 @@ class Session:
         }
         return _Expected(leading, shapes)
 
+    def exchange(self, request: WireModel, step: ProtocolStep, limit: int | None) -> bytes:
+        """Send one request and return the line that answers it; kept on the tape, if there is one."""
+        began = time.monotonic()
+        line = self._process.ask(m.line_of(request), step, limit)
+        self.last_seconds = time.monotonic() - began
+        if self.tape is not None:
+            self.tape.add(request, line, self.last_seconds)
+        return line
+
     def _ask(
         self,
         request: WireModel,
@@ -189,7 +211,7 @@ class Session:
         *,
         may_refuse: bool = False,
     ) -> ResultT:
-        line = self._process.ask(m.line_of(request), step, limit)
+        line = self.exchange(request, step, limit)
         answer = self._parse(line, kind, step)
         if answer.id != self._last_id:
             again = 0 < answer.id < self._last_id

@@ -1,0 +1,167 @@
+"""What a refutation rests on, kept in a folder: without a seed nobody can run it again, but anybody can look again.
+
+One compressed JSON file a finding: the claim file, what the implementation said of itself, the seed of the questions,
+every answer (or the scores of a game), and what was concluded. `dpadmm gate --examine DIR` draws the conclusion again.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from audits.curves.privacy_curve import FloatArray
+from audits.errors import EvidenceError
+from verification.outcome import Finding, Outcome
+from verification.wire.messages import StartResult
+from verification.wire.tape import Exchange, Tape
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """One refuted finding and what it rests on."""
+
+    finding: str
+    subject: str
+    outcome: str
+    detail: str
+    p_value: float | None
+    false_alarm: float
+    seed: int
+    seeded: bool
+    description: StartResult
+    tapes: Sequence[Tape] = ()
+    seconds: float = 0.0  # what the question was given
+    scores: tuple[FloatArray, FloatArray] | None = None
+    stream: int = 0
+    games: int = 0
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What is kept while a gate runs; written when it is over."""
+
+    kept: list[Kept] = field(default_factory=list)
+
+    def keep(self, finding: Finding, kept: Kept) -> None:
+        """Keep what refutes; what stands needs no evidence."""
+        if finding.outcome is Outcome.REFUTED:
+            self.kept.append(kept)
+
+    def write(self, folder: Path, claim_text: str) -> list[Path]:
+        """Write one file a finding and return them."""
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for number, kept in enumerate(self.kept, start=1):
+            slug = re.sub(r"[^A-Za-z0-9]+", "-", f"{kept.finding} {kept.subject}").strip("-").lower()
+            path = folder / f"{number:02d}-{slug}.json.gz"
+            text = json.dumps(_document(kept, claim_text), separators=(",", ":"))
+            path.write_bytes(gzip.compress(text.encode(), mtime=0))
+            paths.append(path)
+        return paths
+
+
+def of_finding(
+    finding: Finding,
+    description: StartResult,
+    *,
+    seed: int,
+    seeded: bool,
+    tapes: Sequence[Tape] = (),
+    seconds: float = 0.0,
+    scores: tuple[FloatArray, FloatArray] | None = None,
+    stream: int = 0,
+    games: int = 0,
+) -> Kept:
+    """What is kept of a finding."""
+    return Kept(
+        finding.name,
+        finding.subject,
+        finding.outcome.word,
+        finding.detail,
+        finding.p_value,
+        finding.false_alarm,
+        seed,
+        seeded,
+        description,
+        tapes,
+        seconds,
+        scores,
+        stream,
+        games,
+    )
+
+
+def _document(kept: Kept, claim_text: str) -> dict[str, object]:
+    return {
+        "version": VERSION,
+        "claim_file": claim_text,
+        "finding": kept.finding,
+        "subject": kept.subject,
+        "outcome": kept.outcome,
+        "detail": kept.detail,
+        "p_value": kept.p_value,
+        "false_alarm": kept.false_alarm,
+        "seed": kept.seed,
+        "seeded": kept.seeded,
+        "description": kept.description.model_dump(mode="json"),
+        "seconds": kept.seconds,
+        "stream": kept.stream,
+        "games": kept.games,
+        "scores": None if kept.scores is None else [_packed(side) for side in kept.scores],
+        "tapes": [
+            [
+                {"request": e.request, "answer": e.answer.decode("utf-8", "replace"), "seconds": e.seconds}
+                for e in tape.exchanges
+            ]
+            for tape in kept.tapes
+        ],
+    }
+
+
+def read(path: Path) -> tuple[Kept, str]:
+    """Read one file: what was kept, and the text of the claim file."""
+    try:
+        document = json.loads(gzip.decompress(path.read_bytes()))
+        if document["version"] != VERSION:
+            raise EvidenceError(f"{path} has version {document['version']}, known is {VERSION}")
+        scores = document["scores"]
+        kept = Kept(
+            document["finding"],
+            document["subject"],
+            document["outcome"],
+            document["detail"],
+            document["p_value"],
+            document["false_alarm"],
+            document["seed"],
+            document["seeded"],
+            StartResult.model_validate_json(json.dumps(document["description"])),
+            tuple(_tape(exchanges) for exchanges in document["tapes"]),
+            document["seconds"],
+            None if scores is None else (_unpacked(scores[0]), _unpacked(scores[1])),
+            document["stream"],
+            document["games"],
+        )
+        return kept, str(document["claim_file"])
+    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+        raise EvidenceError(f"{path} is no evidence: {error}") from None
+
+
+def _tape(exchanges: Sequence[dict[str, object]]) -> Tape:
+    return Tape([Exchange(str(e["request"]), str(e["answer"]).encode(), float(str(e["seconds"]))) for e in exchanges])
+
+
+def _packed(values: FloatArray) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
+
+
+def _unpacked(text: str) -> FloatArray:
+    return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8").astype(np.float64)

@@ -1,0 +1,94 @@
+"""What was asked and answered, kept, so that a conclusion can be drawn again from the very answers.
+
+A request is kept as a digest, without its number and the random names of data: whoever draws the conclusion again makes
+the same requests from the same seed, and is told if they are others. Answers are kept whole, with the seconds that each
+took.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from verification.wire.arrays import WireModel
+from verification.wire.faults import AdapterFault, Fault, ProtocolStep
+from verification.wire.messages import Answer, StartResult
+from verification.wire.session import Session
+
+_ID = re.compile(rb'"id"\s*:\s*\d+')
+_NAME = re.compile(r"^D[0-9a-f]{12}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and its answer."""
+
+    request: str
+    answer: bytes
+    seconds: float
+
+
+@dataclass(slots=True)
+class Tape:
+    """The exchanges of one conversation, from some moment on."""
+
+    exchanges: list[Exchange] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def add(self, request: WireModel, answer: bytes, seconds: float) -> None:
+        """Keep one."""
+        self.exchanges.append(Exchange(self.digest(request), answer, seconds))
+
+    def digest(self, request: WireModel) -> str:
+        """Of the request without its number, data named in the order in which they came."""
+        fields = request.model_dump(by_alias=True, exclude_none=True, exclude={"id"})
+        for key in ("name", "data"):
+            value = fields.get(key)
+            if isinstance(value, str) and _NAME.match(value):
+                fields[key] = self.names.setdefault(value, f"data {len(self.names)}")
+        text = json.dumps(fields, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class PlayedSession(Session):
+    """A conversation with a tape: every request must be the one that was made then."""
+
+    def __init__(self, description: StartResult, tape: Tape) -> None:
+        self.description = description
+        self._left: Iterator[Exchange] = iter(tape.exchanges)
+        self._own = Tape()
+        self._prepare()
+        self._last_id = 1
+
+    def exchange(self, request: WireModel, step: ProtocolStep, limit: int | None) -> bytes:  # noqa: ARG002 - the interface
+        """The kept answer, under the present number."""
+        kept = next(self._left, None)
+        if kept is None or kept.request != self._own.digest(request):
+            raise AdapterFault(Fault.UNDECLARED, step, "the evidence holds no answer to this request")
+        self.last_seconds = kept.seconds
+        number = b'"id":%d' % self._last_id
+        return _ID.sub(lambda _: number, kept.answer[:200], count=1) + kept.answer[200:]
+
+    def fault(self, fault: Fault, step: ProtocolStep, detail: str) -> AdapterFault:
+        """There are no last words."""
+        return AdapterFault(fault, step, detail)
+
+    def stop(self) -> None:
+        """Nothing was started."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing was started."""
+
+
+def description_of(line: bytes) -> StartResult:
+    """What the implementation said of itself, from its kept answer."""
+    result = Answer[StartResult].model_validate_json(line).result
+    if result is None:
+        raise AssertionError("only an answer with a result was kept")
+    return result
