@@ -61,6 +61,14 @@ def test_the_pre_commit_hook_prices_the_claim(place: Path) -> None:
     assert "epsilon at delta" in done.stdout
 
 
+def test_the_pre_commit_hook_lets_a_claim_pass_whose_price_is_right(place: Path) -> None:
+    (hook,) = yaml.safe_load((CI / "pre-commit-hooks.yaml").read_text())
+    command = [*shlex.split(hook["entry"]), str(CI.parent / "claims" / "reference.toml")]
+    done = subprocess.run(command, cwd=place, env=environment(place), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "stands         account: ssADMM" in done.stdout
+
+
 def test_the_gitlab_job_runs_the_gate_and_keeps_its_reports() -> None:
     job = yaml.safe_load((CI / "gitlab" / "privacy-gate.yml").read_text())["privacy-gate"]
     assert any(line.startswith('dpadmm gate "$CLAIM"') for line in job["script"])
