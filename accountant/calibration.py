@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.calibration_search import descending_search, first_guess, narrowed, whole_number_search, widened
-from accountant.errors import CannotCertifyError, InvalidQuantityError
+from accountant.errors import CannotCertifyError, InvalidQuantityError, TimeLimitError
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import failure_probability, positive
-from accountant.numbers import INFINITY, Exact, fraction_of
+from accountant.mechanisms.steps import PoissonGaussianStep, SubsampledGaussianStep
+from accountant.numbers import INFINITY, Exact, fraction_of, shown
 from accountant.pricing import method_epsilon, methods_for, profile_upper
 
 BEYOND_REACH = Fraction(10) ** 60
@@ -65,6 +66,8 @@ class CalibrationTarget:
             if method == "profile":
                 return profile_upper(true, self.delta, self.tolerance)
             upper = method_epsilon(true, self.delta, method, digits=10).epsilon.upper
+        except TimeLimitError:
+            raise
         except CannotCertifyError:
             return BEYOND_REACH
         return BEYOND_REACH if upper == INFINITY else fraction_of(upper)
@@ -92,6 +95,7 @@ def calibrate_noise(
             priced[noise] = target.price(ledger_of(candidate(noise)))
         return priced[noise]
 
+    _refuse_free(ledger_of(candidate(Fraction(1))), target)
     guess = first_guess(ledger_of(candidate(Fraction(1))), target.epsilon, target.delta)
     low, high = widened(price, guess, target.epsilon, digits)
     low, high = narrowed(price, low, high, target.epsilon, digits)
@@ -127,6 +131,18 @@ def calibrate_count(
         raise CannotCertifyError(f"{number} was not certified to meet epsilon={epsilon}")
     beyond = None if missed is None else Fraction(missed)
     return Calibration(Fraction(number), beyond, upper, target.method_for(ledger), ledger)
+
+
+def _refuse_free(ledger: Ledger, target: CalibrationTarget) -> None:
+    """Say so where every noise meets the target: the record is in some batch with probability at most delta."""
+    steps = ledger.corrected or ledger.steps
+    sampled = [step for step in steps if isinstance(step, SubsampledGaussianStep | PoissonGaussianStep)]
+    chance = sum((step.count * step.sampling_rate for step in sampled), Fraction(0))
+    if len(sampled) == len(steps) and chance <= target.delta and target.method in {None, "profile"}:
+        raise InvalidQuantityError(
+            f"every noise meets epsilon={shown(target.epsilon)}: a record is in some batch with probability at most "
+            f"{shown(chance)}, which is no more than delta={shown(target.delta)}; there is no least noise"
+        )
 
 
 def _validated(epsilon: Exact, delta: Exact) -> tuple[Fraction, Fraction]:

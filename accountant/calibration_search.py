@@ -6,12 +6,13 @@ All candidates are decimals of the digits asked for, so that what is returned is
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from fractions import Fraction
 
 from flint import arb
 
-from accountant.errors import CannotCertifyError
+from accountant.errors import CannotCertifyError, TimeLimitError
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step
 from accountant.numbers import arb_from_fraction, arb_precision, decimal_string, fraction_from_arb, shown
@@ -72,26 +73,40 @@ def widened(price: Price, guess: Fraction, target: Fraction, digits: int) -> tup
         else:
             return low, high
         step = step * 2
-    raise CannotCertifyError(f"no noise between {shown(low)} and {shown(high)} meets epsilon={shown(target)}")
+    if price(high) <= target:
+        raise CannotCertifyError(f"every noise that was tried, down to {shown(low)}, meets epsilon={shown(target)}")
+    raise CannotCertifyError(f"no noise that was tried, up to {shown(high)}, meets epsilon={shown(target)}")
 
 
 def narrowed(price: Price, low: Fraction, high: Fraction, target: Fraction, digits: int) -> tuple[Fraction, Fraction]:
-    """Shrink the bracket to one unit of the last digit: secants on 1/price, then steps outwards from them."""
+    """Shrink the bracket to one unit of the last digit: secants on 1/price, then steps outwards from them.
+
+    Where the time is up before, the bracket as it then is is the answer: its upper end meets the target.
+    """
+    bracket = [low, high]
+    with contextlib.suppress(TimeLimitError):
+        _narrow(price, bracket, target, digits)
+    return bracket[0], bracket[1]
+
+
+def _narrow(price: Price, bracket: list[Fraction], target: Fraction, digits: int) -> None:
     stride = 1
     for _ in range(MAX_ROUNDS):
+        low, high = bracket
         unit = _unit(high, digits)
         if high - low <= unit:
-            return low, high
+            return
         candidate = round_up(_secant(price, low, high, target), digits)
         candidate = min(max(candidate, low + unit), high - unit)
         meets = price(candidate) <= target
         low, high = (low, candidate) if meets else (candidate, high)
+        bracket[:] = low, high
         # The secant is nearly exact: the other end of the bracket is most likely a step or two away.
         probe = candidate - stride * unit if meets else candidate + stride * unit
         if low < probe < high:
             stride *= 4
-            low, high = (low, probe) if price(probe) <= target else (probe, high)
-    raise CannotCertifyError(f"the search between {shown(low)} and {shown(high)} did not end")
+            bracket[:] = (low, probe) if price(probe) <= target else (probe, high)
+    raise CannotCertifyError(f"the search between {shown(bracket[0])} and {shown(bracket[1])} did not end")
 
 
 def _secant(price: Price, low: Fraction, high: Fraction, target: Fraction) -> Fraction:

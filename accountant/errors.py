@@ -30,6 +30,10 @@ class CannotCertifyError(AccountantError):
     exit_code = 3
 
 
+class TimeLimitError(CannotCertifyError):
+    """The time is up: what was found so far is the answer."""
+
+
 class CertificateError(AccountantError):
     """A certificate says something that its own inputs do not support."""
 

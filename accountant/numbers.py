@@ -132,6 +132,8 @@ def arb_from_fraction(value: Fraction) -> arb:
 
 def fraction_from_arb(value: arb) -> Fraction:
     """Return the exact rational value of an exact, finite ball (an end or a midpoint)."""
+    if not value.is_finite():
+        raise CannotCertifyError(f"the ball {value} is not finite: more working precision is needed")
     mantissa, exponent = value.man_exp()
     return _dyadic(int(mantissa), int(exponent))
 

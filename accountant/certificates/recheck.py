@@ -123,7 +123,7 @@ def _recheck_profile(ledger: Ledger, delta: Fraction, lower: Fraction, upper: Fr
     how = {require_profile_upper(core, delta - spent, upper - added)}
     if lower > 0:
         how.add(require_profile_lower(core, delta, lower))
-    return Rederived("profile", f"{' and '.join(sorted(how))} confirm both ends")
+    return Rederived("profile", f"{' and '.join(sorted(how))} for both ends")
 
 
 def _rest(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
@@ -188,7 +188,7 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
         return Rederived("epsilon.lower", "attained by a Gaussian pair")
     checked = document.methods.get("profile") if ledger.realisable == ledger.steps else None
     if checked is None or exact("lower", checked.lower) < lower:
-        return Rederived("epsilon.lower", f"{require_profile_lower(ledger.realisable, delta, lower)} confirms the pair")
+        return Rederived("epsilon.lower", f"{require_profile_lower(ledger.realisable, delta, lower)} for the pair")
     return Rederived("epsilon.lower", "the lower end of the profile")
 
 

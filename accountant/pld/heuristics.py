@@ -14,11 +14,13 @@ from typing import Final
 import numpy as np
 from scipy.special import erf, ndtri_exp
 
+from accountant.errors import CannotCertifyError
 from accountant.pld.certified_exp import Floats
 from accountant.pld.types import BinaryStep, Pair
 
 _PANEL_NODES, _PANEL_WEIGHTS = np.polynomial.legendre.leggauss(16)
 _LOG_ROOT_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
+WIDEST: Final = 1e5
 _ZOOM_POINTS: Final = 33
 _ZOOM_ROUNDS: Final = 4
 
@@ -51,6 +53,8 @@ def sketch(step: BinaryStep, pair: Pair, z_top: float) -> Sketch:
     """Return the loss distribution of one step on quadrature nodes."""
     q, mu = step.q, step.mu
     z_low = mu / 2 if pair is Pair.DOMINATING else min(-z_top, mu / 2 - 8)
+    if not z_top - z_low < WIDEST:
+        raise CannotCertifyError(f"a step with 1/nu={mu:g} is too wide for a lattice")
     edges = np.linspace(z_low, z_top, max(12, math.ceil((z_top - z_low) * 1.5)) + 1)
     half = (edges[1] - edges[0]) / 2
     z = ((edges[:-1] + half)[:, None] + half * _PANEL_NODES).ravel()

@@ -16,6 +16,13 @@ from flint import arb
 from accountant.errors import CannotCertifyError
 from accountant.numbers import Bound, arb_from_fraction, arb_precision, fraction_from_arb, has_digits, precisions, shown
 
+LARGE_MU = 64
+FAR = 4096
+"""From here on the second tail is taken by its asymptotic series; its 40th term is below 10^-200 of the first."""
+
+MOST_DOUBLINGS = 40
+"""epsilon <= mu^2/2 + mu sqrt(2 log(1/delta)): where so many doublings are not enough, the precision is not."""
+
 SMALLEST_UPPER = arb(2) ** -100_000
 """An upper bound need not be smaller than this, and its exact value would be unwieldy."""
 
@@ -68,7 +75,23 @@ def gaussian_epsilon(mu_squared: Fraction, delta: Fraction, *, digits: int = 30)
 def delta_ball(mu: arb, epsilon: arb) -> arb:
     """Return delta(epsilon) of mu-GDP as a ball at the working precision."""
     half, slope = mu / 2, epsilon / mu
+    if half + slope > FAR:
+        density = (-((half - slope) ** 2) / 2).exp() / (2 * arb.pi()).sqrt()
+        return _normal_cdf(half - slope) - density * _mills_ratio(half + slope)
     return _normal_cdf(half - slope) - epsilon.exp() * _normal_cdf(-half - slope)
+
+
+def _mills_ratio(x: arb) -> arb:
+    r"""Enclose Phi(-x)/phi(x) for large x: 1/x - 1/x^3 + 3/x^5 - ..., off by at most the first term left out.
+
+    e^eps phi(mu/2 + eps/mu) = phi(mu/2 - eps/mu), so with it nothing overflows that later cancels.
+    """
+    term, total, k = 1 / x, arb(0), 0
+    while not abs(term) < abs(total) * arb(2) ** -5000 and k < 40:
+        total += term
+        term = -term * (2 * k + 1) / (x * x)
+        k += 1
+    return total + arb(0, 1) * abs(term)
 
 
 def _normal_cdf(x: arb) -> arb:
@@ -78,10 +101,12 @@ def _normal_cdf(x: arb) -> arb:
 def _bracket(mu: arb, target: arb, digits: int) -> tuple[Fraction, Fraction] | None:
     """Return (lower, upper) around the root, or None where the working precision cannot decide a sign."""
     upper = mu * mu / 2 + mu
-    while not delta_ball(mu, upper) < target:
+    for _ in range(MOST_DOUBLINGS):
+        if delta_ball(mu, upper) < target:
+            break
         upper = upper * 2
-        if upper > arb(2) ** 100_000:
-            return None
+    else:
+        return None
     guess = _newton(mu, target, upper)
     centre = fraction_from_arb(guess.mid())
     slack = abs(centre) / 10**digits / 4
@@ -97,6 +122,9 @@ def _newton(mu: arb, target: arb, upper: arb) -> arb:
     """
     low, high = arb(0), arb(upper.mid())
     guess = ((low + high) / 2).mid()
+    if mu > LARGE_MU:  # the middle is in the flat part of the curve; the root is near mu^2/2 + mu z, Phi(-z) = delta
+        near = (mu * mu / 2 + mu * (-2 * target.log()).max(arb(0)).sqrt() * 3 / 4).mid()
+        guess = near if near > low and near < high else guess
     for _ in range(400):
         value = delta_ball(mu, guess).mid()
         if not value > 0:

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from flint import arb
+
 from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.numbers import (
     Bound,
@@ -83,8 +85,15 @@ def single_step_epsilon(sampling_rate: Fraction, mu_squared: Fraction, delta: Fr
     inner = gaussian_epsilon(mu_squared, delta / sampling_rate, digits=_CLOSED_FORM_DIGITS)
     with arb_precision(next(precisions(_CLOSED_FORM_DIGITS))):
         q = arb_from_fraction(sampling_rate)
-        ends = [(q * arb_from_fraction(fraction_of(end)).expm1()).log1p() for end in (inner.lower, inner.upper)]
+        ends = [_sampled_loss(q, arb_from_fraction(fraction_of(end))) for end in (inner.lower, inner.upper)]
         return Bound.from_fractions(fraction_from_arb(ends[0].lower()), fraction_from_arb(ends[1].upper()))
+
+
+def _sampled_loss(q: arb, loss: arb) -> arb:
+    """Return log(1 - q + q e^loss), loss >= 0; the second form where the exponential would be unwieldy."""
+    if loss > 1000:
+        return loss + (q + (1 - q) * (-loss).exp()).log()
+    return (q * loss.expm1()).log1p()
 
 
 def trade_off_lower(points: Sequence[CurvePoint], false_alarm: Fraction) -> Fraction:

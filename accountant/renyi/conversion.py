@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from accountant.errors import CannotCertifyError
+from accountant.errors import CannotCertifyError, TimeLimitError
 from accountant.numbers import Bound, arb_from_fraction, arb_precision, fraction_from_arb, has_digits, precisions, shown
 
 LogMoment = Callable[[Fraction, int], arb]
@@ -72,6 +72,8 @@ def best_epsilon(
     for _ in range(FALLBACKS):
         try:
             return Converted(epsilon_at(curve, alpha, delta, conversion, digits=digits), alpha)
+        except TimeLimitError:
+            raise
         except CannotCertifyError:
             alpha = _easier(alpha, integers=integers)
     return Converted(epsilon_at(curve, alpha, delta, conversion, digits=digits), alpha)
@@ -134,6 +136,8 @@ class _Objective:
         if alpha not in self._known:
             try:
                 ball = convert(self._curve(alpha, SEARCH_BITS), alpha, self._delta, self._conversion)
+            except TimeLimitError:
+                raise
             except CannotCertifyError:
                 ball = arb("nan")
             usable = ball.is_finite() and (ball.is_zero() or ball.rel_accuracy_bits() > 8)

@@ -21,7 +21,8 @@ from fractions import Fraction
 
 from flint import acb, arb
 
-from accountant.numbers import arb_from_fraction
+from accountant.errors import CannotCertifyError
+from accountant.numbers import arb_from_fraction, shown
 from accountant.renyi.integration import (
     Integrand,
     breakpoints,
@@ -32,9 +33,14 @@ from accountant.renyi.integration import (
     safe_end,
 )
 
+LEAST_NOISE = Fraction(1, 10**4)
+"""Below this epsilon is above 10^7 whatever the rate: the integral would only take minutes."""
+
 
 def tight_moment(rate: Fraction, noise_multiplier: Fraction, alpha: Fraction, bits: int) -> arb:
     """Enclose M(alpha) - 1 = exp((alpha-1) eps(alpha)) - 1 of the dominating pair, for any real alpha > 1."""
+    if noise_multiplier < LEAST_NOISE:
+        raise CannotCertifyError(f"nu={shown(noise_multiplier)} is too little noise to integrate; it hides nothing")
     nu, order, q = arb_from_fraction(noise_multiplier), arb_from_fraction(alpha), arb_from_fraction(rate)
     pieces, crossing = _pieces(nu, order, q, bits)
     value = integral(_integrand(nu, order, q, crossing), pieces, bits) / (2 * arb.pi()).sqrt()

@@ -41,6 +41,15 @@ def options_in(decorate: Callable[[Callable[..., None]], Callable[..., None]]) -
 delta_option = real_option("--delta", required=True, explain="delta, strictly between 0 and 1.")
 
 
+time_limit_option = click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    show_default=True,
+    help="Seconds after which the answer is what is known so far: wider, and still certified.",
+)
+
+
 def progress(message: str) -> None:
     """Say what is being computed, on a terminal only."""
     if sys.stderr.isatty():

@@ -9,6 +9,7 @@ import click
 
 from accountant.certificates.certificate import Certificate, certificate, read_certificate
 from accountant.certificates.recheck import recheck
+from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.ledger_file import read_ledger_file
 from accountant.mechanisms.mechanism import Mechanism
@@ -28,6 +29,7 @@ class PriceOptions(TypedDict):
     effort: Effort
     digits: int
     plot: Path | None
+    time_limit: float
     output_format: str
 
 
@@ -53,6 +55,7 @@ output_options = shared.combined(
         type=click.Path(dir_okay=False, path_type=Path),
         help="Draw epsilon by method, epsilon over alpha and delta(epsilon) to FILE (png, svg, pdf).",
     ),
+    shared.time_limit_option,
     format_option,
 )
 
@@ -63,20 +66,23 @@ output_options = shared.combined(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Re-derive a certificate (what --format json prints) by an independent route; exit 1 if it does not hold.",
 )
+@shared.time_limit_option
 @click.pass_context
-def command(ctx: click.Context, check: Path | None) -> None:
+def command(ctx: click.Context, check: Path | None, time_limit: float) -> None:
     """Price a mechanism, or re-derive a price that was written down."""
     if check is not None:
         if ctx.invoked_subcommand is not None:
             raise click.UsageError("--check takes a file and no mechanism")
-        _check(check)
+        _check(check, time_limit)
     elif ctx.invoked_subcommand is None:
         raise click.UsageError("name a mechanism (see --help), or --check FILE")
 
 
-def _check(path: Path) -> None:
+def _check(path: Path, seconds: float) -> None:
     document = read_certificate(path.read_text("utf-8"))
-    for finding in recheck(document):
+    with time_limit(seconds):
+        findings = recheck(document)
+    for finding in findings:
         click.echo(f"{finding.subject}: {finding.statement}")
     click.echo(f"certified: epsilon in [{document.epsilon.lower}, {document.epsilon.upper}] at delta {document.delta}")
 
@@ -104,14 +110,15 @@ def ledger_command(file: Path, **output: Unpack[PriceOptions]) -> None:
 
 def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
     methods = output["methods"] or None
-    report = epsilon(
-        ledger,
-        output["delta"],
-        methods=methods,
-        digits=output["digits"],
-        effort=output["effort"],
-        progress=shared.progress,
-    )
+    with time_limit(output["time_limit"]):
+        report = epsilon(
+            ledger,
+            output["delta"],
+            methods=methods,
+            digits=output["digits"],
+            effort=output["effort"],
+            progress=shared.progress,
+        )
     document = certificate(report)
     if output["plot"] is not None:
         from dpadmm.cli._account_plot import draw  # noqa: PLC0415 - matplotlib is an extra

@@ -11,6 +11,7 @@ import click
 
 from accountant.calibration import Calibration, calibrate_count, calibrate_noise
 from accountant.errors import InvalidQuantityError
+from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import GaussianNoise, Mechanism
 from accountant.mechanisms.registry import MECHANISMS, mechanism_from
@@ -54,6 +55,7 @@ class Goal(TypedDict):
     delta: str
     method: str | None
     digits: int
+    time_limit: float
     output_format: str
 
 
@@ -64,6 +66,7 @@ goal_options = shared.combined(
         "--method", type=click.Choice(list(THEOREMS)), help="The method that decides; default: the tightest proved one."
     ),
     click.option("--digits", type=click.IntRange(1, 12), default=4, show_default=True, help="Digits of the noise."),
+    shared.time_limit_option,
     format_option,
 )
 
@@ -135,9 +138,10 @@ def _find_noise(kind: type[Mechanism], given: dict[str, object], goal: Goal) -> 
 
 
 def _least(candidate: Callable[[Fraction], Mechanism], goal: Goal) -> Calibration:
-    return calibrate_noise(
-        candidate, epsilon=goal["epsilon"], delta=goal["delta"], method=goal["method"], digits=goal["digits"]
-    )
+    with time_limit(goal["time_limit"]):
+        return calibrate_noise(
+            candidate, epsilon=goal["epsilon"], delta=goal["delta"], method=goal["method"], digits=goal["digits"]
+        )
 
 
 def _pure(given: dict[str, object], goal: Goal) -> Calibration:
@@ -159,14 +163,15 @@ def _find_count(given: dict[str, object], quantity: str, goal: Goal) -> None:
 
     shared.progress(f"searching {quantity}")
     records = given.get("records")
-    found = calibrate_count(
-        candidate,
-        epsilon=goal["epsilon"],
-        delta=goal["delta"],
-        method=goal["method"],
-        largest=records if quantity == "batch" and isinstance(records, int) else 10**9,
-        increasing=not fixed_sigma,
-    )
+    with time_limit(goal["time_limit"]):
+        found = calibrate_count(
+            candidate,
+            epsilon=goal["epsilon"],
+            delta=goal["delta"],
+            method=goal["method"],
+            largest=records if quantity == "batch" and isinstance(records, int) else 10**9,
+            increasing=not fixed_sigma,
+        )
     _show(found, quantity, goal)
 
 
