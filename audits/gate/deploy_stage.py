@@ -155,7 +155,7 @@ def _summary(name: str, answers: Sequence[Answered], subject: str, census: Censu
     outcome = Outcome.INCONCLUSIVE if unfinished else (Outcome.STANDS if asked else Outcome.SKIPPED)
     sizes = dict.fromkeys(a.asked.look.size for a in asked if a.asked is not None)
     text = f"without a seed, at {'; at '.join(sizes)}: " if sizes else ""
-    text += ", ".join(f"{a.question.name} {a.outcome}" for a in answers)
+    text += ", ".join(f"{a.question.name} {a.outcome}" for a in answers if a.needed)
     text += "".join(f"; {a.question.name}: {a.reason}" for a in unfinished)
     if census.runs:
         text += f"; {census.statement(share / len(QUESTIONS))}"
@@ -169,6 +169,8 @@ def _coverage(answers: Sequence[Answered], subject: str, rare: str) -> Coverage:
         if a.asked is not None and a.asked.look.covers
     )
     skipped = tuple(
-        Uncovered(f"deploy: {a.question.name}", subject, a.reason) for a in answers if a.asked is None or a.reason
+        Uncovered(f"deploy: {a.question.name}", subject, a.reason)
+        for a in answers
+        if a.needed and (a.asked is None or a.reason)
     )
     return Coverage(covered, skipped, rare)

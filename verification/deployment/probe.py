@@ -13,7 +13,7 @@ import numpy as np
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
 from verification.deployment.claimed import Claimed
-from verification.deployment.questions import QUESTIONS, Asked, Clock, Question
+from verification.deployment.questions import QUESTIONS, Asked, Clock, NotNeeded, Question
 from verification.deployment.sighting import Cost, Sighting
 from verification.outcome import Outcome
 from verification.wire.faults import AdapterSkipped
@@ -47,6 +47,7 @@ class Answered:
     seconds: float = 0.0
     tape: Tape | None = None
     clock: Clock | None = None
+    needed: bool = True  # whether leaving it out leaves something uncovered
 
     @property
     def against(self) -> list[Sighting]:
@@ -92,7 +93,9 @@ def answer(question: Question, context: Context, claimed: Claimed, clock: Clock,
     try:
         asked = question.ask(context, claimed, clock)
     except NotApplicable as reason:
-        return Answered(question, claimed, Outcome.SKIPPED, None, str(reason), seconds=time.monotonic() - began)
+        needed = not isinstance(reason, NotNeeded)
+        seconds = time.monotonic() - began
+        return Answered(question, claimed, Outcome.SKIPPED, None, str(reason), seconds=seconds, needed=needed)
     except AdapterSkipped as skipped:
         why = f"declared, but answered skipped: {skipped.reason}"
         return Answered(question, claimed, Outcome.INCONCLUSIVE, None, why, seconds=time.monotonic() - began)

@@ -67,6 +67,10 @@ class Clock:
         return context.session.last_seconds
 
 
+class NotNeeded(NotApplicable):
+    """Raised by a question that has nothing to look for here: leaving it out leaves nothing uncovered."""
+
+
 Ask = Callable[[Context, Claimed, Clock], Asked]
 
 
@@ -94,7 +98,7 @@ def repeated(claimed: Claimed) -> int:
 
 def _private(claimed: Claimed) -> None:
     if not claimed.private:
-        raise NotApplicable(f"{claimed.mode} adds no noise and claims no privacy")
+        raise NotNeeded(f"{claimed.mode} adds no noise and claims no privacy")
 
 
 def _every_iterate(context: Context) -> None:
@@ -146,7 +150,7 @@ def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
 def marked(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     """Who is in the batch, and how much each counts."""
     if "batch" not in claimed.scheme.takes:
-        raise NotApplicable(f"{claimed.mode} draws no batches")
+        raise NotNeeded(f"{claimed.mode} draws no batches")
     _every_iterate(context)
     quiet = quiet_noise(claimed) if claimed.private else claimed
     m = claimed.parameters.batch or 1
@@ -160,7 +164,7 @@ def last(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     """The noise in the last model of whole runs, where nothing else is shown."""
     _private(claimed)
     if context.sees_every_iterate:
-        raise NotApplicable("every iterate is shown, and looked at")
+        raise NotNeeded("every iterate is shown, and looked at")
     plain = without_penalty(claimed)
     deviation = last_deviation(plain)
     if deviation is None:

@@ -75,7 +75,11 @@ def _shapes(scaled: dict[str, Floats]) -> list[TailFamily]:
 
 def _means(scaled: dict[str, Floats]) -> list[TailFamily]:
     sums = {name: array.reshape(-1, array.shape[2]) for name, array in scaled.items()}
-    return [
+    together = [
+        TailFamily(f"{name}: all coordinates together", tails.normal(np.array([rows.sum() / np.sqrt(rows.size)])))
+        for name, rows in sums.items()
+    ]
+    return together + [
         TailFamily(f"{name}: coordinate", tails.normal(rows.sum(axis=0) / np.sqrt(len(rows))), lambda j: str(j + 1))
         for name, rows in sums.items()
     ]

@@ -1,0 +1,132 @@
+"""Noise at the claimed size: the stated level by simulation, what is detected, and that size alone accuses nobody."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from verification.deployment.noise_tests import effective, interval, size_sightings
+from verification.deployment.rare import Census
+from verification.deployment.shape_tests import shape_sightings, without_scale
+from verification.deployment.sighting import Cost, Sighting
+from verification.wire.arrays import Floats
+
+LEVEL = 0.02
+SIMULATIONS = 400
+DRAWS, COLUMNS = 64, 8
+
+
+def normal(rng: np.random.Generator, runs: int = 1, draws: int = DRAWS, columns: int = COLUMNS) -> Floats:
+    return rng.standard_normal((runs, draws, columns))
+
+
+def sightings(noise: Floats, rng: np.random.Generator) -> dict[str, Sighting]:
+    found = [*size_sightings("here", {"x": noise}), *shape_sightings("here", {"x": noise}, rng)]
+    return {sighting.name.removesuffix(" here"): sighting for sighting in found}
+
+
+def test_every_test_alarms_at_most_as_often_as_stated() -> None:
+    """Seeded; beyond this many alarms of a true level of LEVEL there is a chance of 1e-6."""
+    rng = np.random.default_rng(1)
+    alarms: dict[str, int] = {}
+    for _ in range(SIMULATIONS):
+        for name, sighting in sightings(normal(rng), rng).items():
+            alarms[name] = alarms.get(name, 0) + int(sighting.p_value <= LEVEL)
+    allowed = int(stats.binom.isf(1e-6, SIMULATIONS, LEVEL))
+    assert set(alarms) == {
+        "noise-size",
+        "noise-excess",
+        "noise-shape",
+        "noise-centring",
+        "noise-independence",
+        "noise-freshness",
+    }
+    assert max(alarms.values()) <= allowed, alarms
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.5, 40.0])
+def test_size_alone_never_accuses_the_shape(scale: float) -> None:
+    rng = np.random.default_rng(2)
+    found = sightings(scale * normal(rng, draws=512), rng)
+    for name, sighting in found.items():
+        if name not in ("noise-size", "noise-excess"):
+            assert sighting.p_value > 1e-6, (name, sighting)
+    assert found["noise-excess"].cost is Cost.NOTHING
+    assert (found["noise-size"].p_value <= 1e-9) == (scale < 1)
+    assert (found["noise-excess"].p_value <= 1e-9) == (scale > 1)
+
+
+def test_the_scale_is_taken_away_exactly() -> None:
+    rng = np.random.default_rng(3)
+    values = np.ravel(without_scale(7.0 * normal(rng, draws=4000), rng))
+    assert stats.kstest(values, "norm").pvalue > 1e-6
+
+
+WRONG = {
+    "uniformly smaller": (lambda u: u / 1.2, "noise-size"),
+    "decays": (lambda u: u * 0.998 ** np.arange(u.shape[1])[None, :, None], "noise-size"),
+    "every fourth missing": (lambda u: np.where((np.arange(u.shape[1]) % 4 == 3)[None, :, None], 0.0, u), "noise-size"),
+    "missing from 1000 on": (lambda u: np.where((np.arange(u.shape[1]) >= 1000)[None, :, None], 0.0, u), "noise-size"),
+    "one iteration missing": (lambda u: np.where((np.arange(u.shape[1]) == 700)[None, :, None], 0.0, u), "noise-size"),
+    "a coordinate quieter": (lambda u: u * np.where(np.arange(u.shape[2]) == 3, 0.8, 1.0), "noise-size"),
+    "used again": (lambda u: u[:, np.arange(u.shape[1]) % 800], "noise-freshness"),
+    "carried over": (lambda u: u + np.roll(u, 1, axis=1) * 0.2, "noise-independence"),
+    "one draw for two coordinates": (lambda u: u[:, :, np.arange(u.shape[2]) // 2], "noise-independence"),
+    "not centred": (lambda u: u + 0.1, "noise-centring"),
+    "clamped": (lambda u: np.clip(u, -2.5, 2.5), "noise-shape"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_noise_is_detected_at_a_false_alarm_probability_of_1e_9(name: str) -> None:
+    rng = np.random.default_rng(4)
+    change, test = WRONG[name]
+    assert sightings(change(normal(rng, draws=2210, columns=32)), rng)[test].p_value <= 1e-9
+
+
+def test_the_noise_that_is_really_there_and_its_limits() -> None:
+    rng = np.random.default_rng(5)
+    found = effective({"x": 0.5 * normal(rng, draws=1000)})
+    assert found.low <= 0.5 <= found.high
+    assert found.high / found.low < 1.3
+    # half of the iterations with all of the noise, half with a quarter: what that costs is set by the quieter ones
+    uneven = np.where(np.arange(1000) % 2 == 0, 1.0, 0.25)[None, :, None] * normal(rng, draws=1000)
+    expected = float(np.sqrt(2 / (1 + 16)))
+    found = effective({"x": uneven})
+    assert found.low <= expected <= found.high
+    assert effective({"x": np.zeros((1, 10, 3))}).ratio == 0.0
+
+
+def test_the_limits_of_a_deviation_hold_as_often_as_stated() -> None:
+    rng = np.random.default_rng(6)
+    degrees, confidence = 40, 0.9
+    inside = 0
+    for total in rng.chisquare(degrees, 1000):
+        low, high = interval(4.0 * float(total), degrees, confidence)
+        inside += low <= 2.0 <= high
+    assert stats.binom.cdf(inside, 1000, confidence) > 1e-6
+
+
+def test_rare_failures_are_bounded_and_the_bound_holds() -> None:
+    rng = np.random.default_rng(7)
+    census = Census.of({"x": normal(rng, runs=4000, draws=2, columns=100)})
+    assert census.sighting("here").p_value > 1e-6
+    bound = census.share_bound(1e-6)
+    # none of 4000 runs failed: 1 - 0.001^(1/4000)
+    assert bound == pytest.approx(1 - 0.001 ** (1 / 4000), rel=1e-3)
+    assert "at most 1 run in 579" in census.statement(1e-6)
+    assert Census.joined([]).share_bound(1e-6) == 1.0
+
+
+@pytest.mark.parametrize(("share", "divisor"), [(0.01, 1000.0), (0.02, 2.0)])
+def test_rare_failures_are_detected(share: float, divisor: float) -> None:
+    """Mixtures: a share of the runs with noise/divisor; seeded, each of 200 simulations with 1000 runs."""
+    rng = np.random.default_rng(8)
+    detected = 0
+    for _ in range(200):
+        noise = normal(rng, runs=1000, draws=2, columns=64)
+        noise[rng.random(1000) < share] /= divisor
+        detected += Census.of({"x": noise}).sighting("here").p_value <= 1e-9
+    # among 1000 runs none fails with probability below 5e-5
+    assert detected >= 199
