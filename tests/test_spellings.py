@@ -25,7 +25,7 @@ from verification.wire.parameters import Parameters, RegularizerOptions
 FIELDS = {name for kind in MECHANISMS.values() for name in fields_of(kind)}
 OF_THE_PROBLEM = {"loss", "regularizer", "lambda_", "options", "intercept", "initial"}
 """What the wire says of the problem, which has no part in a price."""
-OF_A_PRICE = {"effort", "delta", "methods", "method", "digits", "plot", "output_format", "quantity"}
+OF_A_PRICE = {"effort", "time_limit", "delta", "methods", "method", "digits", "plot", "output_format", "quantity"}
 PRIVATE = [kind for kind in MECHANISMS.values() if kind.private]
 
 

@@ -46,7 +46,7 @@ class Kept:
 
 
 @dataclass(slots=True)
-class Evidence:
+class KeptEvidence:
     """What is kept while a gate runs; written when it is over."""
 
     kept: list[Kept] = field(default_factory=list)

@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from audits.games.own_pair import OwnPair
 from audits.games.subject import Subject
 from audits.gate.claim_file import ClaimFile
-from audits.gate.evidence import Evidence
+from audits.gate.evidence import KeptEvidence
 from audits.gate.findings import Stage
 from audits.trials.executors import Target
 from verification.outcome import Finding, Outcome
@@ -35,7 +35,7 @@ class GateOptions:
     say: Say = lambda _: None
     pair: OwnPair | None = None
     seeded: bool = True
-    evidence: Evidence | None = None
+    evidence: KeptEvidence | None = None
     reproduce: Callable[[str, int], str] = lambda finding, seed: f"dpadmm gate --seed {seed} --only {finding!r}"
 
     def wants(self, name: str) -> bool:

@@ -15,7 +15,7 @@ from accountant.mechanisms.mechanism import BoundedGradients
 from audits.games.own_pair import OwnPair
 from audits.games.plans import BOUND
 from audits.gate.claim_file import TEMPLATE, ClaimFile, read_claim_file
-from audits.gate.evidence import Evidence
+from audits.gate.evidence import KeptEvidence
 from audits.gate.examine import examine
 from audits.gate.run import GateOptions, check_only, run_gate
 from audits.report import RENDERERS
@@ -121,7 +121,7 @@ def command(
         say=_progress(),
         pair=_pair(claims, claim_file),
         seeded=seed is not None,
-        evidence=None if evidence is None else Evidence(),
+        evidence=None if evidence is None else KeptEvidence(),
         reproduce=reproduce,
     )
     with executor(workers, cluster) as pool:
@@ -138,7 +138,7 @@ def command(
     raise click.exceptions.Exit(report.outcome.exit_code)
 
 
-def _write_evidence(kept: Evidence, folder: Path, claim_file: Path) -> None:
+def _write_evidence(kept: KeptEvidence, folder: Path, claim_file: Path) -> None:
     try:
         paths = kept.write(folder, claim_file.read_text("utf-8"))
     except OSError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -63,7 +65,7 @@ def test_the_scale_is_taken_away_exactly() -> None:
     assert stats.kstest(values, "norm").pvalue > 1e-6
 
 
-WRONG = {
+WRONG: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "uniformly smaller": (lambda u: u / 1.2, "noise-size"),
     "decays": (lambda u: u * 0.998 ** np.arange(u.shape[1])[None, :, None], "noise-size"),
     "every fourth missing": (lambda u: np.where((np.arange(u.shape[1]) % 4 == 3)[None, :, None], 0.0, u), "noise-size"),
