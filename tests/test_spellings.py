@@ -25,7 +25,18 @@ from verification.wire.parameters import Parameters, RegularizerOptions
 FIELDS = {name for kind in MECHANISMS.values() for name in fields_of(kind)}
 OF_THE_PROBLEM = {"loss", "regularizer", "lambda_", "options", "intercept", "initial"}
 """What the wire says of the problem, which has no part in a price."""
-OF_A_PRICE = {"effort", "time_limit", "delta", "methods", "method", "digits", "plot", "output_format", "quantity"}
+OF_A_PRICE = {
+    "effort",
+    "rdp",
+    "time_limit",
+    "delta",
+    "methods",
+    "method",
+    "digits",
+    "plot",
+    "output_format",
+    "quantity",
+}
 PRIVATE = [kind for kind in MECHANISMS.values() if kind.private]
 
 
@@ -56,7 +67,12 @@ def test_the_options_of_account_are_the_fields_that_are_priced(kind: type[Mechan
 
 @pytest.mark.parametrize("kind", PRIVATE)
 def test_the_options_of_calibrate_are_the_same_and_the_target(kind: type[Mechanism]) -> None:
-    assert options(calibrate, kind.algorithm) == options(account, kind.algorithm) - {"methods", "plot", "effort"} | {
+    assert options(calibrate, kind.algorithm) == options(account, kind.algorithm) - {
+        "methods",
+        "plot",
+        "effort",
+        "rdp",
+    } | {
         "epsilon",
         "method",
     } | ({"quantity"} if kind.calibrated != "epsilon" else set())

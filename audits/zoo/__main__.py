@@ -10,20 +10,21 @@ import sys
 from collections.abc import Callable, Sequence
 
 from audits.errors import AuditError
-from audits.zoo import MEMBERS, Member, Sight, named
+from audits.zoo import MEMBERS, PRODUCTION, Member, Sight, named
 from verification.served.serve import serve
 
 _USAGE = (
     "usage: python -m audits.zoo ID [white-box|black-box|last-model]\n"
-    "       python -m audits.zoo list | table [ID ...] | gates [ID ...] | claim ID [white-box|black-box|last-model]"
+    "       python -m audits.zoo list | table [ID ...] | gates [ID ...] | production [ID ...]\n"
+    "       python -m audits.zoo claim ID [white-box|black-box|last-model]"
 )
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:  # noqa: PLR0911 - one return a command
     """Serve, list or tabulate; 0 if all went well, 2 for a usage error."""
     match arguments:
         case ["list"]:
-            for entry in MEMBERS.values():
+            for entry in (*MEMBERS.values(), *PRODUCTION.values()):
                 print(f"{entry.identity:36} {', '.join(entry.algorithms):16} {', '.join(entry.sights)}")
             return 0
         case ["table", *identities]:
@@ -34,6 +35,10 @@ def main(arguments: Sequence[str]) -> int:
             from audits.zoo.gates import write_gates  # noqa: PLC0415 - a served member must not need the gate
 
             return write_gates(identities)
+        case ["production", *identities]:
+            from audits.zoo.production_gates import write_production  # noqa: PLC0415 - as for gates
+
+            return write_production(identities)
         case ["claim", identity] | ["claim", identity, _]:
             return _with(identity, arguments[2:], _print_claim)
         case [identity] | [identity, _] if not identity.startswith("-"):

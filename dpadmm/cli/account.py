@@ -18,6 +18,7 @@ from accountant.pricing import THEOREMS, Effort, Report, epsilon
 from dpadmm.cli import _accounting as shared
 from dpadmm.cli._account_help import HELP, LEDGER_HELP
 from dpadmm.cli._mechanism_options import MechanismCommand, MechanismGroup, described, options_of
+from dpadmm.cli._rdp import orders_of, show_curve
 from dpadmm.cli.common import EXIT_REFUTED, emit_json, format_option
 
 
@@ -28,6 +29,7 @@ class PriceOptions(TypedDict):
     methods: tuple[str, ...]
     effort: Effort
     digits: int
+    rdp: str | None
     plot: Path | None
     time_limit: float
     output_format: str
@@ -50,6 +52,11 @@ output_options = shared.combined(
         help="tight adds the exact adversary (fixed-size batches, Gaussian noise): up to a minute.",
     ),
     click.option("--digits", type=click.IntRange(1, 500), default=15, show_default=True, help="Certified digits."),
+    click.option(
+        "--rdp",
+        metavar="ALPHA,...",
+        help="Print the Renyi curve, certified, at these orders and at the best ones, in place of the price.",
+    ),
     click.option(
         "--plot",
         type=click.Path(dir_okay=False, path_type=Path),
@@ -110,6 +117,7 @@ def ledger_command(file: Path, **output: Unpack[PriceOptions]) -> None:
 
 def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
     methods = output["methods"] or None
+    orders = None if output["rdp"] is None else orders_of(output["rdp"])
     with time_limit(output["time_limit"]):
         report = epsilon(
             ledger,
@@ -124,7 +132,10 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
         from dpadmm.cli._account_plot import draw  # noqa: PLC0415 - matplotlib is an extra
 
         draw(report, output["plot"])
-    if output["output_format"] == "json":
+    if orders is not None:
+        with time_limit(output["time_limit"]):
+            show_curve(report, orders, output["output_format"])
+    elif output["output_format"] == "json":
         emit_json(document.to_json())
     else:
         click.echo(_text(report, document))

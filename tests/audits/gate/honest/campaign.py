@@ -1,0 +1,109 @@
+"""Whole gates of honest implementations at a stated level: ``python -m tests.audits.gate.honest.campaign [NAME ...]``.
+
+Each gate draws without seeds. Even numbers are ssADMM, odd ones mpADMM, at a size at which a gate takes seconds. What
+comes of it is kept in campaign.json.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from audits.gate.claim_file import read_claim_file
+from audits.gate.findings import GateReport
+from audits.gate.run import GateOptions, run_gate
+from audits.trials.executors import executor
+from verification.outcome import Outcome
+
+GATES = 50
+LEVEL = "0.05"
+KEPT = Path(__file__).with_name("campaign.json")
+ROOT = Path(__file__).parents[4]
+_MECHANISMS = (
+    """algorithm = "ssadmm"
+records = 1000
+columns = 8
+batch = 50
+sampling = "without-replacement"
+clip = "1.0"
+sigma = "0.2"
+iterations = 100
+""",
+    """algorithm = "mpadmm"
+records = 1000
+columns = 8
+eta = "1"
+rho = "0.5"
+release = "all"
+clip = "1.0"
+sigma = "0.02"
+iterations = 30
+""",
+)
+SUBJECTS = ("reference", "c", "more-noise", "random-start", "single-precision")
+
+
+def honest_gate(command: list[str], number: int, level: str, extra: str = "", power: str = "noise/1.2") -> GateReport:
+    """One whole gate, without seeds; of ssADMM for even numbers, of mpADMM for odd ones."""
+    text = f"""[claim]
+epsilon = "20"
+delta = "1e-6"
+neighbours = "replace-one"
+[mechanism]
+{_MECHANISMS[number % 2]}
+[implementation]
+command = {json.dumps(command)}
+[gate]
+budget = "4m"
+false_alarm = "{level}"
+power = "{power}"
+{extra}"""
+    with tempfile.TemporaryDirectory() as folder, executor(1) as pool:
+        path = Path(folder) / "claim.toml"
+        path.write_text(text, encoding="utf-8")
+        return run_gate(read_claim_file(path), pool, GateOptions(number, seeded=False))
+
+
+def commands(folder: Path) -> dict[str, list[str]]:
+    """How each is started; the one in C is built first."""
+    binary = folder / "adapter"
+    example = ROOT / "examples" / "adapters" / "c"
+    subprocess.run(["make", "-C", str(example), f"OUT={binary}"], check=True, capture_output=True)
+    variants = [sys.executable, "-m", "tests.audits.gate.honest.variants"]
+    return {
+        "reference": [sys.executable, "-m", "verification.served.loopback"],
+        "c": [str(binary)],
+        **{name: [*variants, name] for name in SUBJECTS[2:]},
+    }
+
+
+def main(names: list[str]) -> int:
+    """Run, and keep the counts; 1 if a gate ended in anything but an outcome of exit 0 or a refutation."""
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    odd = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, command in commands(Path(folder)).items():
+            if names and name not in names:
+                continue
+            # the level does not depend on the power asked for; the time does
+            gates = [honest_gate(command, number, LEVEL, power="noise/2") for number in range(GATES)]
+            outcomes = [report.outcome for report in gates]
+            odd += sum(o not in (Outcome.STANDS, Outcome.DEVIATES, Outcome.REFUTED) for o in outcomes)
+            kept[name] = {
+                "gates": GATES,
+                "level": LEVEL,
+                "refuted": sum(outcome is Outcome.REFUTED for outcome in outcomes),
+                "outcomes": {
+                    word: sum(o.word == word for o in outcomes) for word in sorted({o.word for o in outcomes})
+                },
+            }
+            KEPT.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+            print(name, kept[name], flush=True)
+    return 1 if odd else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
