@@ -62,7 +62,7 @@ def catch_command(command: list[str], plan: ConformancePlan | None = None, *, au
 
 
 def _refutations(findings: Iterator[Finding]) -> Iterator[Finding]:
-    return (finding for finding in findings if finding.outcome is Outcome.REFUTED)
+    return (finding for finding in findings if finding.outcome in (Outcome.REFUTED, Outcome.DEVIATES))
 
 
 def _audit(

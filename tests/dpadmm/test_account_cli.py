@@ -78,7 +78,7 @@ def test_a_forged_certificate_exits_1_and_an_unreadable_one_2(run: Run, tmp_path
         "account", "gaussian", "--noise-multiplier", "30", "--iterations", "50", "--delta", "1e-8", "--format", "json"
     )
     document = json.loads(priced.out)
-    document["epsilon"]["upper"] = "1.0"
+    document["epsilon"]["upper"] = "1"
     file = tmp_path / "forged.json"
     file.write_text(json.dumps(document))
     assert run("account", "--check", str(file)).code == 1
@@ -186,15 +186,13 @@ def test_a_file_of_steps_is_priced_like_the_ledgers_it_lists(run: Run, tmp_path:
         'algorithm = "mpadmm"\nrecords = 1000\neta = 1\nrho = 0.5\nclip = 1\nsigma = 0.05\niterations = 3',
     ],
 )
-def test_mechanisms_may_be_mixed_and_then_nothing_is_said_to_be_attained(run: Run, tmp_path: Path, step: str) -> None:
+def test_mechanisms_may_be_mixed_and_the_lower_end_is_that_of_a_part(run: Run, tmp_path: Path, step: str) -> None:
     file = tmp_path / "run.toml"
     file.write_text(TWO_PHASES + "[[step]]\n" + step + "\n")
     priced = run("account", "ledger", str(file), "--delta", "1e-6", "--method", "profile", "--format", "json")
     assert priced.code == 0, priced.err
     document = priced.price()
-    assert document.epsilon.lower == "0"
-    assert Fraction(document.epsilon.upper) > 0
-    assert "different mechanisms" in document.ledger.notes[-1]
+    assert 0 < Fraction(document.epsilon.lower) < Fraction(document.epsilon.upper)
 
 
 @pytest.mark.parametrize(

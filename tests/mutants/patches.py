@@ -21,7 +21,7 @@ class Mutant:
 _U, _S, _M, _P = "reference/updates.py", "reference/ssadmm.py", "reference/mpadmm.py", "reference/problem.py"
 _L, _C, _D = "reference/losses.py", "reference/clipping.py", "reference/dataset.py"
 _R, _F = "reference/regularizers/separable.py", "reference/regularizers/folded.py"
-_M = "accountant/mechanisms"
+_A = "accountant/mechanisms"
 
 MUTANTS = (
     Mutant("x-gradient-sign", _U, "(-g - y", "(g - y", ("UPDATE-X", VECTORS)),
@@ -175,11 +175,11 @@ MUTANTS = (
         ("E10", "E8", "E9", "THEOREM-2"),
     ),
     Mutant("grid-floor", "reference/rounding.py", "np.rint(", "np.floor(", ("GRID",)),
-    Mutant("accountant-c-for-2c", f"{_M}/full_gradients.py", "2 * C / averaged", "C / averaged", ("JOINT",)),
-    Mutant("accountant-m-over-c", f"{_M}/batches.py", "2 * C / self.batch", "C / self.batch", ("THEOREM-1",)),
+    Mutant("accountant-c-for-2c", f"{_A}/full_gradients.py", "2 * C / averaged", "C / averaged", ("JOINT",)),
+    Mutant("accountant-m-over-c", f"{_A}/batches.py", "2 * C / self.batch", "C / self.batch", ("THEOREM-1",)),
     Mutant(
         "accountant-forgets-rho",
-        f"{_M}/proximal.py",
+        f"{_A}/proximal.py",
         "return 1 + max(rho**2, L**2 + rho**2 * (L - 1) ** 2)\n",
         "return 1 + L**2\n",
         ("JOINT",),

@@ -74,8 +74,8 @@ def test_what_is_no_pair_of_neighbours_is_refused_with_the_reason() -> None:
 def test_the_honest_stand_on_their_own_pair_and_too_little_noise_is_refuted(tmp_path: Path) -> None:
     first, second = opposed(records())
     stands = gate(with_pair(tmp_path, REFERENCE, first, second), *ONLY)
-    assert stands.returncode == 0, stands.stdout + stands.stderr
-    assert "your own pair" in stands.stdout
+    assert stands.returncode == 3, stands.stdout + stands.stderr
+    assert "stands         audit: ssadmm, your own pair" in stands.stdout
     refuted = gate(with_pair(tmp_path, zoo("variance-as-deviation"), first, second), *ONLY)
     assert refuted.returncode == 1, refuted.stdout + refuted.stderr
 
@@ -139,6 +139,7 @@ def test_a_last_model_with_z_and_y_beside_it_stands_with_the_power_asked_for(tmp
     """Of three games two see all that is paid for; the end of many steps, which is x alone, need not."""
     last = ('released = "every-iterate"', 'released = "last-model"')
     done = gate(claim_file(tmp_path, REFERENCE, *MPADMM, last, SMALL), "--only", "audit")
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "refuted" not in done.stdout
     assert "audit: mpadmm/all, last of many steps" in done.stdout
     assert re.search(r"attains 0\.[67][0-9]* of the claim", done.stdout)

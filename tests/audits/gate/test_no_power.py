@@ -65,7 +65,8 @@ def test_a_game_without_power_hides_no_refutation_by_another(
     )
     assert done.returncode == 1, done.stdout + done.stderr
     outcomes = [finding["outcome"] for finding in json.loads((tmp_path / "j").read_text())["findings"]]
-    assert outcomes == (["inconclusive", "refuted"] if blind == 0 else ["refuted"])
+    assert "refuted" in outcomes
+    assert ("inconclusive" in outcomes) == (blind == 0)
     alone = dpadmm("audit", "--seed", "1", "--workers", "1", "--", *zoo("variance-as-deviation"))
     assert alone.returncode == 1, alone.stdout + alone.stderr
     assert "noise/1.2 cannot be shown" in alone.stdout

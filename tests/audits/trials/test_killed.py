@@ -57,6 +57,12 @@ def living(mark: str) -> list[int]:
     return found
 
 
+def _listens() -> None:
+    """A test run in the background passes on that it ignores these."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT", "SIGKILL"])
 def test_nothing_is_left_of_a_killed_program(name: str, tmp_path: Path) -> None:
     adapter, program, ready = tmp_path / "adapter.py", tmp_path / "program.py", tmp_path / "ready"
@@ -70,6 +76,7 @@ def test_nothing_is_left_of_a_killed_program(name: str, tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        preexec_fn=_listens,
     )
     try:
         until = time.monotonic() + 60.0
