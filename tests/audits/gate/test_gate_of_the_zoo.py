@@ -18,7 +18,7 @@ from audits.gate.claim_file import ClaimFile, read_claim_file
 from audits.gate.findings import GateReport, Stage
 from audits.gate.run import GateOptions, run_gate
 from audits.trials.executors import executor
-from audits.zoo import MEMBERS, Member, Sight
+from audits.zoo import MEMBERS, Harm, Member, Sight
 from audits.zoo.catch import AUDIT
 from audits.zoo.claims import claim_file
 from audits.zoo.gates import FALSE_ALARM, NOT_REFUTED, SECONDS
@@ -33,7 +33,10 @@ PAGE, GATES = DOCS / "zoo.md", DOCS / "zoo-gates.md"
 # a check has at least this share of a whole gate's false alarms
 LEAST_SHARE = FALSE_ALARM / (len(CHECKS) * len(EVERY_MODE))
 # docs/evidence/zoo.md names what comes first in any mode; these claims are about release all, where another sees it
-SEEN_IN_THE_CLAIMED_MODE = {"continues-from-the-clean-model": "distinguishable"}
+SEEN_IN_THE_CLAIMED_MODE = {
+    "continues-from-the-clean-model": "distinguishable",
+    "truncated-at-three-sigma": "noise-grid",  # clamped draws are equal; their tails alone are seen now and then
+}
 LAST_OF_MANY = "last of many steps"
 SAMPLE = [
     ("noise-averaged-over-parties", Sight.BLACK_BOX),
@@ -78,8 +81,10 @@ def test_every_member_is_refuted_by_the_gate_within_a_minute(entry: Member, tmp_
     names = {SEEN_IN_THE_CLAIMED_MODE.get(entry.identity, name) for name, _ in found.values()}
     only = tuple(sorted(f"{Stage.CONFORM}: {name}" for name in names))
     report = gated(entry, Sight.BLACK_BOX, only, tmp_path)
-    assert report.outcome is Outcome.REFUTED, [finding.detail for finding in report.findings]
-    assert {f.name for f in report.findings if f.outcome is Outcome.REFUTED} <= set(only)
+    found_as = (Outcome.REFUTED,) if entry.harm is Harm.LEAK else (Outcome.REFUTED, Outcome.DEVIATES)
+    shown = [finding for finding in report.findings if finding.outcome in found_as]
+    assert shown, [finding.detail for finding in report.findings]
+    assert {f.name for f in shown if f.outcome is Outcome.REFUTED} <= set(only)
     refuted_in = " ".join(finding.detail for finding in report.findings)
     for algorithm in entry.algorithms:
         assert f"({algorithm}" in refuted_in, refuted_in

@@ -28,7 +28,7 @@ sys.stdout.buffer.flush()
 time.sleep(600)
 """
 PROGRAM = """
-import sys, time
+import signal, sys, time
 from audits.trials.executors import Target, executor, session_of
 from verification.wire.process import Limits
 
@@ -38,6 +38,9 @@ def hold(target, ready):
     time.sleep(600)
 
 if __name__ == "__main__":
+    # a test run in the background passes on that it ignores these
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     target = Target((sys.executable, sys.argv[1]), Limits())
     with executor(2) as pool:
         for future in [pool.submit(hold, target, f"{sys.argv[2]}-{k}") for k in range(2)]:
@@ -57,12 +60,6 @@ def living(mark: str) -> list[int]:
     return found
 
 
-def _listens() -> None:
-    """A test run in the background passes on that it ignores these."""
-    for number in (signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, signal.SIG_DFL)
-
-
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT", "SIGKILL"])
 def test_nothing_is_left_of_a_killed_program(name: str, tmp_path: Path) -> None:
     adapter, program, ready = tmp_path / "adapter.py", tmp_path / "program.py", tmp_path / "ready"
@@ -76,7 +73,6 @@ def test_nothing_is_left_of_a_killed_program(name: str, tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        preexec_fn=_listens,
     )
     try:
         until = time.monotonic() + 60.0
