@@ -42,7 +42,7 @@ def deploy_stage(run: GateRun, *, measure: bool = False) -> Deployed:
     ``measure``: only the noise on silent records, of an implementation that is already refuted.
     """
     mechanisms = [m for m in run.claims.mechanism if run.options.wants_any(f"{Stage.DEPLOY}: {m.title}")]
-    if not mechanisms:
+    if not mechanisms or run.claims.claim.nothing:  # where no privacy is claimed there is nothing to protect
         return Deployed([], Coverage())
     findings: list[Finding] = []
     coverage = Coverage()

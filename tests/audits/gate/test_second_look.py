@@ -48,7 +48,7 @@ def test_what_fresh_draws_do_not_confirm_stands_and_is_reported(
 ) -> None:
     report, draws = gated([HAIR, 0.7], tmp_path, monkeypatch)
     assert report.findings[0].outcome is Outcome.STANDS
-    assert "told (ssadmm) showed p = 0.00025, and 0.7 in fresh runs" in report.findings[0].detail
+    assert f"told (ssadmm) showed p = {HAIR:.2g}, and 0.7 in fresh runs" in report.findings[0].detail
     assert len(set(draws)) == 2, "the second look must have draws of its own"
 
 
