@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     )
     from accountant.numbers import Bound, Exact, decimal_string, exact, exact_binary64, float_down, float_up
     from accountant.pricing import MethodResult, Report, epsilon, methods_for
-    from accountant.renyi.curve import RenyiPoint, renyi_curve
+    from accountant.renyi_curve import RenyiPoint, renyi_curve
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "calibration": ("calibrate_count", "calibrate_noise", "Calibration"),
@@ -88,7 +88,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "numbers": ("Bound", "decimal_string", "Exact", "exact", "exact_binary64", "float_down", "float_up"),
     "pricing": ("epsilon", "MethodResult", "methods_for", "Report"),
-    "renyi.curve": ("renyi_curve", "RenyiPoint"),
+    "renyi_curve": ("renyi_curve", "RenyiPoint"),
 }
 """Where each public name is defined. It is loaded when it is first used: the wire needs a few words and no numerics."""
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -11,7 +11,7 @@ from accountant.errors import InvalidQuantityError
 from accountant.mechanisms.quantities import order
 from accountant.numbers import shown
 from accountant.pricing import Report
-from accountant.renyi.curve import RenyiPoint, renyi_curve
+from accountant.renyi_curve import RenyiPoint, renyi_curve
 from dpadmm.cli import _accounting as shared
 from dpadmm.cli.common import emit_json
 
