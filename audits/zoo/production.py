@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-
 import numpy as np
 
 from accountant.mechanisms.words import Algorithm
@@ -29,8 +27,9 @@ class Production(Specimen):
     def trials(
         self, records: Records, algorithm: Algorithm, parameters: Parameters, count: int, seed: int | None
     ) -> Values:
-        """Remember, then run."""
+        """Remember, then run; what happens rarely is repeated by the same seed."""
         self._asked, self._seeded, self._records = parameters, seed is not None, records
+        self._chance = np.random.default_rng(None if seed is None else [seed, _CHUNK])
         return super().trials(records, algorithm, parameters, count, seed)
 
     def silenced(self, standard: Floats, sigma: Floats, factor: Floats | float) -> Floats:
@@ -172,7 +171,7 @@ class OneQuietRunInAHundred(Production):
 
     def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
         """Shrink by chance."""
-        quiet = np.array([secrets.randbelow(100) == 0 for _ in range(len(standard))])
+        quiet = self._chance.integers(100, size=len(standard)) == 0
         return self.silenced(standard, sigma, np.where(quiet, 1e-3, 1.0)[:, None, None])
 
 
@@ -185,7 +184,7 @@ class HalfNoiseInOneRunOfFifty(Production):
 
     def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
         """Halve by chance."""
-        quiet = np.array([secrets.randbelow(50) == 0 for _ in range(len(standard))])
+        quiet = self._chance.integers(50, size=len(standard)) == 0
         return self.silenced(standard, sigma, np.where(quiet, 0.5, 1.0)[:, None, None])
 
 
@@ -289,7 +288,7 @@ class LouderBesideOneKindOfRecord(Production):
         louder = 4.0 if float(problem.signed[0].sum()) > 0 else 1.0
         return {
             **super().also_released(problem, old, new),
-            "level": louder * np.random.default_rng().standard_normal((len(new.x), 1)),
+            "level": louder * self._chance.standard_normal((len(new.x), 1)),
         }
 
 

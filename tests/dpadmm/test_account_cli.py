@@ -159,6 +159,7 @@ iterations = 7
 """
 
 
+@pytest.mark.slow
 def test_a_file_of_steps_is_priced_like_the_ledgers_it_lists(run: Run, tmp_path: Path) -> None:
     toml, as_json = tmp_path / "run.toml", tmp_path / "run.json"
     toml.write_text(TWO_PHASES)

@@ -130,6 +130,7 @@ def test_rows_have_length_one_with_their_intercept(scaling: str) -> None:
     assert (ready.features[:, 0] > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_shared_files_are_the_known_ones(adult_files: list[Path], adult: Dataset) -> None:
     records = data.adult(str(adult_files[0].parent), trust=False)

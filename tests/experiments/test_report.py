@@ -84,6 +84,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return Results.of(work.plan, checkpoint.finished)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:(matplotlib|pyparsing)")  # of its own dependencies
 def test_every_figure_table_and_the_page_are_written(results: Results, tmp_path: Path) -> None:
     drawn = write_all(results, tmp_path)

@@ -56,6 +56,7 @@ def test_every_cell_of_every_unit_is_measured(whole: list[FinishedUnit]) -> None
     assert all(any(row.algorithm == "nonprivate" for row in unit.rows) == (unit.repeat == 0) for unit in whole)
 
 
+@pytest.mark.slow
 def test_an_interrupted_study_resumes_to_the_same_results(whole: list[FinishedUnit], tmp_path: Path) -> None:
     work, path = small_work(), tmp_path / "c.jsonl"
 
@@ -78,6 +79,7 @@ def test_an_interrupted_study_resumes_to_the_same_results(whole: list[FinishedUn
     assert numbers(list(read_finished(path))) == numbers(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # pytest itself may hold threads here
 def test_two_processes_give_the_same_numbers_as_one(whole: list[FinishedUnit], tmp_path: Path) -> None:
     work = small_work()
@@ -86,6 +88,7 @@ def test_two_processes_give_the_same_numbers_as_one(whole: list[FinishedUnit], t
     assert numbers(checkpoint.finished) == numbers(whole)
 
 
+@pytest.mark.slow
 def test_more_repeats_can_follow_later(whole: list[FinishedUnit], tmp_path: Path) -> None:
     fewer = small_work(small_study(repeats=1))
     path = tmp_path / "c.jsonl"
@@ -97,6 +100,7 @@ def test_more_repeats_can_follow_later(whole: list[FinishedUnit], tmp_path: Path
     assert numbers(checkpoint.finished) == numbers(whole)
 
 
+@pytest.mark.slow
 def test_a_deadline_leaves_the_rest_for_later(
     whole: list[FinishedUnit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

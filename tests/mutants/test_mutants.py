@@ -44,6 +44,7 @@ def test_the_first_suspect_notices_the_mutant(mutant: Mutant, tmp_path: Path) ->
     assert noticed(mutant, tmp_path, mutant.suspects[:1])
 
 
+@pytest.mark.slow
 def test_without_a_mutant_nobody_cries_wolf(tmp_path: Path) -> None:
     prepare(tmp_path, None)
     answers = ask(tmp_path, (VECTORS, "UPDATE-X", "CLIP", "SCHEDULES", "E13", "GRID"))

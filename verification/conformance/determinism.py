@@ -31,12 +31,17 @@ def _seed_repeats(context: Context) -> Observation:
     first = ask(seed)
     ask(seed + 1)
     if not _same(first, ask(seed)):
-        return Observation.exact(False, f"seed {seed} gave another output the second time")
+        return _not_repeated(f"seed {seed} gave another output the second time")
     with context.another() as other:
         theirs = context.trials_of(other, other.send(records), parameters, 20, seed)
     if not _same(first, theirs):
-        return Observation.exact(False, f"seed {seed} gave another output in another process")
+        return _not_repeated(f"seed {seed} gave another output in another process")
     return Observation.exact(True, "the same seed gives the same output, in this process and in another")
+
+
+def _not_repeated(how: str) -> Observation:
+    """A broken promise of the adapter's, which costs no privacy: nothing rests on seeds but that a run can be repeated."""
+    return Observation(1.0, how, 0.0, how)
 
 
 def _seeds_differ(context: Context) -> Observation:

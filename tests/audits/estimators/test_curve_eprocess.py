@@ -86,10 +86,9 @@ def ratio(epsilon: float, seed: int) -> float:
     return found.epsilon / epsilon
 
 
-@pytest.mark.parametrize(("epsilon", "at_least"), [(1.0, 0.94), (4.0, 0.98)])
-def test_lower_bound_is_tight_on_the_gaussian(epsilon: float, at_least: float) -> None:
+def test_lower_bound_is_tight_on_the_gaussian() -> None:
     # one seed here; the bound varies by about 0.015 between seeds, the median of more is tested with the slow ones
-    assert at_least <= ratio(epsilon, 11) <= 1.0
+    assert 0.94 <= ratio(1.0, 11) <= 1.0
 
 
 @pytest.mark.slow

@@ -71,6 +71,7 @@ def test_what_is_no_pair_of_neighbours_is_refused_with_the_reason() -> None:
     assert own_pair(data, data.replace(1, data.features[1], 1)).first.labels[0] == -1
 
 
+@pytest.mark.slow
 def test_the_honest_stand_on_their_own_pair_and_too_little_noise_is_refuted(tmp_path: Path) -> None:
     first, second = opposed(records())
     stands = gate(with_pair(tmp_path, REFERENCE, first, second), *ONLY)
@@ -135,6 +136,7 @@ def test_what_is_released_chooses_the_game(algorithm: Algorithm) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_last_model_with_z_and_y_beside_it_stands_with_the_power_asked_for(tmp_path: Path) -> None:
     """Of three games two see all that is paid for; the end of many steps, which is x alone, need not."""
     last = ('released = "every-iterate"', 'released = "last-model"')

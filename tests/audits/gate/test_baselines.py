@@ -124,6 +124,7 @@ def test_what_is_wrong_in_a_claim_about_a_baseline_is_named(
 # -- the games ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", PRIVATE_BASELINES)
 def test_an_honest_baseline_stands_in_its_games_with_the_power_asked_for(algorithm: Algorithm, tmp_path: Path) -> None:
     report = gate(bundled("baselines.toml", tmp_path), f"audit: {algorithm}, {FIRST_GAMES[algorithm]}")

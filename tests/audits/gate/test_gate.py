@@ -73,6 +73,7 @@ def zoo(member: str) -> list[str]:
     return [sys.executable, "-m", "audits.zoo", member, "black-box"]
 
 
+@pytest.mark.slow
 def test_the_reference_stands_with_the_power_asked_for_and_every_report_says_so(tmp_path: Path) -> None:
     path = claim_file(tmp_path, REFERENCE)
     targets = [f"--report={kind}={tmp_path / kind}" for kind in KINDS]
@@ -89,6 +90,7 @@ def test_the_reference_stands_with_the_power_asked_for_and_every_report_says_so(
     _all_valid(tmp_path)
 
 
+@pytest.mark.slow
 def test_too_little_noise_is_refuted_with_a_command_that_shows_it_again(tmp_path: Path) -> None:
     path = claim_file(tmp_path, zoo("variance-as-deviation"))
     done = gate(path, "--only", "audit", *[f"--report={kind}={tmp_path / kind}" for kind in KINDS])
@@ -154,6 +156,7 @@ def test_a_claim_between_lower_and_upper_is_inconclusive_with_the_reason(tmp_pat
     assert "holds for every pair" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_printed_mpadmm_claim_is_refuted_by_accountant_and_audit_and_the_corrected_one_stands(
     tmp_path: Path,
 ) -> None:
@@ -182,6 +185,7 @@ def test_without_an_implementation_nothing_but_the_price_is_shown(tmp_path: Path
     assert gate(path, "--only", "audit").returncode == 2
 
 
+@pytest.mark.slow
 def test_a_budget_too_small_for_any_power_is_inconclusive(tmp_path: Path) -> None:
     path = claim_file(tmp_path, REFERENCE, ('budget = "5m"', 'budget = "1s"'))
     done = gate(path, "--only", "audit")

@@ -122,6 +122,7 @@ def test_the_page_of_whole_gates_has_every_member_refuted_within_a_minute_at_eve
         assert ("**" in cell) == bool(listed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identity", BY_THE_LAST_MODEL)
 def test_what_only_the_last_of_many_models_shows_is_refuted_by_the_audit_of_the_gate(
     identity: str, tmp_path: Path
@@ -149,6 +150,7 @@ def test_every_member_that_no_check_sees_is_among_those_audited() -> None:
     assert elsewhere == set(BY_THE_LAST_MODEL)
 
 
+@pytest.mark.slow
 def test_an_honest_last_model_stands_with_the_power_asked_for(tmp_path: Path) -> None:
     """The reference, shown as it would show itself if it kept all but its last model."""
     path = tmp_path / "claim.toml"

@@ -55,7 +55,8 @@ def _blind_at(stream: int, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{module}.plan_audit", plan)
 
 
-@pytest.mark.parametrize("blind", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("blind", [0, 1])
 def test_a_game_without_power_hides_no_refutation_by_another(
     blind: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_game_without_power_hides_no_refutation_by_another(
     assert "noise/1.2 cannot be shown" in alone.stdout
 
 
+@pytest.mark.slow
 def test_a_game_without_power_is_inconclusive_and_what_else_was_found_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,6 +88,7 @@ def test_a_game_without_power_is_inconclusive_and_what_else_was_found_is_reporte
     assert json.loads(alone.stdout)["without_power"] == {"batches of a quarter": "noise/1.2 cannot be shown"}
 
 
+@pytest.mark.slow
 def test_the_last_model_of_a_claim_about_all_is_inconclusive_with_what_would_have_shown(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "audits.zoo", "noise-on-even-iterations", "last-model"]
     changes = (
@@ -100,6 +103,7 @@ def test_the_last_model_of_a_claim_about_all_is_inconclusive_with_what_would_hav
     assert "claim release primal" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_algorithm_that_is_not_offered_does_not_hide_one_that_is(tmp_path: Path) -> None:
     path = claim_file(tmp_path, zoo("epoch-wise-shuffle"))
     other = '[[mechanism]]\nalgorithm = "mpadmm"\nrecords = 1000\niterations = 1\nclip = "0.5"\nsigma = "1"\n'

@@ -84,6 +84,7 @@ def test_a_dask_cluster_gives_the_same_numbers_as_this_process(in_process: dict[
         cluster.stdout.close()
 
 
+@pytest.mark.slow
 def test_a_killed_audit_resumes_with_the_same_numbers(in_process: dict[str, object], tmp_path: Path) -> None:
     resumable = audit("--workers", "1", "--checkpoint", str(tmp_path))
     running = subprocess.Popen(resumable, stdout=subprocess.DEVNULL, cwd=ROOT, start_new_session=True)

@@ -73,7 +73,8 @@ def test_every_member_is_caught_at_every_other_sight_too(entry: Member, sight: S
     assert set(caught) == set(entry.algorithms), entry.wrong
 
 
-@pytest.mark.parametrize("effort", [0.2, pytest.param(1.0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("effort", [0.2, 1.0])
 def test_the_honest_reference_is_caught_by_nothing(effort: float) -> None:
     assert catch_command(list(HONEST), ConformancePlan(effort=effort)) == {}
 
@@ -98,6 +99,7 @@ def test_the_audit_does_not_accuse_a_bug_that_costs_no_privacy(identity: str) ->
             assert not audit_last_model(session, algorithm, np.random.default_rng(1), budget=1000).refuted
 
 
+@pytest.mark.slow
 def test_the_audit_of_the_honest_last_model_alarms_no_more_often_than_stated() -> None:
     """At 5 % over 40 audits more than 7 alarms have probability 7.1e-4 at most; the seeds are fixed."""
     alarms = 0

@@ -15,7 +15,7 @@ from audits.zoo import PRODUCTION, Member
 from audits.zoo.production_gates import expected, production_gate
 from verification.outcome import Outcome
 
-QUICK = ["quiet-without-a-seed", "first-records-without-a-seed", "noise-decays", "half-noise-in-one-run-of-fifty"]
+QUICK = ["first-records-without-a-seed", "noise-decays"]
 BY_GAMES = {"louder-beside-one-kind-of-record"}
 
 
@@ -43,6 +43,7 @@ def test_each_is_found(identity: str) -> None:
     assert report.outcome is expected(member), [(f.name, f.outcome.word, f.detail) for f in report.findings]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_seen_is_inconclusive_and_says_so() -> None:
     report = production_gate(only_ssadmm(PRODUCTION["declares-little"]))
     assert report.outcome is Outcome.INCONCLUSIVE
