@@ -40,7 +40,7 @@ def _seed_repeats(context: Context) -> Observation:
 
 
 def _not_repeated(how: str) -> Observation:
-    """A broken promise of the adapter's, which costs no privacy: nothing rests on seeds but that a run can be repeated."""
+    """A broken promise of the adapter's that costs no privacy: seeds only serve to repeat a run."""
     return Observation(1.0, how, 0.0, how)
 
 
