@@ -7,6 +7,7 @@ probability that a failing run shows up. So s is bounded at any confidence.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,8 @@ from verification.wire.arrays import Floats
 CONFIDENCE = 0.999
 DIVISOR = 2.0
 """The bound is for runs with noise/2 or less."""
+ONE_IN = 50
+"""The power is stated for noise/2 in one run of so many."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,12 +83,18 @@ class Census:
             low, high = (middle, high) if escaped > np.log(1 - confidence) else (low, middle)
         return high
 
+    def power(self, share: float, false_alarm: float, divisor: float = DIVISOR) -> float:
+        """The probability of a refutation if this share of all runs, at random, had noise/divisor: at least this."""
+        return float(-np.expm1(np.sum(np.log1p(-share * np.minimum(self.shown(false_alarm, divisor), 1 - 1e-16)))))
+
     def statement(self, false_alarm: float) -> str:
         """The sentence of the verdict."""
         share = self.share_bound(false_alarm)
         if share >= 1.0:
             return f"{self.runs:,} runs looked at: too few to bound the share of runs without proper noise"
+        power = math.floor(1000 * self.power(1 / ONE_IN, false_alarm)) / 1000
         return (
-            f"at most 1 run in {int(1 / share):,} has noise/{DIVISOR:g} or less "
-            f"({CONFIDENCE:.1%} confidence, {self.runs:,} runs looked at)"
+            f"at most 1 run in {int(1 / share):,} has noise/{DIVISOR:g} or less ({CONFIDENCE:.1%} confidence, "
+            f"{self.runs:,} runs looked at); noise/{DIVISOR:g} in 1 run of {ONE_IN} would have been detected with "
+            f"probability {'above 0.999' if power >= 1 else f'at least {power:g}'}"
         )

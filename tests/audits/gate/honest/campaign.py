@@ -46,9 +46,9 @@ iterations = 30
 SUBJECTS = ("reference", "c", "more-noise", "random-start", "single-precision")
 
 
-def honest_gate(command: list[str], number: int, level: str, extra: str = "", power: str = "noise/1.2") -> GateReport:
-    """One whole gate, without seeds; of ssADMM for even numbers, of mpADMM for odd ones."""
-    text = f"""[claim]
+def claim_text(command: list[str], number: int, level: str, extra: str = "", power: str = "noise/1.2") -> str:
+    """The claim: of ssADMM for even numbers, of mpADMM for odd ones."""
+    return f"""[claim]
 epsilon = "20"
 delta = "1e-6"
 neighbours = "replace-one"
@@ -61,10 +61,22 @@ budget = "4m"
 false_alarm = "{level}"
 power = "{power}"
 {extra}"""
+
+
+def honest_gate(
+    command: list[str],
+    number: int,
+    level: str,
+    *,
+    extra: str = "",
+    power: str = "noise/1.2",
+    only: tuple[str, ...] = (),
+) -> GateReport:
+    """One whole gate, without seeds; of ssADMM for even numbers, of mpADMM for odd ones."""
     with tempfile.TemporaryDirectory() as folder, executor(1) as pool:
         path = Path(folder) / "claim.toml"
-        path.write_text(text, encoding="utf-8")
-        return run_gate(read_claim_file(path), pool, GateOptions(number, seeded=False))
+        path.write_text(claim_text(command, number, level, extra, power), encoding="utf-8")
+        return run_gate(read_claim_file(path), pool, GateOptions(number, only, seeded=False))
 
 
 def commands(folder: Path) -> dict[str, list[str]]:

@@ -1,4 +1,7 @@
-"""Honest implementations that differ from the reference: ``python -m tests.audits.gate.honest.variants NAME``."""
+"""Honest implementations that differ from the reference, and dishonest ones of a known size.
+
+``python -m tests.audits.gate.honest.variants NAME``
+"""
 
 from __future__ import annotations
 
@@ -76,10 +79,47 @@ class SinglePrecision(Stepwise):
         return super().gradient(problem, rounded, batch).astype(np.float32).astype(np.float64)
 
 
+class LessNoise(Stepwise):
+    """The claimed noise divided by 1.2."""
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """Less."""
+        return super().scale_noise(standard, sigma) / 1.2
+
+
+class HalfOf(Stepwise):
+    """Half of the noise in one run of so many, at random."""
+
+    one_in = 50
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """Halve by chance."""
+        half = np.random.default_rng().integers(self.one_in, size=len(standard)) == 0
+        return super().scale_noise(standard, sigma) * np.where(half, 0.5, 1.0)[:, None, None]
+
+
+class HalfOfFew(HalfOf):
+    """So rare that a gate often misses it."""
+
+    one_in = 2000
+
+
+class MissingFromAThousand(Stepwise):
+    """No noise from iteration 1,000 on."""
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """Silence what is late."""
+        return super().scale_noise(standard, sigma) * (np.arange(len(sigma)) < 1000)[:, None]
+
+
 VARIANTS: dict[str, type[Stepwise]] = {
     "more-noise": MoreNoise,
     "random-start": RandomStart,
     "single-precision": SinglePrecision,
+    "noise/1.2": LessNoise,
+    "noise/2 in 1 run of 50": HalfOf,
+    "noise/2 in 1 run of 2000": HalfOfFew,
+    "no noise from iteration 1000 on": MissingFromAThousand,
 }
 
 if __name__ == "__main__":
