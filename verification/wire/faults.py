@@ -16,6 +16,8 @@ class ProtocolStep(enum.StrEnum):
     DATA = "data"
     REPLAY = "replay"
     TRIALS = "trials"
+    DECLARE = "declare"
+    RECORD = "record"
     STOP = "stop"
 
 

@@ -32,6 +32,7 @@ class Capability(enum.StrEnum):
     INITIAL = "initial"
     PRIMAL = "primal-release"
     MULTIPLIER = "noise-multiplier"
+    RECORD = "record"
 
 
 class Show(enum.StrEnum):
@@ -136,6 +137,7 @@ class StartResult(WireModel):
     released: dict[Annotated[Algorithm, Field(strict=False)], list[Name]] = Field(
         description="for each algorithm the name of every value that leaves the implementation; x always does"
     )
+    declared: list[Name] = Field(default=[], description="algorithms of your own, which `declare` asks about")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -9,24 +9,40 @@ from pathlib import Path
 from pydantic.json_schema import models_json_schema
 
 from verification.files import write_text
+from verification.wire import declared_messages as d
 from verification.wire import messages as m
+from verification.wire.declaration import Declaration
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "protocol.schema.json"
 
 
 def schema_text() -> str:
     """Return the schema of every request and every answer, as the published file must hold it."""
-    requests = (m.StartRequest, m.DataRequest, m.ReplayRequest, m.TrialsRequest, m.StopRequest)
+    requests = (
+        m.StartRequest,
+        m.DataRequest,
+        m.ReplayRequest,
+        m.TrialsRequest,
+        m.StopRequest,
+        d.DeclareRequest,
+        d.DeclaredDataRequest,
+        d.RecordRequest,
+        d.OwnTrialsRequest,
+    )
     answers = (
         m.Answer[m.StartResult],
         m.Answer[m.DataResult],
         m.Answer[m.RunResult],
         m.Answer[m.StopResult],
+        m.Answer[d.DeclaredStart],
+        m.Answer[Declaration],
+        m.Answer[d.RecordResult],
+        m.Answer[d.OwnTrialsResult],
     )
     references, schema = models_json_schema(
         [(model, "validation") for model in (*requests, *answers)],
         title="dpadmm adapter protocol, version 1",
-        description="Newline-delimited JSON. Generated from verification/wire/messages.py; do not edit.",
+        description="Newline-delimited JSON. Generated from the messages in verification/wire; do not edit.",
     )
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["anyOf"] = [references[(model, "validation")] for model in (*requests, *answers)]

@@ -6,25 +6,20 @@ Every answer has passed: JSON, schema, id, declared names, shapes, finiteness. W
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Protocol, TypeVar
 
 import numpy as np
-from pydantic import ValidationError
 
 from verification.wire import messages as m
-from verification.wire.arrays import ArrayError, Floats, WireArray, WireModel, as_lists, pack, unpack
-from verification.wire.faults import AdapterFault, AdapterRefusal, AdapterSkipped, Fault, ProtocolStep
+from verification.wire.arrays import ArrayError, Floats, WireArray, as_lists, pack, unpack
+from verification.wire.conversation import SMALL_ANSWER, Conversation
+from verification.wire.faults import Fault, ProtocolStep
 from verification.wire.parameters import Algorithm, Parameters
-from verification.wire.process import AdapterProcess, Limits
+from verification.wire.process import Limits
 from verification.wire.records import Records, Run
 from verification.wire.schemes import SCHEMES
 
-ResultT = TypeVar("ResultT", bound=WireModel)
-_SMALL_ANSWER = 1 << 16
 _BYTES_A_NUMBER = 32  # a binary64 as decimal text with its separators; base64 needs 11
 
 
@@ -39,53 +34,23 @@ class _Expected:
     def limit(self) -> int | None:
         """The largest honest answer in bytes; None where values have shapes that only the implementation knows."""
         numbers = [int(np.prod(shape)) for shape in self.shapes.values() if shape is not None]
-        return None if len(numbers) < len(self.shapes) else _SMALL_ANSWER + _BYTES_A_NUMBER * sum(numbers)
+        return None if len(numbers) < len(self.shapes) else SMALL_ANSWER + _BYTES_A_NUMBER * sum(numbers)
 
 
-class Recording(Protocol):
-    """What keeps requests and answers."""
-
-    def add(self, request: WireModel, answer: bytes, seconds: float) -> None:
-        """Keep one."""
-
-
-class Session:
-    """One adapter process, started and described; a context manager that leaves no process behind.
-
-    On a clean exit `stop` is asked and its answer and exit status are checked; after an exception the process is
-    killed at once.
-    """
+class Session(Conversation):
+    """One adapter process, started and described; a context manager that leaves no process behind."""
 
     def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
-        self._prepare()
-        self._process = AdapterProcess(command, limits)
+        super().__init__(command, limits)
         try:
             self.description = self._start()
         except BaseException:
             self._process.__exit__(None, None, None)
             raise
 
-    def _prepare(self) -> None:
-        self._last_id = 0
-        self._shapes: dict[str, tuple[int, int]] = {}
-        self.tape: Recording | None = None
-        self.last_seconds = 0.0  # of the last answer
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self.stop()
-        finally:
-            self._process.__exit__(None, None, None)
-
     def _start(self) -> m.StartResult:
         request = m.StartRequest(id=self._next_id())
-        description = self._ask(request, m.Answer[m.StartResult], ProtocolStep.START, _SMALL_ANSWER)
+        description = self._ask(request, m.Answer[m.StartResult], ProtocolStep.START, SMALL_ANSWER)
         if description.protocol != m.PROTOCOL:
             raise self.fault(Fault.WRONG_PROTOCOL, ProtocolStep.START, f"it speaks protocol {description.protocol}")
         return description
@@ -103,7 +68,7 @@ class Session:
             features=pack(records.features) if packed else as_lists(records.features),
             labels=records.labels.tolist(),
         )
-        result = self._ask(request, m.Answer[m.DataResult], ProtocolStep.DATA, _SMALL_ANSWER, may_refuse=may_refuse)
+        result = self._ask(request, m.Answer[m.DataResult], ProtocolStep.DATA, SMALL_ANSWER, may_refuse=may_refuse)
         if (result.records, result.columns) != records.features.shape:
             seen = f"{result.records} records of {result.columns} features"
             sent = f"{records.count} of {records.columns}"
@@ -169,19 +134,6 @@ class Session:
         result = self._ask(request, m.Answer[m.RunResult], ProtocolStep.TRIALS, expected.limit, may_refuse=may_refuse)
         return self._run(result, expected, ProtocolStep.TRIALS)
 
-    def stop(self) -> None:
-        """Ask it to stop, and check that it ends cleanly and leaves no process."""
-        self._ask(m.StopRequest(id=self._next_id()), m.Answer[m.StopResult], ProtocolStep.STOP, _SMALL_ANSWER)
-        self._process.finish()
-
-    def fault(self, fault: Fault, step: ProtocolStep, detail: str) -> AdapterFault:
-        """Return the fault with the adapter's last words, for the caller to raise."""
-        return AdapterFault(fault, step, detail, self._process.last_words())
-
-    def _next_id(self) -> int:
-        self._last_id += 1
-        return self._last_id
-
     def _expected(
         self, names: set[str], leading: tuple[int, ...], data: str, algorithm: Algorithm, parameters: Parameters
     ) -> _Expected:
@@ -192,54 +144,6 @@ class Session:
             for name in names
         }
         return _Expected(leading, shapes)
-
-    def exchange(self, request: WireModel, step: ProtocolStep, limit: int | None) -> bytes:
-        """Send one request and return the line that answers it; kept on the tape, if there is one."""
-        began = time.monotonic()
-        line = self._process.ask(m.line_of(request), step, limit)
-        self.last_seconds = time.monotonic() - began
-        if self.tape is not None:
-            self.tape.add(request, line, self.last_seconds)
-        return line
-
-    def _ask(
-        self,
-        request: WireModel,
-        kind: type[m.Answer[ResultT]],
-        step: ProtocolStep,
-        limit: int | None,
-        *,
-        may_refuse: bool = False,
-    ) -> ResultT:
-        line = self.exchange(request, step, limit)
-        answer = self._parse(line, kind, step)
-        if answer.id != self._last_id:
-            again = 0 < answer.id < self._last_id
-            fault = Fault.ANSWERED_TWICE if again else Fault.WRONG_ID
-            raise self.fault(fault, step, f"expected an answer to request {self._last_id}, got one to {answer.id}")
-        if answer.result is not None:
-            return answer.result
-        if answer.skipped is not None:
-            raise AdapterSkipped(answer.skipped.reason)
-        refusal = answer.error
-        if refusal is None:
-            raise AssertionError("a validated answer holds exactly one part")
-        if may_refuse:
-            raise AdapterRefusal(refusal.kind, refusal.message)
-        raise self.fault(Fault.REFUSED, step, f"it answered error {refusal.kind}: {refusal.message}")
-
-    def _parse(self, line: bytes, kind: type[m.Answer[ResultT]], step: ProtocolStep) -> m.Answer[ResultT]:
-        try:
-            return kind.model_validate_json(line)
-        except ValidationError as error:
-            problems = error.errors(include_url=False, include_context=False)
-            kinds = {problem["type"] for problem in problems}
-            shown = line[:200].decode("utf-8", "replace")
-            if "json_invalid" in kinds:
-                raise self.fault(Fault.NOT_JSON, step, f"stdout held {shown!r}") from None
-            fault = Fault.NOT_FINITE if "finite_number" in kinds else Fault.BAD_ANSWER
-            first = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in problems[:3])
-            raise self.fault(fault, step, f"{first} (the answer began {shown!r})") from None
 
     def _run(self, result: m.RunResult, expected: _Expected, step: ProtocolStep) -> Run:
         given: dict[str, WireArray] = {"x": result.x, **result.released}

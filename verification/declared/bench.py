@@ -1,0 +1,57 @@
+"""The adapter on the bench: runs from the inside, within a limit of time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from verification.wire.arrays import Floats
+from verification.wire.declaration import Declaration
+from verification.wire.declared_session import DeclaredSession, LabelledPoints, Question, Recorded
+
+
+class OutOfTimeError(Exception):
+    """The time for a check is over; what it found so far does not conclude it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bench:
+    """A declared algorithm at the claimed parameters and size."""
+
+    session: DeclaredSession
+    question: Question
+    declaration: Declaration
+    records: int
+    columns: int
+    rng: np.random.Generator
+    deadline: float
+
+    def send(self, points: LabelledPoints) -> str:
+        """Send records; return their name."""
+        return self.session.send(points)
+
+    def record(
+        self,
+        data: str,
+        *,
+        seed: int | None = None,
+        outputs: Mapping[str, Floats] | None = None,
+        batches: Sequence[Sequence[int]] | None = None,
+    ) -> Recorded:
+        """One run from the inside."""
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
+        return self.session.record(data, self.question, self.declaration, seed=seed, outputs=outputs, batches=batches)
+
+    def trials(self, data: str, count: int, *, seed: int | None = None) -> list[dict[str, Floats]]:
+        """Runs as in production."""
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
+        return self.session.trials(data, self.question, self.declaration, count, seed=seed)
+
+    def seed(self) -> int:
+        """A fresh seed for the adapter."""
+        return int(self.rng.integers(1 << 53))

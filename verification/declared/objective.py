@@ -1,0 +1,73 @@
+r"""Noise in an objective: whether the released point minimises it, and how much neighbours' Hessians differ.
+
+With w the minimiser of J(w) + <b, w>, b = -grad J(w): the density of w is that of the noise at -grad J(w), times the
+determinant of the Hessian of J. Neighbours differ by the sensitivity of grad J at a given w, which `pairs` measures,
+and by the ratio of the determinants, which is measured here by central differences of the gradient that is shown.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from verification.declared.bench import Bench
+from verification.declared.pairs import Witness, describe
+from verification.declared.scenes import Scenes
+from verification.wire.arrays import Floats
+from verification.wire.declaration import DeclaredValue
+from verification.wire.declared_session import Recorded
+
+RESIDUAL = 1e-6
+"""The gradient at the released point may be so long, over the scale of the noise."""
+RELATIVE = 1e-3
+_STEP = 1e-4
+_KINDS = ("aligned", "random")
+_MOST_COLUMNS = 12
+
+
+def residual(bench: Bench, value: DeclaredValue, data: str, recorded: Recorded, seed: int) -> float:
+    """How far the released points are from minimising what they are said to minimise, over the noise's length."""
+    outputs = {
+        v.name: recorded.values[v.name].released.reshape(-1, *recorded.values[v.name].shape)
+        for v in bench.declaration.noised
+    }
+    again = bench.record(data, seed=seed, outputs=outputs).values[value.name]
+    gap = np.linalg.norm(again.before + recorded.values[value.name].noise, axis=1)
+    lengths = np.linalg.norm(recorded.values[value.name].noise, axis=1)
+    return float(np.max(gap / np.maximum(lengths, 1e-300)))
+
+
+def determinants(bench: Bench, value: DeclaredValue) -> Witness | None:
+    """The largest difference of log-determinants between neighbours that was seen; None in too many dimensions."""
+    scenes = Scenes(bench.declaration, bench.records, bench.columns, bench.rng)
+    worst = Witness(0.0, "")
+    for kind in _KINDS:
+        for pair in scenes.neighbours(kind, 0, scenes.direction()):
+            names = (bench.send(pair.first), bench.send(pair.second))
+            own = bench.record(names[0], seed=1)
+            if own.values[value.name].released.shape[1] > _MOST_COLUMNS:
+                return None
+            at = np.zeros_like(own.values[value.name].released)
+            sizes = [_log_determinant(bench, value, name, own, at) for name in names]
+            difference = abs(sizes[0] - sizes[1])
+            if difference > worst.size:
+                worst = Witness(difference, describe(pair, "zero"))
+    return worst
+
+
+def _log_determinant(bench: Bench, value: DeclaredValue, data: str, own: Recorded, at: Floats) -> float:
+    """Log-determinant of the Hessian at a point, of the first release."""
+    columns = []
+    shape = own.values[value.name].shape
+    for j in range(at.shape[1]):
+        sides = []
+        for sign in (1.0, -1.0):
+            point = at.copy()
+            point[0, j] += sign * _STEP
+            outputs = {
+                v.name: np.zeros((bench.declaration.releases(v), *own.values[v.name].shape))
+                for v in bench.declaration.noised
+            }
+            outputs[value.name] = point.reshape(len(point), *shape)
+            sides.append(bench.record(data, seed=1, outputs=outputs).values[value.name].before[0])
+        columns.append((sides[0] - sides[1]) / (2 * _STEP))
+    return float(np.linalg.slogdet(np.array(columns))[1])

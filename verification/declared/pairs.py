@@ -1,0 +1,207 @@
+r"""Neighbours side by side, with the same randomness, the same batches and the same released values taken for granted.
+
+Given what was released before, a value may move by its declared sensitivity; what is computed from released values may
+not move at all, nor may the noise, the number and shape of releases, penalties or step sizes. So one comparison shows
+the sensitivity of every release, state that is carried on without noise, and whatever else depends on the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from verification.declared.bench import Bench, OutOfTimeError
+from verification.declared.ledger import schedule
+from verification.declared.scenes import ALWAYS, SOMETIMES, Neighbours, Scenes, held_batches, starts, without
+from verification.wire.arrays import Floats
+from verification.wire.declaration import DeclaredValue, Norm, Scheme
+from verification.wire.declared_session import LabelledPoints, Recorded
+
+RELATIVE = 1e-5
+"""A sensitivity may be exceeded by so much, for the solver and the rounding of the implementation."""
+_ROUNDING = 1e-13
+_STILL = 1e-9
+_SHOWN_COLUMNS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """The largest of something that was seen, and where: a ratio to what is declared, or a distance."""
+
+    size: float
+    text: str
+
+
+@dataclass(slots=True)
+class Seen:
+    """What all comparisons showed."""
+
+    pairs: int = 0
+    planned: int = 0
+    sensitivity: dict[str, Witness] = field(default_factory=dict)
+    first_release: dict[str, float] = field(default_factory=dict)
+    moved: dict[str, Witness] = field(default_factory=dict)
+    outside: dict[str, Witness] = field(default_factory=dict)
+    public: dict[str, Witness] = field(default_factory=dict)
+    scales: dict[str, Witness] = field(default_factory=dict)
+    unequal: str = ""
+    counts: dict[str, dict[int, str]] = field(default_factory=dict)
+    other_noise: set[str] = field(default_factory=set)
+    finished: bool = False
+
+    def keep(self, where: dict[str, Witness], name: str, size: float, text: str) -> None:
+        """Keep the largest."""
+        if name not in where or size > where[name].size:
+            where[name] = Witness(size, text)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Setting:
+    """What both runs of a comparison share."""
+
+    pair: Neighbours
+    start: str
+    outputs: dict[str, Floats]
+    batches: list[list[int]] | None
+    seed: int
+
+
+def compare_neighbours(bench: Bench) -> Seen:
+    """Search all pairs; stops without being finished when the time is over."""
+    scenes = Scenes(bench.declaration, bench.records, bench.columns, bench.rng)
+    pairs = list(scenes.all_neighbours())
+    seen = Seen(planned=len(pairs))
+    try:
+        for number in bench.rng.permutation(len(pairs)):
+            _one_pair(bench, pairs[number], seen, SOMETIMES[int(number) % len(SOMETIMES)])
+            seen.pairs += 1
+        seen.finished = True
+    except OutOfTimeError:
+        pass
+    return seen
+
+
+def _one_pair(bench: Bench, pair: Neighbours, seen: Seen, other: str) -> None:
+    names = (bench.send(pair.first), bench.send(pair.second))
+    seed = bench.seed()
+    own = bench.record(names[0], seed=seed)
+    for start in (*ALWAYS, other):
+        outputs = starts(start, own, bench.declaration, pair.direction, bench.rng)
+        held = _batches(bench, pair, own, inside=True)
+        setting = _Setting(pair, start, outputs, held, seed)
+        _compare(bench, setting, *_both(bench, names, setting), seen)
+    away = _batches(bench, pair, own, inside=False)
+    if away is not None:
+        setting = _Setting(pair, "zero", starts("zero", own, bench.declaration, pair.direction, bench.rng), away, seed)
+        _outside(bench, setting, *_both(bench, names, setting), seen)
+
+
+def _batches(bench: Bench, pair: Neighbours, own: Recorded, *, inside: bool) -> list[list[int]] | None:
+    steps = max(bench.declaration.iterations, len(own.batches))
+    return held_batches(bench.declaration, pair.first.count, steps, pair.position, bench.rng, inside=inside)
+
+
+def _both(bench: Bench, names: tuple[str, str], setting: _Setting) -> tuple[Recorded, Recorded]:
+    """Both runs, in random order."""
+    batches = (setting.batches, without(setting.batches, setting.pair))
+    order = bench.rng.permutation(2)
+    runs = {
+        int(i): bench.record(names[i], seed=setting.seed, outputs=setting.outputs, batches=batches[i]) for i in order
+    }
+    return runs[0], runs[1]
+
+
+def _compare(bench: Bench, setting: _Setting, first: Recorded, second: Recorded, seen: Seen) -> None:
+    text = describe(setting.pair, setting.start)
+    for value in bench.declaration.values:
+        a, b = first.values[value.name], second.values[value.name]
+        for run, which in ((a, "first"), (b, "second")):
+            seen.counts.setdefault(value.name, {}).setdefault(len(run.released), f"{which} of: {text}")
+        if a.released.shape != b.released.shape:
+            seen.unequal = seen.unequal or (
+                f"{value.name} has shape {list(a.released.shape)} on one and {list(b.released.shape)} on the other of: "
+                f"{text}"
+            )
+    for value in bench.declaration.noised:
+        _sensitivity(bench, value, (first, second), text, seen)
+        _noise(value, (first, second), text, seen)
+    for value in bench.declaration.processed:
+        rows = (first.values[value.name].released, second.values[value.name].released)
+        _still(rows, value.name, text, seen, seen.moved)
+    for name in sorted({*first.public, *second.public}):
+        shown = (first.public.get(name, np.zeros(0)), second.public.get(name, np.zeros(0)))
+        _still(shown, name, text, seen, seen.public)
+
+
+def _sensitivity(bench: Bench, value: DeclaredValue, runs: tuple[Recorded, Recorded], text: str, seen: Seen) -> None:
+    a, b = (run.values[value.name].before for run in runs)
+    steps = min(len(a), len(b), bench.declaration.releases(value))
+    if not steps or a.shape[1] != b.shape[1]:
+        return
+    distances = lengths(a[:steps] - b[:steps], value.norm)
+    slack = _ROUNDING * max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)) * np.sqrt(a.shape[1])
+    declared = np.array(schedule(value.sensitivity, bench.declaration.releases(value)))[:steps]
+    shares = np.maximum(distances - slack, 0.0) / declared
+    k = int(np.argmax(shares))
+    where = f"release {k + 1}: moved by {distances[k]:.6g}, declared is {declared[k]:.6g}; {text}"
+    seen.keep(seen.sensitivity, value.name, float(shares[k]), where)
+    if bench.declaration.sampling.scheme is Scheme.NONE or value.uses == "all":
+        seen.first_release[value.name] = max(seen.first_release.get(value.name, 0.0), float(distances[0] - slack))
+
+
+def lengths(rows: Floats, norm: Norm | None) -> Floats:
+    """The norm of every row."""
+    found: Floats = np.abs(rows).sum(axis=1) if norm is Norm.L1 else np.linalg.norm(rows, axis=1)
+    return found
+
+
+def _noise(value: DeclaredValue, runs: tuple[Recorded, Recorded], text: str, seen: Seen) -> None:
+    """The same randomness must give the same noise; where it is a multiple, its scale depends on the data."""
+    a, b = (run.values[value.name].noise for run in runs)
+    if a.shape != b.shape or not a.size or np.array_equal(a, b):
+        return
+    for k, (one, other) in enumerate(zip(a, b, strict=True)):
+        square = float(one @ one)
+        factor = float(one @ other) / square if square > 0 else np.inf
+        if not np.allclose(other, factor * one, rtol=1e-9, atol=1e-12):
+            seen.other_noise.add(value.name)
+        elif factor > 0 and abs(np.log(factor)) > _STILL:
+            size = float(np.exp(abs(np.log(factor))))
+            seen.keep(seen.scales, value.name, size, f"release {k + 1}: by a factor of {size:.6g}; {text}")
+
+
+def _still(both: tuple[Floats, Floats], name: str, text: str, seen: Seen, where: dict[str, Witness]) -> None:
+    a, b = both
+    if a.shape != b.shape:
+        seen.keep(where, name, np.inf, f"has another length on the neighbour; {text}")
+        return
+    distance = float(np.abs(a - b).max(initial=0.0))
+    if distance > _STILL * (1.0 + max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))):
+        seen.keep(where, name, distance, f"moved by {distance:.6g}; {text}")
+
+
+def _outside(bench: Bench, setting: _Setting, first: Recorded, second: Recorded, seen: Seen) -> None:
+    """A record that is in no batch moves nothing that is computed from batches."""
+    text = describe(setting.pair, setting.start)
+    for value in bench.declaration.noised:
+        if value.uses == "batch":
+            a, b = (run.values[value.name].before for run in (first, second))
+            steps = min(len(a), len(b))
+            _still((a[:steps], b[:steps]), value.name, text, seen, seen.outside)
+
+
+def describe(pair: Neighbours, start: str) -> str:
+    """The witness in words, with the two records where they are short."""
+    text = f"other records {pair.kind}, record {pair.position + 1} of {pair.first.count} {pair.move}"
+    if start != "its own run":
+        text += f", released so far {start}"
+    if pair.first.features.shape[1] <= _SHOWN_COLUMNS:
+        one = _row(pair.first, pair.position)
+        text += f": {one} left out" if pair.removed else f": {one} and {_row(pair.second, pair.position)}"
+    return text
+
+
+def _row(points: LabelledPoints, position: int) -> str:
+    numbers = ", ".join(f"{x:.4g}" for x in points.features[position])
+    return f"(({numbers}), {points.labels[position]:.4g})"

@@ -1,0 +1,81 @@
+"""All checks of a declared algorithm, each with what it costs if it fails.
+
+A check that compares exactly uses no false alarms; the noise, the adapter's own runs and the batches share them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from verification.declared import judged
+from verification.declared.bench import Bench, OutOfTimeError
+from verification.declared.draws import Level, draws, own_runs_check
+from verification.declared.pairs import Seen, compare_neighbours
+from verification.declared.promise import Pricing, Promise
+from verification.deployment.sighting import Aspect
+from verification.outcome import Finding, Outcome
+from verification.wire.declaration import Scheme
+from verification.wire.faults import AdapterSkipped
+from verification.wire.messages import Capability
+
+PAIRS_TIME, DRAWS_TIME = 0.6, 0.9
+ASPECTS: dict[str, tuple[Aspect, ...]] = {
+    "account": (),
+    "sensitivity": (Aspect.CLIPPING,),
+    "post-processing": (Aspect.RELEASED,),
+    "data-independence": (Aspect.RELEASED,),
+    "objective": (Aspect.CLIPPING,),
+    "noise": (Aspect.NOISE,),
+    "sampling": (Aspect.BATCHES,),
+    "own-runs": (Aspect.NOISE,),
+}
+"""Every check by name, and what of a claim it looks at."""
+
+
+def run_declared(bench: Bench, promise: Promise, *, false_alarm: float, power: float) -> Iterator[Finding]:
+    """Yield a finding for every check that applies."""
+    pricing = Pricing(bench, promise)
+    if not bench.session.can(Capability.RECORD):
+        yield judged.account(bench, pricing, None)
+        reason = "the adapter shows no runs from the inside (record)"
+        yield from (Finding(name, Outcome.SKIPPED, reason) for name in ("sensitivity", "noise"))
+        return
+    began, limit = time.monotonic(), bench.deadline - time.monotonic()
+    seen, found = _neighbours(replace(bench, deadline=began + limit * PAIRS_TIME), pricing)
+    yield from found
+    if any(value.enters == "objective" for value in bench.declaration.noised):
+        yield from _guarded(lambda: iter([judged.objective(bench, pricing)]), "objective")
+    sampled = bench.declaration.sampling.scheme is not Scheme.NONE
+    level = Level(false_alarm / (3 if sampled else 2), power)
+    drawing = replace(bench, deadline=began + limit * DRAWS_TIME)
+    outside = seen.outside if seen is not None else {}
+    yield from _guarded(lambda: draws(drawing, pricing.sentence, promise.infinite(), level, outside), "noise")
+    yield from _guarded(
+        lambda: iter([own_runs_check(bench, pricing.sentence, promise.infinite(), level.share)]), "own-runs"
+    )
+
+
+def _neighbours(bench: Bench, pricing: Pricing) -> tuple[Seen | None, list[Finding]]:
+    began = time.monotonic()
+    try:
+        seen = compare_neighbours(bench)
+    except AdapterSkipped as answer:
+        skipped = Finding("sensitivity", Outcome.SKIPPED, f"not offered: {answer.reason}")
+        return None, [judged.account(bench, pricing, None), skipped]
+    seconds = time.monotonic() - began
+    judges = (judged.account, judged.sensitivity, judged.post_processing, judged.independence)
+    return seen, [replace(judge(bench, pricing, seen), seconds=seconds) for judge in judges]
+
+
+def _guarded(check: Callable[[], Iterator[Finding]], name: str) -> Iterator[Finding]:
+    began = time.monotonic()
+    try:
+        for finding in check():
+            yield replace(finding, seconds=time.monotonic() - began)
+            began = time.monotonic()
+    except AdapterSkipped as answer:
+        yield Finding(name, Outcome.SKIPPED, f"not offered: {answer.reason}")
+    except OutOfTimeError:
+        yield Finding(name, Outcome.INCONCLUSIVE, "there was no time left")

@@ -1,0 +1,235 @@
+"""The other end of the wire for an algorithm of your own, in Python: two functions and one call.
+
+``declare(parameters, records, columns)`` returns the declaration as plain data, ``run(data, parameters, run)`` runs the
+algorithm once and hands every value that leaves it to ``run`` (a `DeclaredRun`), which adds the noise and keeps what
+was there before. ``serve_declared("name", declare, run)`` answers the harness until it stops.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, TypeAdapter, ValidationError
+
+from verification.wire import declared_messages as d
+from verification.wire import messages as m
+from verification.wire.arrays import Floats, PackedArray, WireModel, pack, unpack
+from verification.wire.declaration import Declaration
+from verification.wire.declared_session import LabelledPoints
+
+Declare = Callable[[d.OpaqueParameters, int, int], Mapping[str, object]]
+_REQUEST: TypeAdapter[
+    m.StartRequest | m.StopRequest | d.DeclareRequest | d.DeclaredDataRequest | d.RecordRequest | d.OwnTrialsRequest
+] = TypeAdapter(
+    Annotated[
+        m.StartRequest
+        | m.StopRequest
+        | d.DeclareRequest
+        | d.DeclaredDataRequest
+        | d.RecordRequest
+        | d.OwnTrialsRequest,
+        Field(discriminator="request"),
+    ]
+)
+
+
+class DeclaredRun:
+    """One run of a declared algorithm: its randomness, and what left it."""
+
+    def __init__(
+        self,
+        seed: Sequence[int] | None = None,
+        outputs: Mapping[str, Floats] | None = None,
+        batches: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        streams = np.random.SeedSequence(None if seed is None else list(seed)).spawn(2)
+        self._noise, self._batches = (np.random.default_rng(stream) for stream in streams)
+        self._outputs, self._given = outputs, batches
+        self._shown: dict[str, list[tuple[Floats, Floats | None, Floats | None]]] = {}
+        self._drawn: list[list[int]] = []
+        self._public: dict[str, list[float]] = {}
+
+    def gaussian(self, shape: int | tuple[int, ...], sigma: float) -> Floats:
+        """Independent normal values of standard deviation sigma."""
+        return self._noise.normal(0.0, sigma, shape)
+
+    def laplace(self, shape: int | tuple[int, ...], scale: float) -> Floats:
+        """Independent Laplace values, of density e^(-|x|/scale)/(2 scale)."""
+        return self._noise.laplace(0.0, scale, shape)
+
+    def gamma_norm(self, dimension: int, scale: float) -> Floats:
+        """A vector b of density proportional to e^(-|b|/scale)."""
+        direction = self._noise.standard_normal(dimension)
+        length: float = self._noise.gamma(dimension, scale)
+        return direction * (length / math.sqrt(float(direction @ direction)))
+
+    def batch(self, records: int, size: int) -> NDArray[np.intp]:
+        """So many distinct records, fresh in every call."""
+        return self._batch(lambda: self._batches.permutation(records)[:size])
+
+    def poisson(self, records: int, rate: float) -> NDArray[np.intp]:
+        """Every record with this probability, fresh in every call."""
+        return self._batch(lambda: np.flatnonzero(self._batches.random(records) < rate))
+
+    def with_replacement(self, records: int, size: int) -> NDArray[np.intp]:
+        """So many records, each drawn from all of them."""
+        return self._batch(lambda: self._batches.integers(0, records, size))
+
+    def release(self, name: str, before: Floats, noise: Floats, released: Floats | None = None) -> Floats:
+        """Release ``before + noise`` (or ``released``, where something else leaves) and return what was released."""
+        given = self._forced(name)
+        leaving = before + noise if released is None else released
+        return self._show(name, leaving if given is None else given, before, noise)
+
+    def minimise(
+        self, name: str, noise: Floats, solve: Callable[[Floats], Floats], gradient: Callable[[Floats], Floats]
+    ) -> Floats:
+        """Release the minimiser ``solve(noise)`` of an objective with the term <noise, w>.
+
+        ``gradient(w)`` is the gradient at w of the objective without that term.
+        """
+        given = self._forced(name)
+        leaving = solve(noise) if given is None else given
+        return self._show(name, leaving, gradient(leaving), noise)
+
+    def processed(self, name: str, value: Floats) -> Floats:
+        """Release what is computed from released values alone."""
+        return self._show(name, np.asarray(value, dtype=np.float64), None, None)
+
+    def public(self, name: str, value: float) -> None:
+        """Show what must not depend on the data: a step size, a penalty, ..."""
+        self._public.setdefault(name, []).append(float(value))
+
+    def _batch(self, draw: Callable[[], NDArray[np.intp]]) -> NDArray[np.intp]:
+        drawn = draw()
+        if self._given is not None and len(self._drawn) < len(self._given):
+            drawn = np.array(self._given[len(self._drawn)], dtype=np.intp)
+        self._drawn.append([int(i) for i in drawn])
+        return drawn
+
+    def _forced(self, name: str) -> Floats | None:
+        """What the harness wants taken as the next release of this value."""
+        given = (self._outputs or {}).get(name)
+        number = len(self._shown.get(name, []))
+        return None if given is None or number >= len(given) else np.asarray(given[number])
+
+    def _show(self, name: str, released: Floats, before: Floats | None, noise: Floats | None) -> Floats:
+        self._shown.setdefault(name, []).append((np.array(released), before, noise))
+        return released
+
+    def released(self) -> d.OwnRun:
+        """What left the run."""
+        return d.OwnRun(released={name: _stacked([leaving for leaving, _, _ in s]) for name, s in self._shown.items()})
+
+    def recorded(self) -> d.RecordResult:
+        """What left the run, and what it was before its noise."""
+        values = {}
+        for name, shown in self._shown.items():
+            before = [np.asarray(part) for _, part, _ in shown if part is not None]
+            noise = [np.asarray(part) for _, _, part in shown if part is not None]
+            values[name] = d.ShownValue(
+                released=_stacked([leaving for leaving, _, _ in shown]),
+                before=_stacked(before) if before else None,
+                noise=_stacked(noise) if noise else None,
+            )
+        public = {name: _stacked([np.array(value) for value in shown]) for name, shown in self._public.items()}
+        return d.RecordResult(values=values, batches=self._drawn or None, public=dict(public))
+
+
+RunOnce = Callable[[LabelledPoints, d.OpaqueParameters, DeclaredRun], None]
+
+
+def serve_declared(name: str, declare: Declare, run: RunOnce, *, version: str = "0") -> None:
+    """Answer requests on stdin until `stop` or the end of input; stray prints go to stderr, not onto the wire."""
+    with os.fdopen(os.dup(1), "wb", buffering=0) as wire:
+        os.dup2(2, 1)
+        _DeclaredServer(name, declare, run, version).serve(sys.stdin.buffer, wire)
+
+
+class _DeclaredServer:
+    def __init__(self, name: str, declare: Declare, run: RunOnce, version: str) -> None:
+        self._name, self._declare, self._run, self._version = name, declare, run, version
+        self._data: dict[str, LabelledPoints] = {}
+        self._stopped = False
+
+    def serve(self, source: BinaryIO, sink: BinaryIO) -> None:
+        while not self._stopped and (line := source.readline()):
+            unsent = memoryview(self._answer(line))
+            while unsent:  # a raw pipe may take part of a long line
+                unsent = unsent[sink.write(unsent) :]
+
+    def _answer(self, line: bytes) -> bytes:
+        try:
+            request = _REQUEST.validate_json(line)
+        except ValidationError as error:
+            return _refusal(json.loads(line).get("id", 0), "invalid-parameters", str(error))
+        try:
+            return b'{"id":%d,"result":%b}\n' % (request.id, m.line_of(self._result(request)).rstrip())
+        except KeyError as error:
+            return _refusal(request.id, "invalid-data", f"there is no {error}")
+        except ValidationError as error:
+            return _refusal(request.id, "invalid-parameters", str(error))
+        except Exception as error:  # whatever it is, it must become an answer: the harness decides what it means
+            traceback.print_exc()
+            return _refusal(request.id, "internal", f"{type(error).__name__}: {error}")
+
+    def _result(self, request: WireModel) -> WireModel:
+        match request:
+            case m.StartRequest():
+                return self._start()
+            case d.DeclaredDataRequest():
+                points = LabelledPoints(unpack(request.features, "features"), np.array(request.labels))
+                self._data[request.name] = points
+                return m.DataResult(records=points.count, columns=int(points.features.shape[1]))
+            case d.DeclareRequest():
+                told = {"name": self._name, **self._declare(request.parameters, request.records, request.columns)}
+                return Declaration.model_validate_json(json.dumps(told))
+            case d.RecordRequest():
+                return self._record(request)
+            case d.OwnTrialsRequest():
+                runs = [self._once(request, DeclaredRun(_seed(request, r))) for r in range(request.count)]
+                return d.OwnTrialsResult(runs=[run.released() for run in runs])
+            case _:
+                self._stopped = True
+                return m.StopResult()
+
+    def _start(self) -> d.DeclaredStart:
+        return d.DeclaredStart(
+            protocol=m.PROTOCOL,
+            name=self._name,
+            version=self._version,
+            language="python",
+            declared=[self._name],
+            capabilities=[m.Capability.RECORD, m.Capability.TRIALS, m.Capability.SEED],
+        )
+
+    def _record(self, request: d.RecordRequest) -> d.RecordResult:
+        outputs = None
+        if request.outputs is not None:
+            outputs = {name: unpack(array, name) for name, array in request.outputs.items()}
+        return self._once(request, DeclaredRun(_seed(request, 0), outputs, request.batches)).recorded()
+
+    def _once(self, request: d.RecordRequest | d.OwnTrialsRequest, run: DeclaredRun) -> DeclaredRun:
+        self._run(self._data[request.data], request.parameters, run)
+        return run
+
+
+def _seed(request: d.RecordRequest | d.OwnTrialsRequest, number: int) -> list[int] | None:
+    return None if request.seed is None else [request.seed, number]
+
+
+def _stacked(arrays: Sequence[Floats]) -> PackedArray:
+    return pack(np.array(arrays, dtype=np.float64))
+
+
+def _refusal(identity: int, kind: m.RefusalKind, message: str) -> bytes:
+    error = m.Refusal(kind=kind, message=message[:2000] or kind)
+    return m.line_of(m.Answer[m.StopResult](id=identity, error=error))

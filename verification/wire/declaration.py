@@ -1,0 +1,227 @@
+"""What an adapter declares of an algorithm of its own: what is released, and what protects it.
+
+Nothing here refers to an algorithm that this project knows. Whether a declaration contradicts itself is a question of
+its own (`contradictions`): the shape of it is right, and no run could make it true.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+
+from verification.wire.arrays import WireModel
+from verification.wire.messages import Name
+
+Schedule = PositiveFloat | Annotated[list[PositiveFloat], Field(min_length=1)]
+"""One number for every release of a value, or one for each."""
+
+
+class NoiseKind(enum.StrEnum):
+    """The noise that protects a value."""
+
+    GAUSSIAN = "gaussian"
+    LAPLACE = "laplace"
+    GAMMA_NORM = "gamma-norm"  # uniform direction, norm Gamma(dimension, scale): density proportional to e^(-|b|/scale)
+    DISCRETE = "discrete-gaussian"
+    NONE = "none"
+
+
+class Norm(enum.StrEnum):
+    """The norm of a sensitivity."""
+
+    L1 = "l1"
+    L2 = "l2"
+
+
+class Scheme(enum.StrEnum):
+    """How the records of one step are drawn."""
+
+    NONE = "none"
+    FIXED_SIZE = "fixed-size"
+    POISSON = "poisson"
+    WITH_REPLACEMENT = "with-replacement"
+
+
+class Relation(enum.StrEnum):
+    """When two data sets are neighbours."""
+
+    REPLACE_ONE = "replace-one"
+    ADD_OR_REMOVE = "add-or-remove"
+
+
+class BoundKind(enum.StrEnum):
+    """What bounds a record: the algorithm clips contributions, or normalises records, or the domain is bounded."""
+
+    CLIP = "clip"
+    NORMALISE = "normalise"
+    DOMAIN = "domain"
+
+
+class DeclaredValue(WireModel):
+    """One value that leaves the algorithm, `count` times a run."""
+
+    name: Name
+    noise: Annotated[NoiseKind, Field(strict=False)]
+    scale: Schedule | None = Field(
+        default=None, description="gaussian: standard deviation of a coordinate; laplace, gamma-norm: the scale"
+    )
+    sensitivity: Schedule | None = Field(default=None, description="claimed, before the noise, given what was released")
+    norm: Annotated[Norm, Field(strict=False)] | None = Field(default=None, description="of the sensitivity")
+    from_: list[Name] = Field(default=[], alias="from", description="computed from these values alone")
+    count: PositiveInt | None = Field(default=None, description="releases in a run; absent: one in every iteration")
+    uses: Literal["batch", "all"] = Field(default="batch", description="the drawn records, or all of them")
+    enters: Literal["value", "objective"] = Field(
+        default="value", description="noise is added to the value, or <noise, value> to the objective it minimises"
+    )
+    jacobian: NonNegativeFloat | None = Field(
+        default=None, description="enters objective: bound on the difference of the log-determinants of the Hessians"
+    )
+    grid: PositiveFloat | None = Field(default=None, description="discrete-gaussian: the values are multiples of it")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        noised = self.noise is not NoiseKind.NONE
+        given = [part is not None for part in (self.scale, self.sensitivity, self.norm)]
+        if (noised and not all(given)) or (not noised and any(given)):
+            raise ValueError(f"{self.name}: scale, sensitivity and norm belong to noise, and noise to them")
+        if (self.grid is not None) != (self.noise is NoiseKind.DISCRETE):
+            raise ValueError(f"{self.name}: grid belongs to discrete-gaussian noise")
+        if (self.jacobian is not None) != (self.enters == "objective"):
+            raise ValueError(f"{self.name}: jacobian belongs to noise that enters an objective")
+        return self
+
+
+class DeclaredSampling(WireModel):
+    """How the records of a step are drawn, fresh in every step."""
+
+    scheme: Annotated[Scheme, Field(strict=False)] = Scheme.NONE
+    batch: PositiveInt | None = Field(default=None, description="fixed-size, with-replacement: how many are drawn")
+    rate: Annotated[float, Field(gt=0, le=1)] | None = Field(default=None, description="poisson: the probability")
+    amplification: Annotated[Scheme, Field(strict=False)] | None = Field(
+        default=None, description="the theorem the claim uses; none: no privacy is gained; absent: that of the scheme"
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        drawn = self.scheme in (Scheme.FIXED_SIZE, Scheme.WITH_REPLACEMENT)
+        if (self.batch is not None) != drawn or (self.rate is not None) != (self.scheme is Scheme.POISSON):
+            raise ValueError("batch belongs to fixed-size and with-replacement, rate to poisson")
+        return self
+
+
+class RecordBound(WireModel):
+    """How records are bounded; the harness sends records of any size unless the domain itself is bounded."""
+
+    kind: Annotated[BoundKind, Field(strict=False)]
+    radius: PositiveFloat | None = Field(
+        default=None, description="Euclidean norm of the features, or the clipping norm"
+    )
+    box: tuple[float, float] | None = Field(default=None, description="domain: every feature lies between these")
+    labels: tuple[float, float] | None = Field(default=None, description="any label between; absent: -1 and 1")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if (self.radius is None) == (self.box is None) or (self.box is not None and self.kind is not BoundKind.DOMAIN):
+            raise ValueError("bound needs a radius, or (domain) a box in its place")
+        for pair in (self.box, self.labels):
+            if pair is not None and not pair[0] < pair[1]:
+                raise ValueError(f"bound needs low < high, got {pair}")
+        return self
+
+
+class Declaration(WireModel):
+    """An algorithm by what it releases and what protects it, at the parameters that were asked about."""
+
+    name: Name
+    values: list[DeclaredValue] = Field(min_length=1)
+    sampling: DeclaredSampling = DeclaredSampling()
+    neighbours: Annotated[Relation, Field(strict=False)]
+    bound: RecordBound
+    iterations: PositiveInt = Field(default=1, description="1 for what is trained in one shot")
+    stopping: Literal["fixed", "from-released"] = Field(
+        default="fixed", description="from-released: ends early on grounds of released values alone"
+    )
+
+    @model_validator(mode="after")
+    def _named_once(self) -> Self:
+        names = [value.name for value in self.values]
+        if len(set(names)) != len(names):
+            raise ValueError(f"values must have different names, got {names}")
+        return self
+
+    @property
+    def noised(self) -> list[DeclaredValue]:
+        """The values that noise protects."""
+        return [value for value in self.values if value.noise is not NoiseKind.NONE]
+
+    @property
+    def processed(self) -> list[DeclaredValue]:
+        """The values that are computed from released ones."""
+        return [value for value in self.values if value.noise is NoiseKind.NONE]
+
+    def releases(self, value: DeclaredValue) -> int:
+        """How often a value is released in a run."""
+        return value.count or self.iterations
+
+
+NORM_OF = {
+    NoiseKind.GAUSSIAN: Norm.L2,
+    NoiseKind.LAPLACE: Norm.L1,
+    NoiseKind.GAMMA_NORM: Norm.L2,
+    NoiseKind.DISCRETE: Norm.L2,
+}
+"""The norm of the sensitivity that each noise hides."""
+PURE = (NoiseKind.LAPLACE, NoiseKind.GAMMA_NORM)
+
+
+def contradictions(declaration: Declaration, *, neighbours: str, pure: bool) -> list[str]:
+    """What no run could make true, in words; `neighbours` and `pure` (delta is 0) are those of the claim."""
+    found: list[str] = []
+    names = {value.name for value in declaration.values}
+    for value in declaration.values:
+        found += _of_value(declaration, value, names, pure=pure)
+    found += _circles(declaration)
+    if declaration.neighbours != neighbours:
+        found.append(f"the claim is about {neighbours} neighbours, the declaration about {declaration.neighbours}")
+    sampling = declaration.sampling
+    if sampling.amplification not in (None, Scheme.NONE, sampling.scheme):
+        found.append(f"batches are drawn {sampling.scheme} and priced as {sampling.amplification}")
+    if not declaration.noised:
+        found.append("nothing that is released has noise")
+    return found
+
+
+def _of_value(declaration: Declaration, value: DeclaredValue, names: set[str], *, pure: bool) -> list[str]:
+    found = []
+    if value.noise is NoiseKind.NONE and not value.from_:
+        found.append(f"{value.name} has no noise and is no post-processing of other values")
+    unknown = [other for other in value.from_ if other not in names or other == value.name]
+    if unknown:
+        found.append(f"{value.name} is said to be computed from {', '.join(unknown)}, of which nothing is declared")
+    if value.noise is not NoiseKind.NONE and value.norm is not NORM_OF[value.noise]:
+        found.append(f"{value.name}: {value.noise} noise hides an {NORM_OF[value.noise]} sensitivity, got {value.norm}")
+    if pure and value.noise in (NoiseKind.GAUSSIAN, NoiseKind.DISCRETE):
+        found.append(f"delta is 0, and {value.name} has {value.noise} noise, which has no finite epsilon at delta 0")
+    if value.enters == "objective" and value.noise is not NoiseKind.GAMMA_NORM:
+        found.append(f"{value.name}: only gamma-norm noise in an objective can be priced, got {value.noise}")
+    for what, schedule in (("scale", value.scale), ("sensitivity", value.sensitivity)):
+        if isinstance(schedule, list) and len(schedule) != declaration.releases(value):
+            found.append(f"{value.name}: {what} has {len(schedule)} entries for {declaration.releases(value)} releases")
+    return found
+
+
+def _circles(declaration: Declaration) -> list[str]:
+    """Post-processing must lead back to values with noise."""
+    rooted = {value.name for value in declaration.noised}
+    left = {value.name: set(value.from_) for value in declaration.processed if value.from_}
+    while ready := [name for name, sources in left.items() if sources <= rooted]:
+        rooted |= set(ready)
+        left = {name: sources for name, sources in left.items() if name not in ready}
+    names = {value.name for value in declaration.values}
+    return [
+        f"{name} is computed from {', '.join(sorted(sources))}, which leads back to no value with noise"
+        for name, sources in left.items()
+        if sources <= names
+    ]
