@@ -13,6 +13,10 @@ class ClaimFileError(AuditError):
     """A claim file that cannot mean anything: unknown key, impossible value, expired waiver."""
 
 
+class ContradictionError(AuditError):
+    """A declaration that no run could make true (exit code 2, before anything is run)."""
+
+
 class UnsupportedClaim(AuditError):
     """An estimator was asked about a claim it was not proved for."""
 

@@ -21,6 +21,7 @@ from accountant import AccountantError, Mechanism, decimal_string, exact, mechan
 from accountant.mechanisms.registry import FORMER_ALGORITHMS
 from accountant.mechanisms.words import Algorithm
 from audits.errors import ClaimFileError
+from audits.gate.declared_table import DeclaredTable
 from audits.gate.deployment import DeploymentTable, taken_from_mechanisms
 from verification.deployment.sighting import Aspect
 
@@ -69,6 +70,7 @@ PositiveNumber = Annotated[Fraction, BeforeValidator(_number), Field(gt=0)]
 Probability = Annotated[Fraction, BeforeValidator(_number), Field(gt=0, lt=1)]
 Seconds = Annotated[float, BeforeValidator(_duration)]
 Divisor = Annotated[float, BeforeValidator(_power)]
+Delta = Annotated[Fraction, BeforeValidator(_number), Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -76,8 +78,8 @@ class Claim(_Table):
     """[claim]: what is promised."""
 
     epsilon: Annotated[Fraction | float, BeforeValidator(_epsilon), Field(ge=0)]
-    delta: Probability
-    neighbours: Literal["replace-one"]
+    delta: Delta
+    neighbours: Literal["replace-one", "add-or-remove"]
 
     @property
     def nothing(self) -> bool:
@@ -150,7 +152,8 @@ class ClaimFile(_Table):
     """A whole claim file."""
 
     claim: Claim
-    mechanism: list[Annotated[Mechanism, BeforeValidator(_mechanism)]]
+    mechanism: list[Annotated[Mechanism, BeforeValidator(_mechanism)]] = []
+    declared: DeclaredTable | None = None
     implementation: ImplementationTable | None = None
     deployment: DeploymentTable = DeploymentTable()
     pair: PairTable | None = None
@@ -166,17 +169,27 @@ class ClaimFile(_Table):
 
     @model_validator(mode="after")
     def _mechanisms_can_be_told_apart(self) -> Self:
+        if self.declared is not None:
+            return self._only_declared()
         titles = [mechanism.title for mechanism in self.mechanism]
         if not titles:
-            raise ValueError("at least one [mechanism] is needed")
+            raise ValueError("at least one [mechanism] is needed, or [declared]")
+        if self.claim.delta == 0 or self.claim.neighbours != "replace-one":
+            raise ValueError("delta 0 and add-or-remove neighbours can be claimed of a [declared] algorithm only")
         twice = sorted({title for title in titles if titles.count(title) > 1})
         if twice:
             raise ValueError(f"several mechanisms need different names, got {', '.join(twice)} more than once")
         return self
 
+    def _only_declared(self) -> Self:
+        if self.mechanism or self.pair is not None or self.implementation is None:
+            raise ValueError("[declared] stands beside [claim] and [implementation], without [mechanism] and [pair]")
+        return self
+
 
 _TABLES: dict[str, type[BaseModel]] = {
     "deployment": DeploymentTable,
+    "declared": DeclaredTable,
     "claim": Claim,
     "implementation": ImplementationTable,
     "pair": PairTable,

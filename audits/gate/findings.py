@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 
 class Stage(enum.StrEnum):
-    """The four stages, in order of cost; findings about what was not looked at are under `coverage`."""
+    """The four stages, in order of cost; `declared` in place of them for an algorithm that the adapter declares.
+
+    Findings about what was not looked at are under `coverage`.
+    """
 
     ACCOUNT = "account"
     CONFORM = "conform"
     DEPLOY = "deploy"
     AUDIT = "audit"
+    DECLARED = "declared"
     COVERAGE = "coverage"
 
 

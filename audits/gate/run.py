@@ -27,6 +27,8 @@ from audits.gate.claim_file import ClaimFile
 from audits.gate.conform_stage import conform_stage
 from audits.gate.coverage import Coverage
 from audits.gate.covered import coverage_findings
+from audits.gate.declared_stage import declared_stage
+from audits.gate.declared_table import DeclaredTable
 from audits.gate.deploy_stage import deploy_stage
 from audits.gate.findings import GateReport, Stage
 from audits.gate.observed import ObservedNoise
@@ -44,6 +46,8 @@ __all__ = ["GateOptions", "check_only", "run_gate"]
 
 def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateReport:
     """Run all stages and return everything that was found; stops after a stage that refutes."""
+    if claims.declared is not None:
+        return _declared_gate(claims, claims.declared, options)
     began = time.monotonic()
     findings: list[Finding] = []
     audits: list[AuditResult] = []
@@ -81,6 +85,17 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         coverage,
         partial=bool(options.only),
     )
+
+
+def _declared_gate(claims: ClaimFile, table: DeclaredTable, options: GateOptions) -> GateReport:
+    """Judge an algorithm by what its adapter declares."""
+    began = time.monotonic()
+    findings, coverage = declared_stage(claims, table, limits_of(claims), options)
+    findings = [_strictly(f) for f in findings] if claims.gate.strict else findings
+    findings = [_shown(f) for f in waived(findings, claims.waiver, options)]
+    outcome, seconds = _concluded(findings, options), time.monotonic() - began
+    partial = bool(options.only)
+    return GateReport(claims, tuple(findings), (), (), None, options.seed, seconds, outcome, coverage, partial=partial)
 
 
 def _account(claims: ClaimFile, mechanism: Mechanism) -> Account:

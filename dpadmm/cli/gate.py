@@ -59,7 +59,7 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
     "--only",
     multiple=True,
     metavar="NAME",
-    help="A stage (account, conform, deploy, audit) or one finding's name; then no claim is said to stand.",
+    help="A stage (account, conform, deploy, audit, declared) or one finding's name; then no claim is said to stand.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
 @click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
@@ -106,6 +106,8 @@ def command(
         _examine(examined)
     claims = read_claim_file(claim_file)
     check_only(claims, only)
+    if claims.declared is not None and evidence is not None:
+        raise click.UsageError("no evidence is kept for a declared algorithm yet: leave out --evidence")
     chosen = secrets.randbits(32) if seed is None else seed
     if seed is None:
         click.echo(f"seed {chosen}", err=True)

@@ -28,6 +28,7 @@ class Bench:
     columns: int
     rng: np.random.Generator
     deadline: float
+    effort: float = 1.0  # factor on the number of pairs and of noise values
 
     def send(self, points: LabelledPoints) -> str:
         """Send records; return their name."""

@@ -59,7 +59,7 @@ def collect(bench: Bench) -> Collected:
     data = bench.send(scenes.data("random", scenes.direction()))
     first = bench.record(data)
     fewest = min(max(1, first.values[value.name].noise.size) for value in bench.declaration.noised)
-    count = int(np.clip(-(-NUMBERS // fewest), FEWEST_RUNS, MOST_RUNS))
+    count = int(np.clip(-(-round(NUMBERS * bench.effort) // fewest), FEWEST_RUNS, MOST_RUNS))
     runs = [first]
     try:
         while len(runs) < count:
@@ -216,7 +216,11 @@ def _first_noise(bench: Bench, data: str) -> dict[str, Floats]:
             known[value.name] = before[0]
     if not known:
         return {}
-    count = int(np.clip(-(-NUMBERS // min(max(1, b.size) for b in known.values())), FEWEST_RUNS, MOST_RUNS))
+    count = int(
+        np.clip(
+            -(-round(NUMBERS * bench.effort) // min(max(1, b.size) for b in known.values())), FEWEST_RUNS, MOST_RUNS
+        )
+    )
     runs = bench.trials(data, count)
     return {
         name: np.array([run[name].reshape(len(run[name]), -1)[:1] - before for run in runs])

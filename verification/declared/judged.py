@@ -190,8 +190,7 @@ def objective(bench: Bench, pricing: Pricing) -> Finding:
         if witness.size > value.jacobian * (1 + JACOBIAN_SLACK) + JACOBIAN_SLACK:
             ratio = schedule(value.sensitivity, 1)[0] / schedule(value.scale, 1)[0]
             lines = [
-                f"log-determinants of {value.name}'s Hessian differ by {witness.size:.4g}, "
-                f"declared is {value.jacobian:.4g}",
+                f"log-determinants of the Hessians differ by {witness.size:.4g}, declared is {value.jacobian:.4g}",
                 witness.text,
                 pricing.sentence({value.name: (ratio + witness.size - value.jacobian) / ratio}),
             ]

@@ -71,9 +71,9 @@ def compare_neighbours(bench: Bench) -> Seen:
     """Search all pairs; stops without being finished when the time is over."""
     scenes = Scenes(bench.declaration, bench.records, bench.columns, bench.rng)
     pairs = list(scenes.all_neighbours())
-    seen = Seen(planned=len(pairs))
+    seen = Seen(planned=max(1, min(len(pairs), round(bench.effort * len(pairs)))))
     try:
-        for number in bench.rng.permutation(len(pairs)):
+        for number in bench.rng.permutation(len(pairs))[: seen.planned]:
             _one_pair(bench, pairs[number], seen, SOMETIMES[int(number) % len(SOMETIMES)])
             seen.pairs += 1
         seen.finished = True

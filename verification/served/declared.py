@@ -151,22 +151,26 @@ def serve_declared(name: str, declare: Declare, run: RunOnce, *, version: str = 
     """Answer requests on stdin until `stop` or the end of input; stray prints go to stderr, not onto the wire."""
     with os.fdopen(os.dup(1), "wb", buffering=0) as wire:
         os.dup2(2, 1)
-        _DeclaredServer(name, declare, run, version).serve(sys.stdin.buffer, wire)
+        DeclaredServer(name, declare, run, version).serve(sys.stdin.buffer, wire)
 
 
-class _DeclaredServer:
-    def __init__(self, name: str, declare: Declare, run: RunOnce, version: str) -> None:
+class DeclaredServer:
+    """Answers requests about one declared algorithm, one at a time."""
+
+    def __init__(self, name: str, declare: Declare, run: RunOnce, version: str = "0") -> None:
         self._name, self._declare, self._run, self._version = name, declare, run, version
         self._data: dict[str, LabelledPoints] = {}
         self._stopped = False
 
     def serve(self, source: BinaryIO, sink: BinaryIO) -> None:
+        """Answer requests from one stream on another."""
         while not self._stopped and (line := source.readline()):
-            unsent = memoryview(self._answer(line))
+            unsent = memoryview(self.answer(line))
             while unsent:  # a raw pipe may take part of a long line
                 unsent = unsent[sink.write(unsent) :]
 
-    def _answer(self, line: bytes) -> bytes:
+    def answer(self, line: bytes) -> bytes:
+        """Return the one line that answers a request; never raises."""
         try:
             request = _REQUEST.validate_json(line)
         except ValidationError as error:

@@ -1,0 +1,70 @@
+"""A declared algorithm asked without a process: the same lines, answered by the same server."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from verification.declared.bench import Bench
+from verification.declared.promise import Promise
+from verification.declared.runner import run_declared
+from verification.outcome import Finding
+from verification.served.declared import Declare, DeclaredServer, RunOnce
+from verification.wire import messages as m
+from verification.wire.arrays import WireModel
+from verification.wire.declared_messages import OpaqueParameters
+from verification.wire.declared_session import DeclaredSession, Question
+from verification.wire.faults import AdapterFault, Fault, ProtocolStep
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "declared"
+
+
+class InProcess(DeclaredSession):
+    """A session whose other end is a server in this process."""
+
+    def __init__(self, name: str, declare: Declare, run: RunOnce) -> None:
+        self._server = DeclaredServer(name, declare, run)
+        self._prepare()
+        self.description = self._start()
+
+    def exchange(self, request: WireModel, step: ProtocolStep, limit: int | None) -> bytes:
+        return self._server.answer(m.line_of(request))
+
+    def fault(self, fault: Fault, step: ProtocolStep, detail: str) -> AdapterFault:
+        return AdapterFault(fault, step, detail)
+
+
+def example(name: str) -> ModuleType:
+    """One of the adapters in examples/declared, as a module."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def findings(
+    session: DeclaredSession,
+    parameters: OpaqueParameters,
+    *,
+    epsilon: str,
+    delta: str,
+    seed: int,
+    size: tuple[int, int] = (24, 3),
+    false_alarm: float = 1e-9,
+    effort: float = 0.12,
+) -> Iterator[Finding]:
+    """All findings about the one algorithm of a session."""
+    question = Question(session.description.declared[0], parameters)
+    declaration = session.declare(question, *size)
+    deadline, rng = time.monotonic() + 600.0, np.random.default_rng(seed)
+    bench = Bench(session, question, declaration, *size, rng, deadline, effort)
+    promise = Promise(Fraction(epsilon), Fraction(delta))
+    return run_declared(bench, promise, false_alarm=false_alarm, power=2.0)
