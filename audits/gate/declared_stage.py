@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def declared_stage(
             bench = _bench(claims, table, session, options, deadline)
             # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                for finding in _within(claims, bench):
+                for finding in _within(claims, bench, lambda name: options.wants(f"{Stage.DECLARED}: {name}")):
                     name = f"{Stage.DECLARED}: {finding.name}"
                     if options.wants(name):
                         options.say(name)
@@ -72,7 +72,7 @@ def _bench(
     return Bench(session, question, declaration, table.records, table.columns, rng, deadline)
 
 
-def _within(claims: ClaimFile, bench: Bench) -> Iterator[Finding]:
+def _within(claims: ClaimFile, bench: Bench, wants: Callable[[str], bool]) -> Iterator[Finding]:
     """Every check; our own computations are limited by the same time."""
     promise = Promise(claims.claim.epsilon, claims.claim.delta)
     if claims.claim.nothing:  # where no privacy is claimed there is nothing to protect
@@ -81,7 +81,8 @@ def _within(claims: ClaimFile, bench: Bench) -> Iterator[Finding]:
     gate = claims.gate
     try:
         with time_limit(2 * gate.budget):
-            yield from run_declared(bench, promise, false_alarm=float(gate.false_alarm), power=gate.power)
+            share = float(gate.false_alarm)
+            yield from run_declared(bench, promise, false_alarm=share, power=gate.power, wants=wants)
     except TookTooLongError as error:
         yield Finding("account", Outcome.INCONCLUSIVE, f"nothing could be certified: {error}")
 

@@ -34,8 +34,19 @@ ASPECTS: dict[str, tuple[Aspect, ...]] = {
 """Every check by name, and what of a claim it looks at."""
 
 
-def run_declared(bench: Bench, promise: Promise, *, false_alarm: float, power: float) -> Iterator[Finding]:
-    """Yield a finding for every check that applies."""
+NEIGHBOURS = ("account", "sensitivity", "post-processing", "data-independence", "sampling")
+DRAWS = ("noise", "sampling")
+
+
+def run_declared(
+    bench: Bench,
+    promise: Promise,
+    *,
+    false_alarm: float,
+    power: float,
+    wants: Callable[[str], bool] = lambda _: True,
+) -> Iterator[Finding]:
+    """Yield a finding for every check that applies; what is not wanted need not be run."""
     pricing = Pricing(bench, promise)
     if not bench.session.can(Capability.RECORD):
         yield judged.account(bench, pricing, None)
@@ -43,18 +54,22 @@ def run_declared(bench: Bench, promise: Promise, *, false_alarm: float, power: f
         yield from (Finding(name, Outcome.SKIPPED, reason) for name in ("sensitivity", "noise"))
         return
     began, limit = time.monotonic(), bench.deadline - time.monotonic()
-    seen, found = _neighbours(replace(bench, deadline=began + limit * PAIRS_TIME), pricing)
-    yield from found
-    if any(value.enters == "objective" for value in bench.declaration.noised):
+    seen: Seen | None = None
+    if any(wants(name) for name in NEIGHBOURS):
+        seen, found = _neighbours(replace(bench, deadline=began + limit * PAIRS_TIME), pricing)
+        yield from found
+    if wants("objective") and any(value.enters == "objective" for value in bench.declaration.noised):
         yield from _guarded(lambda: iter([judged.objective(bench, pricing)]), "objective")
     sampled = bench.declaration.sampling.scheme is not Scheme.NONE
     level = Level(false_alarm / (3 if sampled else 2), power)
     drawing = replace(bench, deadline=began + limit * DRAWS_TIME)
     outside = seen.outside if seen is not None else {}
-    yield from _guarded(lambda: draws(drawing, pricing.sentence, promise.infinite(), level, outside), "noise")
-    yield from _guarded(
-        lambda: iter([own_runs_check(bench, pricing.sentence, promise.infinite(), level.share)]), "own-runs"
-    )
+    if any(wants(name) for name in DRAWS):
+        yield from _guarded(lambda: draws(drawing, pricing.sentence, promise.infinite(), level, outside), "noise")
+    if wants("own-runs"):
+        yield from _guarded(
+            lambda: iter([own_runs_check(bench, pricing.sentence, promise.infinite(), level.share)]), "own-runs"
+        )
 
 
 def _neighbours(bench: Bench, pricing: Pricing) -> tuple[Seen | None, list[Finding]]:
