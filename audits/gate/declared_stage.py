@@ -20,8 +20,8 @@ from verification.declared.judged import account
 from verification.declared.promise import Pricing, Promise
 from verification.declared.runner import ASPECTS, run_declared
 from verification.outcome import Finding, Outcome
-from verification.wire.declaration import Declaration, Scheme, contradictions
-from verification.wire.declared_session import DeclaredSession, Question
+from verification.wire.declaration import Declaration, SamplingScheme, contradictions
+from verification.wire.declared_session import DeclaredQuestion, DeclaredSession
 from verification.wire.faults import AdapterError, Fault, ProtocolStep
 from verification.wire.process import Limits
 
@@ -62,7 +62,7 @@ def _bench(
         known = ", ".join(session.description.declared)
         detail = f"the claim is about {table.algorithm!r}, declared are {known}"
         raise session.fault(Fault.UNDECLARED, ProtocolStep.START, detail)
-    question = Question(table.algorithm, table.parameters)
+    question = DeclaredQuestion(table.algorithm, table.parameters)
     declaration = session.declare(question, table.records, table.columns)
     found = contradictions(declaration, neighbours=claims.claim.neighbours, pure=claims.claim.delta == 0)
     if found:
@@ -106,7 +106,7 @@ def _covered(finding: Finding, table: DeclaredTable) -> Coverage:
 
 def _uncovered(claims: ClaimFile, table: DeclaredTable, declaration: Declaration, coverage: Coverage) -> list[Finding]:
     """What the claim rests on and no check could look at."""
-    needed = needed_aspects(private=True, sampled=declaration.sampling.scheme is not Scheme.NONE, clips=True)
+    needed = needed_aspects(private=True, sampled=declaration.sampling.scheme is not SamplingScheme.NONE, clips=True)
     missing = [a for a in coverage.missing(table.algorithm, needed) if a not in claims.gate.accepts]
     if not missing:
         return []

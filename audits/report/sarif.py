@@ -25,6 +25,7 @@ _RULES = {
     Stage.ACCOUNT: "the claimed epsilon is what the mechanism costs",
     Stage.CONFORM: "the implementation does what its privacy proof assumes",
     Stage.AUDIT: "the implementation leaks no more than the claimed curve allows",
+    Stage.DECLARED: "the implementation is what its adapter declares",
 }
 
 

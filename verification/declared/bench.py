@@ -10,7 +10,7 @@ import numpy as np
 
 from verification.wire.arrays import Floats
 from verification.wire.declaration import Declaration
-from verification.wire.declared_session import DeclaredSession, LabelledPoints, Question, Recorded
+from verification.wire.declared_session import DeclaredQuestion, DeclaredSession, LabelledPoints, Recorded
 
 
 class OutOfTimeError(Exception):
@@ -22,7 +22,7 @@ class Bench:
     """A declared algorithm at the claimed parameters and size."""
 
     session: DeclaredSession
-    question: Question
+    question: DeclaredQuestion
     declaration: Declaration
     records: int
     columns: int

@@ -17,7 +17,7 @@ from verification.declared.scenes import Scenes
 from verification.deployment.sighting import Cost, Sighting
 from verification.outcome import Finding, Outcome
 from verification.wire.arrays import Floats
-from verification.wire.declaration import NoiseKind, Scheme
+from verification.wire.declaration import NoiseKind, SamplingScheme
 from verification.wire.declared_session import Recorded
 from verification.wire.faults import Fault, ProtocolStep
 from verification.wire.messages import Capability
@@ -32,7 +32,7 @@ Sentence = Callable[[dict[str, float]], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class Certainty:
     """How sure a refutation must be, and what must have been detectable."""
 
     share: float
@@ -70,7 +70,7 @@ def collect(bench: Bench) -> Collected:
     return Collected(data, runs)
 
 
-def noise_check(bench: Bench, collected: Collected, sentence: Sentence, infinite: str, level: Level) -> Finding:
+def noise_check(bench: Bench, collected: Collected, sentence: Sentence, infinite: str, level: Certainty) -> Finding:
     """Whether the noise is really added, and is of the declared kind and scale."""
     lost = _not_added(bench, collected)
     if lost:
@@ -153,7 +153,7 @@ def _cost(bench: Bench, noise: dict[str, Floats], sentence: Sentence, infinite: 
     return f"scale of the noise over the declared one: {listed}; {sentence(weights)}"
 
 
-def _weak(noise: dict[str, Floats], level: Level) -> str:
+def _weak(noise: dict[str, Floats], level: Certainty) -> str:
     """Why too little noise was seen for the power that was asked for; empty if it was enough."""
     for name, array in noise.items():
         alpha = level.share / (6 * _FAMILIES * len(noise))
@@ -206,7 +206,7 @@ def own_runs_check(bench: Bench, sentence: Sentence, infinite: str, share: float
 
 def _first_noise(bench: Bench, data: str) -> dict[str, Floats]:
     """What the first release of every value adds, where its value before the noise is the same in all runs."""
-    if bench.declaration.sampling.scheme is not Scheme.NONE:
+    if bench.declaration.sampling.scheme is not SamplingScheme.NONE:
         return {}
     inside = [bench.record(data) for _ in range(2)]
     known = {}
@@ -243,10 +243,10 @@ def _same_as_recorded(bench: Bench, data: str) -> str:
 
 
 def draws(
-    bench: Bench, sentence: Sentence, infinite: str, level: Level, outside: dict[str, Witness]
+    bench: Bench, sentence: Sentence, infinite: str, level: Certainty, outside: dict[str, Witness]
 ) -> Iterator[Finding]:
     """The noise, and where records are drawn the batches."""
     collected = collect(bench)
     yield noise_check(bench, collected, sentence, infinite, level)
-    if bench.declaration.sampling.scheme is not Scheme.NONE:
+    if bench.declaration.sampling.scheme is not SamplingScheme.NONE:
         yield sampling_check(bench, collected, outside, level.share, sentence)

@@ -17,7 +17,7 @@ from accountant import CannotCertifyError, Ledger, decimal_string, epsilon
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
 from accountant.mechanisms.words import Noise
 from accountant.numbers import exact_binary64, fraction_of
-from verification.wire.declaration import PURE, Declaration, DeclaredValue, NoiseKind, Relation, Scheme
+from verification.wire.declaration import PURE, Declaration, DeclaredValue, NoiseKind, Relation, SamplingScheme
 
 Weights = Mapping[str, Fraction]
 _DENOMINATOR = 10**12
@@ -58,14 +58,14 @@ def price(
 
 def _steps(declaration: Declaration, records: int, weights: Weights) -> list[Step]:
     scheme = declaration.sampling.scheme
-    drawn = [v for v in declaration.noised if scheme is not Scheme.NONE and v.uses == "batch"]
+    drawn = [v for v in declaration.noised if scheme is not SamplingScheme.NONE and v.uses == "batch"]
     whole = [v for v in declaration.noised if v not in drawn]
     steps = [step for value in whole for step in _plain(declaration, value, weights)]
     if not drawn:
         return steps
-    if scheme is Scheme.FIXED_SIZE and declaration.neighbours is Relation.ADD_OR_REMOVE:
+    if scheme is SamplingScheme.FIXED_SIZE and declaration.neighbours is Relation.ADD_OR_REMOVE:
         raise CannotCertifyError("batches of a fixed size under add-or-remove neighbours have no theorem here")
-    amplified = declaration.sampling.amplification is not Scheme.NONE
+    amplified = declaration.sampling.amplification is not SamplingScheme.NONE
     gaussian = [v for v in drawn if v.noise is NoiseKind.GAUSSIAN]
     if not amplified:
         _refuse_unequal(declaration)
@@ -79,7 +79,7 @@ def _steps(declaration: Declaration, records: int, weights: Weights) -> list[Ste
 
 def _refuse_unequal(declaration: Declaration) -> None:
     """Without amplification: given the batches the sensitivity holds, if neighbours draw the same batches."""
-    if declaration.neighbours is Relation.ADD_OR_REMOVE and declaration.sampling.scheme is not Scheme.POISSON:
+    if declaration.neighbours is Relation.ADD_OR_REMOVE and declaration.sampling.scheme is not SamplingScheme.POISSON:
         raise CannotCertifyError("neighbours of different size draw different batches: nothing is known without them")
 
 
@@ -94,9 +94,9 @@ def _amplified(declaration: Declaration, values: list[DeclaredValue], records: i
     steps: list[Step] = []
     for square, count in squares.items():
         multiplier = _root_below(1 / square)
-        if sampling.scheme is Scheme.FIXED_SIZE and declaration.neighbours is Relation.REPLACE_ONE:
+        if sampling.scheme is SamplingScheme.FIXED_SIZE and declaration.neighbours is Relation.REPLACE_ONE:
             steps.append(SubsampledGaussianStep(Fraction(sampling.batch or 0, records), multiplier, count))
-        elif sampling.scheme is Scheme.POISSON and declaration.neighbours is Relation.ADD_OR_REMOVE:
+        elif sampling.scheme is SamplingScheme.POISSON and declaration.neighbours is Relation.ADD_OR_REMOVE:
             steps.append(PoissonGaussianStep(exact_binary64("rate", sampling.rate or 0.0), multiplier, count))
         else:
             raise CannotCertifyError(

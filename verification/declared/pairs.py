@@ -13,9 +13,9 @@ import numpy as np
 
 from verification.declared.bench import Bench, OutOfTimeError
 from verification.declared.ledger import schedule
-from verification.declared.scenes import ALWAYS, SOMETIMES, Neighbours, Scenes, held_batches, starts, without
+from verification.declared.scenes import ALWAYS, SOMETIMES, NeighbouringPair, Scenes, held_batches, starts, without
 from verification.wire.arrays import Floats
-from verification.wire.declaration import DeclaredValue, Norm, Scheme
+from verification.wire.declaration import DeclaredValue, Norm, SamplingScheme
 from verification.wire.declared_session import LabelledPoints, Recorded
 
 RELATIVE = 1e-5
@@ -60,7 +60,7 @@ class Seen:
 class _Setting:
     """What both runs of a comparison share."""
 
-    pair: Neighbours
+    pair: NeighbouringPair
     start: str
     outputs: dict[str, Floats]
     batches: list[list[int]] | None
@@ -82,7 +82,7 @@ def compare_neighbours(bench: Bench) -> Seen:
     return seen
 
 
-def _one_pair(bench: Bench, pair: Neighbours, seen: Seen, other: str) -> None:
+def _one_pair(bench: Bench, pair: NeighbouringPair, seen: Seen, other: str) -> None:
     names = (bench.send(pair.first), bench.send(pair.second))
     seed = bench.seed()
     own = bench.record(names[0], seed=seed)
@@ -97,7 +97,7 @@ def _one_pair(bench: Bench, pair: Neighbours, seen: Seen, other: str) -> None:
         _outside(bench, setting, *_both(bench, names, setting), seen)
 
 
-def _batches(bench: Bench, pair: Neighbours, own: Recorded, *, inside: bool) -> list[list[int]] | None:
+def _batches(bench: Bench, pair: NeighbouringPair, own: Recorded, *, inside: bool) -> list[list[int]] | None:
     steps = max(bench.declaration.iterations, len(own.batches))
     return held_batches(bench.declaration, pair.first.count, steps, pair.position, bench.rng, inside=inside)
 
@@ -146,7 +146,7 @@ def _sensitivity(bench: Bench, value: DeclaredValue, runs: tuple[Recorded, Recor
     k = int(np.argmax(shares))
     where = f"release {k + 1}: moved by {distances[k]:.6g}, declared is {declared[k]:.6g}; {text}"
     seen.keep(seen.sensitivity, value.name, float(shares[k]), where)
-    if bench.declaration.sampling.scheme is Scheme.NONE or value.uses == "all":
+    if bench.declaration.sampling.scheme is SamplingScheme.NONE or value.uses == "all":
         seen.first_release[value.name] = max(seen.first_release.get(value.name, 0.0), float(distances[0] - slack))
 
 
@@ -191,7 +191,7 @@ def _outside(bench: Bench, setting: _Setting, first: Recorded, second: Recorded,
             _still((a[:steps], b[:steps]), value.name, text, seen, seen.outside)
 
 
-def describe(pair: Neighbours, start: str) -> str:
+def describe(pair: NeighbouringPair, start: str) -> str:
     """The witness in words, with the two records where they are short."""
     text = f"other records {pair.kind}, record {pair.position + 1} of {pair.first.count} {pair.move}"
     if start != "its own run":

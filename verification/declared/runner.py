@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from verification.declared import judged
 from verification.declared.bench import Bench, OutOfTimeError
-from verification.declared.draws import Level, draws, own_runs_check
+from verification.declared.draws import Certainty, draws, own_runs_check
 from verification.declared.pairs import Seen, compare_neighbours
 from verification.declared.promise import Pricing, Promise
 from verification.deployment.sighting import Aspect
 from verification.outcome import Finding, Outcome
-from verification.wire.declaration import Scheme
+from verification.wire.declaration import SamplingScheme
 from verification.wire.faults import AdapterSkipped
 from verification.wire.messages import Capability
 
@@ -60,8 +60,8 @@ def run_declared(
         yield from found
     if wants("objective") and any(value.enters == "objective" for value in bench.declaration.noised):
         yield from _guarded(lambda: iter([judged.objective(bench, pricing)]), "objective")
-    sampled = bench.declaration.sampling.scheme is not Scheme.NONE
-    level = Level(false_alarm / (3 if sampled else 2), power)
+    sampled = bench.declaration.sampling.scheme is not SamplingScheme.NONE
+    level = Certainty(false_alarm / (3 if sampled else 2), power)
     drawing = replace(bench, deadline=began + limit * DRAWS_TIME)
     outside = seen.outside if seen is not None else {}
     if any(wants(name) for name in DRAWS):

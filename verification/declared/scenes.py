@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from verification.wire.arrays import Floats
-from verification.wire.declaration import BoundKind, Declaration, Relation, Scheme
+from verification.wire.declaration import BoundKind, Declaration, Relation, SamplingScheme
 from verification.wire.declared_session import LabelledPoints, Recorded
 
 LARGE = 1e3
@@ -26,7 +26,7 @@ KINDS = ("random", "aligned", "opposed", "orthogonal", "mixed", "zero")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbours:
+class NeighbouringPair:
     """Two data sets that differ in one record, and how they came about."""
 
     first: LabelledPoints
@@ -86,7 +86,7 @@ class Scenes:
         scaled: Floats = unit * (self._bound.radius or 1.0) * sizes
         return scaled
 
-    def neighbours(self, kind: str, position: int, direction: Floats) -> Iterator[Neighbours]:
+    def neighbours(self, kind: str, position: int, direction: Floats) -> Iterator[NeighbouringPair]:
         """All changes of one record of a data set of this kind."""
         base = self.data(kind, direction)
         moves = self._moves(direction)
@@ -96,15 +96,15 @@ class Scenes:
                 away = LabelledPoints(
                     np.delete(there.features, position, axis=0), np.delete(there.labels, position, axis=0)
                 )
-                yield Neighbours(there, away, position, kind, f"{name}, removed", direction)
+                yield NeighbouringPair(there, away, position, kind, f"{name}, removed", direction)
             return
         first, label = moves[0][1], moves[0][2]
         before = _with(base, position, first, label)
         for name, features, other in moves[1:]:
-            yield Neighbours(before, _with(base, position, features, other), position, kind, name, direction)
+            yield NeighbouringPair(before, _with(base, position, features, other), position, kind, name, direction)
         sides = [_with(base, position, side, self.high) for side in self._tilted(direction)]
         if sides:
-            yield Neighbours(sides[0], sides[1], position, kind, "mirrored", direction)
+            yield NeighbouringPair(sides[0], sides[1], position, kind, "mirrored", direction)
 
     def _tilted(self, direction: Floats) -> list[Floats]:
         """Two records that are nearly opposite and both tilted along the direction."""
@@ -138,7 +138,7 @@ class Scenes:
             ]
         return found
 
-    def all_neighbours(self) -> Iterator[Neighbours]:
+    def all_neighbours(self) -> Iterator[NeighbouringPair]:
         """Every kind of data with the changed record at the ends and somewhere between."""
         somewhere = int(self._rng.integers(self._records))
         positions = list(dict.fromkeys((0, self._records - 1, somewhere)))
@@ -176,25 +176,25 @@ def held_batches(
     sampling = declaration.sampling
     others = np.array([i for i in range(records) if i != position])
     match sampling.scheme:
-        case Scheme.NONE:
+        case SamplingScheme.NONE:
             return None
-        case Scheme.FIXED_SIZE:
+        case SamplingScheme.FIXED_SIZE:
             size = min(sampling.batch or 1, records)
             if not inside and size > len(others):
                 return None
             drawn = [rng.permutation(others)[: size - 1 if inside else size].tolist() for _ in range(steps)]
-        case Scheme.WITH_REPLACEMENT:
+        case SamplingScheme.WITH_REPLACEMENT:
             size = sampling.batch or 1
             if inside:
                 return [[position] * size] * steps
             drawn = [rng.choice(others, size).tolist() for _ in range(steps)]
-        case Scheme.POISSON:
+        case SamplingScheme.POISSON:
             rates = (sampling.rate or 0.0, 0.0, 1.0)
             drawn = [others[rng.random(len(others)) < rates[k % 3]].tolist() for k in range(steps)]
     return [sorted([*batch, position]) for batch in drawn] if inside else drawn
 
 
-def without(batches: list[list[int]] | None, pair: Neighbours) -> list[list[int]] | None:
+def without(batches: list[list[int]] | None, pair: NeighbouringPair) -> list[list[int]] | None:
     """The same batches for the second data set, where the record is missing."""
     if batches is None or not pair.removed:
         return batches

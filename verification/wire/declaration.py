@@ -35,7 +35,7 @@ class Norm(enum.StrEnum):
     L2 = "l2"
 
 
-class Scheme(enum.StrEnum):
+class SamplingScheme(enum.StrEnum):
     """How the records of one step are drawn."""
 
     NONE = "none"
@@ -96,17 +96,17 @@ class DeclaredValue(WireModel):
 class DeclaredSampling(WireModel):
     """How the records of a step are drawn, fresh in every step."""
 
-    scheme: Annotated[Scheme, Field(strict=False)] = Scheme.NONE
+    scheme: Annotated[SamplingScheme, Field(strict=False)] = SamplingScheme.NONE
     batch: PositiveInt | None = Field(default=None, description="fixed-size, with-replacement: how many are drawn")
     rate: Annotated[float, Field(gt=0, le=1)] | None = Field(default=None, description="poisson: the probability")
-    amplification: Annotated[Scheme, Field(strict=False)] | None = Field(
+    amplification: Annotated[SamplingScheme, Field(strict=False)] | None = Field(
         default=None, description="the theorem the claim uses; none: no privacy is gained; absent: that of the scheme"
     )
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        drawn = self.scheme in (Scheme.FIXED_SIZE, Scheme.WITH_REPLACEMENT)
-        if (self.batch is not None) != drawn or (self.rate is not None) != (self.scheme is Scheme.POISSON):
+        drawn = self.scheme in (SamplingScheme.FIXED_SIZE, SamplingScheme.WITH_REPLACEMENT)
+        if (self.batch is not None) != drawn or (self.rate is not None) != (self.scheme is SamplingScheme.POISSON):
             raise ValueError("batch belongs to fixed-size and with-replacement, rate to poisson")
         return self
 
@@ -186,7 +186,7 @@ def contradictions(declaration: Declaration, *, neighbours: str, pure: bool) -> 
     if declaration.neighbours != neighbours:
         found.append(f"the claim is about {neighbours} neighbours, the declaration about {declaration.neighbours}")
     sampling = declaration.sampling
-    if sampling.amplification not in (None, Scheme.NONE, sampling.scheme):
+    if sampling.amplification not in (None, SamplingScheme.NONE, sampling.scheme):
         found.append(f"batches are drawn {sampling.scheme} and priced as {sampling.amplification}")
     if not declaration.noised:
         found.append("nothing that is released has noise")

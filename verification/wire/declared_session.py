@@ -16,7 +16,7 @@ from verification.wire import declared_messages as d
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, WireArray, pack, unpack
 from verification.wire.conversation import SMALL_ANSWER, Conversation
-from verification.wire.declaration import Declaration, DeclaredValue, NoiseKind, Scheme
+from verification.wire.declaration import Declaration, DeclaredValue, NoiseKind, SamplingScheme
 from verification.wire.faults import Fault, ProtocolStep
 from verification.wire.process import Limits
 
@@ -54,7 +54,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class DeclaredQuestion:
     """Which algorithm at which parameters."""
 
     algorithm: str
@@ -83,7 +83,7 @@ class DeclaredSession(Conversation):
         """Whether the adapter offers this."""
         return capability in self.description.capabilities
 
-    def declare(self, question: Question, records: int, columns: int) -> Declaration:
+    def declare(self, question: DeclaredQuestion, records: int, columns: int) -> Declaration:
         """What the algorithm releases at these parameters."""
         request = d.DeclareRequest(
             id=self._next_id(),
@@ -113,7 +113,7 @@ class DeclaredSession(Conversation):
     def record(
         self,
         data: str,
-        question: Question,
+        question: DeclaredQuestion,
         declaration: Declaration,
         *,
         seed: int | None = None,
@@ -132,7 +132,7 @@ class DeclaredSession(Conversation):
         )
         result = self._ask(request, m.Answer[d.RecordResult], ProtocolStep.RECORD, None)
         self._same_names(set(result.values), declaration, ProtocolStep.RECORD)
-        drawn = declaration.sampling.scheme is not Scheme.NONE
+        drawn = declaration.sampling.scheme is not SamplingScheme.NONE
         if drawn != (result.batches is not None):
             detail = "batches are declared and not shown" if drawn else "batches are shown and not declared"
             raise self.fault(Fault.UNDECLARED, ProtocolStep.RECORD, detail)
@@ -141,7 +141,7 @@ class DeclaredSession(Conversation):
         return Recorded(values, result.batches or [], public)
 
     def trials(
-        self, data: str, question: Question, declaration: Declaration, count: int, *, seed: int | None = None
+        self, data: str, question: DeclaredQuestion, declaration: Declaration, count: int, *, seed: int | None = None
     ) -> list[dict[str, Floats]]:
         """Runs with the adapter's own randomness: for each what was released, [releases, ...]."""
         request = d.OwnTrialsRequest(

@@ -19,7 +19,7 @@ from verification.served.declared import Declare, DeclaredServer, RunOnce
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
 from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import DeclaredSession, Question
+from verification.wire.declared_session import DeclaredQuestion, DeclaredSession
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "declared"
@@ -62,7 +62,7 @@ def findings(
     effort: float = 0.12,
 ) -> Iterator[Finding]:
     """All findings about the one algorithm of a session."""
-    question = Question(session.description.declared[0], parameters)
+    question = DeclaredQuestion(session.description.declared[0], parameters)
     declaration = session.declare(question, *size)
     deadline, rng = time.monotonic() + 600.0, np.random.default_rng(seed)
     bench = Bench(session, question, declaration, *size, rng, deadline, effort)

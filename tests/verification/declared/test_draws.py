@@ -17,7 +17,7 @@ from verification.declared.noise import (
 from verification.declared.sampling import Runs, malformed, sampling_sightings
 from verification.deployment.sighting import Cost
 from verification.wire.arrays import Floats
-from verification.wire.declaration import DeclaredSampling, DeclaredValue, NoiseKind, Scheme
+from verification.wire.declaration import DeclaredSampling, DeclaredValue, NoiseKind, SamplingScheme
 
 RUNS, RELEASES, NUMBERS = 60, 4, 6
 LEVEL = 1e-9
@@ -100,27 +100,27 @@ def test_two_deviations_cost_at_least_what_their_tails_say() -> None:
     assert gaussian_tail_epsilon(2.0, 5, 1e-5) > gaussian_tail_epsilon(1.5, 5, 1e-5) > 1.0
 
 
-def batch(scheme: Scheme, rng: np.random.Generator) -> list[int]:
-    if scheme is Scheme.FIXED_SIZE:
+def batch(scheme: SamplingScheme, rng: np.random.Generator) -> list[int]:
+    if scheme is SamplingScheme.FIXED_SIZE:
         return [int(i) for i in rng.permutation(30)[:6]]
-    if scheme is Scheme.POISSON:
+    if scheme is SamplingScheme.POISSON:
         return [int(i) for i in np.flatnonzero(rng.random(30) < 0.2)]
     return [int(i) for i in rng.integers(0, 30, 6)]
 
 
-def batches(scheme: Scheme, rng: np.random.Generator) -> Runs:
+def batches(scheme: SamplingScheme, rng: np.random.Generator) -> Runs:
     return [[batch(scheme, rng) for _ in range(5)] for _ in range(80)]
 
 
 SCHEMES = {
-    Scheme.FIXED_SIZE: DeclaredSampling(scheme=Scheme.FIXED_SIZE, batch=6),
-    Scheme.POISSON: DeclaredSampling(scheme=Scheme.POISSON, rate=0.2),
-    Scheme.WITH_REPLACEMENT: DeclaredSampling(scheme=Scheme.WITH_REPLACEMENT, batch=6),
+    SamplingScheme.FIXED_SIZE: DeclaredSampling(scheme=SamplingScheme.FIXED_SIZE, batch=6),
+    SamplingScheme.POISSON: DeclaredSampling(scheme=SamplingScheme.POISSON, rate=0.2),
+    SamplingScheme.WITH_REPLACEMENT: DeclaredSampling(scheme=SamplingScheme.WITH_REPLACEMENT, batch=6),
 }
 
 
 @pytest.mark.parametrize("scheme", list(SCHEMES))
-def test_batches_as_declared_are_let_stand_and_frozen_ones_seen(scheme: Scheme) -> None:
+def test_batches_as_declared_are_let_stand_and_frozen_ones_seen(scheme: SamplingScheme) -> None:
     rng = np.random.default_rng(5)
     honest = batches(scheme, rng)
     assert malformed(honest, SCHEMES[scheme], 30) == ""
@@ -131,8 +131,8 @@ def test_batches_as_declared_are_let_stand_and_frozen_ones_seen(scheme: Scheme) 
 
 def test_batches_of_a_fixed_size_are_not_poisson_and_repeats_not_without_replacement() -> None:
     rng = np.random.default_rng(5)
-    fixed = batches(Scheme.FIXED_SIZE, rng)
-    assert min(s.p_value for s in sampling_sightings(fixed, SCHEMES[Scheme.POISSON], 30, rng)) < LEVEL
-    assert "drawn twice" in malformed([[[1, 1, 2, 3, 4, 5]]], SCHEMES[Scheme.FIXED_SIZE], 30)
-    assert "declared are 6" in malformed([[[1, 2]]], SCHEMES[Scheme.FIXED_SIZE], 30)
-    assert "no record 30" in malformed([[[30]]], SCHEMES[Scheme.POISSON], 30)
+    fixed = batches(SamplingScheme.FIXED_SIZE, rng)
+    assert min(s.p_value for s in sampling_sightings(fixed, SCHEMES[SamplingScheme.POISSON], 30, rng)) < LEVEL
+    assert "drawn twice" in malformed([[[1, 1, 2, 3, 4, 5]]], SCHEMES[SamplingScheme.FIXED_SIZE], 30)
+    assert "declared are 6" in malformed([[[1, 2]]], SCHEMES[SamplingScheme.FIXED_SIZE], 30)
+    assert "no record 30" in malformed([[[30]]], SCHEMES[SamplingScheme.POISSON], 30)
