@@ -1,11 +1,14 @@
 """Declare an algorithm of your own to the gate: what a Python adapter imports.
 
-See docs/guides/declare-an-algorithm.md; `serve_declared` answers the harness, `DeclaredRun` is one run.
+See docs/guides/declare-an-algorithm.md; `serve_declared` answers the harness, `DeclaredRun` is one run. Code that is
+only to be observed has its noise function decorated with `noise`, its batches with `drawn`, and is served by
+`serve_observed`.
 """
 
 from __future__ import annotations
 
 from verification.served.declared import DeclaredRun, serve_declared
+from verification.served.observed import drawn, noise, observe, serve_observed
 from verification.wire.declared_session import LabelledPoints
 
-__all__ = ["DeclaredRun", "LabelledPoints", "serve_declared"]
+__all__ = ["DeclaredRun", "LabelledPoints", "drawn", "noise", "observe", "serve_declared", "serve_observed"]

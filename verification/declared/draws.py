@@ -11,9 +11,9 @@ from scipy import stats
 from verification.declared.bench import Bench, OutOfTimeError
 from verification.declared.noise import measured_scale, noise_sightings, shared_draws
 from verification.declared.objective import RESIDUAL, residual
-from verification.declared.pairs import Witness
 from verification.declared.sampling import malformed, sampling_sightings
 from verification.declared.scenes import Scenes
+from verification.declared.seen import Witness
 from verification.deployment.sighting import Cost, Sighting
 from verification.outcome import Finding, Outcome
 from verification.wire.arrays import Floats
@@ -41,7 +41,7 @@ class Certainty:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collected:
-    """Unseeded runs on one data set."""
+    """Unseeded runs, in turn on data sets of different kinds; `data` is that of the first."""
 
     data: str
     runs: list[Recorded]
@@ -56,14 +56,15 @@ class Collected:
 def collect(bench: Bench) -> Collected:
     """As many unseeded runs as the tests need."""
     scenes = Scenes(bench.declaration, bench.records, bench.columns, bench.rng)
-    data = bench.send(scenes.data("random", scenes.direction()))
+    names = [bench.send(points) for points in scenes.different()]
+    data = names[0]
     first = bench.record(data)
     fewest = min(max(1, first.values[value.name].noise.size) for value in bench.declaration.noised)
     count = int(np.clip(-(-round(NUMBERS * bench.effort) // fewest), FEWEST_RUNS, MOST_RUNS))
     runs = [first]
     try:
         while len(runs) < count:
-            runs.append(bench.record(data))
+            runs.append(bench.record(names[len(runs) % len(names)]))
     except OutOfTimeError:
         if len(runs) < FEWEST_RUNS:
             raise

@@ -10,8 +10,8 @@ from verification.declared.ledger import schedule
 from verification.declared.noise import gaussian_tail_epsilon
 from verification.declared.objective import RELATIVE as JACOBIAN_SLACK
 from verification.declared.objective import determinants
-from verification.declared.pairs import RELATIVE, Seen, Witness
 from verification.declared.promise import Pricing
+from verification.declared.seen import RELATIVE, Seen, Witness
 from verification.outcome import Finding, Outcome
 from verification.wire.declaration import PURE, NoiseKind
 
@@ -44,7 +44,12 @@ def account(bench: Bench, pricing: Pricing, seen: Seen | None) -> Finding:
 
 
 def _attained_ratio(bench: Bench, seen: Seen, *, pure: bool) -> float:
-    """The largest distance over the scale of the noise, of a first release: it depends on no earlier one."""
+    """The largest distance over the scale of the noise, of a first release: it depends on no earlier one.
+
+    Only of the one value that has noise (another's release may come first), if it does not depend on the randomness.
+    """
+    if len(bench.declaration.noised) != 1 or not seen.fixed_start:
+        return 0.0
     kinds = PURE if pure else (NoiseKind.GAUSSIAN,)
     found = [
         seen.first_release.get(v.name, 0.0) / schedule(v.scale, bench.declaration.releases(v))[0]
@@ -76,7 +81,7 @@ def sensitivity(_bench: Bench, pricing: Pricing, seen: Seen) -> Finding:
             tags=("cause: a record counts for too much",),
         )
     tightness = max((witness.size for witness in seen.sensitivity.values()), default=0.0)
-    if not seen.finished:
+    if not seen.finished or seen.unrepeatable:
         return _unfinished(name, seen)
     text = f"largest movement over the declared one, in {seen.pairs} pairs of neighbours: {shares}"
     return Finding(name, Outcome.STANDS, text, tightness=tightness)
@@ -95,7 +100,7 @@ def post_processing(bench: Bench, pricing: Pricing, seen: Seen) -> Finding:
         ]
         tags = ("cause: released without noise",)
         return Finding(name, Outcome.REFUTED, "\n".join(lines), witness=seen.moved[worst].text, tags=tags)
-    if not seen.finished:
+    if not seen.finished or seen.unrepeatable:
         return _unfinished(name, seen)
     names = ", ".join(value.name for value in bench.declaration.processed) or "nothing"
     return Finding(name, Outcome.STANDS, f"without noise of its own: {names}; none of it moves with a record")
@@ -112,7 +117,7 @@ def independence(bench: Bench, pricing: Pricing, seen: Seen) -> Finding:
     fewer = _fewer(bench, seen)
     if fewer:
         return Finding(name, Outcome.DEVIATES, fewer)
-    if not seen.finished:
+    if not seen.finished or seen.unrepeatable:
         return _unfinished(name, seen)
     text = "number and shape of releases, noise scales and public quantities are the same on neighbours"
     if seen.other_noise:
@@ -200,5 +205,8 @@ def objective(bench: Bench, pricing: Pricing) -> Finding:
 
 
 def _unfinished(name: str, seen: Seen) -> Finding:
+    if seen.unrepeatable:
+        text = "without a seed, two runs on the same data with the same released values differ: nothing can be compared"
+        return Finding(name, Outcome.INCONCLUSIVE, f"{text}; {seen.unrepeatable}")
     text = f"{seen.pairs} of {seen.planned} pairs of neighbours were compared before the time was over"
     return Finding(name, Outcome.INCONCLUSIVE, text)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from verification.declared.bench import Bench
-from verification.declared.pairs import Witness, describe
+from verification.declared.pairs import describe
 from verification.declared.scenes import Scenes
+from verification.declared.seen import Witness
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue
 from verification.wire.declared_session import Recorded

@@ -7,53 +7,24 @@ the sensitivity of every release, state that is carried on without noise, and wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from verification.declared.bench import Bench, OutOfTimeError
 from verification.declared.ledger import schedule
 from verification.declared.scenes import ALWAYS, SOMETIMES, NeighbouringPair, Scenes, held_batches, starts, without
+from verification.declared.seen import Seen, Witness
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue, Norm, SamplingScheme
 from verification.wire.declared_session import LabelledPoints, Recorded
+from verification.wire.faults import Fault, ProtocolStep
+from verification.wire.messages import Capability
 
-RELATIVE = 1e-5
-"""A sensitivity may be exceeded by so much, for the solver and the rounding of the implementation."""
 _ROUNDING = 1e-13
 _STILL = 1e-9
 _SHOWN_COLUMNS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Witness:
-    """The largest of something that was seen, and where: a ratio to what is declared, or a distance."""
-
-    size: float
-    text: str
-
-
-@dataclass(slots=True)
-class Seen:
-    """What all comparisons showed."""
-
-    pairs: int = 0
-    planned: int = 0
-    sensitivity: dict[str, Witness] = field(default_factory=dict)
-    first_release: dict[str, float] = field(default_factory=dict)
-    moved: dict[str, Witness] = field(default_factory=dict)
-    outside: dict[str, Witness] = field(default_factory=dict)
-    public: dict[str, Witness] = field(default_factory=dict)
-    scales: dict[str, Witness] = field(default_factory=dict)
-    unequal: str = ""
-    counts: dict[str, dict[int, str]] = field(default_factory=dict)
-    other_noise: set[str] = field(default_factory=set)
-    finished: bool = False
-
-    def keep(self, where: dict[str, Witness], name: str, size: float, text: str) -> None:
-        """Keep the largest."""
-        if name not in where or size > where[name].size:
-            where[name] = Witness(size, text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,12 +38,16 @@ class _Setting:
     seed: int
 
 
+_Compare = Callable[[Bench, _Setting, Recorded, Recorded, Seen], None]
+
+
 def compare_neighbours(bench: Bench) -> Seen:
     """Search all pairs; stops without being finished when the time is over."""
     scenes = Scenes(bench.declaration, bench.records, bench.columns, bench.rng)
     pairs = list(scenes.all_neighbours())
     seen = Seen(planned=max(1, min(len(pairs), round(bench.effort * len(pairs)))))
     try:
+        seen.fixed_start = _fixed_start(bench, pairs[0])
         for number in bench.rng.permutation(len(pairs))[: seen.planned]:
             _one_pair(bench, pairs[number], seen, SOMETIMES[int(number) % len(SOMETIMES)])
             seen.pairs += 1
@@ -89,12 +64,43 @@ def _one_pair(bench: Bench, pair: NeighbouringPair, seen: Seen, other: str) -> N
     for start in (*ALWAYS, other):
         outputs = starts(start, own, bench.declaration, pair.direction, bench.rng)
         held = _batches(bench, pair, own, inside=True)
-        setting = _Setting(pair, start, outputs, held, seed)
-        _compare(bench, setting, *_both(bench, names, setting), seen)
+        _look(bench, names, _Setting(pair, start, outputs, held, seed), seen, _compare)
     away = _batches(bench, pair, own, inside=False)
     if away is not None:
-        setting = _Setting(pair, "zero", starts("zero", own, bench.declaration, pair.direction, bench.rng), away, seed)
-        _outside(bench, setting, *_both(bench, names, setting), seen)
+        outputs = starts("zero", own, bench.declaration, pair.direction, bench.rng)
+        _look(bench, names, _Setting(pair, "zero", outputs, away, seed), seen, _outside)
+
+
+def _fixed_start(bench: Bench, pair: NeighbouringPair) -> bool:
+    """Whether what is released first, before its noise, is the same in two runs."""
+    data = bench.send(pair.first)
+    runs = [bench.record(data, seed=bench.seed()) for _ in range(2)]
+    firsts = [[run.values[value.name].before[:1] for value in bench.declaration.noised] for run in runs]
+    return all(np.array_equal(a, b) for a, b in zip(*firsts, strict=True))
+
+
+def _look(bench: Bench, names: tuple[str, str], setting: _Setting, seen: Seen, compare: _Compare) -> None:
+    """Compare both runs; what they show against the declaration counts only if the first run can be repeated."""
+    first, second = _both(bench, names, setting)
+    alone = Seen()
+    compare(bench, setting, first, second, alone)
+    if alone.violated():
+        again = bench.record(names[0], seed=setting.seed, outputs=setting.outputs, batches=setting.batches)
+        if not _same(first, again):
+            if bench.session.can(Capability.SEED):
+                detail = "the same record request with the same seed, two answers"
+                raise bench.session.fault(Fault.IGNORES_SEED, ProtocolStep.RECORD, detail)
+            seen.unrepeatable = describe(setting.pair, setting.start)
+            return
+    seen.join(alone)
+
+
+def _same(first: Recorded, second: Recorded) -> bool:
+    """Whether two runs agree in all but the noise, which needs a seed to be the same."""
+    pairs = [(a.before, second.values[name].before) for name, a in first.values.items()]
+    pairs += [(a.released, second.values[name].released) for name, a in first.values.items()]
+    pairs += [(array, second.public.get(name, np.zeros(0))) for name, array in first.public.items()]
+    return all(a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-12) for a, b in pairs)
 
 
 def _batches(bench: Bench, pair: NeighbouringPair, own: Recorded, *, inside: bool) -> list[list[int]] | None:

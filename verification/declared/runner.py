@@ -12,8 +12,9 @@ from dataclasses import replace
 from verification.declared import judged
 from verification.declared.bench import Bench, OutOfTimeError
 from verification.declared.draws import Certainty, draws, own_runs_check
-from verification.declared.pairs import Seen, compare_neighbours
+from verification.declared.pairs import compare_neighbours
 from verification.declared.promise import Pricing, Promise
+from verification.declared.seen import Seen
 from verification.deployment.sighting import Aspect
 from verification.outcome import Finding, Outcome
 from verification.wire.declaration import SamplingScheme

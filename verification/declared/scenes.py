@@ -68,6 +68,13 @@ class Scenes:
         sizes = rng.random((n, 1)) if kind == "mixed" else np.ones((n, 1))
         return LabelledPoints(self._within(rows, sizes), labels)
 
+    def different(self) -> list[LabelledPoints]:
+        """Data sets that have little in common, as large as may be sent."""
+        found = [self.data(kind, self.direction()) for kind in ("random", "opposed", "zero")]
+        if self._bound.kind is not BoundKind.DOMAIN:
+            found.append(LabelledPoints(LARGE * found[0].features, found[0].labels))
+        return found
+
     def direction(self) -> Floats:
         """A direction of features."""
         axis = np.zeros(self._columns)

@@ -50,6 +50,7 @@ class DeclaredRun:
         outputs: Mapping[str, Floats] | None = None,
         batches: Sequence[Sequence[int]] | None = None,
     ) -> None:
+        self.seed = None if seed is None else sum(part << (53 * i) for i, part in enumerate(seed))
         streams = np.random.SeedSequence(None if seed is None else list(seed)).spawn(2)
         self._noise, self._batches = (np.random.default_rng(stream) for stream in streams)
         self._outputs, self._given = outputs, batches
@@ -109,7 +110,10 @@ class DeclaredRun:
         self._public.setdefault(name, []).append(float(value))
 
     def _batch(self, draw: Callable[[], NDArray[np.intp]]) -> NDArray[np.intp]:
-        drawn = draw()
+        return self.taken_batch(draw())
+
+    def taken_batch(self, drawn: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The batch to use: the one that was drawn, or the one that the harness gave in its place."""
         if self._given is not None and len(self._drawn) < len(self._given):
             drawn = np.array(self._given[len(self._drawn)], dtype=np.intp)
         self._drawn.append([int(i) for i in drawn])
@@ -124,6 +128,10 @@ class DeclaredRun:
     def _show(self, name: str, released: Floats, before: Floats | None, noise: Floats | None) -> Floats:
         self._shown.setdefault(name, []).append((np.array(released), before, noise))
         return released
+
+    def shown(self, name: str) -> list[tuple[Floats, Floats | None, Floats | None]]:
+        """Every release of a value so far: released, before, noise."""
+        return self._shown.get(name, [])
 
     def released(self) -> d.OwnRun:
         """What left the run."""
@@ -147,17 +155,21 @@ class DeclaredRun:
 RunOnce = Callable[[LabelledPoints, d.OpaqueParameters, DeclaredRun], None]
 
 
-def serve_declared(name: str, declare: Declare, run: RunOnce, *, version: str = "0") -> None:
-    """Answer requests on stdin until `stop` or the end of input; stray prints go to stderr, not onto the wire."""
+def serve_declared(name: str, declare: Declare, run: RunOnce, *, version: str = "0", seeded: bool = True) -> None:
+    """Answer requests on stdin until `stop` or the end of input; stray prints go to stderr, not onto the wire.
+
+    ``seeded`` is false for an algorithm whose randomness is not that of the run it is given.
+    """
     with os.fdopen(os.dup(1), "wb", buffering=0) as wire:
         os.dup2(2, 1)
-        DeclaredServer(name, declare, run, version).serve(sys.stdin.buffer, wire)
+        DeclaredServer(name, declare, run, version, seeded=seeded).serve(sys.stdin.buffer, wire)
 
 
 class DeclaredServer:
     """Answers requests about one declared algorithm, one at a time."""
 
-    def __init__(self, name: str, declare: Declare, run: RunOnce, version: str = "0") -> None:
+    def __init__(self, name: str, declare: Declare, run: RunOnce, version: str = "0", *, seeded: bool = True) -> None:
+        self._seeded = seeded
         self._name, self._declare, self._run, self._version = name, declare, run, version
         self._data: dict[str, LabelledPoints] = {}
         self._stopped = False
@@ -212,7 +224,7 @@ class DeclaredServer:
             version=self._version,
             language="python",
             declared=[self._name],
-            capabilities=[m.Capability.RECORD, m.Capability.TRIALS, m.Capability.SEED],
+            capabilities=[m.Capability.RECORD, m.Capability.TRIALS] + [m.Capability.SEED] * self._seeded,
         )
 
     def _record(self, request: d.RecordRequest) -> d.RecordResult:

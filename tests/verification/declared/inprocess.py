@@ -28,8 +28,8 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "declared"
 class InProcess(DeclaredSession):
     """A session whose other end is a server in this process."""
 
-    def __init__(self, name: str, declare: Declare, run: RunOnce) -> None:
-        self._server = DeclaredServer(name, declare, run)
+    def __init__(self, name: str, declare: Declare, run: RunOnce, *, seeded: bool = True) -> None:
+        self._server = DeclaredServer(name, declare, run, seeded=seeded)
         self._prepare()
         self.description = self._start()
 

@@ -42,7 +42,8 @@ def drawn(kind: NoiseKind, scale: float, rng: np.random.Generator) -> Floats:
     if kind is NoiseKind.DISCRETE:
         points = np.arange(-400, 401) * 0.5
         weights = np.exp(-(points**2) / (2 * scale**2))
-        return rng.choice(points, size=shape, p=weights / weights.sum())
+        chosen: Floats = rng.choice(points, size=shape, p=weights / weights.sum())
+        return chosen
     return scale * normal
 
 

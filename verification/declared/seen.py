@@ -1,0 +1,64 @@
+"""What comparisons of neighbours showed: the largest of everything, each with the pair that shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+RELATIVE = 1e-5
+"""A sensitivity may be exceeded by so much, for the solver and the rounding of the implementation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """The largest of something that was seen, and where: a ratio to what is declared, or a distance."""
+
+    size: float
+    text: str
+
+
+@dataclass(slots=True)
+class Seen:
+    """What all comparisons showed."""
+
+    pairs: int = 0
+    planned: int = 0
+    sensitivity: dict[str, Witness] = field(default_factory=dict)
+    first_release: dict[str, float] = field(default_factory=dict)
+    moved: dict[str, Witness] = field(default_factory=dict)
+    outside: dict[str, Witness] = field(default_factory=dict)
+    public: dict[str, Witness] = field(default_factory=dict)
+    scales: dict[str, Witness] = field(default_factory=dict)
+    unequal: str = ""
+    counts: dict[str, dict[int, str]] = field(default_factory=dict)
+    other_noise: set[str] = field(default_factory=set)
+    finished: bool = False
+    unrepeatable: str = ""
+    fixed_start: bool = True  # a first release is the same whatever the randomness
+
+    def keep(self, where: dict[str, Witness], name: str, size: float, text: str) -> None:
+        """Keep the largest."""
+        if name not in where or size > where[name].size:
+            where[name] = Witness(size, text)
+
+    def violated(self) -> bool:
+        """Whether something is not as declared, or differs."""
+        over = any(witness.size > 1 + RELATIVE for witness in self.sensitivity.values())
+        return over or bool(self.moved or self.outside or self.public or self.unequal)
+
+    def join(self, other: Seen) -> None:
+        """Take in what one comparison showed."""
+        for mine, theirs in (
+            (self.sensitivity, other.sensitivity),
+            (self.moved, other.moved),
+            (self.outside, other.outside),
+            (self.public, other.public),
+            (self.scales, other.scales),
+        ):
+            for name, witness in theirs.items():
+                self.keep(mine, name, witness.size, witness.text)
+        for name, distance in other.first_release.items():
+            self.first_release[name] = max(self.first_release.get(name, 0.0), distance)
+        for name, counts in other.counts.items():
+            self.counts[name] = {**counts, **self.counts.get(name, {})}
+        self.unequal = self.unequal or other.unequal
+        self.other_noise |= other.other_noise
