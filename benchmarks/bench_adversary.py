@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import sys
 import time
@@ -24,6 +25,7 @@ from accountant.certificates.contour_route import composed_delta
 from accountant.certificates.integer_route import ExactPair
 from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_from_fraction, fraction_of
+from accountant.pld.adversary.cache import OFF, VARIABLE
 from accountant.pld.adversary.certificates import certificate_for
 from accountant.pld.adversary.method import adversary_epsilon, binary_step
 from accountant.pld.composition import compose
@@ -137,6 +139,7 @@ def recorded() -> list[Measured]:
 
 def main() -> None:
     """Measure what is missing and print how many ratios are at most 1.02."""
+    os.environ[VARIABLE] = OFF
     arguments = [argument for argument in sys.argv[1:] if argument != "--contour"]
     number = int(arguments[0]) if arguments else NUMBER
     seed = int(arguments[1]) if len(arguments) > 1 else SEED

@@ -94,12 +94,17 @@ def adversary_epsilon(
 ) -> tuple[Fraction, Composed]:
     """Return an epsilon certified for `step.count` adaptive steps at delta, and how it was found."""
     best: tuple[Fraction, Composed] | None = None
+    refusal = CannotCertifyError("no composition of the adversary's steps reaches delta")
     for found in compositions_for_delta(step, delta, resolution):
-        epsilon = _inverted(found, delta)
+        try:
+            epsilon = _inverted(found, delta)
+        except CannotCertifyError as error:  # too much of it was called infinite
+            refusal = error
+            continue
         if best is None or epsilon < best[0]:
             best = epsilon, found
     if best is None:
-        raise CannotCertifyError("no composition was tried")
+        raise refusal
     return best
 
 

@@ -1,11 +1,12 @@
 r"""The normal distribution function on float64 arrays with a proved absolute error.
 
-Binary floats live here, under a bound. Phi is expanded about the nearest multiple of 1/256, three terms beyond the value,
+Binary floats live here, under a bound. Phi is expanded about the nearest multiple x0 of 1/256, to the third order:
 
     Phi(x0 + e) = Phi(x0) + phi(x0) e (1 - x0 e/2 + (x0^2 - 1) e^2/6) + R,   |R| <= M e^4/24 < 3.5e-13
 
-because |e| <= 1/512 and M, the largest |3x - x^3| phi(x) (fourth derivative), is below 0.56; Phi(x0) and phi(x0) come from balls, x0 is exact, and
-rounding adds less than 1e-14. Beyond +-9 the end's value is used, off by less than 2e-19. `PHI_ERROR` is 5e-13.
+because |e| <= 1/512 and the fourth derivative is at most M = max |3x - x^3| phi(x) < 0.56. Phi(x0) and phi(x0) come from
+balls, x0 is exact, and rounding adds less than 1e-14. Beyond +-9 the end's value is used, off by less than 2e-19.
+`PHI_ERROR` is 5e-13.
 """
 
 from __future__ import annotations

@@ -156,11 +156,11 @@ def check(ordering: Ordering) -> None:
             raise CertificateError(f"a stair is not dominated on {box}")
 
 
-def find_windows(judge: Judge, leader: Leader, most_boxes: int) -> str | None:
+def find_windows(judge: Judge, leader: Leader, most_boxes: int, hint: str = "") -> str | None:
     """Return a cover for single steps, or None."""
-    return find_cover(lambda box: judge.windows_hold(box, leader), most_boxes=most_boxes)
+    return find_cover(lambda box: judge.windows_hold(box, leader), most_boxes=most_boxes, hint=hint)
 
 
-def find_stairs(judge: Judge, leader: Leader, most_boxes: int) -> str | None:
+def find_stairs(judge: Judge, leader: Leader, most_boxes: int, hint: str = "") -> str | None:
     """Return a cover for blocks, or None."""
-    return find_cover(lambda box: judge.stairs_hold(box, leader), most_boxes=most_boxes)
+    return find_cover(lambda box: judge.stairs_hold(box, leader), most_boxes=most_boxes, hint=hint)
