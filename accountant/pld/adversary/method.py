@@ -34,7 +34,14 @@ _SINGLES: Final = 160
 _GROWTH: Final = 0.3
 _SPILL: Final = 1e-7
 _JUMP_SHARE: Final = 0.02
-_DEFAULT: Final = Resolution(tolerance=1e-3, most_points=1 << 20)
+_BLUNT: Final = BLUNT_TRUNCATIONS[1]
+"""Where large losses are rare, 1/50 of delta spent on calling them infinite buys a tilt that suits the others."""
+_FEW: Final = 256
+"""Up to so many steps, where large losses are rare, all are taken singly."""
+_FINE_UP_TO: Final = 1024
+"""Up to so many steps a finer lattice is affordable."""
+_COARSE: Final = Resolution(tolerance=1e-3, most_points=1 << 20)
+_FINE: Final = Resolution(tolerance=2e-4, most_points=1 << 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +64,17 @@ class Composed:
 
 
 def compositions_for_delta(
-    step: SubsampledGaussian, delta: Fraction, resolution: Resolution = _DEFAULT
+    step: SubsampledGaussian, delta: Fraction, resolution: Resolution | None = None
 ) -> Iterator[Composed]:
     """Yield compositions that are sharp where delta(epsilon) is about delta: more than one where large losses are rare.
 
     Each one holds by itself, so the best of them may be taken. One that cannot be certified is left out; the last one's
     refusal is raised if none is left.
     """
-    binary, found = binary_step(step), 0
-    plans = [plan_for_delta([binary], Pair.MIXTURE_FIRST, log_of(delta), resolution)]
-    if _jumps(plans[0]):
-        plans += [
-            plan_for_delta([binary], Pair.MIXTURE_FIRST, log_of(delta), resolution, log_truncation=truncation)
-            for truncation in BLUNT_TRUNCATIONS[::-1]
-        ]
-    for plan in plans:
+    found = 0
+    for plan, singles in _ways(binary_step(step), log_of(delta), resolution or _resolution(step.count)):
         try:
-            composition = _composed(step.count, plan)
+            composition = _composed(plan, singles)
         except CannotCertifyError as error:
             refusal = error
             continue
@@ -83,14 +84,29 @@ def compositions_for_delta(
         raise refusal
 
 
-def composed_for_epsilon(step: SubsampledGaussian, epsilon: Fraction, resolution: Resolution = _DEFAULT) -> Composed:
+def _ways(binary: BinaryStep, log_delta: float, resolution: Resolution) -> Iterator[tuple[CompositionPlan, int]]:
+    """Yield plans and numbers of single steps to try."""
+    plan = plan_for_delta([binary], Pair.MIXTURE_FIRST, log_delta, resolution)
+    rare = _jumps(plan)
+    yield plan, _FEW if rare and binary.count <= _FEW else _SINGLES
+    if rare:
+        blunt = plan_for_delta([binary], Pair.MIXTURE_FIRST, log_delta, resolution, log_truncation=_BLUNT)
+        yield blunt, _SINGLES
+
+
+def _resolution(count: int) -> Resolution:
+    return _FINE if count <= _FINE_UP_TO else _COARSE
+
+
+def composed_for_epsilon(step: SubsampledGaussian, epsilon: Fraction, resolution: Resolution | None = None) -> Composed:
     """Return a composition that is sharp near epsilon."""
-    binary = binary_step(step)
-    return _composed(step.count, plan_for_epsilon([binary], Pair.MIXTURE_FIRST, float(epsilon), resolution))
+    chosen = resolution or _resolution(step.count)
+    plan = plan_for_epsilon([binary_step(step)], Pair.MIXTURE_FIRST, float(epsilon), chosen)
+    return _composed(plan, _SINGLES)
 
 
 def adversary_epsilon(
-    step: SubsampledGaussian, delta: Fraction, resolution: Resolution = _DEFAULT
+    step: SubsampledGaussian, delta: Fraction, resolution: Resolution | None = None
 ) -> tuple[Fraction, Composed]:
     """Return an epsilon certified for `step.count` adaptive steps at delta, and how it was found."""
     best: tuple[Fraction, Composed] | None = None
@@ -120,20 +136,28 @@ def _inverted(found: Composed, delta: Fraction) -> Fraction:
     )
 
 
-def ledger_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Bound:
-    """Return the method's answer for a ledger of one kind of step; only the upper end means anything."""
+def ledger_epsilon(steps: tuple[Step, ...], delta: Fraction) -> tuple[Bound, str]:
+    """Return the method's answer for a ledger of one kind of step (only the upper end counts), and how it was found."""
     prepared = profile_steps(steps, "down")
     if len(prepared) != 1:
         raise CannotCertifyError("the exact adversary is certified for one kind of step alone")
     if prepared[0].count == 1:
         raise CannotCertifyError("a single step has a closed form: see the method profile")
-    upper, _ = adversary_epsilon(prepared[0], delta)
-    return Bound.from_fractions(upper, upper)
+    upper, found = adversary_epsilon(prepared[0], delta)
+    return Bound.from_fractions(upper, upper), found.describe()
 
 
 def adversary_delta(step: SubsampledGaussian, epsilon: Fraction) -> Fraction:
     """Return a delta certified for `step.count` adaptive steps at epsilon >= 0."""
     return composed_for_epsilon(step, epsilon).lattice.delta_upper(epsilon)
+
+
+def ledger_delta(steps: tuple[Step, ...], epsilon: Fraction) -> Fraction:
+    """Return a delta certified at epsilon for a ledger of one kind of step."""
+    prepared = profile_steps(steps, "down")
+    if len(prepared) != 1 or prepared[0].count == 1:
+        raise CannotCertifyError("the exact adversary is certified for several steps of one kind alone")
+    return adversary_delta(prepared[0], epsilon)
 
 
 def binary_step(step: SubsampledGaussian) -> BinaryStep:
@@ -144,10 +168,10 @@ def binary_step(step: SubsampledGaussian) -> BinaryStep:
     return BinaryStep(q, mu, step.count)
 
 
-def _composed(total: int, plan: CompositionPlan) -> Composed:
+def _composed(plan: CompositionPlan, singles: int) -> Composed:
     binary = plan.steps[0]
     certificate = certificate_for(binary.q, binary.mu)
-    course = Course(total, min(_SINGLES, total), _GROWTH)
+    course = Course(binary.count, min(singles, binary.count), _GROWTH)
     log_spill = plan.log_delta + math.log(_SPILL)
     try:
         lattice = composed(Leaders(certificate.single, certificate.block), plan.frame, course, log_spill)

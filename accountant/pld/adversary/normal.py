@@ -4,7 +4,7 @@ Binary floats live here, under a bound. Phi is expanded about the nearest multip
 
     Phi(x0 + e) = Phi(x0) + phi(x0) e (1 - x0 e/2 + (x0^2 - 1) e^2/6) + R,   |R| <= M e^4/24 < 3.5e-13
 
-because |e| <= 1/512 and the fourth derivative is at most M = max |3x - x^3| phi(x) < 0.56. Phi(x0) and phi(x0) come from
+because |e| <= 1/512 and the fourth derivative is at most M = max |3x - x^3| phi(x) < 0.56. Phi(x0), phi(x0) come from
 balls, x0 is exact, and rounding adds less than 1e-14. Beyond +-9 the end's value is used, off by less than 2e-19.
 `PHI_ERROR` is 5e-13.
 """

@@ -81,13 +81,15 @@ def upper_profile(nodes: Nodes, s: TripleShape) -> Floats:
     rows = nodes.log_al + s.p * (1 - s.p) * s.b**2 / 2
     columns = s.p * (s.b * nodes.z)
     of_rows, of_columns = exp(rows - 1e-12), exp(columns)
-    result = np.empty(rows.size)
+    result: Floats = np.empty(rows.size)
     for start in range(0, rows.size, _ROWS):  # blocks that fit the cache
         some = slice(start, start + _ROWS)
         log_x = np.minimum(rows[some, None] + columns, _LOG_LARGEST_X) - 1e-12
         x = np.minimum(of_rows[some, None] * of_columns, _LARGEST_X)
         result[some] = (_values(k[some], log_k[some] - log_x, x, s.t) * slopes[1:]).sum(axis=1)
-    return (result + slopes[0]) * (1 + 1e-13)
+    result += slopes[0]
+    result *= 1 + 1e-13
+    return result
 
 
 def _values(k: Floats, log_ratio: Floats, x: Floats, t: float) -> Floats:
