@@ -11,6 +11,7 @@ refute than one point of it. Every number is rounded up, binary64 ones included.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +22,7 @@ from accountant.errors import CannotCertifyError
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import privacy_loss
-from accountant.mechanisms.steps import PureStep
+from accountant.mechanisms.steps import PureStep, Step
 from accountant.numbers import (
     Exact,
     arb_from_fraction,
@@ -30,7 +31,9 @@ from accountant.numbers import (
     float_up,
     fraction_from_arb,
 )
+from accountant.pld.adversary.method import ledger_delta
 from accountant.pld.ledger_steps import composed_profile
+from accountant.pricing import Effort, slow_methods_for
 from accountant.profiles.gaussian import SMALLEST_UPPER, gaussian_delta_upper
 from accountant.profiles.one_step import CurvePoint, trade_off_lower
 from accountant.renyi.moments import Subsampling, ledger_log_moment
@@ -64,14 +67,20 @@ class DeltaCurve:
         return trade_off_lower(self.points(epsilons), privacy_loss(false_alarm))
 
 
-def delta_curve(priced: Ledger | Mechanism) -> DeltaCurve:
-    """Return the certified curve of a mechanism or ledger (corrected where printed sensitivities are violated)."""
+def delta_curve(priced: Ledger | Mechanism, *, effort: Effort = "quick") -> DeltaCurve:
+    """Return the certified curve of a mechanism or ledger (corrected where printed sensitivities are violated).
+
+    Effort "tight" takes the smaller of the composed profile and the exact adversary at each epsilon, where that is
+    proved: some seconds for the first point and about one for each other.
+    """
     ledger = ledger_of(priced)
     steps = ledger.corrected or ledger.steps
     true = Ledger(steps)
     mu_squared = gdp_squared(steps)
     if mu_squared is not None:
         return DeltaCurve(f"{mu_squared}^(1/2)-GDP", lambda epsilon: gaussian_delta_upper(mu_squared, epsilon))
+    if true.is_exactly_gaussian and effort == "tight" and slow_methods_for(true):
+        return _adversary_curve(steps)
     if true.is_exactly_gaussian:
         return DeltaCurve("composed profile", composed_profile(steps).delta_upper)
     renyi = _renyi_curve(true)
@@ -87,6 +96,18 @@ def _randomised_response(total: Fraction, epsilon: Fraction) -> Fraction:
     with arb_precision(_BITS):
         top = arb_from_fraction(total).exp()
         return fraction_from_arb(((top - arb_from_fraction(epsilon).exp()) / (1 + top)).upper())
+
+
+def _adversary_curve(steps: tuple[Step, ...]) -> DeltaCurve:
+    profile = composed_profile(steps)
+
+    def upper(epsilon: Fraction) -> Fraction:
+        found = profile.delta_upper(epsilon)
+        with contextlib.suppress(CannotCertifyError):
+            found = min(found, ledger_delta(steps, epsilon))
+        return found
+
+    return DeltaCurve("exact adversary", upper)
 
 
 def _renyi_curve(ledger: Ledger) -> Callable[[Fraction], Fraction]:

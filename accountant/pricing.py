@@ -38,6 +38,8 @@ from accountant.renyi.moments import Subsampling, ledger_log_moment
 
 DEFAULT_DIGITS = 15
 Effort = Literal["quick", "tight"]
+EXPECTED: Mapping[str, str] = MappingProxyType({"adversary": "3 to 15 s, 1 to 10 s if q and nu are known"})
+"""How long a slow method takes, for those who wait."""
 REST_SHARE = Fraction(1, 64)
 """The part of delta that steps without a profile are given where they stand beside others."""
 
@@ -68,11 +70,12 @@ THEOREMS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class MethodResult:
-    """One method's answer: the enclosure of its value, the order it used and the theorem it rests on."""
+    """One method's answer: the enclosure of its value, the order it used, the theorem it rests on, how it was found."""
 
     epsilon: Bound
     alpha: Fraction | None
     theorem: str
+    how: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,7 @@ def epsilon(
     refused: dict[str, str] = {}
     for name in chosen:
         if progress is not None:
-            progress(name)
+            progress(f"{name} ({EXPECTED[name]})" if name in EXPECTED else name)
         try:
             results[name] = method_epsilon(ledger, d, name, digits=digits)
         except CannotCertifyError as reason:
@@ -165,7 +168,8 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
     if method == "adversary":
         from accountant.pld.adversary.method import ledger_epsilon  # noqa: PLC0415 - numpy is loaded only when needed
 
-        return MethodResult(ledger_epsilon(ledger.steps, delta), None, theorem)
+        bound, how = ledger_epsilon(ledger.steps, delta)
+        return MethodResult(bound, None, theorem, how)
     if method == "gdp":
         mu_squared = gdp_squared(ledger.steps)
         if mu_squared is None:

@@ -1,27 +1,72 @@
 r"""How close the exact adversary comes to a realisable pair, on random sets.
 
-`python -m benchmarks.bench_adversary [NUMBER [SEED]]`: q is drawn from 1e-4 to 1/2, nu from 0.7 to 16, T from 10 to
-1e6, delta from 1e-4 to 1e-15, each uniformly on a logarithmic scale. A line gives the lower end, the ratio to it of
-the adversary's upper end and of the symmetrised profile's, and the time of a first answer and of one with the
-certificate at hand.
+`python -m benchmarks.bench_adversary [NUMBER [SEED [--contour]]]`: q is drawn from 1e-4 to 1/2, nu from 0.7 to 16, T
+from 10 to 1e6, delta from 1e-4 to 1e-15, each uniformly on a logarithmic scale. Each set becomes a line of
+`benchmarks/adversary_sets.jsonl`; sets that are there already are not computed again, so a run may be interrupted.
+`--contour` also integrates delta of the forward pair at the adversary's epsilon along a contour, in balls: more than
+the set's delta would be a false end. `python -m benchmarks.adversary_page` writes docs/evidence/adversary.md from the
+file. Times are of the processor, not of the clock.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import random
 import sys
 import time
+from dataclasses import asdict, dataclass
 from fractions import Fraction
+from pathlib import Path
+from typing import Final
 
+from accountant.certificates.contour_route import composed_delta
+from accountant.certificates.integer_route import ExactPair
 from accountant.errors import CannotCertifyError
-from accountant.numbers import fraction_of
-from accountant.pld.adversary.method import adversary_epsilon
+from accountant.numbers import arb_from_fraction, fraction_of
+from accountant.pld.adversary.cache import OFF, VARIABLE
+from accountant.pld.adversary.certificates import certificate_for
+from accountant.pld.adversary.method import adversary_epsilon, binary_step
 from accountant.pld.composition import compose
 from accountant.profiles.one_step import SubsampledGaussian
 
-_NUMBER = 100
-_SEED = 2026
+RECORD: Final = Path(__file__).with_name("adversary_sets.jsonl")
+NUMBER: Final = 100
+SEED: Final = 2026
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One random set, both certified ends of epsilon, the symmetrised profile's upper end, and seconds."""
+
+    seed: int
+    index: int
+    q: str
+    nu: str
+    steps: int
+    delta: str
+    lower: float
+    adversary: float | None
+    profile: float
+    first_seconds: float
+    again_seconds: float
+    how: str
+    contour: str
+
+    @property
+    def ratios(self) -> tuple[float, float]:
+        """Return adversary and profile over the lower end; a refusal is infinite."""
+        return _ratio(math.inf if self.adversary is None else self.adversary, self.lower), _ratio(
+            self.profile, self.lower
+        )
+
+
+def _ratio(upper: float, lower: float) -> float:
+    """Return upper over lower: 1 where both are 0, infinite where only the lower one is."""
+    if lower == 0:
+        return 1.0 if upper == 0 else math.inf
+    return upper / lower
 
 
 def _between(generator: random.Random, low: float, high: float) -> float:
@@ -35,39 +80,78 @@ def _random_set(generator: random.Random) -> tuple[SubsampledGaussian, Fraction]
     return SubsampledGaussian(q, nu, count), Fraction(_between(generator, 1e-15, 1e-4)).limit_denominator(10**18)
 
 
-def _line(step: SubsampledGaussian, delta: Fraction) -> float:
-    """Print one set and return the best certified ratio."""
-    q, nu = float(step.sampling_rate), float(step.noise_multiplier)
-    name = f"q={q:.3g} nu={nu:.3g} T={step.count} delta={float(delta):.2g}"
+def random_sets(number: int, seed: int) -> list[tuple[SubsampledGaussian, Fraction]]:
+    """Return the sets of a seed, the same ones every time."""
+    generator = random.Random(seed)
+    return [_random_set(generator) for _ in range(number)]
+
+
+def measured(seed: int, index: int, step: SubsampledGaussian, delta: Fraction, *, contour: bool) -> Measured:
+    """Price one set by both methods; the certificate is made anew, and its time counts for the first answer alone."""
     bound = compose([step], target_delta=delta).epsilon(delta)
-    lower, symmetrised = float(fraction_of(bound.lower)), float(fraction_of(bound.upper))
-    started = time.perf_counter()
+    certificate_for.cache_clear()
+    started = time.process_time()
+    upper: Fraction | None = None
+    found_at = started
     try:
-        upper = float(adversary_epsilon(step, delta)[0])
-        first = time.perf_counter() - started
-        adversary_epsilon(step, delta)
-        again = time.perf_counter() - started - first
+        binary = binary_step(step)
+        certificate_for(binary.q, binary.mu)
+        found_at = time.process_time()
+        upper, found = adversary_epsilon(step, delta)
+        how = found.describe()
     except CannotCertifyError as reason:
-        print(f"{name}: profile {_ratio(symmetrised, lower):.4f}, adversary refused: {reason}", flush=True)
-        return _ratio(symmetrised, lower)
-    ratios = _ratio(upper, lower), _ratio(symmetrised, lower)
-    print(f"{name}: lower {lower:.6g}, adversary {ratios[0]:.4f}, profile {ratios[1]:.4f},", end=" ")
-    print(f"{first:.1f} s, again {again:.1f} s", flush=True)
-    return min(ratios)
+        how = f"refused: {reason}"
+    ended = time.process_time()
+    return Measured(
+        seed=seed,
+        index=index,
+        q=str(step.sampling_rate),
+        nu=str(step.noise_multiplier),
+        steps=step.count,
+        delta=str(delta),
+        lower=float(fraction_of(bound.lower)),
+        adversary=None if upper is None else float(upper),
+        profile=float(fraction_of(bound.upper)),
+        first_seconds=round(ended - started, 3),
+        again_seconds=round(ended - found_at, 3),
+        how=how,
+        contour="" if upper is None or not contour else _contour(step, upper, delta),
+    )
 
 
-def _ratio(upper: float, lower: float) -> float:
-    """Return upper over lower: 1 where both are 0, infinite where only the lower one is."""
-    if lower == 0:
-        return 1.0 if upper == 0 else math.inf
-    return upper / lower
+def _contour(step: SubsampledGaussian, upper: Fraction, delta: Fraction) -> str:
+    """Say whether the forward pair's delta at the adversary's epsilon is at most delta, by a contour integral."""
+    try:
+        found = composed_delta([step], ExactPair.MIXTURE_FIRST, upper, delta)
+    except CannotCertifyError as reason:
+        return f"undecided: {reason}"
+    if found > arb_from_fraction(delta):
+        return "FALSE END"
+    return "below" if found <= arb_from_fraction(delta) else "undecided: the ball contains delta"
+
+
+def recorded() -> list[Measured]:
+    """Return what the file holds."""
+    if not RECORD.exists():
+        return []
+    return [Measured(**json.loads(line)) for line in RECORD.read_text("utf-8").splitlines()]
 
 
 def main() -> None:
-    """Print a line for each set and how many ratios are at most 1.02."""
-    number = int(sys.argv[1]) if len(sys.argv) > 1 else _NUMBER
-    generator = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else _SEED)
-    ratios = [_line(*_random_set(generator)) for _ in range(number)]
+    """Measure what is missing and print how many ratios are at most 1.02."""
+    os.environ[VARIABLE] = OFF
+    arguments = [argument for argument in sys.argv[1:] if argument != "--contour"]
+    number = int(arguments[0]) if arguments else NUMBER
+    seed = int(arguments[1]) if len(arguments) > 1 else SEED
+    known = {(entry.seed, entry.index): entry for entry in recorded()}
+    for index, (step, delta) in enumerate(random_sets(number, seed)):
+        if (seed, index) not in known:
+            entry = measured(seed, index, step, delta, contour="--contour" in sys.argv)
+            known[seed, index] = entry
+            with RECORD.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(entry)) + "\n")
+            print(f"{index}: adversary {entry.ratios[0]:.4f}, profile {entry.ratios[1]:.4f}", flush=True)
+    ratios = [min(known[seed, index].ratios) for index in range(number)]
     print(f"ratio at most 1.02 in {sum(ratio <= 1.02 for ratio in ratios)} of {number}; worst {max(ratios):.4f}")
 
 

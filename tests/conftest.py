@@ -20,6 +20,8 @@ settings.load_profile("dpadmm")
 
 ADULT_FEATURES = 123
 
+os.environ["DPADMM_CACHE"] = "off"  # no test reads or writes the user's cache
+
 
 @pytest.fixture(scope="session")
 def adult_files() -> list[Path]:

@@ -5,6 +5,8 @@ Nothing in the certificate is trusted but the steps (and delta): every other num
 - Renyi methods: the value at the stated order, from `mpmath_route`, must lie inside the stated ends.
 - `gdp`: delta at both stated ends, from mpmath, must lie on either side of the stated delta.
 - `profile`: both ends by `profile_check`, to 1e-4 of epsilon or better.
+- `adversary`: another lattice and a fresh test of every box, to 1 %; and a contour integral of the forward pair, which
+  no upper end may be below.
 - The pair behind `epsilon.lower` may use no more than the steps release: each of its steps is one of them, or one with
   a smaller sensitivity. `epsilon` must be what the methods support, and the digest must fit.
 
@@ -17,19 +19,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.certificates.certificate import Certificate, MethodRecord, certificate, read_ledger
+from accountant.certificates.contour_route import composed_delta
+from accountant.certificates.integer_route import ExactPair
 from accountant.certificates.mpmath_route import epsilon_at_order, gaussian_delta
-from accountant.certificates.profile_check import require_profile_lower, require_profile_upper
+from accountant.certificates.profile_check import CONTOUR_SLACK, require_profile_lower, require_profile_upper
 from accountant.errors import CertificateError
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import failure_probability, order
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step
-from accountant.numbers import exact, fraction_of
+from accountant.numbers import arb_from_fraction, arb_precision, exact, fraction_of
+from accountant.pld.ledger_steps import profile_steps
 from accountant.pricing import RENYI, REST_SHARE, THEOREMS, composable, methods_for, slow_methods_for
 from accountant.pricing import epsilon as price
 
 SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""
 FEWEST_DIGITS = 15
+_BITS = 96
 """It never carries fewer than these, whatever the certificate says."""
 
 
@@ -88,10 +94,22 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
             raise CertificateError(f"pure: the epsilons add up to {total}")
         return Rederived(name, f"the epsilons add up to {total}")
     if name == "adversary":
-        from accountant.pld.adversary.recheck import require_adversary_upper  # noqa: PLC0415 - numpy only where needed
-
-        return Rederived(name, require_adversary_upper(ledger.steps, delta, upper))
+        return _recheck_adversary(ledger, delta, upper)
     return _recheck_profile(ledger, delta, lower, upper)
+
+
+def _recheck_adversary(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rederived:
+    """Confirm the upper end on another lattice; an end that the forward pair exceeds, by a contour, is false."""
+    from accountant.pld.adversary.recheck import require_adversary_upper  # noqa: PLC0415 - numpy only where needed
+
+    how = require_adversary_upper(ledger.steps, delta, upper)
+    attained = composed_delta(profile_steps(ledger.steps, "down"), ExactPair.MIXTURE_FIRST, upper, delta)
+    with arb_precision(_BITS):
+        if not attained < arb_from_fraction(delta * (1 + CONTOUR_SLACK)):
+            raise CertificateError(
+                f"adversary: a contour integral finds delta({_show(upper)}) of a realisable pair above"
+            )
+    return Rederived("adversary", f"{how}; a contour integral finds the forward pair below it")
 
 
 def _ends(name: str, lower: str, upper: str) -> tuple[Fraction, Fraction]:

@@ -17,6 +17,7 @@ import numpy as np
 from accountant import Ledger, PureStep, SubsampledGaussianStep, delta_curve, float_up
 from accountant.mechanisms.ledger import gdp_squared
 from accountant.mechanisms.words import Visibility
+from accountant.pricing import Effort
 from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve, PrivacyCurve
 from audits.curves.table import TableCurve
 from audits.errors import AuditError
@@ -69,11 +70,12 @@ class Game:
         return 1.0 if self.parameters.batch is None else self.parameters.batch / self.records
 
 
-def curve_of(ledger: Ledger, points: int = 40) -> PrivacyCurve:
+def curve_of(ledger: Ledger, points: int = 40, *, effort: Effort = "quick") -> PrivacyCurve:
     """Return the certified curve of the *claimed* steps: exact for Gaussian releases, else a table of certified points.
 
     Deliberately blind to ``ledger.corrected``: where the printed sensitivities are too small, the claim that is
-    audited is the printed one.
+    audited is the printed one. Effort "tight" lets the exact adversary lower the curve where it is proved: less is
+    allowed, so an implementation with too little noise is rejected sooner.
     """
     mu_squared = gdp_squared(ledger.steps)
     if mu_squared is not None:
@@ -82,7 +84,7 @@ def curve_of(ledger: Ledger, points: int = 40) -> PrivacyCurve:
     if ledger.is_pure:
         pure = [step.epsilon * step.count for step in ledger.steps if isinstance(step, PureStep)]
         return ApproximateCurve(float_up(sum(pure, Fraction(0))))
-    claimed = delta_curve(Ledger(ledger.steps))
+    claimed = delta_curve(Ledger(ledger.steps), effort=effort)
     last = 1.0
     while claimed.delta_upper([last])[0] > 1e-9 and last < 300.0:
         last *= 1.5

@@ -49,7 +49,7 @@ output_options = shared.combined(
         type=click.Choice(["quick", "tight"]),
         default="quick",
         show_default=True,
-        help="tight adds the exact adversary (fixed-size batches, Gaussian noise): up to a minute.",
+        help="tight adds the exact adversary (fixed-size batches, Gaussian noise): some seconds.",
     ),
     click.option("--digits", type=click.IntRange(1, 500), default=15, show_default=True, help="Certified digits."),
     click.option(
@@ -152,6 +152,7 @@ def _text(report: Report, document: Certificate) -> str:
     rows = [("method", "epsilon at most", "alpha", "theorem")]
     rows += [(name, record.upper, record.alpha or "-", record.theorem) for name, record in document.methods.items()]
     lines.append(shared.table(rows))
+    lines += [f"{name}: {result.how}" for name, result in report.methods.items() if result.how]
     lines += [f"{name}: no answer: {reason}" for name, reason in document.refused.items()]
     if report.ledger.sound:  # else they are said once, as what refutes the claim
         lines += [f"note: {note}" for note in report.ledger.notes]

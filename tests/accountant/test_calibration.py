@@ -149,3 +149,11 @@ def test_an_answer_that_was_not_certified_is_refused(monkeypatch: pytest.MonkeyP
         calibrate_count(
             lambda T: SsADMM(records=1000, batch=10, noise_multiplier=4, iterations=T).ledger(), epsilon=1, delta="1e-6"
         )
+
+
+@pytest.mark.slow
+def test_adult_needs_at_most_1_37_against_the_exact_adversary() -> None:
+    found = calibrate_noise(adult, epsilon=1, delta="1e-8", method="adversary", digits=3)
+    assert found.method == "adversary"
+    assert found.epsilon_upper <= 1
+    assert Fraction("1.3") <= found.value <= Fraction("1.37")

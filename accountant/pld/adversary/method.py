@@ -8,6 +8,7 @@ q and 1/nu are rounded up to binary64: more noise is post-processing, and a smal
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -24,16 +25,23 @@ from accountant.pld.convolution import ComposedLattice
 from accountant.pld.heuristics import Sketch, sketch
 from accountant.pld.invert import certified_near, epsilon_guess, log_of
 from accountant.pld.ledger_steps import profile_steps
-from accountant.pld.plan import CompositionPlan, Resolution, plan_for_delta, plan_for_epsilon
-from accountant.pld.types import BinaryStep, Frame, Pair
+from accountant.pld.plan import BLUNT_TRUNCATIONS, CompositionPlan, Resolution, plan_for_delta, plan_for_epsilon
+from accountant.pld.types import BinaryStep, Pair
 from accountant.profiles.one_step import SubsampledGaussian
 
-_FEWEST_SINGLES: Final = 384
-_MOST_SINGLES: Final = 2048
+_SINGLES: Final = 160
+"""About this many single steps; more are no tighter (their leader has the larger share) and cost a transform each."""
 _GROWTH: Final = 0.3
 _SPILL: Final = 1e-7
 _JUMP_SHARE: Final = 0.02
-_DEFAULT: Final = Resolution(tolerance=3e-4, most_points=1 << 20)
+_BLUNT: Final = BLUNT_TRUNCATIONS[1]
+"""Where large losses are rare, 1/50 of delta spent on calling them infinite buys a tilt that suits the others."""
+_FEW: Final = 256
+"""Up to so many steps, where large losses are rare, all are taken singly."""
+_FINE_UP_TO: Final = 1024
+"""Up to so many steps a finer lattice is affordable."""
+_COARSE: Final = Resolution(tolerance=1e-3, most_points=1 << 20)
+_FINE: Final = Resolution(tolerance=2e-4, most_points=1 << 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,44 +63,88 @@ class Composed:
         )
 
 
-def composed_for_delta(step: SubsampledGaussian, delta: Fraction, resolution: Resolution = _DEFAULT) -> Composed:
-    """Return a composition that is sharp where delta(epsilon) is about delta."""
-    binary = _binary(step)
-    return _composed(step.count, plan_for_delta([binary], Pair.MIXTURE_FIRST, log_of(delta), resolution))
+def compositions_for_delta(
+    step: SubsampledGaussian, delta: Fraction, resolution: Resolution | None = None
+) -> Iterator[Composed]:
+    """Yield compositions that are sharp where delta(epsilon) is about delta: more than one where large losses are rare.
+
+    Each one holds by itself, so the best of them may be taken. One that cannot be certified is left out; the last one's
+    refusal is raised if none is left.
+    """
+    found = 0
+    for plan, singles in _ways(binary_step(step), log_of(delta), resolution or _resolution(step.count)):
+        try:
+            composition = _composed(plan, singles)
+        except CannotCertifyError as error:
+            refusal = error
+            continue
+        found += 1
+        yield composition
+    if not found:
+        raise refusal
 
 
-def composed_for_epsilon(step: SubsampledGaussian, epsilon: Fraction, resolution: Resolution = _DEFAULT) -> Composed:
+def _ways(binary: BinaryStep, log_delta: float, resolution: Resolution) -> Iterator[tuple[CompositionPlan, int]]:
+    """Yield plans and numbers of single steps to try."""
+    plan = plan_for_delta([binary], Pair.MIXTURE_FIRST, log_delta, resolution)
+    rare = _jumps(plan)
+    yield plan, _FEW if rare and binary.count <= _FEW else _SINGLES
+    if rare:
+        blunt = plan_for_delta([binary], Pair.MIXTURE_FIRST, log_delta, resolution, log_truncation=_BLUNT)
+        yield blunt, _SINGLES
+
+
+def _resolution(count: int) -> Resolution:
+    return _FINE if count <= _FINE_UP_TO else _COARSE
+
+
+def composed_for_epsilon(step: SubsampledGaussian, epsilon: Fraction, resolution: Resolution | None = None) -> Composed:
     """Return a composition that is sharp near epsilon."""
-    binary = _binary(step)
-    return _composed(step.count, plan_for_epsilon([binary], Pair.MIXTURE_FIRST, float(epsilon), resolution))
+    chosen = resolution or _resolution(step.count)
+    plan = plan_for_epsilon([binary_step(step)], Pair.MIXTURE_FIRST, float(epsilon), chosen)
+    return _composed(plan, _SINGLES)
 
 
 def adversary_epsilon(
-    step: SubsampledGaussian, delta: Fraction, resolution: Resolution = _DEFAULT
+    step: SubsampledGaussian, delta: Fraction, resolution: Resolution | None = None
 ) -> tuple[Fraction, Composed]:
     """Return an epsilon certified for `step.count` adaptive steps at delta, and how it was found."""
-    found = composed_for_delta(step, delta, resolution)
+    best: tuple[Fraction, Composed] | None = None
+    refusal = CannotCertifyError("no composition of the adversary's steps reaches delta")
+    for found in compositions_for_delta(step, delta, resolution):
+        try:
+            epsilon = _inverted(found, delta)
+        except CannotCertifyError as error:  # too much of it was called infinite
+            refusal = error
+            continue
+        if best is None or epsilon < best[0]:
+            best = epsilon, found
+    if best is None:
+        raise refusal
+    return best
+
+
+def _inverted(found: Composed, delta: Fraction) -> Fraction:
     lattice = found.lattice
     if lattice.delta_upper(Fraction(0)) <= delta:
-        return Fraction(0), found
-    epsilon = certified_near(
+        return Fraction(0)
+    return certified_near(
         epsilon_guess(lattice, found.plan.epsilon, delta),
         1 / found.plan.frame.theta,
         lambda candidate: lattice.delta_upper(candidate) <= delta,
         upwards=True,
     )
-    return epsilon, found
 
 
-def ledger_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Bound:
-    """Return the method's answer for a ledger of one kind of step; only the upper end means anything."""
+def ledger_epsilon(steps: tuple[Step, ...], delta: Fraction) -> tuple[Bound, str]:
+    """Return the method's answer for a ledger of one kind of step (only the upper end counts), and how it was found."""
     prepared = profile_steps(steps, "down")
     if len(prepared) != 1:
         raise CannotCertifyError("the exact adversary is certified for one kind of step alone")
     if prepared[0].count == 1:
         raise CannotCertifyError("a single step has a closed form: see the method profile")
-    upper, _ = adversary_epsilon(prepared[0], delta)
-    return Bound.from_fractions(upper, upper)
+    upper, found = adversary_epsilon(prepared[0], delta)
+    return Bound.from_fractions(upper, upper), found.describe()
 
 
 def adversary_delta(step: SubsampledGaussian, epsilon: Fraction) -> Fraction:
@@ -100,17 +152,26 @@ def adversary_delta(step: SubsampledGaussian, epsilon: Fraction) -> Fraction:
     return composed_for_epsilon(step, epsilon).lattice.delta_upper(epsilon)
 
 
-def _binary(step: SubsampledGaussian) -> BinaryStep:
+def ledger_delta(steps: tuple[Step, ...], epsilon: Fraction) -> Fraction:
+    """Return a delta certified at epsilon for a ledger of one kind of step."""
+    prepared = profile_steps(steps, "down")
+    if len(prepared) != 1 or prepared[0].count == 1:
+        raise CannotCertifyError("the exact adversary is certified for several steps of one kind alone")
+    return adversary_delta(prepared[0], epsilon)
+
+
+def binary_step(step: SubsampledGaussian) -> BinaryStep:
+    """Return q and 1/nu rounded up to binary64, which covers the step; see the header."""
     q, mu = float_up(step.sampling_rate), float_up(1 / step.noise_multiplier)
     if not (0 < q < 1 and 0 < mu < 20):
         raise CannotCertifyError(f"the exact adversary needs 0 < q < 1 and nu > 1/20, got q={q}, 1/nu={mu}")
     return BinaryStep(q, mu, step.count)
 
 
-def _composed(total: int, plan: CompositionPlan) -> Composed:
+def _composed(plan: CompositionPlan, singles: int) -> Composed:
     binary = plan.steps[0]
     certificate = certificate_for(binary.q, binary.mu)
-    course = Course(total, min(_singles(binary, plan.frame, total), total), _GROWTH)
+    course = Course(binary.count, min(singles, binary.count), _GROWTH)
     log_spill = plan.log_delta + math.log(_SPILL)
     try:
         lattice = composed(Leaders(certificate.single, certificate.block), plan.frame, course, log_spill)
@@ -119,17 +180,12 @@ def _composed(total: int, plan: CompositionPlan) -> Composed:
     return Composed(lattice, plan, course, certificate)
 
 
-def _singles(binary: BinaryStep, frame: Frame, total: int) -> int:
-    """Return a number of single steps after which losses far beyond the composed width hardly count (a guess)."""
-    first = sketch(BinaryStep(binary.q, binary.mu, 1), Pair.MIXTURE_FIRST, frame.z_top)
-    weights = np.exp(first.log_weights)
-    deviation = math.sqrt(float((weights * first.losses**2).sum()))
-    number = _FEWEST_SINGLES
-    while number < min(total, _MOST_SINGLES):
-        if _far_share(first, frame.theta, 3 * math.sqrt(number) * deviation) <= _JUMP_SHARE:
-            return number
-        number *= 2
-    return min(number, _MOST_SINGLES)
+def _jumps(plan: CompositionPlan) -> bool:
+    """Say whether single losses far beyond the width of `_SINGLES` composed steps count for something (a guess)."""
+    binary = plan.steps[0]
+    one = sketch(BinaryStep(binary.q, binary.mu, 1), Pair.MIXTURE_FIRST, plan.frame.z_top)
+    deviation = math.sqrt(float((np.exp(one.log_weights) * one.losses**2).sum()))
+    return _far_share(one, plan.frame.theta, 3 * math.sqrt(_SINGLES) * deviation) > _JUMP_SHARE
 
 
 def _far_share(one: Sketch, theta: float, reach: float) -> float:

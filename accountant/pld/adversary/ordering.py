@@ -11,7 +11,8 @@ the second in both orders (U_t, D_t) and (D_t, U_t); the first is the same in bo
 are bounded at the nodes, hence by chords between them. With b_j the value of the integrand's bound at node j (chords
 minus leader: concave inside a cell, at most `gap` above its own chord) and E_j the bound of the difference of the
 integrals up to node j, inside cell j the difference is at most E_j + (left_j + right_j) max(0, gap_j + max(b_j,
-b_{j+1})), or at most E_{j+1} if b_j, b_{j+1} >= 0. Beyond the last node U_t <= U_L and int D_t w du <= `tail`.
+b_{j+1})), or at most E_{j+1} if b_j, b_{j+1} >= 0. The b_j are known from above only, to 5 `_SUMS` of the values; what
+they may be below 0 by is added in the second case. Beyond the last node U_t <= U_L and int D_t w du <= `tail`.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ class Judge:
         bracket = values * (1 + _SUMS) - low * (1 - _SUMS)
         rising = (bracket[:-1] >= 0) & (bracket[1:] >= 0)
         bump = np.maximum(ref.gap * factor + np.maximum(bracket[:-1], bracket[1:]), 0.0)
-        inside = np.where(rising, excess[1:], excess[:-1] + (ref.left + ref.right) * bump * (1 + _SUMS))
+        weight = (ref.left + ref.right) * (1 + _SUMS)
+        falling = 8 * _SUMS * np.maximum(values[:-1], values[1:])
+        inside = np.where(rising, excess[1:] + weight * falling, excess[:-1] + weight * bump)
         return bool(np.all(inside <= 0) and np.all(excess[1:] <= 0) and excess[-1] + ref.tail <= 0 and excess[0] <= 0)
 
 
@@ -153,11 +156,11 @@ def check(ordering: Ordering) -> None:
             raise CertificateError(f"a stair is not dominated on {box}")
 
 
-def find_windows(judge: Judge, leader: Leader, most_boxes: int) -> str | None:
+def find_windows(judge: Judge, leader: Leader, most_boxes: int, hint: str = "") -> str | None:
     """Return a cover for single steps, or None."""
-    return find_cover(lambda box: judge.windows_hold(box, leader), most_boxes=most_boxes)
+    return find_cover(lambda box: judge.windows_hold(box, leader), most_boxes=most_boxes, hint=hint)
 
 
-def find_stairs(judge: Judge, leader: Leader, most_boxes: int) -> str | None:
+def find_stairs(judge: Judge, leader: Leader, most_boxes: int, hint: str = "") -> str | None:
     """Return a cover for blocks, or None."""
-    return find_cover(lambda box: judge.stairs_hold(box, leader), most_boxes=most_boxes)
+    return find_cover(lambda box: judge.stairs_hold(box, leader), most_boxes=most_boxes, hint=hint)

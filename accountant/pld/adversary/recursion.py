@@ -46,6 +46,8 @@ from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 
 _LOG_TAIL: Final = math.log(1e-13)
 _SUM_MARGIN: Final = 1e-9
+_WIDEST: Final = 650.0
+"""Losses with (theta + 1/2) x above this do not come up in float64; as infinite ones they weigh less than e^-600."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,8 @@ def _singles(state: BoundState, one: LatticeStep, spread: LatticeStep, top: int,
     length = max(FEWEST_POINTS, 1 << math.ceil(math.log2(top + 3 * reach + 2)))
     transformed = forward(_placed(masses, -reach, length))
     mass = float(masses.sum()) * (1 + _SUM_MARGIN)
-    kernel = _Kernel(one, transformed, mass, reach, length - 3 * reach - 2, length)
+    widest = math.floor(_WIDEST / ((state.theta + 0.5) * state.spacing))
+    kernel = _Kernel(one, transformed, mass, reach, max(min(length - 3 * reach - 2, widest), 1), length)
     for _ in range(number):
         state = _single(unimodal(state), kernel)
     return state

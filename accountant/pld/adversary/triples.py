@@ -36,8 +36,10 @@ from accountant.pld.rounding import float_above
 
 _BITS: Final = 160
 _LEAST_T: Final = 1e-5
-_LOG_LARGEST_X: Final = math.log(1000.0)
+_LARGEST_X: Final = 1000.0
+_LOG_LARGEST_X: Final = math.log(_LARGEST_X)
 _G_ERROR: Final = 1e-12
+_ROWS: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +77,40 @@ def shape(mu: float, first: float, second: float, product: float) -> TripleShape
 def upper_profile(nodes: Nodes, s: TripleShape) -> Floats:
     """Return numbers at least U(u_j)."""
     slopes = _coefficients(s.b, nodes.z.tobytes())
-    log_v = s.b * nodes.z
-    v = exp(log_v)
-    ga = 1 + nodes.q * nodes.u
-    k = np.maximum(1 - ga[:, None] * v, 0.0) + (1e-13 * (1 + ga))[:, None]
-    log_x = nodes.log_al[:, None] + (s.p * (1 - s.p) * s.b**2 / 2 + s.p * log_v)
-    log_x = np.maximum(np.minimum(log_x, _LOG_LARGEST_X), -600.0) - 1e-12
-    x = exp(log_x)
-    d = (checked_log(k) - log_x) / s.t
-    half = s.t / 2
-    g = k * normal_cdf(np.minimum(d + half, 20.0)) - x * normal_cdf(np.clip(d - half, -20.0, 20.0))
-    g = np.maximum(g, 0.0) + _G_ERROR * (1 + x)
-    result: Floats = ((g * slopes[1:]).sum(axis=1) + slopes[0]) * (1 + 1e-13)
+    k, log_k = _ahead(s.b, nodes.q, nodes.u.tobytes(), nodes.z.tobytes())
+    rows = nodes.log_al + s.p * (1 - s.p) * s.b**2 / 2
+    columns = s.p * (s.b * nodes.z)
+    of_rows, of_columns = exp(rows - 1e-12), exp(columns)
+    result: Floats = np.empty(rows.size)
+    for start in range(0, rows.size, _ROWS):  # blocks that fit the cache
+        some = slice(start, start + _ROWS)
+        log_x = np.minimum(rows[some, None] + columns, _LOG_LARGEST_X) - 1e-12
+        x = np.minimum(of_rows[some, None] * of_columns, _LARGEST_X)
+        result[some] = (_values(k[some], log_k[some] - log_x, x, s.t) * slopes[1:]).sum(axis=1)
+    result += slopes[0]
+    result *= 1 + 1e-13
     return result
+
+
+def _values(k: Floats, log_ratio: Floats, x: Floats, t: float) -> Floats:
+    """Return numbers at least g: see the header."""
+    log_ratio /= t
+    g = k * normal_cdf(log_ratio + t / 2)
+    log_ratio -= t / 2
+    g -= x * normal_cdf(log_ratio)
+    np.maximum(g, 0.0, out=g)
+    x += 1
+    x *= _G_ERROR
+    g += x
+    return g
+
+
+@functools.lru_cache(maxsize=64)
+def _ahead(b: float, q: float, u_bytes: bytes, z_bytes: bytes) -> tuple[Floats, Floats]:
+    """Return k, raised, and its logarithm for all nodes and quadrature points: neither depends on p and t."""
+    v, ga = exp(b * np.frombuffer(z_bytes)), 1 + q * np.frombuffer(u_bytes)
+    k = np.maximum(1 - ga[:, None] * v, 0.0) + (1e-13 * (1 + ga))[:, None]
+    return k, checked_log(k)
 
 
 @functools.lru_cache(maxsize=4096)

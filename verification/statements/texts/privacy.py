@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verification.lemmas import algorithms, gradients, update_steps
 from verification.lemmas import convergence as rate
-from verification.statements.evidence import attacks, convergence, printed, profiles, renyi, silences
+from verification.statements.evidence import adversary, attacks, convergence, printed, profiles, renyi, silences
 from verification.statements.evidence.proofs import proof
 from verification.statements.model import Statement, Status
 from verification.statements.texts import theory
@@ -89,6 +89,13 @@ STATEMENTS = (
         "better than [CL20] Lemma 2",
         Status.HOLDS,
         (profiles.profile_dominates(),),
+    ),
+    Statement(
+        "A",
+        "T adaptive steps on fixed-size batches cost at most what the leader, composed singly or in blocks, costs.",
+        "better than [CL20] Theorem 1 and than D; docs/reference/adversary.md",
+        Status.HOLDS,
+        (adversary.certificate_holds(), adversary.incomplete_certificates_fail(), adversary.adaptive_attacks()),
     ),
     Statement(
         "R",

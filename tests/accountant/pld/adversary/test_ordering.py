@@ -11,7 +11,8 @@ import pytest
 from scipy.special import ndtr
 
 from accountant.errors import CannotCertifyError, CertificateError
-from accountant.pld.adversary.certificates import certificate_for, load, save
+from accountant.pld.adversary.cache import load, save
+from accountant.pld.adversary.certificates import certificate_for
 from accountant.pld.adversary.cover import WHOLE, Box, kept_boxes, squares
 from accountant.pld.adversary.leader import Leader
 from accountant.pld.adversary.nodes import grid

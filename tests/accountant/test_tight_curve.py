@@ -1,0 +1,38 @@
+"""The curve with effort "tight": below the symmetrised profile, above every realisable pair."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from accountant.curve import delta_curve
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
+from accountant.mechanisms.words import Noise
+from accountant.pld.composition import compose
+from accountant.profiles.one_step import SubsampledGaussian
+
+Q, NU, COUNT = Fraction(1, 10), Fraction(2), 60
+EPSILONS = (Fraction(1, 2), Fraction(3, 2))
+
+
+def _ledger(nu: Fraction) -> Ledger:
+    return Ledger((SubsampledGaussianStep(Q, nu, COUNT, Noise.GAUSSIAN),))
+
+
+def _attained(nu: Fraction, epsilon: Fraction) -> Fraction:
+    return compose([SubsampledGaussian(Q, nu, COUNT)]).delta_lower(epsilon)
+
+
+def test_it_refutes_noise_that_the_symmetrised_curve_lets_pass() -> None:
+    """With 3 % less noise than claimed a realisable pair exceeds the tight curve and stays below the other one."""
+    quick, tight = delta_curve(_ledger(NU)), delta_curve(_ledger(NU), effort="tight")
+    less = NU * Fraction(97, 100)
+    for epsilon in EPSILONS:
+        assert _attained(NU, epsilon) <= tight(epsilon) < quick(epsilon)
+        assert tight(epsilon) < _attained(less, epsilon) < quick(epsilon)
+    assert tight.description == "exact adversary"
+
+
+def test_several_kinds_of_steps_keep_the_composed_profile() -> None:
+    mixed = Ledger((*_ledger(NU).steps, GaussianStep(Fraction(1, 4), 1, Noise.GAUSSIAN)))
+    assert delta_curve(mixed, effort="tight").description == "composed profile"
