@@ -38,7 +38,8 @@ def drawn(kind: NoiseKind, scale: float, rng: np.random.Generator) -> Floats:
     normal = rng.standard_normal(shape)
     if kind is NoiseKind.GAMMA_NORM:
         lengths = rng.gamma(NUMBERS, scale, shape[:2])
-        return normal * (lengths / np.linalg.norm(normal, axis=2))[:, :, None]
+        scaled: Floats = normal * (lengths / np.linalg.norm(normal, axis=2))[:, :, None]
+        return scaled
     if kind is NoiseKind.DISCRETE:
         points = np.arange(-400, 401) * 0.5
         weights = np.exp(-(points**2) / (2 * scale**2))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -32,8 +34,8 @@ def recorded(form: str) -> tuple[DeclaredRun, Floats]:
         value = features.mean(axis=0)
         if form == "in place":
             value += draw(3)
-            return value
-        forms = {
+            return np.asarray(value, dtype=np.float64)
+        forms: dict[str, Callable[[], Floats]] = {
             "right": lambda: value + draw(3),
             "left": lambda: draw(3) + value,
             "minus": lambda: value - draw(3),

@@ -52,13 +52,13 @@ def _forged(ordering: Ordering) -> Ordering:
     return dataclasses.replace(ordering, single=dataclasses.replace(ordering.single, share=ordering.single.share / 4))
 
 
-DAMAGES: dict[str, Callable[[Path, Ordering], None]] = {
+DAMAGES: dict[str, Callable[[Path, Ordering], object]] = {
     "cut off": lambda path, _: path.write_text(path.read_text()[:-40]),
     "empty": lambda path, _: path.write_text(""),
     "not text": lambda path, _: path.write_bytes(b"\xff\xfe\x00"),
     "a box joined": lambda path, _: path.write_text(path.read_text().replace('"stairs": "h', '"stairs": "k')),
-    "forged": lambda path, ordering: save(_forged(ordering), path.parent) and None,
-    "another step's": lambda path, _: path.rename(path_for(Q, 1.25, path.parent)) and None,
+    "forged": lambda path, ordering: save(_forged(ordering), path.parent),
+    "another step's": lambda path, _: path.rename(path_for(Q, 1.25, path.parent)),
 }
 
 
