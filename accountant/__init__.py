@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accountant.calibration import Calibration, calibrate_count, calibrate_noise
-    from accountant.certificates.certificate import Certificate, certificate, read_certificate
+    from accountant.certificates.certificate import Certificate, certificate
+    from accountant.certificates.reading import read_certificate
     from accountant.certificates.recheck import recheck
     from accountant.curve import DeltaCurve, delta_curve
     from accountant.errors import (
@@ -54,7 +55,8 @@ if TYPE_CHECKING:
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "calibration": ("calibrate_count", "calibrate_noise", "Calibration"),
-    "certificates.certificate": ("Certificate", "certificate", "read_certificate"),
+    "certificates.certificate": ("Certificate", "certificate"),
+    "certificates.reading": ("read_certificate",),
     "certificates.recheck": ("recheck",),
     "curve": ("delta_curve", "DeltaCurve"),
     "errors": (

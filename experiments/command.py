@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from experiments.config import load_algorithms, load_study
-from experiments.document import collect, write_section
-from experiments.report import Results, markdown_table, statements_table, write_all
-from experiments.studies import Progress, Request, carry_out
-from experiments.tune import as_toml, tune
+if TYPE_CHECKING:
+    from experiments.report import Results
 
 STUDIES = ("adult", "ipums-br", "synthetic")
 
@@ -62,6 +60,11 @@ def command(  # noqa: PLR0917 - click passes its options by name
       dpadmm experiment adult --data FOLDER --jobs 2
       dpadmm experiment tune > algorithms.toml
     """
+    from experiments.config import load_algorithms, load_study
+    from experiments.document import collect
+    from experiments.studies import Progress, Request, carry_out
+    from experiments.tune import as_toml, tune
+
     progress = Progress()
     if study == "tune":
         click.echo(as_toml(tune(load_algorithms(algorithms), quick=quick, progress=progress.say)), nl=False)
@@ -99,6 +102,9 @@ def _all(source: str | None, ipums: str | None) -> list[tuple[str, str | None]]:
 
 
 def _show(results: Results, folder: Path) -> None:
+    from experiments.document import write_section
+    from experiments.report import markdown_table, statements_table, write_all
+
     write_all(results, folder)
     write_section(results, folder)
     click.echo(results.coverage_note)

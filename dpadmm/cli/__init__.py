@@ -7,7 +7,6 @@ Loading on demand keeps ``dpadmm --help`` instant and lets each subcommand need 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import importlib.util
 import sys
 
@@ -53,7 +52,7 @@ class LazyGroup(click.Group):
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(importlib.metadata.version("dpadmm"), prog_name="dpadmm")
+@click.version_option(package_name="dpadmm", prog_name="dpadmm")
 def group() -> None:
     """Check whether a DP-ADMM implementation meets its claimed (epsilon, delta).
 
@@ -79,7 +78,7 @@ def main() -> None:
     except Exception as error:
         code = exit_code_of(error)
         if code == EXIT_FAULT:
-            import traceback  # noqa: PLC0415 - only needed when this program itself is wrong
+            import traceback
 
             traceback.print_exc()
             click.echo("this is a fault of dpadmm, not of your input; please report it", err=True)

@@ -27,7 +27,7 @@ class PlotError(AccountantError):
 def draw(report: Report, path: Path) -> None:
     """Write the picture whole or not at all; the format follows the file's name."""
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+        from matplotlib.figure import Figure
     except ImportError:
         raise PlotError("--plot needs matplotlib: install the extra 'plots'") from None
     figure = Figure(figsize=(13, 4), layout="constrained")

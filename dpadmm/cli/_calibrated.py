@@ -7,7 +7,7 @@ from fractions import Fraction
 import click
 
 from accountant.calibration import Calibration
-from accountant.certificates.certificate import exact_string, ledger_record
+from accountant.certificates.certificate import exact_string, ledger_record, record_json
 from accountant.mechanisms.quantities import failure_probability, positive
 from accountant.numbers import decimal_string
 from accountant.pricing import epsilon
@@ -42,7 +42,7 @@ def show(
                     "delta": exact_string(failure_probability(delta)),
                 },
                 "epsilon": {"lower": lower, "upper": upper},
-                "ledger": ledger_record(found.ledger).model_dump(mode="json"),
+                "ledger": record_json(ledger_record(found.ledger)),
             }
         )
         return

@@ -7,8 +7,7 @@ from typing import TypedDict, Unpack, cast
 
 import click
 
-from accountant.certificates.certificate import Certificate, certificate, read_certificate
-from accountant.certificates.recheck import recheck
+from accountant.certificates.certificate import Certificate, certificate
 from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.ledger_file import read_ledger_file
@@ -86,6 +85,9 @@ def command(ctx: click.Context, check: Path | None, time_limit: float) -> None:
 
 
 def _check(path: Path, seconds: float) -> None:
+    from accountant.certificates.reading import read_certificate
+    from accountant.certificates.recheck import recheck
+
     document = read_certificate(path.read_text("utf-8"))
     with time_limit(seconds):
         findings = recheck(document)
@@ -129,7 +131,7 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
         )
     document = certificate(report)
     if output["plot"] is not None:
-        from dpadmm.cli._account_plot import draw  # noqa: PLC0415 - matplotlib is an extra
+        from dpadmm.cli._account_plot import draw
 
         draw(report, output["plot"])
     if orders is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,9 +11,10 @@ from dpadmm.cli.common import EXIT_ADAPTER, emit_json, format_option
 from verification.files import write_text
 from verification.wire.faults import AdapterError, as_fields
 from verification.wire.process import Limits
-from verification.wire.schema import schema_text
 from verification.wire.skeletons import COMMANDS, FILE_NAMES, Language, skeleton
-from verification.wire.smoke import Passed, smoke
+
+if TYPE_CHECKING:
+    from verification.wire.smoke import Passed
 
 
 @click.group("adapter")
@@ -57,6 +59,8 @@ def smoke_command(*, timeout: float, memory: int, output_format: str, adapter: t
 
     Exit code 0 if every step passes, 4 otherwise.
     """
+    from verification.wire.smoke import smoke
+
     limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
     passed: list[Passed] = []
     try:
@@ -85,13 +89,15 @@ def _report_fault(error: AdapterError, passed: list[Passed], output_format: str)
 @command.command("schema")
 def schema() -> None:
     """Print the JSON schema of the protocol."""
+    from verification.wire.schema import schema_text
+
     click.echo(schema_text(), nl=False)
 
 
 @command.command("loopback")
 def loopback() -> None:
     """Serve the reference implementation as an adapter, to try the other commands with."""
-    from verification.served.loopback import Loopback  # noqa: PLC0415 - keeps `adapter new` instant
-    from verification.served.serve import serve  # noqa: PLC0415
+    from verification.served.loopback import Loopback
+    from verification.served.serve import serve
 
     serve(Loopback())

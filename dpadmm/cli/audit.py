@@ -6,26 +6,23 @@ import secrets
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
 from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
 from audits.errors import NoPower
-from audits.estimators.estimates import Estimate, estimates
-from audits.games.game import curve_of
-from audits.games.learned import judged
-from audits.games.own_pair import own_pair_game
-from audits.games.plans import BOUND, Planned, standard_games
-from audits.games.subject import Subject
-from audits.trials.checkpoint import Checkpoint, fingerprint
-from audits.trials.executors import Target, executor
-from audits.trials.sequential import CHUNK, AuditResult, plan_audit, run_audit
-from dpadmm.cli._own_pair import load_pair
 from dpadmm.cli.common import emit_json, format_option
 from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
-from verification.wire.session import Session
+
+if TYPE_CHECKING:
+    from audits.estimators.estimates import Estimate
+    from audits.games.plans import Planned
+    from audits.games.subject import Subject
+    from audits.trials.checkpoint import Checkpoint
+    from audits.trials.executors import Target
+    from audits.trials.sequential import AuditResult
 
 
 @click.command("audit")
@@ -71,9 +68,7 @@ from verification.wire.session import Session
 @click.option(
     "--clip",
     type=click.FloatRange(min=0, min_open=True),
-    default=BOUND,
-    show_default=True,
-    help="For --pair: the bound on the gradient of a record.",
+    help="For --pair: the bound on the gradient of a record; by default that of the standard games.",
 )
 @click.option("--pairs", type=click.IntRange(min=1), help="Trial pairs per game; by default as many as --detect needs.")
 @click.option(
@@ -103,7 +98,7 @@ def command(
     released: str,
     own: tuple[Path, Path] | None,
     label_column: str | None,
-    clip: float,
+    clip: float | None,
     pairs: int | None,
     seed: int | None,
     workers: int | None,
@@ -119,12 +114,24 @@ def command(
 
     Exit codes: 0 stands with the power asked for, 1 refuted, 3 inconclusive, 4 the adapter failed.
     """
+    import numpy as np
+
+    from audits.estimators.estimates import estimates
+    from audits.games.game import curve_of
+    from audits.games.learned import judged
+    from audits.games.own_pair import own_pair_game
+    from audits.games.plans import BOUND, standard_games
+    from audits.trials.executors import Target, executor
+    from audits.trials.sequential import plan_audit, run_audit
+    from dpadmm.cli._own_pair import load_pair
+    from verification.wire.session import Session
+
     if not adapter:
         raise click.UsageError("name the adapter's command after --, for example: dpadmm audit -- ./adapter")
     if checkpoint is not None and seed is None:
         raise click.UsageError("--checkpoint needs --seed: only the same seed can be resumed")
     subject = _subject(algorithm, release, sensitivity, Visibility(released))
-    neighbours = None if own is None else load_pair(*own, label_column=label_column, bound=clip)
+    neighbours = None if own is None else load_pair(*own, label_column=label_column, bound=clip or BOUND)
     chosen = secrets.randbits(32) if seed is None else seed
     target = Target(adapter, Limits(request_seconds=timeout, start_seconds=timeout), seeded=seed is not None)
     with Session(target.command, target.limits) as session:
@@ -179,6 +186,8 @@ def _learned(finding: Finding) -> dict[str, object]:
 
 
 def _subject(algorithm: str, release: str | None, sensitivity: str, visibility: Visibility) -> Subject:
+    from audits.games.subject import Subject
+
     which = Algorithm(algorithm)
     if which is not Algorithm.MPADMM:
         if release is not None or sensitivity != Sensitivity.CORRECTED:
@@ -190,6 +199,9 @@ def _subject(algorithm: str, release: str | None, sensitivity: str, visibility: 
 def _kept(folder: Path | None, planned: Planned, target: Target, seed: int, stream: int) -> Checkpoint | None:
     if folder is None:
         return None
+    from audits.trials.checkpoint import Checkpoint, fingerprint
+    from audits.trials.sequential import CHUNK
+
     identity = fingerprint(planned.game, target.command, seed, stream, CHUNK)
     return Checkpoint(folder / f"{stream}-{planned.game.algorithm}.jsonl", identity)
 

@@ -15,7 +15,7 @@ from dpadmm.cli.common import EXIT_USAGE, emit_json, format_option
 def command(*, name: str | None, output_format: str) -> None:
     """Print a statement, its place in the paper and its evidence; without an id, list all statements."""
     try:
-        from verification.statements.registry import STATEMENTS, find  # noqa: PLC0415 - needs the solvers
+        from verification.statements.registry import STATEMENTS, find  # needs the solvers
     except ModuleNotFoundError as missing:
         click.echo(f"error: {missing}; the statements need their solvers: pip install 'dpadmm[proofs]'", err=True)
         sys.exit(EXIT_USAGE)

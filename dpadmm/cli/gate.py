@@ -7,23 +7,18 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from accountant.mechanisms.mechanism import BoundedGradients
-from audits.games.own_pair import OwnPair
-from audits.games.plans import BOUND
-from audits.gate.claim_file import TEMPLATE, ClaimFile, read_claim_file
-from audits.gate.evidence import KeptEvidence
-from audits.gate.examine import examine
-from audits.gate.run import GateOptions, check_only, run_gate
-from audits.report import RENDERERS
-from audits.trials.executors import executor
-from dpadmm.cli._own_pair import load_pair
 from dpadmm.cli.common import format_option
 from verification.files import write_text
 from verification.plain_text import harmless
+
+if TYPE_CHECKING:
+    from audits.games.own_pair import OwnPair
+    from audits.gate.claim_file import ClaimFile
+    from audits.gate.evidence import KeptEvidence
 
 
 class ReportTarget(click.ParamType[tuple[str, Path]]):
@@ -37,6 +32,8 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
         """Return the renderer's name and the file."""
         if isinstance(value, tuple):
             return value
+        from audits.report import RENDERERS
+
         kind, equals, name = value.partition("=")
         if not equals or not name or kind not in RENDERERS:
             self.fail(f"{value!r} is not KIND=FILE with KIND one of {', '.join(RENDERERS)}", param, ctx)
@@ -99,6 +96,12 @@ def command(
     2 usage or claim file, 3 inconclusive or
     nothing checked, 4 the adapter failed, 70 a fault of dpadmm itself.
     """
+    from audits.gate.claim_file import read_claim_file
+    from audits.gate.evidence import KeptEvidence
+    from audits.gate.run import GateOptions, check_only, run_gate
+    from audits.report import RENDERERS
+    from audits.trials.executors import executor
+
     if init:
         _write_template(claim_file)
         return
@@ -152,6 +155,8 @@ def _write_evidence(kept: KeptEvidence, folder: Path, claim_file: Path) -> None:
 
 def _examine(folder: Path) -> NoReturn:
     """Exit 1 if all of it refutes as it was said to, 3 if some does not."""
+    from audits.gate.examine import examine
+
     found = examine(folder)
     for each in found:
         word = each.outcome.word if each.confirmed else f"{each.outcome.word}, not as kept"
@@ -164,6 +169,10 @@ def _pair(claims: ClaimFile, claim_file: Path) -> OwnPair | None:
     """The pair that the claim file names, its paths relative to the file; looked at with the least clipping bound."""
     if claims.pair is None:
         return None
+    from accountant.mechanisms.mechanism import BoundedGradients
+    from audits.games.plans import BOUND
+    from dpadmm.cli._own_pair import load_pair
+
     folder, pair = claim_file.absolute().parent, claims.pair
     bounds = [float(m.bound) for m in claims.mechanism if isinstance(m, BoundedGradients) and m.bound is not None]
     bound = min(bounds, default=BOUND)
@@ -183,6 +192,8 @@ def _progress() -> Callable[[str], None]:
 
 
 def _write_template(path: Path) -> None:
+    from audits.gate.claim_file import TEMPLATE
+
     if path.exists():
         raise click.UsageError(f"{path} is already there; name another file, or delete it first")
     write_text(path, TEMPLATE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,11 +16,12 @@ from dpadmm.cli.common import (
 )
 from verification.files import write_text
 from verification.outcome import Finding, Outcome, counted
-from verification.vectors.checking import VectorsReport, check_adapter
-from verification.vectors.files import FOLDER, generated, load_all, stale
-from verification.vectors.model import Flag
 from verification.wire.faults import as_fields
 from verification.wire.process import Limits
+
+if TYPE_CHECKING:
+    from verification.vectors.checking import VectorsReport
+    from verification.vectors.model import Flag
 
 _files_option = click.option(
     "--file",
@@ -42,12 +44,13 @@ def command() -> None:
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    default=FOLDER,
     help="The folder; by default the package's own.",
 )
-def generate(*, only_check: bool, output: Path) -> None:
+def generate(*, only_check: bool, output: Path | None) -> None:
     """Compute the vectors: values in 60 digits, tolerances in ball arithmetic."""
-    texts = generated()
+    from verification.vectors.files import FOLDER, generated, stale
+
+    texts, output = generated(), output or FOLDER
     if only_check:
         wrong = stale(texts, output)
         for path in wrong:
@@ -82,6 +85,9 @@ def check(
     Exit codes: 0 every case that it offers agrees, 1 a case does not, 2 a vector file is broken, 3 nothing was checked
     (the adapter has no replay), 4 the adapter failed.
     """
+    from verification.vectors.checking import check_adapter
+    from verification.vectors.files import load_all
+
     loaded = load_all(files or None)
     notes = {name: flag for file in loaded for name, flag in file.flags.items()}
     cases = [case for file in loaded for case in file.cases]
@@ -142,6 +148,8 @@ def as_document(report: VectorsReport, adapter: tuple[str, ...], cases: int) -> 
 @format_option
 def list_cases(*, files: tuple[Path, ...], flag: str | None, output_format: str) -> None:
     """List the cases, or those of one flag with what it means."""
+    from verification.vectors.files import load_all
+
     loaded = load_all(files or None)
     notes = {name: note for file in loaded for name, note in file.flags.items()}
     if flag is not None and flag not in notes:
