@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -40,9 +41,10 @@ OF_A_PRICE = {
 PRIVATE = [kind for kind in MECHANISMS.values() if kind.private]
 
 
-def options(commands: object, name: str) -> set[str]:
-    command = getattr(commands, "commands")[name]  # noqa: B009 - a click group
-    return {parameter.name for parameter in command.params}
+def options(commands: click.Group, name: str) -> set[str]:
+    command = commands.get_command(click.Context(commands), name)
+    assert command is not None
+    return {parameter.name for parameter in command.params if parameter.name is not None}
 
 
 def test_every_parameter_on_the_wire_is_a_field_of_the_same_name() -> None:
@@ -59,8 +61,10 @@ def test_the_mechanisms_are_the_algorithms_of_the_wire_and_two_that_are_only_pri
 def test_the_options_of_account_are_the_fields_that_are_priced(kind: type[Mechanism]) -> None:
     priced = {name for name, field in fields_of(kind).items() if field.priced}
     assert options(account, kind.algorithm) - OF_A_PRICE == priced
-    for parameter in getattr(account, "commands")[kind.algorithm].params:  # noqa: B009
-        if parameter.name in priced:
+    command = account.get_command(click.Context(account), kind.algorithm)
+    assert command is not None
+    for parameter in command.params:
+        if parameter.name is not None and parameter.name in priced:
             assert parameter.opts == [f"--{parameter.name.replace('_', '-')}"]
             assert parameter.required == fields_of(kind)[parameter.name].required
 

@@ -105,14 +105,15 @@ class Certificate:
 
 def certificate(report: Report) -> Certificate:
     """Write a report down."""
+    methods = {name: _method(result, report.digits) for name, result in report.methods.items()}
     unsigned = Certificate(
         format="dpadmm-account",
         version=VERSION,
         sound=report.ledger.sound,
         delta=exact_string(report.delta),
         digits=report.digits,
-        epsilon=_interval(report),
-        methods={name: _method(result, report.digits) for name, result in report.methods.items()},
+        epsilon=_interval(report, methods),
+        methods=methods,
         refused=dict(report.refused),
         ledger=ledger_record(report.ledger),
         digest="",
@@ -217,13 +218,17 @@ def exact_string(value: Fraction) -> str:
     return str(value)
 
 
-def _interval(report: Report) -> Interval:
-    lower, upper = report.epsilon.decimal_strings(report.digits)
+def _interval(report: Report, methods: dict[str, MethodRecord]) -> Interval:
+    """Return the printed enclosure; its upper end is never below what the methods' printed ends support."""
+    lower, upper = report.epsilon.printed(report.digits)
+    if report.ledger.sound and upper != "inf":
+        supported = min((record.upper for record in methods.values() if record.upper != "inf"), key=Fraction)
+        upper = max(upper, supported, key=Fraction)
     return Interval(lower=lower, upper=upper)
 
 
 def _method(result: MethodResult, digits: int) -> MethodRecord:
-    lower, upper = result.epsilon.decimal_strings(digits)
+    lower, upper = result.epsilon.printed(digits)
     alpha = None if result.alpha is None else exact_string(result.alpha)
     return MethodRecord(epsilon=upper, lower=lower, upper=upper, alpha=alpha, theorem=result.theorem)
 

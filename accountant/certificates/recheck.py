@@ -180,13 +180,14 @@ def _is_within(step: Step, released: Step) -> bool:
 
 def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate) -> Rederived:
     _, upper = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
-    methods, whose = document.methods, ""
+    supported, whose = min(exact("upper", record.upper) for record in document.methods.values()), ""
     if ledger.corrected:
         truth, whose = Ledger(ledger.corrected), " for the corrected sensitivities"
-        methods = certificate(price(truth, delta, digits=max(document.digits, FEWEST_DIGITS))).methods
-        for name, record in methods.items():
+        priced = price(truth, delta, digits=max(document.digits, FEWEST_DIGITS))
+        for name, record in certificate(priced).methods.items():
             _recheck_method(truth, delta, name, record, max(document.digits, FEWEST_DIGITS))
-    if upper < min(exact("upper", record.upper) for record in methods.values()):
+        supported = min(fraction_of(result.epsilon.upper) for result in priced.methods.values())
+    if upper < supported:
         raise CertificateError(f"epsilon.upper={document.epsilon.upper} is below what every method supports{whose}")
     return Rederived("epsilon.upper", f"supported by the best method{whose}")
 

@@ -74,13 +74,13 @@ def _account(account: Account) -> dict[str, object]:
     report = account.report
     if report is None:
         return {"mechanism": account.mechanism.title, "epsilon": None, "methods": {}, "refused": {}}
-    low, high = report.epsilon.decimal_strings(_DIGITS)
+    low, high = report.epsilon.printed(_DIGITS)
     return {
         "mechanism": account.mechanism.title,
         "epsilon": {"lower": low, "upper": high},
         "methods": {
             name: {
-                "epsilon": decimal_string(result.epsilon.upper, _DIGITS, "up"),
+                "epsilon": result.epsilon.printed(_DIGITS)[1],
                 "alpha": None if result.alpha is None else decimal_string(result.alpha, _DIGITS, "up"),
                 "theorem": result.theorem,
             }

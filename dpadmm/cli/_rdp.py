@@ -44,8 +44,7 @@ def show_curve(report: Report, orders: list[Fraction], output_format: str) -> No
     rows = [["alpha", *names, ""]]
     for point in points:
         cells = [
-            point.epsilon[name].decimal_strings(report.digits)[1] if name in point.epsilon else "no answer"
-            for name in names
+            point.epsilon[name].printed(report.digits)[1] if name in point.epsilon else "no answer" for name in names
         ]
         mark = f"<- smallest epsilon by {', '.join(best[point.alpha])}" if point.alpha in best else ""
         rows.append([shown(point.alpha), *cells, mark])
@@ -65,7 +64,7 @@ def _document(report: Report, points: tuple[RenyiPoint, ...], best: dict[Fractio
                 "alpha": exact_string(point.alpha),
                 "best_for": best.get(point.alpha, []),
                 "epsilon": {
-                    name: dict(zip(("lower", "upper"), bound.decimal_strings(report.digits), strict=True))
+                    name: dict(zip(("lower", "upper"), bound.printed(report.digits), strict=True))
                     for name, bound in point.epsilon.items()
                 },
                 "refused": dict(point.refused),

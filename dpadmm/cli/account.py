@@ -10,14 +10,12 @@ import click
 from accountant.certificates.certificate import Certificate, certificate
 from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.ledger_file import read_ledger_file
 from accountant.mechanisms.mechanism import Mechanism
-from accountant.mechanisms.registry import MECHANISMS, mechanism_from
+from accountant.mechanisms.registry import mechanism_from
 from accountant.pricing import THEOREMS, Effort, Report, epsilon
 from dpadmm.cli import _accounting as shared
 from dpadmm.cli._account_help import HELP, LEDGER_HELP
 from dpadmm.cli._mechanism_options import MechanismCommand, MechanismGroup, described, options_of
-from dpadmm.cli._rdp import orders_of, show_curve
 from dpadmm.cli.common import EXIT_REFUTED, emit_json, format_option
 
 
@@ -104,9 +102,7 @@ def _account(kind: type[Mechanism]) -> MechanismCommand:
     return MechanismCommand(kind, price, [*options_of(kind), *shared.options_in(output_options)])
 
 
-for _kind in MECHANISMS.values():
-    if _kind.private:
-        command.add_command(_account(_kind))
+command.make = _account
 
 
 @command.command("ledger", short_help="A file of steps: batches, noise or algorithm that change.", help=LEDGER_HELP)
@@ -114,12 +110,18 @@ for _kind in MECHANISMS.values():
 @output_options
 def ledger_command(file: Path, **output: Unpack[PriceOptions]) -> None:
     """Price a heterogeneous ledger."""
+    from accountant.mechanisms.ledger_file import read_ledger_file
+
     _answer(read_ledger_file(file), **output)
 
 
 def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
     methods = output["methods"] or None
-    orders = None if output["rdp"] is None else orders_of(output["rdp"])
+    orders = None
+    if output["rdp"] is not None:
+        from dpadmm.cli._rdp import orders_of
+
+        orders = orders_of(output["rdp"])
     with time_limit(output["time_limit"]):
         report = epsilon(
             ledger,
@@ -135,6 +137,8 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
 
         draw(report, output["plot"])
     if orders is not None:
+        from dpadmm.cli._rdp import show_curve
+
         with time_limit(output["time_limit"]):
             show_curve(report, orders, output["output_format"])
     elif output["output_format"] == "json":
@@ -147,7 +151,7 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
 
 
 def _text(report: Report, document: Certificate) -> str:
-    lower, upper = report.epsilon.decimal_strings(min(report.digits, 12))
+    lower, upper = document.epsilon.lower, document.epsilon.upper
     lines = [f"epsilon in [{lower}, {upper}] at delta {document.delta} ({report.ledger.neighbours.value} neighbours)"]
     if not report.ledger.sound:
         lines.append("the methods below use the printed sensitivities and bound nothing; the line above is corrected")

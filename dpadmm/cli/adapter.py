@@ -11,7 +11,7 @@ from dpadmm.cli.common import EXIT_ADAPTER, emit_json, format_option
 from verification.files import write_text
 from verification.wire.faults import AdapterError, as_fields
 from verification.wire.process import Limits
-from verification.wire.skeletons import COMMANDS, FILE_NAMES, Language, skeleton
+from verification.wire.skeletons import ACCOUNTANT_FILE, COMMANDS, FILE_NAMES, Language, accountant_skeleton, skeleton
 
 if TYPE_CHECKING:
     from verification.wire.smoke import Passed
@@ -30,13 +30,22 @@ def command() -> None:
     default=Path(),
     help="Where to write it; the current directory by default.",
 )
+@click.option("--accountant", is_flag=True, help="A skeleton for `dpadmm vectors accountant` (Python).")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")
-def new(*, language: str, directory: Path, force: bool) -> None:
+def new(*, language: str, directory: Path, accountant: bool, force: bool) -> None:
     """Write a dependency-free adapter with three functions to fill in."""
     chosen = Language(language)
-    path = directory / FILE_NAMES[chosen]
+    if accountant and chosen is not Language.PYTHON:
+        raise click.UsageError(
+            "--accountant has a Python skeleton only; docs/reference/accountants.md has the protocol"
+        )
+    path = directory / (ACCOUNTANT_FILE if accountant else FILE_NAMES[chosen])
     if path.exists() and not force:
         raise click.UsageError(f"{path} exists; use --force to overwrite it")
+    if accountant:
+        write_text(path, accountant_skeleton())
+        click.echo(f"wrote {path}: fill in `epsilon`, then\n  dpadmm vectors accountant -- python3 {ACCOUNTANT_FILE}")
+        return
     write_text(path, skeleton(chosen))
     click.echo(f"wrote {path}: fill in the three lines marked FILL IN, then")
     for line in COMMANDS[chosen]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dpadmm.cli._vectors_accountant import accountant
 from dpadmm.cli.common import (
     EXIT_REFUTED,
     emit_json,
@@ -35,6 +36,9 @@ _files_option = click.option(
 @click.group("vectors")
 def command() -> None:
     """Golden vectors: inputs and every intermediate value, for ports in any language (docs/reference/vectors.md)."""
+
+
+command.add_command(accountant)
 
 
 @command.command("generate")
