@@ -64,18 +64,18 @@ def _progress(judged: Judged) -> None:
 
 
 def _show(report: AccountantReport, seed: int) -> None:
-    from verification.accountants.judging import Verdict
+    from verification.accountants.judging import AnswerVerdict
 
     click.echo(harmless(report.name))
     for judged in report.judged:
-        if judged.verdict is Verdict.UNSOUND:
+        if judged.verdict is AnswerVerdict.UNSOUND:
             click.echo(_refuted(judged))
-    for verdict in (Verdict.CRASHED, Verdict.REFUSED, Verdict.NOT_JUDGED):
+    for verdict in (AnswerVerdict.CRASHED, AnswerVerdict.REFUSED, AnswerVerdict.NOT_JUDGED):
         reasons = Counter(harmless(each.detail) for each in report.judged if each.verdict is verdict)
         for reason, count in reasons.most_common(5):
             click.echo(f"{verdict:<10} {count} questions: {reason}")
     loose = sorted(float(each.loose) for each in report.judged if each.loose is not None)
-    counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in Verdict if report.count(verdict))
+    counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in AnswerVerdict if report.count(verdict))
     how = f"; valid answers are loose by {statistics.median(loose):.2%} (median), {loose[-1]:.2%} (worst)"
     click.echo(f"{report.outcome.word}: {counts} of {len(report.judged)} questions{how if loose else ''}; seed {seed}")
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 from accountant.errors import AccountantError
 from accountant.mechanisms.quantities import failure_probability
 from accountant.numbers import Bound, exact, fraction_of
-from verification.accountants.questions import Quantity, Question
+from verification.accountants.questions import AccountantQuestion, Quantity
 from verification.accountants.truth import confirmed, enclosure
 from verification.outcome import Outcome, worst
 from verification.wire.faults import AdapterFault, ProtocolStep
@@ -28,7 +28,7 @@ ROUNDING = Fraction(1, 10**9)
 """An answer short of an end by less than this part of it is the end, rounded."""
 
 
-class Verdict(enum.StrEnum):
+class AnswerVerdict(enum.StrEnum):
     """What an answer is worth."""
 
     UNSOUND = "unsound"  # below what a concrete pair attains: refuted
@@ -40,12 +40,12 @@ class Verdict(enum.StrEnum):
 
 
 _OUTCOMES = {
-    Verdict.UNSOUND: Outcome.REFUTED,
-    Verdict.BETWEEN: Outcome.STANDS,
-    Verdict.VALID: Outcome.STANDS,
-    Verdict.REFUSED: Outcome.SKIPPED,
-    Verdict.CRASHED: Outcome.ADAPTER_FAILED,
-    Verdict.NOT_JUDGED: Outcome.SKIPPED,
+    AnswerVerdict.UNSOUND: Outcome.REFUTED,
+    AnswerVerdict.BETWEEN: Outcome.STANDS,
+    AnswerVerdict.VALID: Outcome.STANDS,
+    AnswerVerdict.REFUSED: Outcome.SKIPPED,
+    AnswerVerdict.CRASHED: Outcome.ADAPTER_FAILED,
+    AnswerVerdict.NOT_JUDGED: Outcome.SKIPPED,
 }
 
 
@@ -53,8 +53,8 @@ _OUTCOMES = {
 class Judged:
     """One answer: the number, our ends, how loose it is (answer/upper - 1) and how a refutation was confirmed."""
 
-    question: Question
-    verdict: Verdict
+    question: AccountantQuestion
+    verdict: AnswerVerdict
     answer: Fraction | None
     ends: Bound | None
     detail: str
@@ -63,7 +63,7 @@ class Judged:
     @property
     def loose(self) -> Fraction | None:
         """How far above our upper end a valid answer lies, relative to it; None where there is no such ratio."""
-        if self.verdict is not Verdict.VALID or self.answer is None or self.ends is None:
+        if self.verdict is not AnswerVerdict.VALID or self.answer is None or self.ends is None:
             return None
         upper = fraction_of(self.ends.upper)
         return max(self.answer / upper - 1, Fraction(0)) if upper > 0 else None
@@ -76,7 +76,7 @@ class AccountantReport:
     name: str
     judged: tuple[Judged, ...]
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, verdict: AnswerVerdict) -> int:
         """Return how many answers have this verdict."""
         return sum(each.verdict is verdict for each in self.judged)
 
@@ -86,7 +86,7 @@ class AccountantReport:
         return worst(_OUTCOMES[each.verdict] for each in self.judged)
 
 
-class Accountant:
+class AskedAccountant:
     """The process behind the wire, started when it is needed and again after it died."""
 
     def __init__(self, command: Sequence[str], limits: Limits) -> None:
@@ -124,7 +124,7 @@ def _sent(process: AdapterProcess, request: dict[str, object], step: ProtocolSte
     return answer
 
 
-def request_of(question: Question) -> dict[str, object]:
+def request_of(question: AccountantQuestion) -> dict[str, object]:
     """Return a question as it goes over the wire; reals are decimal strings or ratios."""
     given = {Quantity.EPSILON: "delta", Quantity.DELTA: "epsilon", Quantity.RENYI: "alpha"}[question.quantity]
     return {
@@ -142,16 +142,18 @@ def request_of(question: Question) -> dict[str, object]:
 
 def judge_all(
     command: Sequence[str],
-    questions: Sequence[Question],
+    questions: Sequence[AccountantQuestion],
     limits: Limits,
     progress: Callable[[Judged], None] | None = None,
 ) -> AccountantReport:
     """Ask every question and judge every answer."""
-    accountant, judged = Accountant(command, limits), list[Judged]()
+    accountant, judged = AskedAccountant(command, limits), list[Judged]()
     try:
         for question in questions:
             if accountant.deaths >= MOST_DEATHS:
-                judged.append(Judged(question, Verdict.CRASHED, None, None, "given up after repeated failures", 0.0))
+                judged.append(
+                    Judged(question, AnswerVerdict.CRASHED, None, None, "given up after repeated failures", 0.0)
+                )
                 continue
             judged.append(_one(accountant, question))
             if progress is not None:
@@ -161,54 +163,56 @@ def judge_all(
     return AccountantReport(accountant.name, tuple(judged))
 
 
-def _one(accountant: Accountant, question: Question) -> Judged:
+def _one(accountant: AskedAccountant, question: AccountantQuestion) -> Judged:
     started = time.monotonic()
     try:
         answer = accountant.ask(request_of(question))
     except (AdapterFault, ValueError) as fault:
         lines = str(fault).splitlines() or [""]
-        return Judged(question, Verdict.CRASHED, None, None, lines[0], time.monotonic() - started)
+        return Judged(question, AnswerVerdict.CRASHED, None, None, lines[0], time.monotonic() - started)
     seconds = time.monotonic() - started
     if "refused" in answer:
-        return Judged(question, Verdict.REFUSED, None, None, str(answer["refused"])[:200], seconds)
+        return Judged(question, AnswerVerdict.REFUSED, None, None, str(answer["refused"])[:200], seconds)
     if "value" not in answer:
         reason = str(answer.get("error", "neither value nor refused nor error"))[:200]
-        return Judged(question, Verdict.CRASHED, None, None, reason, seconds)
+        return Judged(question, AnswerVerdict.CRASHED, None, None, reason, seconds)
     return judge(question, answer["value"], seconds)
 
 
-def judge(question: Question, value: object, seconds: float = 0.0) -> Judged:
+def judge(question: AccountantQuestion, value: object, seconds: float = 0.0) -> Judged:
     """Judge one answer; what is no number is no answer."""
     text = str(value).strip().lower()
     if text in {"inf", "+inf", "infinity"}:
-        return Judged(question, Verdict.VALID, None, None, "infinite: says nothing", seconds)
+        return Judged(question, AnswerVerdict.VALID, None, None, "infinite: says nothing", seconds)
     try:
         number = exact("value", text)
     except AccountantError:
-        return Judged(question, Verdict.CRASHED, None, None, f"no number: {text[:60]!r}", seconds)
+        return Judged(question, AnswerVerdict.CRASHED, None, None, f"no number: {text[:60]!r}", seconds)
     if number < 0:
-        return Judged(question, Verdict.CRASHED, None, None, f"a negative {question.quantity}: {text[:60]}", seconds)
+        return Judged(
+            question, AnswerVerdict.CRASHED, None, None, f"a negative {question.quantity}: {text[:60]}", seconds
+        )
     try:
         ends = _ends(question)
     except (AccountantError, OverflowError) as reason:
-        return Judged(question, Verdict.NOT_JUDGED, number, None, f"we have no enclosure: {reason}", seconds)
+        return Judged(question, AnswerVerdict.NOT_JUDGED, number, None, f"we have no enclosure: {reason}", seconds)
     lower, upper = fraction_of(ends.lower), fraction_of(ends.upper)
     if number < lower * (1 - ROUNDING):
         return _unsound(question, number, ends, seconds)
-    verdict = Verdict.VALID if number >= upper * (1 - ROUNDING) else Verdict.BETWEEN
+    verdict = AnswerVerdict.VALID if number >= upper * (1 - ROUNDING) else AnswerVerdict.BETWEEN
     return Judged(question, verdict, number, ends, "", seconds)
 
 
-def _ends(question: Question) -> Bound:
+def _ends(question: AccountantQuestion) -> Bound:
     if question.quantity is Quantity.EPSILON:
         failure_probability(question.at)
     return enclosure(question)
 
 
-def _unsound(question: Question, number: Fraction, ends: Bound, seconds: float) -> Judged:
+def _unsound(question: AccountantQuestion, number: Fraction, ends: Bound, seconds: float) -> Judged:
     """Refute only what a second route confirms."""
     try:
         how = confirmed(question, fraction_of(ends.lower))
     except AccountantError as reason:
-        return Judged(question, Verdict.NOT_JUDGED, number, ends, f"not confirmed: {reason}", seconds)
-    return Judged(question, Verdict.UNSOUND, number, ends, f"confirmed by {how}", seconds)
+        return Judged(question, AnswerVerdict.NOT_JUDGED, number, ends, f"not confirmed: {reason}", seconds)
+    return Judged(question, AnswerVerdict.UNSOUND, number, ends, f"confirmed by {how}", seconds)

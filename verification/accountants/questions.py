@@ -33,7 +33,7 @@ class Quantity(enum.StrEnum):
     RENYI = "renyi"
 
 
-class Scheme(enum.StrEnum):
+class BatchScheme(enum.StrEnum):
     """How the records of a step are chosen."""
 
     ALL = "all"
@@ -42,12 +42,12 @@ class Scheme(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AccountantQuestion:
     """One question; `at` is delta for epsilon, epsilon for delta, alpha for the Renyi epsilon."""
 
     id: str
     quantity: Quantity
-    scheme: Scheme
+    scheme: BatchScheme
     neighbours: Neighbours
     records: int
     batch: int
@@ -71,28 +71,30 @@ class Question:
         return self.noise / self.sensitivity
 
 
-def golden_questions() -> tuple[Question, ...]:
+def golden_questions() -> tuple[AccountantQuestion, ...]:
     """Return the accounting vectors' sets as questions, each once."""
-    found: dict[Question, None] = {}
+    found: dict[AccountantQuestion, None] = {}
     for parameters in parameter_sets():
         for question in _asked(parameters):
             found.setdefault(question)
     return tuple(_numbered("golden", found))
 
 
-def random_questions(count: int, seed: int) -> tuple[Question, ...]:
+def random_questions(count: int, seed: int) -> tuple[AccountantQuestion, ...]:
     """Draw questions over the usual range of parameters; the same seed draws the same."""
     draw = random.Random(seed)
     return tuple(_numbered("random", (_drawn(draw) for _ in range(count))))
 
 
-def _numbered(source: str, questions: Iterator[Question] | dict[Question, None]) -> Iterator[Question]:
+def _numbered(
+    source: str, questions: Iterator[AccountantQuestion] | dict[AccountantQuestion, None]
+) -> Iterator[AccountantQuestion]:
     for number, q in enumerate(questions, start=1):
         name = f"{source}-{number:03d}-{q.scheme}-{q.quantity}"
-        yield Question(name, q.quantity, q.scheme, q.neighbours, q.records, q.batch, q.noise, q.steps, q.at)
+        yield AccountantQuestion(name, q.quantity, q.scheme, q.neighbours, q.records, q.batch, q.noise, q.steps, q.at)
 
 
-def _asked(parameters: ParameterSet) -> Iterator[Question]:
+def _asked(parameters: ParameterSet) -> Iterator[AccountantQuestion]:
     numbers = {name: exact(name, text) for name, text in parameters.inputs.items()}
     if parameters.kind == "gaussian":
         yield from _gaussian(numbers)
@@ -101,19 +103,19 @@ def _asked(parameters: ParameterSet) -> Iterator[Question]:
     if rate.denominator > MOST_RECORDS:
         return
     poisson = parameters.kind == "poisson"
-    scheme = Scheme.POISSON if poisson else Scheme.FIXED_SIZE
+    scheme = BatchScheme.POISSON if poisson else BatchScheme.FIXED_SIZE
     relation = Neighbours.ADD_OR_REMOVE_ONE if poisson else Neighbours.REPLACE_ONE
     noise = numbers["noise_multiplier"] * (1 if poisson else 2)
     steps = int(numbers.get("count", Fraction(1)))
     asked = {Quantity.RENYI: "alpha", Quantity.EPSILON: "delta", Quantity.DELTA: "epsilon"}
     for quantity, name in asked.items():
         if name in numbers:
-            yield Question(
+            yield AccountantQuestion(
                 "", quantity, scheme, relation, rate.denominator, rate.numerator, noise, steps, numbers[name]
             )
 
 
-def _gaussian(numbers: dict[str, Fraction]) -> Iterator[Question]:
+def _gaussian(numbers: dict[str, Fraction]) -> Iterator[AccountantQuestion]:
     """Ask under both relations; mu^2 = steps (sensitivity/noise)^2, with the fewest steps for a rational noise."""
     for steps in range(1, _MOST_STEPS_TRIED):
         square = steps / numbers["mu_squared"]
@@ -124,22 +126,24 @@ def _gaussian(numbers: dict[str, Fraction]) -> Iterator[Question]:
         return
     for relation, sensitivity in ((Neighbours.REPLACE_ONE, 2), (Neighbours.ADD_OR_REMOVE_ONE, 1)):
         for quantity, name in ((Quantity.EPSILON, "delta"), (Quantity.DELTA, "epsilon")):
-            yield Question("", quantity, Scheme.ALL, relation, 1000, 1000, sensitivity * root, steps, numbers[name])
+            yield AccountantQuestion(
+                "", quantity, BatchScheme.ALL, relation, 1000, 1000, sensitivity * root, steps, numbers[name]
+            )
 
 
-def _drawn(draw: random.Random) -> Question:
-    scheme = draw.choice(list(Scheme))
-    relation = {Scheme.FIXED_SIZE: Neighbours.REPLACE_ONE, Scheme.POISSON: Neighbours.ADD_OR_REMOVE_ONE}.get(
+def _drawn(draw: random.Random) -> AccountantQuestion:
+    scheme = draw.choice(list(BatchScheme))
+    relation = {BatchScheme.FIXED_SIZE: Neighbours.REPLACE_ONE, BatchScheme.POISSON: Neighbours.ADD_OR_REMOVE_ONE}.get(
         scheme, draw.choice((Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE_ONE))
     )
     records = round(10 ** draw.uniform(2, 5))
-    batch = records if scheme is Scheme.ALL else max(1, round(records * 10 ** draw.uniform(-3, -0.3)))
+    batch = records if scheme is BatchScheme.ALL else max(1, round(records * 10 ** draw.uniform(-3, -0.3)))
     noise = Fraction(round(1000 * 10 ** draw.uniform(-0.2, 1.3)), 1000)
-    steps = round(10 ** draw.uniform(0, 4 if scheme is not Scheme.ALL else 2))
+    steps = round(10 ** draw.uniform(0, 4 if scheme is not BatchScheme.ALL else 2))
     quantity = draw.choice(list(Quantity))
     at = {
         Quantity.EPSILON: Fraction(1, 10 ** draw.randint(3, 12)),
         Quantity.DELTA: Fraction(round(100 * 10 ** draw.uniform(-1, 0.7)), 100),
         Quantity.RENYI: Fraction(draw.choice((2, 3, 5, 8, 16, 32, 64))),
     }[quantity]
-    return Question("", quantity, scheme, relation, records, batch, noise, steps, at)
+    return AccountantQuestion("", quantity, scheme, relation, records, batch, noise, steps, at)

@@ -24,17 +24,17 @@ from accountant.profiles.gaussian import gaussian_delta, gaussian_epsilon
 from accountant.renyi.moments import Subsampling
 from accountant.renyi.poisson import poisson_moment
 from accountant.renyi.tight import tight_moment
-from verification.accountants.questions import Quantity, Question, Scheme
+from verification.accountants.questions import AccountantQuestion, BatchScheme, Quantity
 
 DIGITS = 20
 _BITS = 160
 _CONFIRMED_TO = Fraction(1, 10**9)
 
 
-def enclosure(question: Question) -> Bound:
+def enclosure(question: AccountantQuestion) -> Bound:
     """Return [lower, upper] of the true answer; raise `CannotCertifyError` where we have none."""
     nu = question.noise_multiplier
-    if question.scheme is Scheme.ALL or question.rate == 1:
+    if question.scheme is BatchScheme.ALL or question.rate == 1:
         mu_squared = question.steps / nu**2
         if question.quantity is Quantity.RENYI:
             value = question.at * mu_squared / 2
@@ -49,7 +49,7 @@ def enclosure(question: Question) -> Bound:
     return composed.epsilon(question.at)
 
 
-def _renyi(question: Question) -> Bound:
+def _renyi(question: AccountantQuestion) -> Bound:
     """Return the divergence of the attained pair and, for batches of fixed size, that of the dominating one."""
     q, nu, alpha = question.rate, question.noise_multiplier, question.at
     with arb_precision(_BITS):
@@ -59,20 +59,20 @@ def _renyi(question: Question) -> Bound:
             return Bound.from_arb(question.steps * moment.log1p() / order)
 
         attained = of(poisson_moment(q, nu, alpha, _BITS))
-        if question.scheme is Scheme.POISSON:
+        if question.scheme is BatchScheme.POISSON:
             return attained  # Mironov, Talwar and Zhang 2019, Theorem 5: this order of the pair is the larger
         dominating = of(tight_moment(q, nu, alpha, _BITS))
     return Bound(attained.lower, max(dominating.upper, attained.upper))
 
 
-def confirmed(question: Question, lower: Fraction) -> str:
+def confirmed(question: AccountantQuestion, lower: Fraction) -> str:
     """Confirm by a route that shares nothing with the first that `lower` is attained; return which, or raise."""
     nu, digits = question.noise_multiplier, 30
     below = lower * (1 - _CONFIRMED_TO)
     if question.quantity is Quantity.RENYI:
         return _confirmed_renyi(question, below)
     epsilon, delta = (below, question.at) if question.quantity is Quantity.EPSILON else (question.at, below)
-    if question.scheme is Scheme.ALL or question.rate == 1:
+    if question.scheme is BatchScheme.ALL or question.rate == 1:
         if fraction_of(second_gaussian_delta(question.steps / nu**2, epsilon, digits)) < delta:
             raise CertificateError(f"mpmath does not confirm the lower end of {question.id}")
         return "the Gaussian profile in mpmath"
@@ -80,9 +80,9 @@ def confirmed(question: Question, lower: Fraction) -> str:
     return require_profile_lower((step,), delta, epsilon)
 
 
-def _confirmed_renyi(question: Question, below: Fraction) -> str:
+def _confirmed_renyi(question: AccountantQuestion, below: Fraction) -> str:
     nu, alpha = question.noise_multiplier, question.at
-    if question.scheme is Scheme.ALL or question.rate == 1:
+    if question.scheme is BatchScheme.ALL or question.rate == 1:
         value = question.at * question.steps / nu**2 / 2
     else:
         step = PoissonGaussianStep(question.rate, nu, question.steps)

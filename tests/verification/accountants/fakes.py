@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from accountant.mechanisms.words import Neighbours
 from accountant.numbers import fraction_of
-from verification.accountants.questions import Quantity, Question, Scheme, random_questions
+from verification.accountants.questions import AccountantQuestion, BatchScheme, Quantity, random_questions
 from verification.accountants.truth import enclosure
 
 SEED = 111
@@ -22,12 +22,12 @@ SAME: dict[str, dict[str, object]] = {
 }
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[AccountantQuestion, ...]:
     """What the fakes are asked: those of the seed, and one that needs a short composition."""
-    composed = Question(
+    composed = AccountantQuestion(
         "composed",
         Quantity.EPSILON,
-        Scheme.FIXED_SIZE,
+        BatchScheme.FIXED_SIZE,
         Neighbours.REPLACE_ONE,
         100,
         10,
@@ -38,7 +38,7 @@ def questions() -> tuple[Question, ...]:
     return (*random_questions(4, SEED), composed)
 
 
-def answer(kind: str, request: dict[str, object], known: dict[str, Question]) -> dict[str, object]:
+def answer(kind: str, request: dict[str, object], known: dict[str, AccountantQuestion]) -> dict[str, object]:
     """What the fake of this kind answers."""
     if request["ask"] == "describe":
         return {"name": kind, "version": "1"}
@@ -61,9 +61,9 @@ def answer(kind: str, request: dict[str, object], known: dict[str, Question]) ->
     return {"value": str(values[kind])}
 
 
-def _halved(q: Question) -> Question:
+def _halved(q: AccountantQuestion) -> AccountantQuestion:
     noise = q.noise * q.sensitivity
-    return Question(q.id, q.quantity, q.scheme, q.neighbours, q.records, q.batch, noise, q.steps, q.at)
+    return AccountantQuestion(q.id, q.quantity, q.scheme, q.neighbours, q.records, q.batch, noise, q.steps, q.at)
 
 
 def main() -> None:

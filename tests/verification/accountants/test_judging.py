@@ -13,8 +13,8 @@ from accountant.mechanisms.words import Neighbours
 from accountant.numbers import exact, fraction_of
 from dpadmm.cli.vectors import command as vectors
 from tests.verification.accountants.fakes import SEED, questions
-from verification.accountants.judging import AccountantReport, Verdict, judge, judge_all, request_of
-from verification.accountants.questions import Quantity, Scheme, golden_questions, random_questions
+from verification.accountants.judging import AccountantReport, AnswerVerdict, judge, judge_all, request_of
+from verification.accountants.questions import BatchScheme, Quantity, golden_questions, random_questions
 from verification.accountants.truth import confirmed, enclosure
 from verification.outcome import Outcome
 from verification.wire.process import Limits
@@ -31,17 +31,17 @@ def asked(kind: str) -> AccountantReport:
 @pytest.mark.parametrize(
     ("kind", "verdict", "outcome"),
     [
-        ("honest", Verdict.VALID, Outcome.STANDS),
-        ("loose", Verdict.VALID, Outcome.STANDS),
-        ("short", Verdict.UNSOUND, Outcome.REFUTED),
-        ("zero", Verdict.UNSOUND, Outcome.REFUTED),
-        ("refusing", Verdict.REFUSED, Outcome.INCONCLUSIVE),
-        ("nan", Verdict.CRASHED, Outcome.ADAPTER_FAILED),
-        ("negative", Verdict.CRASHED, Outcome.ADAPTER_FAILED),
-        ("raising", Verdict.CRASHED, Outcome.ADAPTER_FAILED),
+        ("honest", AnswerVerdict.VALID, Outcome.STANDS),
+        ("loose", AnswerVerdict.VALID, Outcome.STANDS),
+        ("short", AnswerVerdict.UNSOUND, Outcome.REFUTED),
+        ("zero", AnswerVerdict.UNSOUND, Outcome.REFUTED),
+        ("refusing", AnswerVerdict.REFUSED, Outcome.INCONCLUSIVE),
+        ("nan", AnswerVerdict.CRASHED, Outcome.ADAPTER_FAILED),
+        ("negative", AnswerVerdict.CRASHED, Outcome.ADAPTER_FAILED),
+        ("raising", AnswerVerdict.CRASHED, Outcome.ADAPTER_FAILED),
     ],
 )
-def test_every_kind_of_accountant_gets_its_verdict(kind: str, verdict: Verdict, outcome: Outcome) -> None:
+def test_every_kind_of_accountant_gets_its_verdict(kind: str, verdict: AnswerVerdict, outcome: Outcome) -> None:
     report = asked(kind)
     assert {each.verdict for each in report.judged} == {verdict}
     assert report.outcome is outcome
@@ -55,7 +55,7 @@ def test_half_the_sensitivity_is_found_unaided_and_only_where_a_record_is_replac
     report = asked("half")
     for each in report.judged:
         replaced = each.question.neighbours is Neighbours.REPLACE_ONE
-        assert (each.verdict is Verdict.UNSOUND) == replaced
+        assert (each.verdict is AnswerVerdict.UNSOUND) == replaced
         if replaced:
             assert each.detail.startswith("confirmed by")
     assert report.outcome is Outcome.REFUTED
@@ -65,7 +65,7 @@ def test_an_accountant_that_dies_is_asked_the_next_question() -> None:
     report = asked("dying")
     for each in report.judged:
         dies = each.question.quantity is Quantity.EPSILON
-        assert each.verdict is (Verdict.CRASHED if dies else Verdict.VALID)
+        assert each.verdict is (AnswerVerdict.CRASHED if dies else AnswerVerdict.VALID)
 
 
 def test_the_command_prints_the_refutation_and_exits_1() -> None:
@@ -98,13 +98,13 @@ def test_the_command_prints_the_refutation_and_exits_1() -> None:
 
 def test_an_answer_at_either_end_is_not_refuted_and_one_short_of_it_is() -> None:
     question = ASKED[-1]
-    assert question.scheme is Scheme.FIXED_SIZE
+    assert question.scheme is BatchScheme.FIXED_SIZE
     ends = enclosure(question)
     lower, upper = fraction_of(ends.lower), fraction_of(ends.upper)
-    assert judge(question, str(lower)).verdict is not Verdict.UNSOUND
-    assert judge(question, str(upper)).verdict is Verdict.VALID
-    assert judge(question, str(lower * Fraction(99999, 100000))).verdict is Verdict.UNSOUND
-    assert judge(question, "inf").verdict is Verdict.VALID
+    assert judge(question, str(lower)).verdict is not AnswerVerdict.UNSOUND
+    assert judge(question, str(upper)).verdict is AnswerVerdict.VALID
+    assert judge(question, str(lower * Fraction(99999, 100000))).verdict is AnswerVerdict.UNSOUND
+    assert judge(question, "inf").verdict is AnswerVerdict.VALID
 
 
 def test_questions_are_their_own_and_the_same_seed_asks_the_same() -> None:
