@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import click
 
@@ -33,10 +34,14 @@ def best_orders(report: Report) -> dict[Fraction, list[str]]:
     return best
 
 
-def show_curve(report: Report, orders: list[Fraction], output_format: str) -> None:
-    """Print epsilon(alpha), rounded up, at the orders asked for and at the best ones."""
+def show_curve(report: Report, orders: list[Fraction], output_format: str, plot: Path | None = None) -> None:
+    """Print epsilon(alpha), rounded up, at the orders asked for and at the best ones; draw it where asked to."""
     best = best_orders(report)
     points = renyi_curve(report.ledger, sorted({*orders, *best}), digits=report.digits)
+    if plot is not None:
+        from dpadmm.cli._account_plot import draw_renyi
+
+        draw_renyi(points, best, plot)
     if output_format == "json":
         emit_json(_document(report, points, best))
         return

@@ -57,7 +57,8 @@ output_options = shared.combined(
     click.option(
         "--plot",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="Draw epsilon by method, epsilon over alpha and delta(epsilon) to FILE (png, svg, pdf).",
+        help="Draw epsilon by method, epsilon over alpha and delta(epsilon) to FILE (png, svg, pdf); with --rdp, "
+        "the Renyi curve.",
     ),
     shared.time_limit_option,
     format_option,
@@ -132,7 +133,7 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
             progress=shared.progress,
         )
     document = certificate(report)
-    if output["plot"] is not None:
+    if output["plot"] is not None and orders is None:
         from dpadmm.cli._account_plot import draw
 
         draw(report, output["plot"])
@@ -140,7 +141,7 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
         from dpadmm.cli._rdp import show_curve
 
         with time_limit(output["time_limit"]):
-            show_curve(report, orders, output["output_format"])
+            show_curve(report, orders, output["output_format"], output["plot"])
     elif output["output_format"] == "json":
         emit_json(document.to_json())
     else:

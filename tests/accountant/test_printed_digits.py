@@ -15,7 +15,7 @@ from accountant.numbers import fraction_of
 from accountant.pld import composition, invert
 from accountant.pld.composition import SubsampledGaussian, compose
 from accountant.pld.convolution import ComposedLattice
-from dpadmm.cli.account import command as account
+from dpadmm.cli import group
 
 ends = st.fractions(min_value=0, max_value=10**6, max_denominator=10**12)
 
@@ -78,8 +78,8 @@ def test_every_printed_end_of_a_price_encloses_what_was_certified(name: str) -> 
 def test_text_and_json_print_the_same_ends() -> None:
     options = ["ssadmm", "--records", "500", "--batch", "20", "--noise-multiplier", "2"]
     options += ["--iterations", "30", "--delta", "1e-5"]
-    text = CliRunner().invoke(account, options).output
-    document = json.loads(CliRunner().invoke(account, [*options, "--format", "json"]).output)["epsilon"]
+    text = CliRunner().invoke(group, ["account", *options]).output
+    document = json.loads(CliRunner().invoke(group, ["account", *options, "--format", "json"]).output)["epsilon"]
     assert f"epsilon in [{document['lower']}, {document['upper']}] at" in text
 
 

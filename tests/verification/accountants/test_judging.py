@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from accountant.mechanisms.words import Neighbours
 from accountant.numbers import exact, fraction_of
-from dpadmm.cli.vectors import command as vectors
+from dpadmm.cli import group
 from tests.verification.accountants.fakes import SEED, questions
 from verification.accountants.judging import AccountantReport, AnswerVerdict, judge, judge_all, request_of
 from verification.accountants.questions import BatchScheme, Quantity, golden_questions, random_questions
