@@ -71,14 +71,15 @@ def test_an_accountant_that_dies_is_asked_the_next_question() -> None:
 def test_the_command_prints_the_refutation_and_exits_1() -> None:
     fake = [sys.executable, "-m", "tests.verification.accountants.fakes", "half"]
     result = CliRunner().invoke(
-        vectors, ["accountant", "--no-golden", "--random", "4", "--seed", str(SEED), "--", *fake]
+        group, ["vectors", "accountant", "--no-golden", "--random", "4", "--seed", str(SEED), "--", *fake]
     )
     assert result.exit_code == 1
     assert "at least" in result.output
     assert f"seed {SEED}" in result.output
     as_json = CliRunner().invoke(
-        vectors,
+        group,
         [
+            "vectors",
             "accountant",
             "--no-golden",
             "--random",
