@@ -175,7 +175,7 @@ class ClaimFile(_Table):
         if not titles:
             raise ValueError("at least one [mechanism] is needed, or [declared]")
         if self.claim.delta == 0 or self.claim.neighbours != "replace-one":
-            raise ValueError("delta 0 and add-or-remove neighbours can be claimed of a [declared] algorithm only")
+            raise ValueError("delta must be greater than 0 and neighbours replace-one, but of a [declared] algorithm")
         twice = sorted({title for title in titles if titles.count(title) > 1})
         if twice:
             raise ValueError(f"several mechanisms need different names, got {', '.join(twice)} more than once")
