@@ -1,0 +1,245 @@
+"""`dpadmm audit --black-box`: its options, and how its result is shown."""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar, TypeAlias, TypeVar
+
+import click
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
+
+from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
+from audits.black_box.pairs import Domain, Neighbours, Relation, library, own_neighbours
+from audits.black_box.source import WireSource
+from audits.curves.privacy_curve import ApproximateCurve, PrivacyCurve
+from audits.curves.table import TableCurve
+from audits.errors import AuditError
+from dpadmm.cli._own_pair import load_both
+from dpadmm.cli.common import emit_json
+from verification.wire.process import Limits
+
+CommandT = TypeVar("CommandT", bound=Callable[..., object])
+_POINTS = TypeAdapter(list[tuple[float, float]])
+_REQUEST = TypeAdapter(dict[str, JsonValue])
+_Kind: TypeAlias = click.Path | click.Choice[str] | click.FloatRange | click.IntRange
+_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+_NEIGHBOURS = click.Choice([relation.value for relation in Relation])
+_AT_LEAST_0 = click.FloatRange(min=0)
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+_CONFIDENCE = click.FloatRange(0, 1, min_open=True, max_open=True)
+# name, type, default, what it is; all for --black-box
+_OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
+    ("--epsilon", _AT_LEAST_0, None, "The claimed epsilon, at --delta (0: pure)."),
+    ("--curve", _FILE, None, "Instead: a JSON list of claimed [epsilon, delta]."),
+    ("--neighbours", _NEIGHBOURS, "replace-one", "Which data sets are neighbours."),
+    ("--records", click.IntRange(min=2), 12, "Records of a data set."),
+    ("--features", click.IntRange(min=1), 3, "Features of a record."),
+    ("--norm", _POSITIVE, 1.0, "Largest Euclidean norm of a record that the claim allows."),
+    ("--request", _FILE, None, "A JSON object whose members are added to every `trials` request."),
+    ("--minutes", _POSITIVE, 5.0, "Time limit of the whole audit."),
+    ("--detect-epsilon", _POSITIVE, 4.0, "Not refuted is inconclusive unless so large an epsilon would show."),
+    ("--confidence", _CONFIDENCE, 0.95, "Confidence of the lower bound."),
+    ("--explore", click.IntRange(min=20), 800, "Runs of each neighbour to learn from."),
+)
+
+
+def black_box_options(command: CommandT) -> CommandT:
+    """Add the options of a black-box audit to a command."""
+    switch = click.option("--library/--no-library", default=True, help="Black box: run the library of pairs.")
+    command = switch(command)
+    for name, kind, default, text in reversed(_OPTIONS):
+        shown = default is not None
+        option = click.option(name, type=kind, default=default, show_default=shown, help=f"Black box: {text}")
+        command = option(command)
+    flag = click.option("--black-box", is_flag=True, help="Presume nothing about the code; see above.")
+    return flag(command)
+
+
+NAMES = frozenset({"library", *(name[2:].replace("-", "_") for name, *_ in _OPTIONS)})
+SHARED = frozenset(
+    {"black_box", "false_alarm", "delta", "pairs", "own", "label_column", "seed", "workers", "timeout", "output_format"}
+)
+
+
+class BlackBoxOptions(BaseModel):
+    """The options as click parsed them."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
+
+    epsilon: float | None
+    curve: Path | None
+    neighbours: Relation
+    records: int
+    features: int
+    norm: float
+    request: Path | None
+    minutes: float
+    detect_epsilon: float
+    confidence: float
+    explore: int
+    library: bool
+
+
+class SharedOptions(BaseModel):
+    """The options that both kinds of audit have."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
+
+    false_alarm: float
+    delta: float
+    pairs: int | None
+    own: tuple[Path, Path] | None
+    label_column: str | None
+    seed: int | None
+    workers: int | None
+    timeout: float
+    output_format: str
+
+
+def require_fitting(context: click.Context, *, black_box: bool) -> None:
+    """Refuse an option of the other kind of audit that was given on the command line."""
+    given = {
+        name
+        for name in context.params
+        if context.get_parameter_source(name) not in {click.core.ParameterSource.DEFAULT, None}
+    }
+    foreign = given - SHARED - NAMES - {"adapter"} if black_box else given & NAMES
+    if foreign:
+        listed = ", ".join(sorted(f"--{name.replace('_', '-')}" for name in foreign))
+        raise click.UsageError(f"{listed} {'do not go' if black_box else 'go only'} with --black-box")
+
+
+def black_box_audit(box: dict[str, object], rest: dict[str, object], adapter: Sequence[str]) -> int:
+    """Run the audit, show its result, and return the exit code."""
+    options, shared = BlackBoxOptions.model_validate(box), SharedOptions.model_validate(rest)
+    if (options.epsilon is None) == (options.curve is None):
+        raise click.UsageError("a black-box audit needs the claim: --epsilon (with --delta), or --curve")
+    pairs = _pairs(options, shared)
+    seed = secrets.randbits(32) if shared.seed is None else shared.seed
+    plan = _plan(options, shared, seed)
+    request = None if options.request is None else _read(options.request, _REQUEST)
+    limits = Limits(request_seconds=shared.timeout, start_seconds=shared.timeout)
+    workers = shared.workers if shared.workers is not None else os.cpu_count() or 1
+    with WireSource(adapter, limits, workers=workers, request=request, seeded=shared.seed is not None) as source:
+        result = audit(source, pairs, plan, _progress)
+        name = source.name
+    again = shlex.join(["dpadmm", "audit", *_with_seed(sys.argv[2:], seed)])
+    if shared.output_format == "json":
+        emit_json(document(result, name, options.neighbours, again))
+    else:
+        _show(result, name, again)
+    return result.outcome.exit_code
+
+
+def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[Neighbours]:
+    found: list[Neighbours] = []
+    features = options.features
+    if shared.own is not None:
+        both = load_both(*shared.own, label_column=shared.label_column)
+        found.append(own_neighbours(*both, options.neighbours))
+        features = both[0].columns
+    if options.library:
+        found += library(Domain(options.records, features, options.norm, options.neighbours))
+    if not found:
+        raise click.UsageError("--no-library needs a pair of your own: --pair FIRST SECOND")
+    return found
+
+
+def _plan(options: BlackBoxOptions, shared: SharedOptions, seed: int) -> BlackBoxPlan:
+    curve = _curve(options, shared.delta)
+    return BlackBoxPlan(
+        curve,
+        curve.epsilon_at(shared.delta) if options.epsilon is None else options.epsilon,
+        shared.delta,
+        false_alarm=shared.false_alarm,
+        confidence=options.confidence,
+        explore=options.explore,
+        confirm=3000 if shared.pairs is None else shared.pairs,
+        seconds=60.0 * options.minutes,
+        detect=options.detect_epsilon,
+        seed=seed,
+    )
+
+
+def _curve(options: BlackBoxOptions, delta: float) -> PrivacyCurve:
+    if options.epsilon is not None:
+        return ApproximateCurve(options.epsilon, delta)
+    if options.curve is None:
+        raise click.UsageError("a black-box audit needs --epsilon or --curve")
+    read = _read(options.curve, _POINTS)
+    points = sorted(read)
+    epsilons, deltas = (tuple(point[k] for point in points) for k in (0, 1))
+    # the claim is a decimal number: its binary64 may lie below it
+    return TableCurve(
+        epsilons, tuple(min(math.nextafter(d, 1.0), 1.0) for d in deltas), f"the curve of {options.curve}"
+    )
+
+
+ReadT = TypeVar("ReadT")
+
+
+def _read(path: Path, kind: TypeAdapter[ReadT]) -> ReadT:
+    try:
+        return kind.validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise AuditError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def _with_seed(arguments: list[str], seed: int) -> list[str]:
+    return arguments if "--seed" in arguments else ["--seed", str(seed), *arguments]
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[2K{text}\r")
+        sys.stderr.flush()
+
+
+def _show(result: BlackBoxResult, name: str, again: str) -> None:
+    plan, found = result.plan, result.confirmed
+    click.echo(f"{result.outcome.word:<14} {name}: {result.summary}")
+    bound = f"epsilon >= {result.epsilon_at_least:.3g} at delta = {plan.delta:g}, confidence {plan.confidence:.4g}"
+    click.echo(f"{'':<14} {bound} (by {found.by})")
+    for what, share, wealth in found.parts:
+        click.echo(f"{'':<14} {what}: log-wealth {wealth:.1f} of share {share:.3g}")
+    for pair, reason in result.refused.items():
+        click.echo(f"{'':<14} not run: {pair}: {reason}")
+    click.echo(f"{'':<14} {result.runs} runs in {result.seconds:.1f} s")
+    click.echo(f"again: {again}")
+
+
+def document(result: BlackBoxResult, name: str, neighbours: Relation, again: str) -> dict[str, object]:
+    """Return the JSON document of a result; reals are decimal strings."""
+    plan, found = result.plan, result.confirmed
+    return {
+        "version": 1,
+        "kind": "black-box",
+        "adapter": name,
+        "outcome": result.outcome.word,
+        "summary": result.summary,
+        "claim": {"curve": plan.curve.describe(), "epsilon": repr(plan.epsilon), "delta": repr(plan.delta)},
+        "neighbours": str(neighbours),
+        "false_alarm": repr(plan.false_alarm),
+        "refuted_after": found.refuted_after,
+        "lower_bound": {
+            "epsilon": repr(result.epsilon_at_least),
+            "delta": repr(plan.delta),
+            "confidence": repr(plan.confidence),
+            "by": found.by,
+        },
+        "detectable_epsilon": repr(result.detectable) if math.isfinite(result.detectable) else None,
+        "tested": [{"what": what, "share": repr(share), "log_wealth": repr(w)} for what, share, w in found.parts],
+        "explored": [{"pair": pair, "score": score, "growth": repr(g)} for pair, score, g in result.explored],
+        "not_run": result.refused,
+        "runs": result.runs,
+        "seconds": f"{result.seconds:.2f}",
+        "seed": plan.seed,
+        "again": again,
+    }
