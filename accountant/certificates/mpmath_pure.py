@@ -34,4 +34,4 @@ def randomised_response_delta(releases: Sequence[tuple[Fraction, int]], epsilon:
             if len(states) > MOST_LOSSES:
                 raise CertificateError(f"more than {MOST_LOSSES} losses: no price of these releases is computed")
         growth = mp.exp(number(epsilon))
-        return mp.fsum(max(p - growth * q, mpf(0)) for p, q in states.values())
+        return mp.fsum([max(p - growth * q, mpf(0)) for p, q in states.values()])

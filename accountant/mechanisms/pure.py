@@ -45,8 +45,6 @@ class Pure(Mechanism):
 
     def ledger(self) -> Ledger:
         """Return the pure epsilons, which randomised response attains."""
-        if len(self.epsilon) == 1:
-            steps = (PureStep(self.epsilon[0], self.iterations, self.relation),)
-        else:
-            steps = tuple(PureStep(each, 1, self.relation) for each in self.epsilon)
+        each = self.iterations if len(self.epsilon) == 1 else 1
+        steps = tuple(PureStep(epsilon, each, self.relation) for epsilon in self.epsilon)
         return Ledger(steps, realisable=steps)

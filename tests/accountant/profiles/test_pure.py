@@ -34,7 +34,7 @@ TENTH = Fraction(1, 10)
 def kov15(step: Fraction, count: int, i: int) -> mpf:
     """delta_i of [KOV15] Theorem 3.3, at epsilon (count - 2 i) step, as it is printed there."""
     e = mp.mpf(step.numerator) / step.denominator
-    terms = (mp.binomial(count, k) * (mp.exp((count - k) * e) - mp.exp((count - 2 * i + k) * e)) for k in range(i))
+    terms = [mp.binomial(count, k) * (mp.exp((count - k) * e) - mp.exp((count - 2 * i + k) * e)) for k in range(i)]
     return mp.fsum(terms) / (1 + mp.exp(e)) ** count
 
 
