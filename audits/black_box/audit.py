@@ -12,7 +12,7 @@ import numpy as np
 
 from audits.black_box.confirm import Confirmed, Confirming
 from audits.black_box.explore import LARGEST_NUMBER_OF_PAIRS, Candidate, candidates, chosen
-from audits.black_box.pairs import Neighbours
+from audits.black_box.pairs import BoxedPair
 from audits.black_box.source import PairSource
 from audits.black_box.tests_of_claims import smallest_detectable
 from audits.curves.privacy_curve import PrivacyCurve
@@ -78,7 +78,7 @@ class BlackBoxResult:
 @dataclass(slots=True)
 class _Running:
     source: PairSource
-    pairs: Sequence[Neighbours]
+    pairs: Sequence[BoxedPair]
     plan: BlackBoxPlan
     progress: Progress
     began: float = field(default_factory=time.monotonic)
@@ -103,7 +103,7 @@ class _Running:
 
 
 def audit(
-    source: PairSource, pairs: Sequence[Neighbours], plan: BlackBoxPlan, progress: Progress | None = None
+    source: PairSource, pairs: Sequence[BoxedPair], plan: BlackBoxPlan, progress: Progress | None = None
 ) -> BlackBoxResult:
     """Audit; raises `NothingToAudit` where no pair is taken or the code is too slow for the time allowed."""
     running = _Running(source, pairs, plan, progress or (lambda _: None))

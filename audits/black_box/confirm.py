@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from audits.black_box.explore import Chosen, describe
-from audits.black_box.pairs import Neighbours
+from audits.black_box.pairs import BoxedPair
 from audits.black_box.tests_of_claims import designed, lower_bound
 from audits.curves.privacy_curve import FloatArray, PrivacyCurve
 from audits.errors import AuditFault
@@ -77,7 +77,7 @@ class Confirming:
             self._refuted_after = self.done()
         return total
 
-    def concluded(self, *, delta: float, alpha: float, pairs: Sequence[Neighbours]) -> Confirmed:
+    def concluded(self, *, delta: float, alpha: float, pairs: Sequence[BoxedPair]) -> Confirmed:
         """Return the conclusion; the bound is the largest of all, each with its share of ``alpha``."""
         best, by = 0.0, "nothing"
         for number, each in enumerate(self._picked):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.black_box.pairs import Neighbours
+from audits.black_box.pairs import BoxedPair
 from audits.black_box.scores import Score, learned
 from audits.black_box.tests_of_claims import growth_of, tails_of
 from audits.black_box.views import Layout, layout_of
@@ -74,6 +74,6 @@ def chosen(found: Sequence[Candidate]) -> list[Chosen]:
     return picked
 
 
-def describe(pairs: Sequence[Neighbours], candidate: Candidate) -> str:
+def describe(pairs: Sequence[BoxedPair], candidate: Candidate) -> str:
     """Return the candidate in words."""
     return f"{pairs[candidate.pair].name}, {candidate.score.name} score"

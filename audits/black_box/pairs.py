@@ -1,6 +1,6 @@
-"""Neighbours at which unknown code tends to leak most.
+"""BoxedPair at which unknown code tends to leak most.
 
-Every pair differs in the first record: it is another one (`replace-one`), or it is there or not (`add-or-remove`).
+Every pair differs in the first record: it is another one (`replace-one`), or it is there or not (`add-or-remove-one`).
 What makes a pair hard is where the other records lie: an outlier among short ones shows a missing bound, a record
 against many opposed ones shows what a sum of all hides, a feature that nobody else has shows a scale or a rank that
 depends on the data.
@@ -8,26 +8,19 @@ depends on the data.
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.mechanisms.words import Neighbours
 from audits.curves.privacy_curve import FloatArray, require_finite
 from audits.errors import AuditError
 from verification.wire.records import Records
 
 
-class Relation(enum.StrEnum):
-    """Which data sets are neighbours."""
-
-    REPLACE_ONE = "replace-one"
-    ADD_OR_REMOVE = "add-or-remove"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbours:
+class BoxedPair:
     """Two data sets, and what makes them hard."""
 
     name: str
@@ -42,7 +35,7 @@ class Domain:
     records: int = 12
     features: int = 3
     norm: float = 1.0
-    relation: Relation = Relation.REPLACE_ONE
+    relation: Neighbours = Neighbours.REPLACE_ONE
 
     def __post_init__(self) -> None:
         require_finite("norm", self.norm, strictly=True)
@@ -52,7 +45,7 @@ class Domain:
             )
 
 
-def library(domain: Domain) -> list[Neighbours]:
+def library(domain: Domain) -> list[BoxedPair]:
     """Return the hard pairs of a domain, the most telling first; every record lies within the norm."""
     unit = domain.norm * np.eye(domain.features)
     first, nothing = unit[0], 0.0 * unit[0]
@@ -62,7 +55,7 @@ def library(domain: Domain) -> list[Neighbours]:
     alike = np.ones(others, dtype=np.int64)
     mixed = np.where(np.arange(others) % 2 == 0, 1, -1)
 
-    def pair(name: str, other: tuple[FloatArray, int], rest: FloatArray, labels: NDArray[np.int64]) -> Neighbours:
+    def pair(name: str, other: tuple[FloatArray, int], rest: FloatArray, labels: NDArray[np.int64]) -> BoxedPair:
         return _neighbours(domain.relation, name, ((first, 1), other), Records(rest, labels.astype(np.int64)))
 
     return [
@@ -76,30 +69,30 @@ def library(domain: Domain) -> list[Neighbours]:
     ]
 
 
-def own_neighbours(first: Records, second: Records, relation: Relation) -> Neighbours:
+def own_neighbours(first: Records, second: Records, relation: Neighbours) -> BoxedPair:
     """Return a pair of the user's, which must be neighbours in the relation."""
     if first.columns != second.columns:
         raise AuditError(f"neighbours must have equally many features, got {first.columns} and {second.columns}")
     one, other = _multiset(first), _multiset(second)
     alone = [sum(max(one.get(row, 0) - other.get(row, 0), 0) for row in one)]
     alone.append(sum(max(other.get(row, 0) - one.get(row, 0), 0) for row in other))
-    wanted = {Relation.REPLACE_ONE: [[1, 1]], Relation.ADD_OR_REMOVE: [[0, 1], [1, 0]]}[relation]
+    wanted = {Neighbours.REPLACE_ONE: [[1, 1]], Neighbours.ADD_OR_REMOVE_ONE: [[0, 1], [1, 0]]}[relation]
     if alone not in wanted:
         raise AuditError(
             f"the two files must be {relation} neighbours: {alone[0]} records stand only in the first and {alone[1]} "
             "only in the second"
         )
-    return Neighbours("your own pair", first, second)
+    return BoxedPair("your own pair", first, second)
 
 
 def _neighbours(
-    relation: Relation, name: str, records: tuple[tuple[FloatArray, int], tuple[FloatArray, int]], rest: Records
-) -> Neighbours:
+    relation: Neighbours, name: str, records: tuple[tuple[FloatArray, int], tuple[FloatArray, int]], rest: Records
+) -> BoxedPair:
     def with_record(features: FloatArray, label: int) -> Records:
         return Records(np.vstack([features[None], rest.features]), np.append(label, rest.labels).astype(np.int64))
 
-    second = rest if relation is Relation.ADD_OR_REMOVE else with_record(*records[1])
-    return Neighbours(name, with_record(*records[0]), second)
+    second = rest if relation is Neighbours.ADD_OR_REMOVE_ONE else with_record(*records[1])
+    return BoxedPair(name, with_record(*records[0]), second)
 
 
 def _short(domain: Domain, count: int) -> FloatArray:

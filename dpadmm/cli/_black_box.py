@@ -14,8 +14,9 @@ from typing import ClassVar, TypeAlias, TypeVar
 import click
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
+from accountant.mechanisms.words import Neighbours
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
-from audits.black_box.pairs import Domain, Neighbours, Relation, library, own_neighbours
+from audits.black_box.pairs import BoxedPair, Domain, library, own_neighbours
 from audits.black_box.source import WireSource
 from audits.curves.privacy_curve import ApproximateCurve, PrivacyCurve
 from audits.curves.table import TableCurve
@@ -29,7 +30,7 @@ _POINTS = TypeAdapter(list[tuple[float, float]])
 _REQUEST = TypeAdapter(dict[str, JsonValue])
 _Kind: TypeAlias = click.Path | click.Choice[str] | click.FloatRange | click.IntRange
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
-_NEIGHBOURS = click.Choice([relation.value for relation in Relation])
+_NEIGHBOURS = click.Choice([relation.value for relation in Neighbours])
 _AT_LEAST_0 = click.FloatRange(min=0)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _CONFIDENCE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -74,7 +75,7 @@ class BlackBoxOptions(BaseModel):
 
     epsilon: float | None
     curve: Path | None
-    neighbours: Relation
+    neighbours: Neighbours
     records: int
     features: int
     norm: float
@@ -137,8 +138,8 @@ def black_box_audit(box: dict[str, object], rest: dict[str, object], adapter: Se
     return result.outcome.exit_code
 
 
-def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[Neighbours]:
-    found: list[Neighbours] = []
+def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[BoxedPair]:
+    found: list[BoxedPair] = []
     features = options.features
     if shared.own is not None:
         both = load_both(*shared.own, label_column=shared.label_column)
@@ -215,7 +216,7 @@ def _show(result: BlackBoxResult, name: str, again: str) -> None:
     click.echo(f"again: {again}")
 
 
-def document(result: BlackBoxResult, name: str, neighbours: Relation, again: str) -> dict[str, object]:
+def document(result: BlackBoxResult, name: str, neighbours: Neighbours, again: str) -> dict[str, object]:
     """Return the JSON document of a result; reals are decimal strings."""
     plan, found = result.plan, result.confirmed
     return {

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.black_box.pairs import Domain, Relation
+from accountant.mechanisms.words import Neighbours
+from audits.black_box.pairs import Domain
 from audits.black_box.source import Batch
 from audits.curves.privacy_curve import ApproximateCurve, FloatArray, GaussianCurve
 from verification.wire.black_box import Values
@@ -28,7 +29,7 @@ class BoxedSubject:
     identity: str
     what: str
     run: Batch
-    relation: Relation = Relation.REPLACE_ONE
+    relation: Neighbours = Neighbours.REPLACE_ONE
     pair: str = ""
     statistic: Statistic | None = None
 

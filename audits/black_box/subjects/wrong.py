@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from audits.black_box.pairs import Domain, Relation, library
+from accountant.mechanisms.words import Neighbours
+from audits.black_box.pairs import Domain, library
 from audits.black_box.subjects.subject import (
     CLAIM,
     BoxedSubject,
@@ -198,7 +199,7 @@ WRONG = (
         "exact-count",
         "the number of records without noise",
         exact_count,
-        Relation.ADD_OR_REMOVE,
+        Neighbours.ADD_OR_REMOVE_ONE,
         pair="outlier",
         statistic=lambda v: v["records"][:, 0],
     ),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
-from audits.black_box.pairs import Domain, Neighbours, library
+from audits.black_box.pairs import BoxedPair, Domain, library
 from audits.black_box.source import Batch, LocalSource
 from audits.black_box.subjects import CLAIM, BoxedSubject, boxed, claimed_curve
 from audits.black_box.tests_of_claims import designed, lower_bound, tails_of
@@ -101,7 +101,7 @@ def test_what_is_not_finite_or_longer_on_one_neighbour_tells_them_apart() -> Non
 
 def _on_labels(run: Batch) -> Outcome:
     ones = np.ones((4, 1))
-    pair = Neighbours("labels", Records(ones, np.array([1, 1, 1, -1])), Records(ones, np.array([-1, 1, 1, -1])))
+    pair = BoxedPair("labels", Records(ones, np.array([1, 1, 1, -1])), Records(ones, np.array([-1, 1, 1, -1])))
     return audit(LocalSource(run), [pair], SMALL).outcome
 
 
