@@ -1,4 +1,4 @@
-"""BoxedPair at which unknown code tends to leak most.
+"""Neighbours at which unknown code tends to leak most.
 
 Every pair differs in the first record: it is another one (`replace-one`), or it is there or not (`add-or-remove-one`).
 What makes a pair hard is where the other records lie: an outlier among short ones shows a missing bound, a record
