@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from accountant.mechanisms.objective import ObjectivePerturbation, ObjP, objective_perturbation
     from accountant.mechanisms.plain import Gaussian, Poisson
     from accountant.mechanisms.proximal import Proximal
+    from accountant.mechanisms.pure import Laplace, Pure
     from accountant.mechanisms.registry import mechanism_from
     from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
     from accountant.mechanisms.words import (
@@ -75,6 +76,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "mechanisms.nonprivate": ("ADMM", "SADMM"),
     "mechanisms.objective": ("objective_perturbation", "ObjectivePerturbation", "ObjP"),
     "mechanisms.plain": ("Gaussian", "Poisson"),
+    "mechanisms.pure": ("Laplace", "Pure"),
     "mechanisms.proximal": ("Proximal",),
     "mechanisms.registry": ("mechanism_from",),
     "mechanisms.steps": ("GaussianStep", "PoissonGaussianStep", "PureStep", "Step", "SubsampledGaussianStep"),

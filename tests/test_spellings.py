@@ -52,8 +52,8 @@ def test_every_parameter_on_the_wire_is_a_field_of_the_same_name() -> None:
     assert {"a", "gamma"} <= FIELDS & set(RegularizerOptions.model_fields)
 
 
-def test_the_mechanisms_are_the_algorithms_of_the_wire_and_two_that_are_only_priced() -> None:
-    assert set(MECHANISMS) - set(Algorithm) == {"gaussian", "poisson"}
+def test_the_mechanisms_are_the_algorithms_of_the_wire_and_four_that_are_only_priced() -> None:
+    assert set(MECHANISMS) - set(Algorithm) == {"gaussian", "poisson", "laplace", "pure"}
     assert set(Algorithm) <= set(MECHANISMS)
 
 

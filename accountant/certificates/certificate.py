@@ -17,7 +17,7 @@ from typing import ClassVar, Final, Literal
 from accountant.errors import InvalidQuantityError
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
-from accountant.mechanisms.words import Noise
+from accountant.mechanisms.words import Neighbours, Noise
 from accountant.numbers import decimal_string, exact
 from accountant.pricing import MethodResult, Report
 
@@ -140,17 +140,21 @@ def ledger_record(ledger: Ledger) -> LedgerRecord:
 
 def read_ledger(record: LedgerRecord) -> Ledger:
     """Read a ledger back; what no mechanism has is refused as anywhere else."""
-    ledger = Ledger(
-        tuple(map(read_step, record.steps)),
-        tuple(map(read_step, record.realisable)),
-        tuple(map(read_step, record.corrected)),
-        record.notes,
-    )
+
+    def read(steps: tuple[StepRecord, ...]) -> tuple[Step, ...]:
+        return tuple(_related(read_step(step), Neighbours(record.neighbours)) for step in steps)
+
+    ledger = Ledger(read(record.steps), read(record.realisable), read(record.corrected), record.notes)
     if ledger.neighbours.value != record.neighbours:
         raise InvalidQuantityError(
             f"ledger.neighbours must be {ledger.neighbours.value!r} for these steps, got {record.neighbours!r}"
         )
     return ledger
+
+
+def _related(step: Step, relation: Neighbours) -> Step:
+    """Return the step; a pure one is for the relation of its ledger, every other kind has one of its own."""
+    return PureStep(step.epsilon, step.count, relation) if isinstance(step, PureStep) else step
 
 
 def step_record(step: Step) -> StepRecord:

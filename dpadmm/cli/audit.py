@@ -12,6 +12,7 @@ import click
 
 from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
 from audits.errors import NoPower
+from dpadmm.cli._black_box_options import black_box_options, require_fitting
 from dpadmm.cli.common import emit_json, format_option
 from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
@@ -84,12 +85,17 @@ if TYPE_CHECKING:
 @click.option(
     "--bounds/--no-bounds", default=False, help="Also print confidence lower bounds on epsilon by every estimator."
 )
-@click.option("--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=1e-5, show_default=True)
+@click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=1e-5, show_default=True)
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds per request.")
 @format_option
+@black_box_options
 @click.argument("adapter", nargs=-1, metavar="-- COMMAND...")
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     *,
+    black_box: bool,
     algorithm: str,
     release: str | None,
     sensitivity: str,
@@ -109,8 +115,17 @@ def command(
     timeout: float,
     output_format: str,
     adapter: tuple[str, ...],
+    **box: object,
 ) -> None:
     """Test an implementation against the privacy curve of the claimed mechanism.
+
+    With --black-box nothing is presumed about the code: it needs no algorithm of the paper and no declaration, and
+    answers only `start`, `data` and `trials` (docs/guides/black-box.md). State the claim (--epsilon and --delta, or
+    --curve), which data sets are neighbours (--neighbours) and the records that the claim speaks of (--records,
+    --features, --norm). Every pair of a library of hard neighbours is run; scores are learned on one part of the runs
+    and tested on fresh ones. The result is a lower bound on epsilon with its confidence, and a verdict. For example:
+
+    dpadmm audit --black-box --epsilon 1 --delta 1e-5 -- python adapter.py
 
     Exit codes: 0 stands with the power asked for, 1 refuted, 3 inconclusive, 4 the adapter failed.
     """
@@ -128,6 +143,13 @@ def command(
 
     if not adapter:
         raise click.UsageError("name the adapter's command after --, for example: dpadmm audit -- ./adapter")
+    require_fitting(context, black_box=black_box)
+    if black_box:
+        from dpadmm.cli._black_box import black_box_audit
+
+        raise click.exceptions.Exit(black_box_audit(box, context.params, adapter))
+    if delta == 0.0:
+        raise click.UsageError("--delta 0 goes only with --black-box: the other audits price a curve")
     if checkpoint is not None and seed is None:
         raise click.UsageError("--checkpoint needs --seed: only the same seed can be resumed")
     subject = _subject(algorithm, release, sensitivity, Visibility(released))

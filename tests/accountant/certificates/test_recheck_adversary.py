@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 
 import pytest
@@ -27,14 +28,10 @@ def document() -> Certificate:
 
 def _with_upper(document: Certificate, factor: Fraction) -> Certificate:
     upper = decimal_string(Fraction(document.epsilon.upper) * factor, document.digits, "up")
-    record = document.methods["adversary"].model_copy(update={"epsilon": upper, "lower": upper, "upper": upper})
-    changed = document.model_copy(
-        update={
-            "methods": {"adversary": record},
-            "epsilon": document.epsilon.model_copy(update={"upper": upper, "lower": "0"}),
-        }
-    )
-    return changed.model_copy(update={"digest": changed.expected_digest()})
+    record = dataclasses.replace(document.methods["adversary"], epsilon=upper, lower=upper, upper=upper)
+    ends = dataclasses.replace(document.epsilon, upper=upper, lower="0")
+    changed = dataclasses.replace(document, methods={"adversary": record}, epsilon=ends)
+    return dataclasses.replace(changed, digest=changed.expected_digest())
 
 
 def test_an_honest_end_is_confirmed(document: Certificate) -> None:
