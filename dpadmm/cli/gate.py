@@ -21,6 +21,7 @@ from audits.gate.run import GateOptions, check_only, run_gate
 from audits.report import RENDERERS
 from audits.trials.executors import executor
 from dpadmm.cli._own_pair import load_pair
+from dpadmm.cli._statement import asked, with_statement
 from dpadmm.cli.common import format_option
 from verification.files import write_text
 from verification.plain_text import harmless
@@ -48,7 +49,11 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
 
 @click.command("gate")
 @click.argument("claim_file", type=click.Path(path_type=Path, dir_okay=False), default=Path("privacy-claim.toml"))
-@click.option("--init", is_flag=True, help="Write a commented claim file to start from, and exit.")
+@click.option(
+    "--init",
+    is_flag=True,
+    help="Write a commented claim file to start from, and exit; on a terminal, ask for its [statement].",
+)
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -124,6 +129,7 @@ def command(
         pair=_pair(claims, claim_file),
         seeded=seed is not None,
         evidence=None if evidence is None else KeptEvidence(),
+        source=claim_file,
         reproduce=reproduce,
     )
     with executor(workers, cluster) as pool:
@@ -185,5 +191,7 @@ def _progress() -> Callable[[str], None]:
 def _write_template(path: Path) -> None:
     if path.exists():
         raise click.UsageError(f"{path} is already there; name another file, or delete it first")
-    write_text(path, TEMPLATE)
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    answers = asked(lambda question: click.prompt(question, default="", show_default=False)) if on_terminal else {}
+    write_text(path, with_statement(TEMPLATE, answers))
     click.echo(f"wrote {path}; fill it in, then run: dpadmm gate {shlex.quote(str(path))}")
