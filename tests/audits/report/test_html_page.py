@@ -176,9 +176,11 @@ WITHOUT = ("golden-vectors", "refuses-", "seed-repeats", "replay-repeats")
     ],
 )
 def test_each_refutation_has_its_own_picture(tmp_path: Path, member: str, title: str) -> None:
-    path = claim_file(tmp_path, zoo(member))
+    path = claim_file(
+        tmp_path, zoo(member), ('timeout = "60s"', 'timeout = "600s"'), ('budget = "5m"', 'budget = "1h"')
+    )
     with executor(1) as pool:
-        report = run_gate(read_claim_file(path), pool, GateOptions(1, source=path))
+        report = run_gate(read_claim_file(path), pool, GateOptions(1, ("conform",), source=path))
     assert report.outcome is Outcome.REFUTED
     wrong = [f for f in report.findings if f.outcome is Outcome.REFUTED]
     drawn = {f.name: picture_of(report, f) for f in wrong if not any(word in f.name for word in WITHOUT)}
