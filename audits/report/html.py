@@ -149,7 +149,8 @@ def _statement(report: GateReport) -> str:
         )
         for line in statement(report)
     )
-    return f'<p class="note">{note}</p>' + _table(("asked for", "stated", "backed by"), rows)
+    table = _table(("asked for", "stated", "backed by"), rows)
+    return f'<p class="note">{note}</p><div class="statement">{table}</div>'
 
 
 def _zoo() -> str:

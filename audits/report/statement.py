@@ -18,6 +18,7 @@ from verification.outcome import Outcome
 NOT_STATED = "not stated"
 NOT_CHECKED = "not checked by anything here"
 BEYOND = "taken as stated: no check can find it out"
+ADD = "nothing: say it in [statement] of the claim file"
 _DIGITS = 12
 HAZARDS = {
     "noise on a coarse grid of floating-point numbers": ("conform: noise-grid",),
@@ -53,7 +54,7 @@ def statement(report: GateReport) -> list[StatementLine]:
     claim, own = report.claims.claim, report.claims.statement
     delta = decimal_string(claim.delta, _DIGITS, "up")
     return [
-        StatementLine("unit of privacy", own.unit or NOT_STATED, BEYOND),
+        _own("unit of privacy", own.unit),
         StatementLine(
             "neighbouring relation",
             f"{claim.neighbours}: one record is replaced by another, the number of records is public",
@@ -64,12 +65,17 @@ def statement(report: GateReport) -> list[StatementLine]:
         ),
         StatementLine("mechanism", "; ".join(_mechanisms(report)), _looked(report, Aspect.NOISE)),
         StatementLine("composition within a run", "; ".join(_iterations(report)), _findings(report, Stage.ACCOUNT)),
-        StatementLine("composition with other releases", own.composition or NOT_STATED, BEYOND),
-        StatementLine("trust model", own.trust or NOT_STATED, BEYOND),
+        _own("composition with other releases", own.composition),
+        _own("trust model", own.trust),
         StatementLine("what the adversary sees", "; ".join(_released(report)), _findings(report, Stage.AUDIT)),
-        StatementLine("tuned on the data", own.tuned or NOT_STATED, BEYOND),
+        _own("tuned on the data", own.tuned),
         StatementLine("hazards of the implementation", own.hazards or NOT_STATED, _hazards(report)),
     ]
+
+
+def _own(asked: str, stated: str | None) -> StatementLine:
+    """A line that only the claimant can fill in."""
+    return StatementLine(asked, NOT_STATED, ADD) if stated is None else StatementLine(asked, stated, BEYOND)
 
 
 def _mechanisms(report: GateReport) -> Iterable[str]:

@@ -22,7 +22,8 @@ b.stands{color:var(--good)}h1 .stands{color:var(--good)}.refuted,.fault,.adapter
 p.lead{color:var(--ink)}b.inconclusive,b.waived,b.deviates,b.skipped,h1 .inconclusive,h1 .deviates{color:var(--odd)}
 .missing{color:var(--odd);font-weight:600}b[class]{white-space:nowrap}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(20rem,100%),1fr));gap:1.6rem}
-figure{margin:0;min-width:0}td figure{margin:.8rem 0;max-width:30rem}
+@media(min-width:40.01rem){.statement td{width:40%}.statement td:first-child{width:20%}}
+figure{margin:0;min-width:0;max-width:34rem}td figure{margin:.8rem 0;max-width:30rem}
 figcaption,.note{color:var(--soft);font-size:.88rem}svg{display:block;width:100%;height:auto}
 svg text{font:12px system-ui,sans-serif;fill:var(--ink)}svg .tick{fill:var(--soft)}
 .axis{stroke:var(--soft);fill:none}.grid{stroke:var(--line);fill:none}

@@ -19,7 +19,7 @@ from audits.report.glossary import TERMS, explained, glossary
 from audits.report.html import picture_of, render_html
 from audits.report.json import document
 from audits.report.parameters import parameters
-from audits.report.statement import BEYOND, NOT_CHECKED, NOT_STATED, statement
+from audits.report.statement import ADD, BEYOND, NOT_CHECKED, NOT_STATED, statement
 from audits.report.summary import summary
 from audits.report.svg import figure
 from audits.trials.executors import executor
@@ -75,7 +75,7 @@ def test_every_parameter_is_on_the_page(tmp_path: Path) -> None:
 
 def test_what_nobody_stated_is_marked_and_what_no_check_looked_at_too(tmp_path: Path) -> None:
     lines = {line.asked: line for line in statement(made(tmp_path))}
-    assert lines["unit of privacy"].stated == NOT_STATED
+    assert (lines["unit of privacy"].stated, lines["unit of privacy"].backing) == (NOT_STATED, ADD)
     assert lines["parameters"].backing == NOT_CHECKED
     assert lines["mechanism"].backing == NOT_CHECKED
     assert "not checked" in lines["hazards of the implementation"].backing
