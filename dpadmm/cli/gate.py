@@ -45,7 +45,11 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
 
 @click.command("gate")
 @click.argument("claim_file", type=click.Path(path_type=Path, dir_okay=False), default=Path("privacy-claim.toml"))
-@click.option("--init", is_flag=True, help="Write a commented claim file to start from, and exit.")
+@click.option(
+    "--init",
+    is_flag=True,
+    help="Write a commented claim file to start from, and exit; on a terminal, ask for its [statement].",
+)
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -127,6 +131,7 @@ def command(
         pair=_pair(claims, claim_file),
         seeded=seed is not None,
         evidence=None if evidence is None else KeptEvidence(),
+        source=claim_file,
         reproduce=reproduce,
     )
     with executor(workers, cluster) as pool:
@@ -193,8 +198,11 @@ def _progress() -> Callable[[str], None]:
 
 def _write_template(path: Path) -> None:
     from audits.gate.claim_file import TEMPLATE
+    from dpadmm.cli._statement import asked, with_statement
 
     if path.exists():
         raise click.UsageError(f"{path} is already there; name another file, or delete it first")
-    write_text(path, TEMPLATE)
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    answers = asked(lambda question: click.prompt(question, default="", show_default=False)) if on_terminal else {}
+    write_text(path, with_statement(TEMPLATE, answers))
     click.echo(f"wrote {path}; fill it in, then run: dpadmm gate {shlex.quote(str(path))}")
