@@ -62,10 +62,11 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
             priced = _account(claims, mechanism)
             accounts.append(priced)
             findings.append(priced.finding(options))
-    if claims.implementation is not None and not decided(findings, claims.waiver, options):
+    needed = options.wants_an_adapter and not decided(findings, claims.waiver, options)
+    if claims.implementation is not None and needed:
         target = Target(tuple(claims.implementation.command), limits_of(claims), options.seeded)
         run = GateRun(claims, target, _subjects(claims), pool, options, began + claims.gate.budget)
-        provenance = provenance.described_by(target) if options.wants_an_adapter else provenance
+        provenance = provenance.described_by(target)
         # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
         with np.errstate(over="ignore", invalid="ignore"):
             findings, coverage, audits, seen = _behind_the_wire(run, findings)

@@ -112,8 +112,8 @@ def _released(report: GateReport) -> Iterable[str]:
 
 
 def _findings(report: GateReport, stage: Stage) -> str:
-    stages = (stage, Stage.DECLARED)  # a declared algorithm has one stage for everything
-    found = [f"{f.name} ({f.outcome})" for f in report.findings if f.stage in stages]
+    declared = f"{Stage.DECLARED}: {stage}"  # a declared algorithm has one stage for everything
+    found = [f"{f.name} ({f.outcome})" for f in report.findings if f.stage == stage or f.name == declared]
     return "; ".join(found) or NOT_CHECKED
 
 
