@@ -19,6 +19,10 @@ NOT_STATED = "not stated"
 NOT_CHECKED = "not checked by anything here"
 BEYOND = "taken as stated: no check can find it out"
 ADD = "nothing: say it in [statement] of the claim file"
+RELATIONS = {
+    "replace-one": "one record is replaced by another, the number of records is public",
+    "add-or-remove": "one record is added or removed",
+}
 _DIGITS = 12
 HAZARDS = {
     "noise on a coarse grid of floating-point numbers": ("conform: noise-grid",),
@@ -57,7 +61,7 @@ def statement(report: GateReport) -> list[StatementLine]:
         _own("unit of privacy", own.unit),
         StatementLine(
             "neighbouring relation",
-            f"{claim.neighbours}: one record is replaced by another, the number of records is public",
+            f"{claim.neighbours}: {RELATIONS[claim.neighbours]}",
             _looked(report, Aspect.RELEASED),
         ),
         StatementLine(
