@@ -10,8 +10,8 @@ TERMS = {
     "a factor of at most e to the power of epsilon, up to delta. Smaller is more private.",
     "delta": "The probability that is allowed on top of what epsilon allows. It should be far below one over the "
     "number of records.",
-    "neighbours": "Two data sets that differ in one record: replaced by another (the number of records is then public), "
-    "or added or removed; the claim says which.",
+    "neighbours": "Two data sets that differ in one record: replaced by another (the number of records is then "
+    "public), or added or removed; the claim says which.",
     "mechanism": "What is said to be run: algorithm, number of records, batch, clipping, noise, iterations, what is "
     "released.",
     "noise": "Random values that are added so that no single record shows in what is released.",
