@@ -20,19 +20,34 @@ def priced(claim: Claim, mechanism: Mechanism, really: Effective) -> str:
     """The sentence: what epsilon at the claimed delta is with the noise measured, and with its limits."""
     if not really.ratio > 0.0:
         return "with no noise at all epsilon is infinite"
-    at, least, most = (_epsilon(claim, mechanism, ratio) for ratio in (really.ratio, really.high, really.low))
+    most = _epsilon(claim, mechanism, really.low)
+    at = _least(_epsilon(claim, mechanism, really.ratio), most)
+    least = _least(_epsilon(claim, mechanism, really.high), at)
     delta = decimal_string(claim.delta, _DIGITS, "up")
     return (
-        f"epsilon at delta {delta} is then at most {at} ({least} to {most} within these limits), "
-        f"claimed is {claim.epsilon_text(_DIGITS)}"
+        f"epsilon at delta {delta} is then at most {_shown(at)} "
+        f"({_shown(least)} to {_shown(most)} within these limits), claimed is {claim.epsilon_text(_DIGITS)}"
     )
 
 
-def _epsilon(claim: Claim, mechanism: Mechanism, ratio: float) -> str:
-    """The least certified upper bound of those methods that are quick, with noise of this share of the claimed one."""
+def _shown(bound: Fraction | None) -> str:
+    return "not certified" if bound is None else decimal_string(bound, _DIGITS, "up")
+
+
+def _least(bound: Fraction | None, with_less_noise: Fraction | None) -> Fraction | None:
+    """What holds with less noise holds with more, though another method may have answered in time."""
+    known = [one for one in (bound, with_less_noise) if one is not None]
+    return min(known) if known else None
+
+
+def _epsilon(claim: Claim, mechanism: Mechanism, ratio: float) -> Fraction | None:
+    """The least certified upper bound of those methods that are quick, with noise of this share of the claimed one.
+
+    None: nothing finite was certified.
+    """
     factor = Fraction(ratio).limit_denominator(10**6)
     if not factor > 0:
-        return "infinite"
+        return None
     ledger = with_less_noise(mechanism, factor).ledger()
     bounds: list[Fraction] = []
     for method in methods_for(ledger):
@@ -41,7 +56,7 @@ def _epsilon(claim: Claim, mechanism: Mechanism, ratio: float) -> str:
                 bounds.append(fraction_of(method_epsilon(ledger, claim.delta, method, digits=_DIGITS).epsilon.upper))
         except (AccountantError, TookTooLongError):
             continue
-    return decimal_string(min(bounds), _DIGITS, "up") if bounds else "not certified"
+    return min(bounds) if bounds else None
 
 
 def with_less_noise(mechanism: Mechanism, factor: Fraction) -> Mechanism:
