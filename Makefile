@@ -9,7 +9,7 @@ STAMP  := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-peers gate proofs test test-slow test-all check coverage mutants docs bench lock clean
+.PHONY: setup setup-peers gate proofs test test-slow test-all check coverage mutants docs bench wheel lock clean
 
 setup: $(STAMP)
 
@@ -41,6 +41,12 @@ check: setup
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The wheel, into out/wheel.
+wheel: setup
+	@rm -rf out/wheel build && mkdir -p out/wheel
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w out/wheel .
+	@rm -rf build && ls out/wheel/*.whl
 
 # The site, into out/site; a broken link or a page that is not listed fails.
 docs: setup

@@ -18,7 +18,10 @@ __all__ = ["MpADMMClassifier", "SsADMMClassifier"]
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'dpadmm' has no attribute {name!r}")
+    importlib.import_module("dpadmm.own_packages").require_own()
     try:
         return getattr(importlib.import_module("dpadmm.estimators"), name)
     except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] != "sklearn":
+            raise
         raise ImportError(f"dpadmm.{name} needs scikit-learn: pip install 'dpadmm[sklearn]'") from missing

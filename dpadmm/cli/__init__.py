@@ -14,6 +14,8 @@ import sys
 import click
 
 from dpadmm.cli.common import EXIT_FAULT, EXIT_USAGE, exit_code_of
+from dpadmm.extras import EXTRA_OF, missing
+from dpadmm.own_packages import prefer_own
 
 SUBCOMMANDS: dict[str, str] = {
     "train": "Fit a private model on LIBSVM, CSV or NPZ data.",
@@ -67,6 +69,7 @@ def group() -> None:
 def main() -> None:
     """Run the command line; every exception becomes a documented exit code."""
     try:
+        prefer_own()
         # Outside its standalone mode click *returns* the code of an Exit: dropping it would turn failures into 0.
         code = group(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -76,7 +79,8 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(EXIT_USAGE)
-    except Exception as error:
+    except Exception as raised:
+        error = _explained(raised)
         code = exit_code_of(error)
         if code == EXIT_FAULT:
             import traceback  # noqa: PLC0415 - only needed when this program itself is wrong
@@ -86,3 +90,9 @@ def main() -> None:
         else:
             click.echo(f"error: {error}", err=True)
         sys.exit(code)
+
+
+def _explained(error: Exception) -> Exception:
+    """A module that only an extra installs is missing: say which extra, not where it was imported."""
+    module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    return missing(module, f"`dpadmm {' '.join(sys.argv[1:2])}`") if module in EXTRA_OF else error

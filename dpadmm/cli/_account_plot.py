@@ -29,7 +29,7 @@ def draw(report: Report, path: Path) -> None:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
     except ImportError:
-        raise PlotError("--plot needs matplotlib: install the extra 'plots'") from None
+        raise PlotError("--plot needs matplotlib: pip install 'dpadmm[plots]'") from None
     figure = Figure(figsize=(13, 4), layout="constrained")
     if path.suffix.lstrip(".").lower() not in figure.canvas.get_supported_filetypes():
         raise PlotError(f"--plot needs a file name with a known format (png, svg, pdf), got {path.name!r}")
