@@ -37,12 +37,13 @@ OF_A_PRICE = {
     "output_format",
     "quantity",
 }
+OF_EVERY_COMMAND = {"quiet", "verbose"}
 PRIVATE = [kind for kind in MECHANISMS.values() if kind.private]
 
 
 def options(commands: object, name: str) -> set[str]:
     command = getattr(commands, "commands")[name]  # noqa: B009 - a click group
-    return {parameter.name for parameter in command.params}
+    return {parameter.name for parameter in command.params} - OF_EVERY_COMMAND
 
 
 def test_every_parameter_on_the_wire_is_a_field_of_the_same_name() -> None:

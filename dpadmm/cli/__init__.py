@@ -14,6 +14,8 @@ import sys
 import click
 
 from dpadmm.cli.common import EXIT_FAULT, EXIT_USAGE, exit_code_of
+from dpadmm.cli.showing import equipped, in_colour
+from dpadmm.cli.suggesting import SuggestingGroup
 from dpadmm.extras import EXTRA_OF, missing
 from dpadmm.own_packages import prefer_own
 
@@ -32,7 +34,7 @@ SUBCOMMANDS: dict[str, str] = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SuggestingGroup):
     """A group whose members are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -46,7 +48,7 @@ class LazyGroup(click.Group):
         command = importlib.import_module(f"dpadmm.cli.{cmd_name}").command
         if not isinstance(command, click.Command):
             raise TypeError(f"dpadmm/cli/{cmd_name}.py must define a click command called 'command'")
-        return command
+        return equipped(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands without importing them."""
@@ -56,14 +58,18 @@ class LazyGroup(click.Group):
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(importlib.metadata.version("dpadmm"), prog_name="dpadmm")
-def group() -> None:
+@click.pass_context
+def group(ctx: click.Context) -> None:
     """Check whether a DP-ADMM implementation meets its claimed (epsilon, delta).
 
     Every pass states the smallest violation that it would have detected.
 
     Exit codes: 0 every claim stands, 1 a claim is refuted, 2 usage or input error, 3 inconclusive or
     nothing was checked, 4 the adapter failed, 70 a fault of dpadmm itself.
+
+    Completion: eval "$(_DPADMM_COMPLETE=bash_source dpadmm)" in bash; zsh_source and fish_source likewise.
     """
+    in_colour(ctx)
 
 
 def main() -> None:
@@ -71,7 +77,7 @@ def main() -> None:
     try:
         prefer_own()
         # Outside its standalone mode click *returns* the code of an Exit: dropping it would turn failures into 0.
-        code = group(standalone_mode=False)
+        code = group(prog_name="dpadmm", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.Abort:
         click.echo("interrupted; nothing was left half written", err=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dpadmm.cli.common import EXIT_ADAPTER, emit_json, format_option
+from dpadmm.cli.suggesting import SuggestingGroup
 from verification.files import write_text
 from verification.wire.faults import AdapterError, as_fields
 from verification.wire.process import Limits
@@ -15,7 +16,7 @@ from verification.wire.skeletons import COMMANDS, FILE_NAMES, Language, skeleton
 from verification.wire.smoke import Passed, smoke
 
 
-@click.group("adapter")
+@click.group("adapter", cls=SuggestingGroup)
 def command() -> None:
     """Adapters connect dpadmm to an implementation in any language (docs/reference/protocol.md)."""
 
@@ -24,9 +25,9 @@ def command() -> None:
 @click.option("--language", type=click.Choice([str(language) for language in Language]), required=True)
 @click.option(
     "--directory",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
-    help="Where to write it; the current directory by default.",
+    help="Where to write it, made if it is not there; the current directory by default.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")
 def new(*, language: str, directory: Path, force: bool) -> None:
@@ -35,6 +36,7 @@ def new(*, language: str, directory: Path, force: bool) -> None:
     path = directory / FILE_NAMES[chosen]
     if path.exists() and not force:
         raise click.UsageError(f"{path} exists; use --force to overwrite it")
+    directory.mkdir(parents=True, exist_ok=True)
     write_text(path, skeleton(chosen))
     click.echo(f"wrote {path}: fill in the three lines marked FILL IN, then")
     for line in COMMANDS[chosen]:

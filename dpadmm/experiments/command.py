@@ -13,10 +13,16 @@ from dpadmm.experiments.studies import Progress, Request, carry_out
 from dpadmm.experiments.tune import as_toml, tune
 from dpadmm.extras import require_extra
 
+EXAMPLES = """\b
+Examples:
+  dpadmm experiment synthetic --quick
+  dpadmm experiment adult --data FOLDER --jobs 2
+  dpadmm experiment tune > algorithms.toml
+"""
 STUDIES = ("adult", "ipums-br", "synthetic")
 
 
-@click.command()
+@click.command(epilog=EXAMPLES)
 @click.argument("study", type=click.Choice([*STUDIES, "all", "tune", "document"]))
 @click.option("--data", "source", metavar="PATH", help="Folder or file with the records, or openml:NAME.")
 @click.option(
@@ -49,19 +55,13 @@ def command(  # noqa: PLR0917 - click passes its options by name
     fresh: bool,
     docs: Path,
 ) -> None:
-    r"""Repeat the paper's experiments under its own accounting and under the certified one.
+    """Repeat the paper's experiments under its own accounting and under the certified one.
 
     STUDY is adult, ipums-br, synthetic, or all of them. Each writes a folder: every trained model (results.csv), means
     (summary.csv), noise (noise.csv), figures (SVG and PNG), one page (report.html) and a section (section.md).
 
     tune chooses the parameters that the paper leaves open, on simulated data only, and prints them as TOML; document
     collects the sections and figures of all studies found in --out into one Markdown file.
-
-    \b
-    Examples:
-      dpadmm experiment synthetic --quick
-      dpadmm experiment adult --data FOLDER --jobs 2
-      dpadmm experiment tune > algorithms.toml
     """
     progress = Progress()
     if study == "tune":
