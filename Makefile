@@ -97,7 +97,7 @@ lock:
 	$(PYTHON) -m venv out/lock && out/lock/bin/pip install --quiet uv
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command 'make lock' pyproject.toml \
-	  --extra sklearn --extra proofs --extra plots --extra cluster --group dev --group docs -o requirements/dev.lock
+	  --extra sklearn --extra proofs --extra plots --extra data --extra cluster --group dev --group docs -o requirements/dev.lock
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command 'make lock' requirements/peers.in -o requirements/peers.lock
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \

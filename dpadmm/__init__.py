@@ -10,9 +10,17 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dpadmm.budget import PrivacyBudget
     from dpadmm.estimators import MpADMMClassifier, SsADMMClassifier
+    from dpadmm.not_covered import NotCoveredWarning
 
-__all__ = ["MpADMMClassifier", "SsADMMClassifier"]
+__all__ = ["MpADMMClassifier", "NotCoveredWarning", "PrivacyBudget", "SsADMMClassifier"]
+_HOMES = {
+    "MpADMMClassifier": "dpadmm.estimators",
+    "NotCoveredWarning": "dpadmm.not_covered",
+    "PrivacyBudget": "dpadmm.budget",
+    "SsADMMClassifier": "dpadmm.estimators",
+}
 
 
 def __getattr__(name: str) -> object:
@@ -20,7 +28,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'dpadmm' has no attribute {name!r}")
     importlib.import_module("dpadmm.own_packages").require_own()
     try:
-        return getattr(importlib.import_module("dpadmm.estimators"), name)
+        return getattr(importlib.import_module(_HOMES[name]), name)
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != "sklearn":
             raise

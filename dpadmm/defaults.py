@@ -28,7 +28,12 @@ from accountant import Exact
 from accountant.mechanisms.words import Algorithm
 from reference.schedules import Schedule
 
-EPOCHS = {Algorithm.SSADMM: 5, Algorithm.MPADMM: 100}
+EPOCHS = 5
+"""Of ssADMM, whose batches make many steps an epoch."""
+STEP, FEWEST, MOST = 10.0, 20, 400
+"""mpADMM: no s_k is longer than this, within so many epochs. With rows of length 1 the logistic loss has curvature at
+most 1/4, so that steps up to 8 cannot overshoot; the noise that a reach costs does not depend on the number of steps.
+"""
 PENALTY = {Algorithm.SSADMM: 4.0, Algorithm.MPADMM: 1.0}
 """rho times the first step size."""
 LAMBDA = 1e-4
@@ -68,13 +73,13 @@ class Size:
 
 def setting(algorithm: Algorithm, size: Size, given: Given, target: tuple[Exact, Exact] | None) -> Setting:
     """What is given, and the rest so that the run has the reach of the table."""
-    iterations = given.iterations
-    if iterations is None:
-        iterations = max(1, EPOCHS[algorithm] * size.records // size.batch)
+    reach = size.dimension * reach_at(algorithm, TYPICAL if target is None else signal(size, *target))
+    iterations = number_of_iterations(algorithm, size, reach) if given.iterations is None else given.iterations
+    if algorithm is Algorithm.MPADMM:
+        reach = min(reach, STEP * iterations)
+    reach /= size.bound**2
     eta, rho = given.eta, given.rho
     if eta is None:
-        reach = size.dimension * reach_at(algorithm, TYPICAL if target is None else signal(size, *target))
-        reach /= size.bound**2
         falls = [1 / given.schedule.step(k) for k in range(iterations)]
         eta = _step(falls, reach, rho, PENALTY[algorithm])
         if rho is None and size.least_rho > PENALTY[algorithm] / eta:
@@ -83,6 +88,13 @@ def setting(algorithm: Algorithm, size: Size, given: Given, target: tuple[Exact,
     if rho is None:
         rho = max(PENALTY[algorithm] / eta, size.least_rho) if eta > 0 else 1.0  # a step that is none is refused later
     return Setting(iterations, eta, rho)
+
+
+def number_of_iterations(algorithm: Algorithm, size: Size, reach: float) -> int:
+    """Five epochs of batches, or as many full gradients as the reach needs."""
+    if algorithm is Algorithm.SSADMM:
+        return max(1, EPOCHS * size.records // size.batch)
+    return min(MOST, max(FEWEST, math.ceil(reach / STEP)))
 
 
 def typical_noise(algorithm: Algorithm, chosen: Setting, schedule: Schedule, sigma: float) -> float:
@@ -139,5 +151,5 @@ def _table() -> dict[Algorithm, tuple[tuple[float, float], ...]]:
     document = tomllib.loads((resources.files("dpadmm") / "defaults.toml").read_text("utf-8"))
     return {
         algorithm: tuple((float(row["r"]), float(row["reach"])) for row in document[algorithm.value])
-        for algorithm in EPOCHS
+        for algorithm in PENALTY
     }

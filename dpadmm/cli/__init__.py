@@ -86,15 +86,15 @@ def main() -> None:
         error.show()
         sys.exit(EXIT_USAGE)
     except Exception as raised:
-        error = _explained(raised)
-        code = exit_code_of(error)
+        explained = _explained(raised)
+        code = exit_code_of(explained)
         if code == EXIT_FAULT:
             import traceback  # noqa: PLC0415 - only needed when this program itself is wrong
 
             traceback.print_exc()
             click.echo("this is a fault of dpadmm, not of your input; please report it", err=True)
         else:
-            click.echo(f"error: {error}", err=True)
+            click.echo(f"error: {explained}", err=True)
         sys.exit(code)
 
 

@@ -236,11 +236,11 @@ def test_bad_choices_are_refused_by_name_and_nothing_is_written(shell: Shell, op
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("1 1:nan\n-1 1:1\n", "line 1: expected a finite number, got 'nan'"),
-        ("1 1:1\n-1 1:inf\n", "line 2: expected a finite number, got 'inf'"),
+        ("1 1:nan\n-1 1:1\n", "line 1: expected a finite number, got nan"),
+        ("1 1:1\n-1 1:inf\n", "line 2: expected a finite number, got inf"),
         ("1 1:1\n1 1:2\n", "labels must be of exactly two classes, got 1"),
         ("1 1:1\n2 1:2\n3 1:2\n", "labels must be of exactly two classes, got 3"),
-        ("1 1:1\n-1 broken\n", "line 2: expected index:value, got 'broken'"),
+        ("1 1:1\n-1 broken\n", "line 2: expected index:value after the label"),
         ("", "holds no records"),
     ],
 )
