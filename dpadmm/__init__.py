@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from dpadmm.budget import PrivacyBudget
     from dpadmm.estimators import MpADMMClassifier, SsADMMClassifier
     from dpadmm.not_covered import NotCoveredWarning
+    from dpadmm.saved import load_model
 
-__all__ = ["MpADMMClassifier", "NotCoveredWarning", "PrivacyBudget", "SsADMMClassifier"]
+__all__ = ["MpADMMClassifier", "NotCoveredWarning", "PrivacyBudget", "SsADMMClassifier", "load_model"]
 _HOMES = {
     "MpADMMClassifier": "dpadmm.estimators",
     "NotCoveredWarning": "dpadmm.not_covered",
     "PrivacyBudget": "dpadmm.budget",
     "SsADMMClassifier": "dpadmm.estimators",
+    "load_model": "dpadmm.saved",
 }
 
 

@@ -21,6 +21,8 @@ from dpadmm.own_packages import prefer_own
 
 SUBCOMMANDS: dict[str, str] = {
     "train": "Fit a private model on LIBSVM, CSV or NPZ data.",
+    "predict": "Print the classes that a trained model gives to records.",
+    "evaluate": "Compare a trained model with the labels of records.",
     "account": "Compute the privacy cost of a mechanism: certified epsilon by every method.",
     "calibrate": "Find the least noise (most iterations, largest batch) for a privacy target.",
     "verify": "Check this project's own statements: proofs, enclosures, attacks.",

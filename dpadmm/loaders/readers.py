@@ -70,10 +70,12 @@ def _by_pandas(layout: Layout, numeric: list[int], text: list[int]) -> Read:
             dtype=dict.fromkeys(numeric, np.float64) | dict.fromkeys(text, str),
             keep_default_na=False,
             skipinitialspace=True,
-            float_precision="round_trip",
             encoding="utf-8",
         )
-    texts = [[str(cell).strip() for cell in frame[column]] for column in text]
+    words = [frame[column].tolist() for column in text]
+    if not all(isinstance(cell, str) for column in words for cell in column):
+        raise ValueError("a line is too short")
+    texts = [[cell.strip() for cell in column] for column in words]
     return np.asarray(frame[numeric], dtype=np.float64), texts
 
 
