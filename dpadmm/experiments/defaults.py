@@ -34,6 +34,7 @@ DELTA = "1e-6"
 REACHES = (0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256)  # times p
 EDGES = (30.0, 100.0, 300.0, 1000.0, 3000.0)
 REPEATS = 3
+AS_GOOD = 0.002  # of two reaches about as good the smaller one is less noisy elsewhere
 TEST_ROWS = 4_000
 SCHEDULE_OF = {Algorithm.SSADMM: "per-epoch", Algorithm.MPADMM: "constant"}
 
@@ -47,7 +48,8 @@ class Bin:
 
     def row(self) -> str:
         """An entry of the table."""
-        best = int(np.argmin(np.mean(self.losses, axis=0)))
+        means = np.mean(self.losses, axis=0)
+        best = int(np.flatnonzero(means <= means.min() + AS_GOOD)[0])
         return f"{{ r = {math.exp(float(np.mean(self.logs))):.0f}, reach = {REACHES[best]} }}"
 
 

@@ -73,7 +73,7 @@ def _by_pandas(layout: Layout, numeric: list[int], text: list[int]) -> Read:
             encoding="utf-8",
         )
     words = [frame[column].tolist() for column in text]
-    if not all(isinstance(cell, str) for column in words for cell in column):
+    if not all(isinstance(cell, str) and cell for column in words for cell in column):
         raise ValueError("a line is too short")
     texts = [[cell.strip() for cell in column] for column in words]
     return np.asarray(frame[numeric], dtype=np.float64), texts

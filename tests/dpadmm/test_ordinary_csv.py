@@ -166,13 +166,13 @@ def test_a_model_that_is_no_better_than_the_majority_is_called_so(tmp_path: Path
     [
         (
             ("evaluate", "nowhere", "others.csv"),
-            "nowhere: there is no such model; give the folder that `dpadmm train --out`",
+            "nowhere: there is no such model; give the folder",
         ),
         (("predict", "model", "shapes.csv"), "shapes.csv: no column 'age'; it has sides, label"),
         (("evaluate", "model", "shapes.csv"), "no label column 'income'; name it with --label-column"),
         (
             ("predict", "broken.json", "others.csv"),
-            "broken.json: must be a model file of format dpadmm-model/2, got format None",
+            "broken.json: must be a model file of format dpadmm-model/2",
         ),
     ],
 )
