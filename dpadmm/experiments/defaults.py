@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,11 +46,25 @@ class Bin:
     logs: list[float] = field(default_factory=list)
     losses: list[list[float]] = field(default_factory=list)
 
-    def row(self) -> str:
-        """An entry of the table."""
+    @property
+    def r(self) -> float:
+        """The geometric mean of r."""
+        return math.exp(float(np.mean(self.logs)))
+
+    @property
+    def reach(self) -> float:
+        """The smallest reach that is about as good as the best."""
         means = np.mean(self.losses, axis=0)
-        best = int(np.flatnonzero(means <= means.min() + AS_GOOD)[0])
-        return f"{{ r = {math.exp(float(np.mean(self.logs))):.0f}, reach = {REACHES[best]} }}"
+        return REACHES[int(np.flatnonzero(means <= means.min() + AS_GOOD)[0])]
+
+
+def table(bins: Mapping[int, Bin]) -> list[str]:
+    """The entries of the table; less signal never calls for more reach, whatever chance says at the low end."""
+    rows, most = [], math.inf
+    for key in sorted(bins, reverse=True):
+        most = min(most, bins[key].reach)
+        rows.append(f"  {{ r = {bins[key].r:.0f}, reach = {most:g} }},")
+    return rows[::-1]
 
 
 def main(arguments: list[str]) -> None:
@@ -68,8 +82,7 @@ def main(arguments: list[str]) -> None:
             chosen = bins.setdefault(int(np.searchsorted(EDGES, r)), Bin())
             chosen.logs.append(math.log(r))
             chosen.losses.append([max(accuracies) - value for value in accuracies])
-        rows = ",\n".join(f"  {bins[key].row()}" for key in sorted(bins))
-        print(f"{algorithm.value} = [\n{rows},\n]")
+        print("\n".join([f"{algorithm.value} = [", *table(bins), "]"]))
 
 
 def scored(algorithm: Algorithm, sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[float, list[float]]]:
