@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 
 from accountant.mechanisms.words import Algorithm
 from dpadmm import MpADMMClassifier, SsADMMClassifier
@@ -99,7 +100,8 @@ def test_the_default_model_is_sparse_and_learns(classifier: type[SsADMMClassifie
 
 
 def clone_with(model: SsADMMClassifier | MpADMMClassifier, **changed: object) -> SsADMMClassifier | MpADMMClassifier:
-    return type(model)(**(model.get_params() | changed))
+    changed_model: SsADMMClassifier | MpADMMClassifier = clone(model).set_params(**changed)
+    return changed_model
 
 
 def test_sparse_input_gives_the_same_model() -> None:
@@ -143,9 +145,9 @@ def test_defaults_learn_adult(adult_parts: tuple[Dataset, Dataset]) -> None:
         ]
         return float(np.mean(scores))
 
-    target = {"epsilon": 1, "delta": 1e-6}
     tuned = max(
-        accuracy(SsADMMClassifier(**target, eta=eta, rho=0.25, iterations=899, output="last")) for eta in (4.0, 16.0)
+        accuracy(SsADMMClassifier(epsilon=1, delta=1e-6, eta=eta, rho=0.25, iterations=899, output="last"))
+        for eta in (4.0, 16.0)
     )
-    assert accuracy(SsADMMClassifier(**target)) > tuned - 0.005
-    assert accuracy(MpADMMClassifier(**target)) > 0.84
+    assert accuracy(SsADMMClassifier(epsilon=1, delta=1e-6)) > tuned - 0.005
+    assert accuracy(MpADMMClassifier(epsilon=1, delta=1e-6)) > 0.84
