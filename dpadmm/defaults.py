@@ -61,7 +61,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ProblemSize:
     """The public numbers of a problem; ``bound`` is C, ``least_rho`` what a regularizer that is not convex needs."""
 
     records: int
@@ -71,7 +71,7 @@ class Size:
     least_rho: float = 0.0
 
 
-def setting(algorithm: Algorithm, size: Size, given: Given, target: tuple[Exact, Exact] | None) -> Setting:
+def setting(algorithm: Algorithm, size: ProblemSize, given: Given, target: tuple[Exact, Exact] | None) -> Setting:
     """What is given, and the rest so that the run has the reach of the table."""
     reach = size.dimension * reach_at(algorithm, TYPICAL if target is None else signal(size, *target))
     iterations = number_of_iterations(algorithm, size, reach) if given.iterations is None else given.iterations
@@ -90,7 +90,7 @@ def setting(algorithm: Algorithm, size: Size, given: Given, target: tuple[Exact,
     return Setting(iterations, eta, rho)
 
 
-def number_of_iterations(algorithm: Algorithm, size: Size, reach: float) -> int:
+def number_of_iterations(algorithm: Algorithm, size: ProblemSize, reach: float) -> int:
     """Five epochs of batches, or as many full gradients as the reach needs."""
     if algorithm is Algorithm.SSADMM:
         return max(1, EPOCHS * size.records // size.batch)
@@ -108,7 +108,7 @@ def typical_noise(algorithm: Algorithm, chosen: Setting, schedule: Schedule, sig
     return sigma * math.sqrt(math.fsum(move * move for move in moves))
 
 
-def signal(size: Size, epsilon: Exact, delta: Exact) -> float:
+def signal(size: ProblemSize, epsilon: Exact, delta: Exact) -> float:
     """r = n mu/sqrt(p)."""
     return size.records * _mu(epsilon, delta) / math.sqrt(size.dimension)
 

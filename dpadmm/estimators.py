@@ -19,7 +19,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-import scipy.sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -29,7 +28,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from accountant import Exact
 from accountant.mechanisms.words import Algorithm
 from dpadmm.budget import PrivacyBudget
-from dpadmm.defaults import LAMBDA, Given, Setting, Size, setting, typical_noise
+from dpadmm.defaults import LAMBDA, Given, ProblemSize, Setting, setting, typical_noise
+from dpadmm.fit_input import Records, Target, dense, exactly, refuse
 from dpadmm.not_covered import NOT_COVERED, NotCoveredWarning, reasons
 from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
 from dpadmm.progress import reported
@@ -48,34 +48,9 @@ if TYPE_CHECKING:
 
     from reference.arithmetic import Matrix, Vector
 
-Target = Exact | float
-
 # Many fits ask for the same noise: folds, repeats, grid searches.
 _calibrated = functools.lru_cache(maxsize=256)(calibrated)
 _priced = functools.lru_cache(maxsize=256)(priced)
-
-
-def _exactly(value: Target) -> Exact:
-    """A target as it was written: 0.1 means one tenth, not the nearest binary fraction."""
-    return repr(value) if isinstance(value, float) else value
-
-
-def _dense(features: Matrix | scipy.sparse.csr_matrix | scipy.sparse.csr_array) -> Matrix:
-    """The rows of a matrix that may be sparse; every row of a batch is used as a whole."""
-    if isinstance(features, np.ndarray):
-        return features
-    return np.asarray(features.toarray(), dtype=np.float64)
-
-
-def _refuse(parameters: dict[str, object]) -> None:
-    if parameters.get("sample_weight") is not None:
-        raise ValueError(
-            "sample_weight is not supported: a record of weight w moves a gradient w times as far, so the noise would "
-            "have to grow with the largest weight; give no sample_weight"
-        )
-    unknown = sorted(set(parameters) - {"sample_weight"})
-    if unknown:
-        raise TypeError(f"fit takes X and y, got {', '.join(unknown)} as well")
 
 
 def _has_probabilities(classifier: _PrivateClassifier) -> bool:
@@ -105,9 +80,9 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     verbose: bool | int
     random_state: int | np.random.RandomState | None
 
-    def fit(self, X: ArrayLike, y: ArrayLike, **refused: object) -> Self:
+    def fit(self, X: Records, y: ArrayLike, **refused: object) -> Self:
         """Train on records X with two classes y; refuses anything that the guarantee would not cover."""
-        _refuse(refused)
+        refuse(refused)
         features, targets = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         check_classification_targets(targets)
         self.classes_, codes = np.unique(targets, return_inverse=True)
@@ -118,7 +93,7 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold two classes, got one class: {self.classes_[0]!r}")
         target = self._target()
-        data = self._prepared(_dense(features), np.where(codes == 1, 1.0, -1.0))
+        data = self._prepared(dense(features), np.where(codes == 1, 1.0, -1.0))
         chosen = self._setting(data, target)
         problem = Problem.of(data, LOSSES[self.loss], self._penalty(), rho=chosen.rho, clip=self.clip)
         training = self._training(problem.records, chosen)
@@ -144,13 +119,13 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 if self.sigma_
                 else "there is no guarantee: sigma=0 hides nothing"
             )
-        found = _priced(self.mechanism_, self.sigma_, _exactly(self.delta if delta is None else delta))
+        found = _priced(self.mechanism_, self.sigma_, exactly(self.delta if delta is None else delta))
         return replace(found, not_covered=NOT_COVERED)
 
-    def decision_function(self, X: ArrayLike) -> Vector:
+    def decision_function(self, X: Records) -> Vector:
         """The margin of the second class, from records prepared as in training."""
         check_is_fitted(self)
-        features = _dense(validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr"))
+        features = dense(validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr"))
         prepared = self._prepared(features, np.ones(len(features))).features
         margins: Vector = prepared @ (
             np.concatenate([self.intercept_, self.coef_[0]]) if self.fit_intercept else self.coef_[0]
@@ -158,12 +133,12 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return margins
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    def predict_proba(self, X: ArrayLike) -> Matrix:
+    def predict_proba(self, X: Records) -> Matrix:
         """The logistic model's probabilities of both classes; the huberized SVM has none."""
         second = 1 + Logistic().slope(self.decision_function(X))
         return np.column_stack([1 - second, second])
 
-    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
+    def predict(self, X: Records) -> NDArray[np.generic]:
         """The class of each record."""
         second = self.decision_function(X) > 0
         predicted: NDArray[np.generic] = self.classes_[second.astype(int)]
@@ -204,7 +179,9 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         for name, value in (("rho", self.rho), ("eta", self.eta), ("clip", self.clip)):
             if value is not None:
                 require_positive(name, value)
-        size = Size(data.records, batch, data.dimension, self.clip or 1.0, least_rho(self.regularizer, self.shape))
+        size = ProblemSize(
+            data.records, batch, data.dimension, self.clip or 1.0, least_rho(self.regularizer, self.shape)
+        )
         falls = SCHEDULES[self._known("schedule", SCHEDULES)](1.0, data.records, batch)
         return setting(self._algorithm, size, Given(falls, self.iterations, self.eta, self.rho), target)
 
@@ -251,7 +228,7 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def _target(self) -> tuple[Exact, Exact] | None:
         """(epsilon, delta), unless the noise itself was given."""
         if self.sigma is None:
-            return _exactly(1 if self.epsilon is None else self.epsilon), _exactly(self.delta)
+            return exactly(1 if self.epsilon is None else self.epsilon), exactly(self.delta)
         if self.epsilon is not None:
             raise InvalidParameter(
                 f"give epsilon or sigma, not both: one is a target and the other the noise itself, "

@@ -79,8 +79,8 @@ class SavedModel:
 
     def predict(self, records: ArrayLike) -> NDArray[np.str_]:
         """The class of each record."""
-        names: NDArray[np.str_] = np.array(self.classes)
-        return np.where(self.decision_function(records) > 0, names[1], names[0])
+        found = [self.classes[int(margin > 0)] for margin in self.decision_function(records)]
+        return np.array(found, dtype=np.str_)
 
     def predict_proba(self, records: ArrayLike) -> Vector:
         """The probability of the second class, for the logistic loss."""

@@ -17,7 +17,7 @@ import numpy as np
 from accountant import decimal_string
 from accountant.mechanisms.words import Algorithm
 from dpadmm.cli.train_options import Choices
-from dpadmm.defaults import Given, Setting, Size, setting, signal, typical_noise
+from dpadmm.defaults import Given, ProblemSize, Setting, setting, signal, typical_noise
 from dpadmm.loaders import Loaded
 from dpadmm.preparation import Preparation, bounds_of
 from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
@@ -164,9 +164,9 @@ def _batch(choices: Choices, records: int) -> int:
     return batch
 
 
-def _size(choices: Choices, dataset: Dataset) -> Size:
+def _size(choices: Choices, dataset: Dataset) -> ProblemSize:
     batch, rho = _batch(choices, dataset.records), least_rho(choices.regularizer, choices.shape())
-    return Size(dataset.records, batch, dataset.dimension, choices.clip or 1.0, rho)
+    return ProblemSize(dataset.records, batch, dataset.dimension, choices.clip or 1.0, rho)
 
 
 def _setting(choices: Choices, dataset: Dataset) -> Setting:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from accountant.mechanisms.words import Algorithm
-from dpadmm.defaults import LAMBDA, PENALTY, STEP, Setting, Size, number_of_iterations, signal
+from dpadmm.defaults import LAMBDA, PENALTY, STEP, ProblemSize, Setting, number_of_iterations, signal
 from dpadmm.experiments.synthetic import simulate
 from dpadmm.experiments.training import seed_of
 from dpadmm.privacy import PrivateRun, calibrated
@@ -92,13 +92,13 @@ def scored(algorithm: Algorithm, sizes: tuple[tuple[int, int], ...]) -> Iterator
         training = Dataset.of(data.features[:records], data.labels[:records])
         test = Dataset.of(data.features[records:], data.labels[records:])
         batch = records if algorithm is Algorithm.MPADMM else math.isqrt(records - 1) + 1
-        size = Size(records, batch, features + 1)
+        size = ProblemSize(records, batch, features + 1)
         for epsilon in EPSILONS:
             means = [_accuracy(algorithm, size, (training, test), reach, epsilon) for reach in REACHES]
             yield signal(size, epsilon, DELTA), means
 
 
-def with_reach(algorithm: Algorithm, size: Size, reach: float) -> Setting:
+def with_reach(algorithm: Algorithm, size: ProblemSize, reach: float) -> Setting:
     """The setting of this reach."""
     iterations = number_of_iterations(algorithm, size, reach)
     reach = min(reach, STEP * iterations) if algorithm is Algorithm.MPADMM else reach
@@ -107,7 +107,9 @@ def with_reach(algorithm: Algorithm, size: Size, reach: float) -> Setting:
     return Setting(iterations, eta, PENALTY[algorithm] / eta)
 
 
-def _accuracy(algorithm: Algorithm, size: Size, data: tuple[Dataset, Dataset], reach: float, epsilon: str) -> float:
+def _accuracy(
+    algorithm: Algorithm, size: ProblemSize, data: tuple[Dataset, Dataset], reach: float, epsilon: str
+) -> float:
     (training, test), chosen = data, with_reach(algorithm, size, reach * size.dimension)
     problem = Problem.of(training, Logistic(), L1(LAMBDA), rho=chosen.rho)
     schedule = SCHEDULES[SCHEDULE_OF[algorithm]](chosen.eta, size.records, size.batch)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from accountant.mechanisms.words import Algorithm
 from dpadmm import MpADMMClassifier, SsADMMClassifier
-from dpadmm.defaults import Given, Setting, Size, reach_at, setting, signal, typical_noise
+from dpadmm.defaults import Given, ProblemSize, Setting, reach_at, setting, signal, typical_noise
 from dpadmm.experiments.defaults import with_reach
 from dpadmm.experiments.synthetic import simulate
 from dpadmm.selection import without_noise
@@ -20,7 +20,7 @@ from dpadmm.training import SCHEDULES
 from reference.dataset import Dataset
 
 TARGET = ("1", "1e-6")
-SIZE = Size(10_000, 100, 21)
+SIZE = ProblemSize(10_000, 100, 21)
 FALLS = SCHEDULES["per-epoch"](1.0, 10_000, 100)
 EITHER = [Algorithm.SSADMM, Algorithm.MPADMM]
 
@@ -35,8 +35,8 @@ def test_more_records_and_more_epsilon_reach_further_and_more_features_less() ->
         assert reaches == sorted(reaches)
         assert reaches[0] < reaches[-1]
     assert signal(SIZE, "2", "1e-6") > signal(SIZE, *TARGET)
-    assert signal(Size(20_000, 100, 21), *TARGET) == pytest.approx(2 * signal(SIZE, *TARGET))
-    assert signal(Size(10_000, 100, 84), *TARGET) == pytest.approx(signal(SIZE, *TARGET) / 2)
+    assert signal(ProblemSize(20_000, 100, 21), *TARGET) == pytest.approx(2 * signal(SIZE, *TARGET))
+    assert signal(ProblemSize(10_000, 100, 84), *TARGET) == pytest.approx(signal(SIZE, *TARGET) / 2)
 
 
 def test_the_run_has_the_reach_of_the_table_whatever_else_is_given() -> None:
@@ -58,7 +58,8 @@ def test_what_is_given_is_used() -> None:
 def test_steps_scale_with_the_clipping_bound() -> None:
     """Records C times as long need a model 1/C times as long: steps 1/C^2, so that steps times gradients fit."""
     one, three = (
-        setting(Algorithm.SSADMM, Size(10_000, 100, 21, bound=bound), Given(FALLS), TARGET) for bound in (1.0, 3.0)
+        setting(Algorithm.SSADMM, ProblemSize(10_000, 100, 21, bound=bound), Given(FALLS), TARGET)
+        for bound in (1.0, 3.0)
     )
     assert three.eta == pytest.approx(one.eta / 9)
     assert three.rho == pytest.approx(one.rho * 9)
