@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accountant.calibration import Calibration, calibrate_count, calibrate_noise
-    from accountant.certificates.certificate import Certificate, certificate, read_certificate
+    from accountant.certificates.certificate import Certificate, certificate
+    from accountant.certificates.reading import read_certificate
     from accountant.certificates.recheck import recheck
     from accountant.curve import DeltaCurve, delta_curve
     from accountant.errors import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from accountant.mechanisms.objective import ObjectivePerturbation, ObjP, objective_perturbation
     from accountant.mechanisms.plain import Gaussian, Poisson
     from accountant.mechanisms.proximal import Proximal
+    from accountant.mechanisms.pure import Laplace, Pure
     from accountant.mechanisms.registry import mechanism_from
     from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
     from accountant.mechanisms.words import (
@@ -54,7 +56,8 @@ if TYPE_CHECKING:
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "calibration": ("calibrate_count", "calibrate_noise", "Calibration"),
-    "certificates.certificate": ("Certificate", "certificate", "read_certificate"),
+    "certificates.certificate": ("Certificate", "certificate"),
+    "certificates.reading": ("read_certificate",),
     "certificates.recheck": ("recheck",),
     "curve": ("delta_curve", "DeltaCurve"),
     "errors": (
@@ -73,6 +76,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "mechanisms.nonprivate": ("ADMM", "SADMM"),
     "mechanisms.objective": ("objective_perturbation", "ObjectivePerturbation", "ObjP"),
     "mechanisms.plain": ("Gaussian", "Poisson"),
+    "mechanisms.pure": ("Laplace", "Pure"),
     "mechanisms.proximal": ("Proximal",),
     "mechanisms.registry": ("mechanism_from",),
     "mechanisms.steps": ("GaussianStep", "PoissonGaussianStep", "PureStep", "Step", "SubsampledGaussianStep"),

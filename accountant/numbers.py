@@ -40,6 +40,9 @@ MAX_EXPONENT = 20_000
 MAX_BINARY_EXPONENT = 4_000_000
 """The same for dyadic numbers: e^{-10^17} is a fine ball, but written out as a ratio it would fill the memory."""
 
+WIDTH_DIGITS = 4
+"""The digits of an enclosure's width that its printed ends keep."""
+
 _FLINT_LOCK = threading.RLock()
 
 
@@ -193,6 +196,26 @@ class Bound:
     def decimal_strings(self, digits: int) -> tuple[str, str]:
         """Return both ends with `digits` significant digits, rounded outwards."""
         return decimal_string(self.lower, digits, "down"), decimal_string(self.upper, digits, "up")
+
+    def printed(self, digits: int) -> tuple[str, str]:
+        r"""Return both ends for people: rounded outwards to the digits that the enclosure supports, at most `digits`.
+
+        Digits beyond the fourth of the width say nothing about the enclosed value: they are rounded away, the upper end
+        up and the lower end down, which widens the enclosure by at most 1/500 of its width.
+        """
+        lower, upper = self.decimal_strings(digits)
+        if self.upper == INFINITY:
+            return lower, upper
+        low, high = fraction_of(self.lower), fraction_of(self.upper)
+        if low == high:
+            return lower, upper
+        unit = Fraction(10) ** (_decimal_exponent(high - low) - WIDTH_DIGITS + 1)
+        least, most = math.floor(low / unit) * unit, math.ceil(high / unit) * unit
+        # The coarser of the two roundings: both are outwards.
+        return (
+            decimal_string(min(least, Fraction(lower)) if low >= 0 else Fraction(lower), digits, "down"),
+            decimal_string(max(most, Fraction(upper)), digits, "up"),
+        )
 
 
 def decimal_string(value: mpf | Fraction, digits: int, direction: Direction) -> str:

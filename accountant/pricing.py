@@ -10,7 +10,8 @@ r"""The price of a ledger by every method that is proved for it.
 | `adversary` | the exact adversary; with effort "tight" or by name | one kind of step, real Gaussian noise |
 | `rdp-prop1`, `rdp-cks` | Renyi curve of the plain release | Gaussian, discrete, Poisson and pure steps |
 | `gdp` | exact | real Gaussian noise on everything |
-| `pure` | the sum of the epsilons | pure steps |
+| `pure` | the sum of the epsilons; the only one at delta = 0 | pure steps |
+| `optimal-pure` | composition of pure steps without loss | pure steps |
 
 For the Renyi methods a `Bound` encloses *the method's value at the order it reports*: only its upper end may support
 a claim. `Report.epsilon.upper` is the smallest proved upper end; `Report.epsilon.lower` comes from a realisable pair
@@ -28,11 +29,12 @@ from typing import Literal
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
-from accountant.mechanisms.quantities import failure_probability
+from accountant.mechanisms.quantities import delta_or_zero
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
 from accountant.mechanisms.words import Noise
 from accountant.numbers import CONTEXT, Bound, Exact, fraction_of
 from accountant.profiles.gaussian import gaussian_epsilon
+from accountant.profiles.pure import pure_epsilon
 from accountant.renyi.conversion import Conversion, best_epsilon
 from accountant.renyi.moments import Subsampling, ledger_log_moment
 
@@ -64,6 +66,7 @@ THEOREMS: Mapping[str, str] = MappingProxyType(
         "adversary": "docs/reference/adversary.md, Theorems 2 and 3, certified numerically",
         "gdp": "[BW18] Theorem 8 with [DRS22] Corollary 3.3",
         "pure": "basic composition",
+        "optimal-pure": "[KOV15] Theorem 3.3; of different epsilons [MV16]",
     }
 )
 
@@ -94,7 +97,7 @@ def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
     """Return the methods that are proved for the mechanism or ledger, the paper's own first."""
     ledger = ledger_of(priced)
     if ledger.is_pure:
-        return ("pure", "rdp-cks")
+        return ("pure", "optimal-pure", "rdp-cks")
     exact = ("gdp",) if gdp_squared(ledger.steps) is not None else ()
     composed = ("profile",) if composable(ledger.steps) and not exact else ()
     if not ledger.is_subsampled:
@@ -128,11 +131,13 @@ def epsilon(
     A method named in `methods` that is not proved for it is an error, never silently left out.
     """
     ledger = ledger_of(priced)
-    d = failure_probability(delta)
+    d = delta_or_zero(delta, pure=ledger.is_pure)
     if digits < 1:
         raise InvalidQuantityError(f"digits must be >= 1, got digits={digits}")
     default = methods_for(ledger) + (slow_methods_for(ledger) if effort == "tight" else ())
-    chosen = tuple(methods) if methods is not None else default
+    chosen = tuple(methods) if methods is not None else (default if d else ("pure",))
+    if not d and chosen != ("pure",):
+        raise UnsupportedSchemeError(f"at delta = 0 only the method 'pure' is proved, got {', '.join(chosen)}")
     _refuse_unproved(ledger, chosen)
     results: dict[str, MethodResult] = {}
     refused: dict[str, str] = {}
@@ -175,8 +180,15 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
         if mu_squared is None:
             raise UnsupportedSchemeError("gdp needs real Gaussian noise on everything")
         return MethodResult(gaussian_epsilon(mu_squared, delta, digits=digits), None, theorem)
+    if method == "optimal-pure":
+        return MethodResult(pure_epsilon(pure_releases(ledger.steps), delta, digits=digits), None, theorem)
     total = sum((step.count * step.epsilon for step in ledger.steps if isinstance(step, PureStep)), Fraction(0))
     return MethodResult(Bound.from_fractions(total, total), None, theorem)
+
+
+def pure_releases(steps: tuple[Step, ...]) -> tuple[tuple[Fraction, int], ...]:
+    """Return the epsilons of pure steps, each with how often it is spent."""
+    return tuple((step.epsilon, step.count) for step in steps if isinstance(step, PureStep))
 
 
 def order_hints(ledger: Ledger, delta: Fraction) -> tuple[int, ...]:
@@ -224,6 +236,8 @@ def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, Method
     mu_squared = gdp_squared(ledger.realisable)
     if mu_squared is not None:
         return gaussian_epsilon(mu_squared, delta, digits=digits)
+    if Ledger(ledger.realisable).is_pure:
+        return _attained_by_randomised_response(ledger.realisable, delta, digits)
     if ledger.realisable == ledger.steps and "profile" in results:
         return results["profile"].epsilon
     from accountant.pld.ledger_steps import attained_epsilon  # noqa: PLC0415 - numpy is loaded only when it is needed
@@ -233,6 +247,13 @@ def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, Method
     except CannotCertifyError:
         lower = Fraction(0)  # always true
     return Bound.from_fractions(lower, lower)
+
+
+def _attained_by_randomised_response(steps: tuple[Step, ...], delta: Fraction, digits: int) -> Bound:
+    try:
+        return pure_epsilon(pure_releases(steps), delta, digits=digits)
+    except CannotCertifyError:
+        return Bound.from_fractions(Fraction(0), Fraction(0))  # always true
 
 
 def composable(steps: tuple[Step, ...]) -> tuple[Step, ...]:

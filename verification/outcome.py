@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from verification.picture import Picture
+
 
 class Outcome(enum.Enum):
     """What a check concluded; the value is the word that reports print."""
@@ -121,6 +123,7 @@ class Finding:
     reproduction: str = ""
     tags: tuple[str, ...] = ()
     waiver: Waived | None = None
+    picture: Picture | None = None
 
     @property
     def stage(self) -> str:

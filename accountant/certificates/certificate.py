@@ -1,38 +1,36 @@
 """A certificate: what was priced, by which theorem, at which order, to how many digits, with a digest.
 
 This is also what `dpadmm account --format json` prints: one versioned shape, reals as decimal strings (or ratios,
-where a decimal would not be exact). `accountant.certificates.recheck` re-derives it by an independent route.
+where a decimal would not be exact). `accountant.certificates.reading` reads one,
+`accountant.certificates.recheck` re-derives it by an independent route.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Literal
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import ClassVar, Final, Literal
 
 from accountant.errors import InvalidQuantityError
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
-from accountant.mechanisms.words import Noise
+from accountant.mechanisms.words import Neighbours, Noise
 from accountant.numbers import decimal_string, exact
-from accountant.pricing import THEOREMS, MethodResult, Report
+from accountant.pricing import MethodResult, Report
 
 VERSION: Final = 1
-MOST_DIGITS: Final = 500
-MOST_STEPS: Final = 10_000
-MOST_COUNT: Final = 10**18
-LONGEST_TEXT: Final = 50_000_000
+_AS_WRITTEN: Final[dict[str, object]] = {"strict": True, "extra": "forbid"}
+"""How `reading` validates a record: nothing converted, nothing unknown."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-
-class StepRecord(_Model):
+@dataclass(frozen=True, slots=True)
+class StepRecord:
     """One step; which fields are set depends on the kind."""
+
+    __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
     kind: Literal["gaussian", "subsampled-gaussian", "poisson-gaussian", "pure"]
     count: int
@@ -43,8 +41,11 @@ class StepRecord(_Model):
     noise: Literal["gaussian", "discrete"] | None = None
 
 
-class LedgerRecord(_Model):
+@dataclass(frozen=True, slots=True)
+class LedgerRecord:
     """The ledger that was priced."""
+
+    __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
     neighbours: Literal["replace-one", "add-or-remove-one"]
     steps: tuple[StepRecord, ...]
@@ -53,15 +54,21 @@ class LedgerRecord(_Model):
     notes: tuple[str, ...]
 
 
-class Interval(_Model):
+@dataclass(frozen=True, slots=True)
+class Interval:
     """An enclosure, its ends rounded outwards."""
+
+    __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
     lower: str
     upper: str
 
 
-class MethodRecord(_Model):
+@dataclass(frozen=True, slots=True)
+class MethodRecord:
     """One method: `epsilon` is the end that may be quoted, the same as `upper`."""
+
+    __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
     epsilon: str
     lower: str
@@ -70,8 +77,11 @@ class MethodRecord(_Model):
     theorem: str
 
 
-class Certificate(_Model):
+@dataclass(frozen=True, slots=True)
+class Certificate:
     """The whole document; `digest` is SHA-256 over everything else in canonical form."""
+
+    __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
     format: Literal["dpadmm-account"]
     version: Literal[1]
@@ -86,8 +96,7 @@ class Certificate(_Model):
 
     def to_json(self) -> dict[str, object]:
         """Return the document as plain JSON values."""
-        document: dict[str, object] = self.model_dump(mode="json", exclude_none=False)
-        return document
+        return record_json(self)
 
     def expected_digest(self) -> str:
         """Return the digest that the rest of the document has."""
@@ -96,66 +105,26 @@ class Certificate(_Model):
 
 def certificate(report: Report) -> Certificate:
     """Write a report down."""
+    methods = {name: _method(result, report.digits) for name, result in report.methods.items()}
     unsigned = Certificate(
         format="dpadmm-account",
         version=VERSION,
         sound=report.ledger.sound,
         delta=exact_string(report.delta),
         digits=report.digits,
-        epsilon=_interval(report),
-        methods={name: _method(result, report.digits) for name, result in report.methods.items()},
+        epsilon=_interval(report, methods),
+        methods=methods,
         refused=dict(report.refused),
         ledger=ledger_record(report.ledger),
         digest="",
     )
-    return unsigned.model_copy(update={"digest": unsigned.expected_digest()})
+    return dataclasses.replace(unsigned, digest=unsigned.expected_digest())
 
 
-def read_certificate(text: str) -> Certificate:
-    """Parse a certificate as strictly as it is written; an unreadable one is a usage error that says where."""
-    if len(text) > LONGEST_TEXT:
-        raise InvalidQuantityError(f"not a certificate: longer than {LONGEST_TEXT} characters")
-    try:
-        document = Certificate.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the document"
-        raise InvalidQuantityError(f"not a certificate: {where}: {first['msg']}") from None
-    _require_as_written(document)
-    return document
-
-
-def _require_as_written(document: Certificate) -> None:
-    """Refuse what `certificate` never writes: other digits, other spellings, other names, numbers beyond reason."""
-    if not 1 <= document.digits <= MOST_DIGITS:
-        raise InvalidQuantityError(f"not a certificate: digits must be in 1..{MOST_DIGITS}, got {document.digits}")
-    if not document.methods:
-        raise InvalidQuantityError("not a certificate: methods: none is named, so nothing is certified")
-    _require_spelling("delta", document.delta, exact_string(exact("delta", document.delta)))
-    for name, record in document.methods.items():
-        if name not in THEOREMS:
-            raise InvalidQuantityError(f"not a certificate: methods: there is no method {name!r}")
-        if record.alpha is not None:
-            _require_spelling(f"{name}.alpha", record.alpha, exact_string(exact("alpha", record.alpha)))
-        _require_end(f"{name}.lower", record.lower, document.digits)
-        _require_end(f"{name}.upper", record.upper, document.digits)
-    _require_end("epsilon.lower", document.epsilon.lower, document.digits)
-    _require_end("epsilon.upper", document.epsilon.upper, document.digits)
-    book = document.ledger
-    if len(book.steps) > MOST_STEPS:
-        raise InvalidQuantityError(f"not a certificate: more than {MOST_STEPS} steps")
-    for step in (*book.steps, *book.realisable, *book.corrected):
-        if step.count > MOST_COUNT or step_record(read_step(step)) != step:
-            raise InvalidQuantityError(f"not a certificate: this step is not as it is written: {step}")
-
-
-def _require_end(name: str, text: str, digits: int) -> None:
-    _require_spelling(name, text, decimal_string(exact(name, text), digits, "down"))
-
-
-def _require_spelling(name: str, text: str, expected: str) -> None:
-    if text != expected:
-        raise InvalidQuantityError(f"not a certificate: {name}: expected {expected[:60]!r}, got {text[:60]!r}")
+def record_json(record: Certificate | LedgerRecord) -> dict[str, object]:
+    """Return a record as plain JSON values."""
+    plain: dict[str, object] = json.loads(json.dumps(dataclasses.asdict(record)))
+    return plain
 
 
 def ledger_record(ledger: Ledger) -> LedgerRecord:
@@ -171,17 +140,21 @@ def ledger_record(ledger: Ledger) -> LedgerRecord:
 
 def read_ledger(record: LedgerRecord) -> Ledger:
     """Read a ledger back; what no mechanism has is refused as anywhere else."""
-    ledger = Ledger(
-        tuple(map(read_step, record.steps)),
-        tuple(map(read_step, record.realisable)),
-        tuple(map(read_step, record.corrected)),
-        record.notes,
-    )
+
+    def read(steps: tuple[StepRecord, ...]) -> tuple[Step, ...]:
+        return tuple(_related(read_step(step), Neighbours(record.neighbours)) for step in steps)
+
+    ledger = Ledger(read(record.steps), read(record.realisable), read(record.corrected), record.notes)
     if ledger.neighbours.value != record.neighbours:
         raise InvalidQuantityError(
             f"ledger.neighbours must be {ledger.neighbours.value!r} for these steps, got {record.neighbours!r}"
         )
     return ledger
+
+
+def _related(step: Step, relation: Neighbours) -> Step:
+    """Return the step; a pure one is for the relation of its ledger, every other kind has one of its own."""
+    return PureStep(step.epsilon, step.count, relation) if isinstance(step, PureStep) else step
 
 
 def step_record(step: Step) -> StepRecord:
@@ -249,13 +222,17 @@ def exact_string(value: Fraction) -> str:
     return str(value)
 
 
-def _interval(report: Report) -> Interval:
-    lower, upper = report.epsilon.decimal_strings(report.digits)
+def _interval(report: Report, methods: dict[str, MethodRecord]) -> Interval:
+    """Return the printed enclosure; its upper end is never below what the methods' printed ends support."""
+    lower, upper = report.epsilon.printed(report.digits)
+    if report.ledger.sound and upper != "inf":
+        supported = min((record.upper for record in methods.values() if record.upper != "inf"), key=Fraction)
+        upper = max(upper, supported, key=Fraction)
     return Interval(lower=lower, upper=upper)
 
 
 def _method(result: MethodResult, digits: int) -> MethodRecord:
-    lower, upper = result.epsilon.decimal_strings(digits)
+    lower, upper = result.epsilon.printed(digits)
     alpha = None if result.alpha is None else exact_string(result.alpha)
     return MethodRecord(epsilon=upper, lower=lower, upper=upper, alpha=alpha, theorem=result.theorem)
 

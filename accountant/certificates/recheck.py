@@ -4,9 +4,10 @@ Nothing in the certificate is trusted but the steps (and delta): every other num
 
 - Renyi methods: the value at the stated order, from `mpmath_route`, must lie inside the stated ends.
 - `gdp`: delta at both stated ends, from mpmath, must lie on either side of the stated delta.
+- `optimal-pure`: the same, from the definition of delta over all answers.
 - `profile`: both ends by `profile_check`, to 1e-4 of epsilon or better.
-- `adversary`: another lattice and a fresh test of every box, to 1 %; and a contour integral of the forward pair, which
-  no upper end may be below.
+- `adversary`: another lattice and a fresh test of every box, to 1 %; and, unless it is too long (few steps), a contour
+  integral of the forward pair, which no upper end may be below.
 - The pair behind `epsilon.lower` may use no more than the steps release: each of its steps is one of them, or one with
   a smaller sensitivity. `epsilon` must be what the methods support, and the digest must fit.
 
@@ -15,21 +16,23 @@ Whatever does not fit raises `CertificateError`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.certificates.certificate import Certificate, MethodRecord, certificate, read_ledger
 from accountant.certificates.contour_route import composed_delta
 from accountant.certificates.integer_route import ExactPair
+from accountant.certificates.mpmath_pure import randomised_response_delta
 from accountant.certificates.mpmath_route import epsilon_at_order, gaussian_delta
 from accountant.certificates.profile_check import CONTOUR_SLACK, require_profile_lower, require_profile_upper
-from accountant.errors import CertificateError
+from accountant.errors import CannotCertifyError, CertificateError
 from accountant.mechanisms.ledger import Ledger, gdp_squared
-from accountant.mechanisms.quantities import failure_probability, order
+from accountant.mechanisms.quantities import delta_or_zero, order
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step
 from accountant.numbers import arb_from_fraction, arb_precision, exact, fraction_of
 from accountant.pld.ledger_steps import profile_steps
-from accountant.pricing import RENYI, REST_SHARE, THEOREMS, composable, methods_for, slow_methods_for
+from accountant.pricing import RENYI, REST_SHARE, THEOREMS, composable, methods_for, pure_releases, slow_methods_for
 from accountant.pricing import epsilon as price
 
 SECOND_ROUTE_DIGITS = 8
@@ -51,7 +54,8 @@ def recheck(document: Certificate) -> tuple[Rederived, ...]:
     """Re-derive every number of the certificate, or raise the first that does not fit."""
     if document.digest != document.expected_digest():
         raise CertificateError(f"the digest is {document.digest[:16]}..., its content has another: it was altered")
-    ledger, delta = read_ledger(document.ledger), failure_probability(document.delta)
+    ledger = read_ledger(document.ledger)
+    delta = delta_or_zero(document.delta, pure=ledger.is_pure)
     if document.sound != ledger.sound:
         raise CertificateError(f"sound={document.sound} does not fit the ledger")
     if not document.methods:
@@ -93,6 +97,9 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
         if not lower <= total <= upper:
             raise CertificateError(f"pure: the epsilons add up to {total}")
         return Rederived(name, f"the epsilons add up to {total}")
+    if name == "optimal-pure":
+        _require_pure(pure_releases(ledger.steps), delta, lower, upper, digits=digits)
+        return Rederived(name, "mpmath finds delta on either side of the target at the two ends")
     if name == "adversary":
         return _recheck_adversary(ledger, delta, upper)
     return _recheck_profile(ledger, delta, lower, upper)
@@ -103,7 +110,10 @@ def _recheck_adversary(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rede
     from accountant.pld.adversary.recheck import require_adversary_upper  # noqa: PLC0415 - numpy only where needed
 
     how = require_adversary_upper(ledger.steps, delta, upper)
-    attained = composed_delta(profile_steps(ledger.steps, "down"), ExactPair.MIXTURE_FIRST, upper, delta)
+    try:
+        attained = composed_delta(profile_steps(ledger.steps, "down"), ExactPair.MIXTURE_FIRST, upper, delta)
+    except CannotCertifyError:  # the contour is too long for few steps
+        return Rederived("adversary", how)
     with arb_precision(_BITS):
         if not attained < arb_from_fraction(delta * (1 + CONTOUR_SLACK)):
             raise CertificateError(
@@ -130,6 +140,17 @@ def _require_gdp(
         raise CertificateError(f"{name}: delta at the upper end exceeds the stated delta")
     if lower > 0 and fraction_of(gaussian_delta(mu_squared, lower, precise)) < delta - slack:
         raise CertificateError(f"{name}: delta at the lower end is below the stated delta")
+
+
+def _require_pure(
+    releases: Sequence[tuple[Fraction, int]], delta: Fraction, lower: Fraction, upper: Fraction, *, digits: int
+) -> None:
+    slack = delta / 10 ** (digits + SECOND_ROUTE_DIGITS)
+    precise = digits + 2 * SECOND_ROUTE_DIGITS
+    if fraction_of(randomised_response_delta(releases, upper, precise)) > delta + slack:
+        raise CertificateError("optimal-pure: delta at the upper end exceeds the stated delta")
+    if lower > 0 and fraction_of(randomised_response_delta(releases, lower, precise)) < delta - slack:
+        raise CertificateError("optimal-pure: delta at the lower end is below the stated delta")
 
 
 def _recheck_profile(ledger: Ledger, delta: Fraction, lower: Fraction, upper: Fraction) -> Rederived:
@@ -180,13 +201,14 @@ def _is_within(step: Step, released: Step) -> bool:
 
 def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate) -> Rederived:
     _, upper = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
-    methods, whose = document.methods, ""
+    supported, whose = min(exact("upper", record.upper) for record in document.methods.values()), ""
     if ledger.corrected:
         truth, whose = Ledger(ledger.corrected), " for the corrected sensitivities"
-        methods = certificate(price(truth, delta, digits=max(document.digits, FEWEST_DIGITS))).methods
-        for name, record in methods.items():
+        priced = price(truth, delta, digits=max(document.digits, FEWEST_DIGITS))
+        for name, record in certificate(priced).methods.items():
             _recheck_method(truth, delta, name, record, max(document.digits, FEWEST_DIGITS))
-    if upper < min(exact("upper", record.upper) for record in methods.values()):
+        supported = min(fraction_of(result.epsilon.upper) for result in priced.methods.values())
+    if upper < supported:
         raise CertificateError(f"epsilon.upper={document.epsilon.upper} is below what every method supports{whose}")
     return Rederived("epsilon.upper", f"supported by the best method{whose}")
 
@@ -204,6 +226,14 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
         if attained < delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS))):
             raise CertificateError(f"epsilon.lower={document.epsilon.lower} is not attained by the realisable pair")
         return Rederived("epsilon.lower", "attained by a Gaussian pair")
+    if Ledger(ledger.realisable).is_pure:
+        digits = max(document.digits, FEWEST_DIGITS)
+        whole = sum((epsilon * count for epsilon, count in pure_releases(ledger.realisable)), Fraction(0))
+        if delta == 0 and lower > whole:
+            raise CertificateError(f"epsilon.lower={document.epsilon.lower} exceeds the sum of the epsilons")
+        if delta > 0:
+            _require_pure(pure_releases(ledger.realisable), delta, lower, whole, digits=digits)
+        return Rederived("epsilon.lower", "attained by randomised response")
     checked = document.methods.get("profile") if ledger.realisable == ledger.steps else None
     if checked is None or exact("lower", checked.lower) < lower:
         return Rederived("epsilon.lower", f"{require_profile_lower(ledger.realisable, delta, lower)} for the pair")

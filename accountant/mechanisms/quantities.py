@@ -33,6 +33,18 @@ def failure_probability(value: Exact) -> Fraction:
     return number
 
 
+def delta_or_zero(value: Exact, *, pure: bool) -> Fraction:
+    """Return delta in [0, 1); 0 only where every step is pure."""
+    if exact("delta", value) != 0:
+        return failure_probability(value)
+    if not pure:
+        raise InvalidQuantityError(
+            "delta must lie strictly between 0 and 1, got delta=0: only pure steps have an epsilon at delta = 0 "
+            "(laplace, pure, objp), Gaussian noise has none"
+        )
+    return Fraction(0)
+
+
 def privacy_loss(value: Exact) -> Fraction:
     """Return epsilon >= 0."""
     number = exact("epsilon", value)

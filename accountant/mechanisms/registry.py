@@ -18,9 +18,13 @@ from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.nonprivate import ADMM, SADMM
 from accountant.mechanisms.objective import ObjP
 from accountant.mechanisms.plain import Gaussian, Poisson
+from accountant.mechanisms.pure import Laplace, Pure
 
 MECHANISMS: Mapping[str, type[Mechanism]] = MappingProxyType(
-    {kind.algorithm: kind for kind in (SsADMM, MpADMM, DPSGD, DPADMM, DPSVRG, ObjP, SADMM, ADMM, Gaussian, Poisson)}
+    {
+        kind.algorithm: kind
+        for kind in (SsADMM, MpADMM, DPSGD, DPADMM, DPSVRG, ObjP, SADMM, ADMM, Gaussian, Poisson, Laplace, Pure)
+    }
 )
 """Every mechanism by its name."""
 

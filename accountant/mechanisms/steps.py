@@ -92,10 +92,11 @@ class PoissonGaussianStep:
 
 @dataclass(frozen=True, slots=True)
 class PureStep:
-    """`count` releases that each are epsilon-DP with delta = 0."""
+    """`count` releases that each are epsilon-DP with delta = 0, for neighbours of this relation."""
 
     epsilon: Fraction
     count: int
+    relation: Neighbours = Neighbours.REPLACE_ONE
 
     def __post_init__(self) -> None:
         """Refuse epsilons and counts that no mechanism has."""
@@ -104,8 +105,8 @@ class PureStep:
 
     @property
     def neighbours(self) -> Neighbours:
-        """ADMM-objP's sensitivities are for replaced records."""
-        return Neighbours.REPLACE_ONE
+        """The relation that epsilon is for; ADMM-objP's sensitivities are for replaced records."""
+        return self.relation
 
 
 Step = GaussianStep | SubsampledGaussianStep | PoissonGaussianStep | PureStep

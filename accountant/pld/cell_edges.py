@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from accountant.errors import CannotCertifyError
 from accountant.pld.certified_exp import Floats
 from accountant.pld.heuristics import loss_at, point_at
+from accountant.pld.normal_guesses import log_normal_cdf
 
 _WIDEST_CELL: Final = 0.25
 _MOST_CELLS: Final = 1 << 18
@@ -91,7 +91,7 @@ def _steps_above(q: float, mu: float, spacing: float, cut: float) -> float:
 
 def _lowest_loss(q: float, mu: float, cut: float) -> float:
     """Return about log(P/Q) of (-inf, cut]."""
-    shifted = float(log_ndtr(cut - mu) - log_ndtr(cut))
+    shifted = log_normal_cdf(cut - mu) - log_normal_cdf(cut)
     return math.log1p(q * math.expm1(shifted)) if q < 1 else shifted
 
 

@@ -1,7 +1,7 @@
 r"""Where to look: tilt, truncation and window of a composition. Guesses in float64, never trusted.
 
-A wrong guess here costs tightness, not soundness: `convolution` bounds whatever the guesses leave out. So libraries'
-special functions are good enough in this file, and in this file only.
+A wrong guess here costs tightness, not soundness: `convolution` bounds whatever the guesses leave out. So special
+functions without an error bound are good enough in this file.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.special import erf, ndtri_exp
 
 from accountant.errors import CannotCertifyError
 from accountant.pld.certified_exp import Floats
+from accountant.pld.normal_guesses import normal_quantile_of_log
 from accountant.pld.types import BinaryStep, Pair
 
 _PANEL_NODES, _PANEL_WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -64,7 +64,7 @@ def sketch(step: BinaryStep, pair: Pair, z_top: float) -> Sketch:
         return Sketch(losses, base + losses, step.count)
     if pair is Pair.MIXTURE_SECOND:
         return Sketch(-losses, base, step.count)
-    atom = (1 - q) * float(erf(mu / math.sqrt(8)))
+    atom = (1 - q) * math.erf(mu / math.sqrt(8))
     parts = (losses, -losses, np.zeros(1 if atom > 0 else 0))
     weights = (base + losses, base, np.log(np.array([atom])) if atom > 0 else np.zeros(0))
     return Sketch(np.concatenate(parts), np.concatenate(weights), step.count)
@@ -102,8 +102,8 @@ def truncation_point(steps: Sequence[BinaryStep], log_mass: float) -> float:
     share = min(log_mass - math.log(len(steps)), -3.0)
     tops = [
         max(
-            -float(ndtri_exp(share - math.log(s.count))),
-            s.mu - float(ndtri_exp(min(share - math.log(s.count) - math.log(s.q), -1.0))),
+            -normal_quantile_of_log(share - math.log(s.count)),
+            s.mu - normal_quantile_of_log(min(share - math.log(s.count) - math.log(s.q), -1.0)),
         )
         for s in steps
     ]

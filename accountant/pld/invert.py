@@ -18,6 +18,7 @@ from accountant.pld.plan import CompositionPlan, Resolution
 _MOST_SECANTS: Final = 100
 _MOST_MARGINS: Final = 40
 _PROBE: Final = 0.02
+_GUESS_DIGITS: Final = 9
 _TILT_SUITS_FROM: Final = 10.0
 """theta epsilon from which on the tilt is about the slope: no time is spent on looking."""
 _MOST_REFINED: Final = 1 << 18
@@ -78,12 +79,18 @@ def finer_resolution(
 
 
 def certified_near(guess: float, scale: float, holds: Callable[[Fraction], bool], *, upwards: bool) -> Fraction:
-    """Return an epsilon near the guess, on the stated side, at which `holds` was checked; 0 for a lower end in need."""
+    """Return an epsilon near the guess, on the stated side, at which `holds` was checked; 0 for a lower end in need.
+
+    Candidates are decimals of nine digits: a guess that differs in the tenth, from machine to machine or from start to
+    start, leads to the same answer.
+    """
     sign = 1 if upwards else -1
-    unit = Fraction(max(abs(guess), scale)) / 10**9
-    failed, margin = Fraction(guess), unit
+    unit = Fraction(10) ** (math.floor(math.log10(max(abs(guess), scale))) - _GUESS_DIGITS + 1)
+    nearest = Fraction(guess) / unit
+    start = (math.ceil(nearest) if upwards else math.floor(nearest)) * unit
+    failed, margin = start, unit
     for _ in range(_MOST_MARGINS):
-        candidate = Fraction(guess) + sign * margin
+        candidate = start + sign * margin
         if candidate <= 0 and not upwards:
             return Fraction(0)
         if holds(candidate):

@@ -24,6 +24,8 @@ from audits.games.game import curve_of
 from audits.games.plans import BOUND, RHO, sees_every_iterate
 from audits.games.subject import Subject
 from verification.outcome import Finding, Outcome
+from verification.picture import Draw
+from verification.pictures import scores
 from verification.served.translate import sensitivities
 from verification.wire.hidden_pair import HiddenPair
 from verification.wire.messages import Capability, Show
@@ -34,6 +36,7 @@ from verification.wire.session import Session
 from verification.wire.simple_parameters import parameters_for
 
 NAME = "learned scores"
+SCORES = "One score for each run. The further the curves lie apart, the better an adversary can tell the two data sets."
 RUNS = 800
 _MU = 0.5
 _DIMENSION = 3
@@ -49,6 +52,7 @@ class Told:
     kind: str
     p_value: float
     detail: str
+    draw: Draw
 
 
 def neighbours(length: float) -> Iterator[tuple[str, Records, Records]]:
@@ -83,7 +87,16 @@ def judged(session: Session, subject: Subject, rng: np.random.Generator, *, seed
     outcome = Outcome.STANDS if p_value > alpha else Outcome.REFUTED
     text = f"{least.detail}; least likely of {len(told)} kinds of neighbours, p = {p_value:.2g}"
     runs = 2 * RUNS * len(told)
-    return Finding(name, outcome, text, str(subject.mode), p_value=p_value, false_alarm=alpha, trials=runs)
+    return Finding(
+        name,
+        outcome,
+        text,
+        str(subject.mode),
+        p_value=p_value,
+        false_alarm=alpha,
+        trials=runs,
+        picture=least.draw() if outcome is Outcome.REFUTED else None,
+    )
 
 
 def play(session: Session, subject: Subject, rng: np.random.Generator, *, seeded: bool) -> list[Told]:
@@ -151,7 +164,8 @@ def _told_apart(kind: str, runs: tuple[Run, Run], curve: PrivacyCurve) -> Told:
     hits, misses = int(np.sum(near > threshold)), int(np.sum(far > threshold))
     p_value = tail(hits, misses, half, epsilon, curve)
     detail = f"others {kind}: an event of everything released came {hits} and {misses} times in {half} runs"
-    return Told(kind, p_value, f"{detail}, at eps = {epsilon:g} of the claim")
+    detail += f", at eps = {epsilon:g} of the claim"
+    return Told(kind, p_value, detail, lambda: scores(f"others {kind}", a, b, SCORES))
 
 
 def tail(hits: int, misses: int, runs: int, epsilon: float, curve: PrivacyCurve) -> float:

@@ -11,7 +11,7 @@ from accountant.mechanisms.words import Release, Visibility
 from audits.errors import NoPower, NothingClaimed, NothingToAudit
 from audits.games.game import curve_of
 from audits.games.learned import NAME as LEARNED
-from audits.games.learned import judged
+from audits.games.learned import SCORES, judged
 from audits.games.own_pair import own_pair_game
 from audits.games.plans import Planned, standard_games
 from audits.games.subject import Subject
@@ -25,6 +25,7 @@ from audits.trials.sequential import AuditResult, plan_audit, run_audit
 from verification.conformance.check import Mode
 from verification.deployment.sighting import Aspect
 from verification.outcome import Finding, Outcome
+from verification.pictures import scores
 from verification.wire.faults import AdapterError
 from verification.wire.session import Session
 from verification.wire.tape import Tape
@@ -173,6 +174,9 @@ def _audit_finding(name: str, subject: Subject, planned: Planned, result: AuditR
         trials=result.verdict.trials,
         power=result.verdict.power,
         subject=str(subject.mode),
+        picture=None
+        if outcome is not Outcome.REFUTED
+        else scores(planned.game.name, result.first, result.second, SCORES),
     )
 
 

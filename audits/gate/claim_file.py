@@ -72,6 +72,7 @@ Seconds = Annotated[float, BeforeValidator(_duration)]
 Divisor = Annotated[float, BeforeValidator(_power)]
 Delta = Annotated[Fraction, BeforeValidator(_number), Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=1)]
+Words = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class Claim(_Table):
@@ -133,6 +134,16 @@ class PairTable(_Table):
     label_column: str | None = None
 
 
+class StatementTable(_Table):
+    """[statement]: what a reader of the claim must know and no check can find out; for the report, in your words."""
+
+    unit: Words | None = None
+    composition: Words | None = None
+    trust: Words | None = None
+    tuned: Words | None = None
+    hazards: Words | None = None
+
+
 class GateTable(_Table):
     """[gate]: how long and how hard to look."""
 
@@ -169,6 +180,7 @@ class ClaimFile(_Table):
     implementation: ImplementationTable | None = None
     deployment: DeploymentTable = DeploymentTable()
     pair: PairTable | None = None
+    statement: StatementTable = StatementTable()
     gate: GateTable = GateTable()
     waiver: list[Waiver] = []
 
@@ -187,7 +199,7 @@ class ClaimFile(_Table):
         if not titles:
             raise ValueError("at least one [mechanism] is needed, or [declared]")
         if self.claim.delta == 0 or self.claim.neighbours != "replace-one":
-            raise ValueError("delta 0 and add-or-remove neighbours can be claimed of a [declared] algorithm only")
+            raise ValueError("delta must be greater than 0 and neighbours replace-one, but of a [declared] algorithm")
         twice = sorted({title for title in titles if titles.count(title) > 1})
         if twice:
             raise ValueError(f"several mechanisms need different names, got {', '.join(twice)} more than once")
@@ -205,6 +217,7 @@ _TABLES: dict[str, type[BaseModel]] = {
     "claim": Claim,
     "implementation": ImplementationTable,
     "pair": PairTable,
+    "statement": StatementTable,
     "gate": GateTable,
     "waiver": Waiver,
 }
@@ -281,6 +294,13 @@ timeout = "60s"                  # for one request
 # first = "data.csv"
 # second = "data-with-one-record-replaced.csv"
 # label_column = "income"        # of a CSV file; the last by default
+
+# [statement]                    # what no check can find out, in your words; reports show it, or "not stated"
+# unit = "one customer, who has one record"         # whom the claim protects
+# composition = "this one training run; nothing else was released from the data"
+# trust = "the operator sees the records; everybody sees the model"
+# tuned = "step size and iterations on public data" # what was chosen by looking at the private data, if anything
+# hazards = "the machine is not shared, so that timing is not observed"
 
 [gate]
 budget = "5m"                    # time for everything; what finds no time is inconclusive, never a pass

@@ -131,8 +131,8 @@ def _coverage(report: ConformanceReport, checks: dict[str, Check]) -> Coverage:
         check = checks[finding.name]
         if finding.outcome in (Outcome.SKIPPED, Outcome.INCONCLUSIVE):
             skipped.append(Uncovered(f"conform: {finding.name}", finding.subject, finding.detail))
-        elif check.name not in NOT_ENOUGH:
-            aspects = ASPECT_OF_FAMILY[check.family]
+        else:
+            aspects = () if check.name in NOT_ENOUGH else ASPECT_OF_FAMILY[check.family]
             covered.append(Covered(f"conform: {finding.name}", finding.subject, "small sizes", 0, aspects))
     return Coverage(tuple(covered), tuple(skipped))
 

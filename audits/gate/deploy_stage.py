@@ -20,6 +20,7 @@ from verification.deployment.questions import QUESTIONS
 from verification.deployment.rare import Census
 from verification.deployment.sighting import Aspect, Sighting
 from verification.outcome import Finding, Outcome
+from verification.picture import Picture
 from verification.wire.faults import AdapterError
 from verification.wire.messages import Capability, StartResult
 from verification.wire.session import Session
@@ -129,9 +130,15 @@ def _findings(run: GateRun, name: str, mechanism: Mechanism, answered: Answered)
                 answered.false_alarm,
                 reproduction=run.options.reproduce(title, run.options.seed) if outcome is Outcome.REFUTED else "",
                 tags=(f"cause: {first.cause}",),
+                picture=_picture(answered, first),
             )
         )
     return found
+
+
+def _picture(answered: Answered, sighting: Sighting) -> Picture | None:
+    draw = None if answered.asked is None else answered.asked.look.pictures.get(sighting.aspect)
+    return None if draw is None else draw()
 
 
 def _line(sighting: Sighting) -> str:

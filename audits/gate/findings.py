@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from audits.gate.claim_file import ClaimFile
 from audits.gate.coverage import Coverage
 from audits.gate.observed import ObservedNoise
+from audits.gate.provenance import Provenance
 from audits.trials.sequential import AuditResult
 from verification.outcome import Finding, Outcome
 
@@ -44,4 +45,5 @@ class GateReport:
     seconds: float
     outcome: Outcome
     coverage: Coverage = field(default_factory=Coverage)
+    provenance: Provenance = field(default_factory=Provenance)
     partial: bool = False  # only a part was asked for: nothing is said about the claim

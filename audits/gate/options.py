@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from pathlib import Path
 
 from audits.games.own_pair import OwnPair
 from audits.games.subject import Subject
@@ -36,11 +37,17 @@ class GateOptions:
     pair: OwnPair | None = None
     seeded: bool = True
     evidence: KeptEvidence | None = None
+    source: Path | None = None  # the claim file, for reports that name it
     reproduce: Callable[[str, int], str] = lambda finding, seed: f"dpadmm gate --seed {seed} --only {finding!r}"
 
     def wants(self, name: str) -> bool:
         """Whether a finding of this name (or stage) was asked for."""
         return not self.only or any(name == o or name.startswith((f"{o}:", f"{o},")) for o in self.only)
+
+    @property
+    def wants_an_adapter(self) -> bool:
+        """Whether anything but the price was asked for."""
+        return not self.only or any(name.partition(":")[0] != Stage.ACCOUNT for name in self.only)
 
     def wants_any(self, name: str) -> bool:
         """Whether this, or a part of it, was asked for."""

@@ -33,6 +33,7 @@ from audits.gate.deploy_stage import deploy_stage
 from audits.gate.findings import GateReport, Stage
 from audits.gate.observed import ObservedNoise
 from audits.gate.options import GateOptions, GateRun
+from audits.gate.provenance import provenance_of
 from audits.gate.time_limit import TookTooLongError, time_limit
 from audits.gate.waivers import decided, waived
 from audits.trials.executors import Target
@@ -49,6 +50,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
     if claims.declared is not None:
         return _declared_gate(claims, claims.declared, options)
     began = time.monotonic()
+    provenance = provenance_of(claims, options.source)
     findings: list[Finding] = []
     audits: list[AuditResult] = []
     accounts = []
@@ -64,6 +66,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         target = Target(tuple(claims.implementation.command), limits_of(claims), options.seeded)
         run = GateRun(claims, target, _subjects(claims), pool, options, began + claims.gate.budget)
         # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
+        provenance = provenance.described_by(target) if options.wants_an_adapter else provenance
         with np.errstate(over="ignore", invalid="ignore"):
             findings, coverage, audits, seen = _behind_the_wire(run, findings)
         if not (options.only or claims.claim.nothing or decided(findings, claims.waiver, options)):
@@ -83,6 +86,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         time.monotonic() - began,
         _concluded(findings, options),
         coverage,
+        provenance,
         partial=bool(options.only),
     )
 

@@ -1,82 +1,181 @@
-"""One self-contained HTML page: no script, font or network access; light, dark and print styles."""
+"""One self-contained HTML page that can be filed: no script, font or network access; light, dark, narrow and print."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
 
+from accountant import decimal_string
+from audits.gate.causes import grouped
 from audits.gate.findings import GateReport
-from audits.report.plots import plots_of
-from audits.report.text import coverage_lines, headline
+from audits.report.glossary import explained, glossary
+from audits.report.parameters import parameters
+from audits.report.plots import plots_of, refuted_price
+from audits.report.statement import statement
+from audits.report.style import STYLE
+from audits.report.summary import summary
+from audits.report.svg import figure
+from audits.report.text import headline
 from audits.zoo import MEMBERS
-from verification.outcome import Finding
+from verification.outcome import Finding, Outcome
+from verification.picture import Picture
+from verification.plain_text import harmless
 
-_STYLE = """
-:root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--soft:#5b6570;--line:#d9dee3;--seen:#0b62c4;--claimed:#b3261e;
---floor:#2e7d32;--good:#1b7f3b;--bad:#b3261e;--odd:#8a5a00}
-@media(prefers-color-scheme:dark){:root{--ink:#e6e9ec;--paper:#14181c;--soft:#9aa5b1;--line:#333b43;--seen:#6cb2ff;
---claimed:#ff8a80;--floor:#7fd08a;--good:#6fd08c;--bad:#ff8a80;--odd:#e9b949}}
-body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:64rem;margin:2rem auto;
-padding:0 1rem}
-h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.2rem}h3{font-size:1rem;margin:0 0 .4rem}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.4rem .6rem;
-border-bottom:1px solid var(--line)}td{overflow-wrap:anywhere}code{font-size:.85em;overflow-wrap:anywhere}
-.stands{color:var(--good)}.refuted,.fault,.adapter-failed{color:var(--bad)}.inconclusive,.waived{color:var(--odd)}
-b[class]{white-space:nowrap}.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1.6rem}
-figure{margin:0}figcaption,.note{color:var(--soft);font-size:.86rem}svg{width:100%;height:auto}
-svg text{font:11px system-ui,sans-serif;fill:var(--ink)}svg .tick{fill:var(--soft)}
-.axis{stroke:var(--soft);fill:none}.grid{stroke:var(--line);fill:none}
-polyline{fill:none;stroke-width:1.8}.seen{stroke:var(--seen)}.claimed{stroke:var(--claimed);stroke-dasharray:6 3}
-.floor{stroke:var(--floor)}.band{stroke:var(--seen);stroke-dasharray:2 3}.dots{fill:var(--seen);stroke:none}
-.legend{list-style:none;display:flex;flex-wrap:wrap;gap:.2rem 1rem;padding:0;margin:.2rem 0;font-size:.86rem}
-.legend i{display:inline-block;width:1.6rem;height:0;border-top:2px solid;margin:0 .4rem .25rem 0}
-.legend .seen{border-color:var(--seen)}.legend .claimed{border-color:var(--claimed);border-top-style:dashed}
-.legend .floor{border-color:var(--floor)}.legend .band{border-color:var(--seen);border-top-style:dotted}
-@media print{body{max-width:none;margin:0}}
-"""
+_DIGITS = 12
 
 
 def render_html(report: GateReport) -> str:
     """Return the page; all text from outside is escaped."""
-    title = f"Privacy gate: {headline(report)}"
-    claim = report.claims.claim
-    rows = "".join(_row(finding) for finding in report.findings)
-    covered = "".join(f"<li>{escape(line)}</li>" for line in coverage_lines(report))
-    plots = "".join(plot.render() for plot in plots_of(report))
+    title = escape(f"Privacy gate: {headline(report)}")
+    word = _class(report.outcome.word)
+    sections = (
+        ("What this page is about", _identity(report)),
+        ("Findings", _findings(report)),
+        ("Coverage", _coverage(report)),
+        ("What a claim must state", _statement(report)),
+        ("What was seen", f'<div class="plots">{"".join(map(figure, plots_of(report)))}</div>'),
+        ("Every parameter", _table(("table", "parameter", "value"), map(_escaped, parameters(report.claims)))),
+        ("The claim file", f"<pre>{escape(harmless(report.provenance.text))}</pre>" if report.provenance.text else ""),
+        ("Words", glossary()),
+        ("What such a gate catches", _zoo()),
+    )
+    body = "".join(f"<section><h2>{name}</h2>{content}</section>\n" for name, content in sections if content)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{escape(title)}</title><style>{_STYLE}</style></head><body>
-<h1>Privacy gate: <span class="{_class(report.outcome.word)}">{escape(headline(report))}</span></h1>
-<p>Claimed: epsilon = {float(claim.epsilon):g} at delta = {float(claim.delta):g}, {escape(claim.neighbours)} neighbours.
-The probability that a correct implementation is refuted is at most {float(report.claims.gate.false_alarm):g} over all
-checks together. Seed {report.seed}. {report.seconds:.1f} s.</p>
-<h2>Findings</h2>
-<table><thead><tr><th>finding</th><th>outcome</th><th>detail</th></tr></thead><tbody>{rows}</tbody></table>
-<h2>Coverage</h2><ul>{covered}</ul>
-<h2>What was seen</h2><div class="plots">{plots}</div>
-<h2>What such a gate catches</h2>
-<p class="note">Wrong implementations that this project keeps, one real bug each, to test its own checks with.</p>
-<table><thead><tr><th>id</th><th>what is wrong</th><th>harm</th></tr></thead><tbody>{_zoo()}</tbody></table>
-</body></html>
+<title>{title}</title><style>{STYLE}</style></head><body>
+<h1>Privacy gate: <span class="{word}">{escape(headline(report))}</span></h1>
+<p class="lead {word}">{explained(summary(report))}</p>
+{body}</body></html>
 """
 
 
-def _row(finding: Finding) -> str:
+def _identity(report: GateReport) -> str:
+    """What was checked, by whom, when, with which files."""
+    known, claim = report.provenance, report.claims.claim
+    described = known.implementation
+    rows = [("date", f"{known.date:%Y-%m-%d %H:%M:%S} UTC"), ("checked by", f"dpadmm {known.version}, {known.system}")]
+    if described is not None:
+        words = f"{described.name} {described.version}, written in {described.language}"
+        rows.append(("implementation", f"{words} (as it says of itself)"))
+    if report.claims.implementation is not None:
+        rows.append(("command", " ".join(report.claims.implementation.command)))
+        rows += [("file of the command", f"{file.name}\nSHA-256 {file.sha256}") for file in known.files]
+    if known.claim is not None:
+        rows.append(("claim file", f"{known.source}\nSHA-256 {known.claim.sha256}"))
+    delta = decimal_string(claim.delta, _DIGITS, "up")
+    stated = f"epsilon = {claim.epsilon_text(_DIGITS)}, delta = {delta}, neighbours: {claim.neighbours}"
+    rows += [
+        ("claim", stated),
+        ("probability of a false alarm", f"at most {float(report.claims.gate.false_alarm):g} over all checks together"),
+        ("seed", str(report.seed)),
+        ("time", f"{report.seconds:.1f} s"),
+    ]
+    return _table(
+        (), ((explained(name), f'<span class="detail">{escape(harmless(text))}</span>') for name, text in rows)
+    )
+
+
+def _findings(report: GateReport) -> str:
+    """Under the cause of each refutation and deviation, with its picture; then everything else."""
+    parts, shown = [], set[int]()
+    for group in sorted(grouped(report.findings), key=lambda group: group.findings[0].outcome is not Outcome.REFUTED):
+        about = f" ({group.subject})" if group.subject else ""
+        outcome = group.findings[0].outcome.word
+        parts.append(f'<h3><b class="{_class(outcome)}">{outcome}</b>: {escape(group.cause + about)}</h3>')
+        parts.append(_finding_table(report, group.findings))
+        shown |= {id(finding) for finding in group.findings}
+    rest = [finding for finding in report.findings if id(finding) not in shown]
+    if rest:
+        parts += ["<h3>Everything else</h3>"] * bool(shown) + [_finding_table(report, rest)]
+    return "".join(parts)
+
+
+def _finding_table(report: GateReport, findings: Sequence[Finding]) -> str:
+    return _table(("finding", "outcome", "detail"), (_row(report, finding) for finding in findings))
+
+
+def _row(report: GateReport, finding: Finding) -> tuple[str, str, str]:
     word = "waived" if finding.waiver is not None else finding.outcome.word
-    detail = escape(finding.detail)
+    detail = f'<span class="detail">{escape(finding.detail)}</span>'
     if finding.waiver is not None:
         detail += f"<br>waived until {finding.waiver.expires}: {escape(finding.waiver.reason)}"
+    picture = picture_of(report, finding)
+    if picture is not None:
+        detail += figure(picture)
+    elif finding.outcome is Outcome.REFUTED:
+        detail += '<div class="note">No picture: a single answer decides, and it is quoted above.</div>'
     if finding.reproduction:
-        detail += f"<br>again: <code>{escape(finding.reproduction)}</code>"
-    return f'<tr><td>{escape(finding.name)}</td><td><b class="{_class(word)}">{word}</b></td><td>{detail}</td></tr>'
+        detail += f"<div>again: <code>{escape(finding.reproduction)}</code></div>"
+    return escape(finding.name), f'<b class="{_class(word)}">{word}</b>', detail
+
+
+def picture_of(report: GateReport, finding: Finding) -> Picture | None:
+    """The picture that a check drew, or for a refuted price the bounds on epsilon."""
+    return finding.picture if finding.picture is not None else refuted_price(report, finding)
+
+
+def _coverage(report: GateReport) -> str:
+    coverage = report.coverage
+    covered = (
+        (item.what, item.subject, item.size, f"{item.runs:,}" if item.runs else "", ", ".join(item.aspects))
+        for item in coverage.covered
+    )
+    skipped = dict.fromkeys((item.what, item.subject, " ".join(item.reason.split())) for item in coverage.skipped)
+    parts = []
+    if coverage.covered:
+        parts.append("<h3>Checked</h3>")
+        parts.append(_table(("what", "of which mechanism", "at which size", "runs", "about"), map(_escaped, covered)))
+    if coverage.rare:
+        parts.append(f"<p>Rare failures: {escape(harmless(coverage.rare))}.</p>")
+    parts.append("<h3>Not checked</h3>")
+    if skipped:
+        parts.append(_table(("what", "of which mechanism", "why not"), map(_escaped, skipped)))
+    else:
+        parts.append("<p>Nothing that was planned was left out.</p>")
+    return "".join(parts)
+
+
+def _statement(report: GateReport) -> str:
+    note = (
+        "The lines that NIST SP 800-226 (Guidelines for Evaluating Differential Privacy Guarantees) asks for, what the "
+        "claim file says to each, and what backs it."
+    )
+    rows = (
+        (
+            explained(line.asked),
+            f'<span class="missing">{line.stated}</span>' if line.missing else escape(harmless(line.stated)),
+            escape(harmless(line.backing)),
+        )
+        for line in statement(report)
+    )
+    table = _table(("asked for", "stated", "backed by"), rows)
+    return f'<p class="note">{note}</p><div class="statement">{table}</div>'
+
+
+def _zoo() -> str:
+    rows = ((escape(m.identity), escape(m.wrong), escape(str(m.harm))) for m in MEMBERS.values())
+    table = _table(("id", "what is wrong", "harm"), rows)
+    note = f"{len(MEMBERS)} wrong implementations that this project keeps, one real bug each, to test its checks with"
+    return f"<details><summary>{note}</summary>{table}</details>"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells that are HTML already; on a narrow screen a cell is named by its column."""
+    names = "".join(f"<th>{explained(name)}</th>" for name in head)
+    top = f"<thead><tr>{names}</tr></thead>" if head else ""
+    labels = [""] + [f' data-name="{escape(name, quote=True)}"' for name in head[1:]]
+
+    def cells(row: Sequence[str]) -> str:
+        return "".join(f"<td{labels[i] if i < len(labels) and cell else ''}>{cell}</td>" for i, cell in enumerate(row))
+
+    body = "".join(f"<tr>{cells(row)}</tr>" for row in rows)
+    return f"<table>{top}<tbody>{body}</tbody></table>"
+
+
+def _escaped(row: Sequence[str]) -> tuple[str, ...]:
+    return tuple(escape(harmless(cell)) for cell in row)
 
 
 def _class(word: str) -> str:
     return word.replace(" ", "-")
-
-
-def _zoo() -> str:
-    return "".join(
-        f"<tr><td>{escape(m.identity)}</td><td>{escape(m.wrong)}</td><td>{escape(str(m.harm))}</td></tr>"
-        for m in MEMBERS.values()
-    )

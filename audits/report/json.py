@@ -9,6 +9,8 @@ from audits.gate.account_stage import Account
 from audits.gate.causes import grouped
 from audits.gate.coverage import Coverage
 from audits.gate.findings import GateReport
+from audits.gate.provenance import Provenance
+from audits.report.statement import statement
 from audits.report.text import headline
 from audits.trials.sequential import AuditResult
 from verification.outcome import Finding
@@ -43,12 +45,31 @@ def document(report: GateReport) -> dict[str, object]:
             for group in grouped(report.findings)
         ],
         "coverage": _coverage(report.coverage),
+        "provenance": _provenance(report.provenance),
+        "statement": [
+            {"asked": line.asked, "stated": None if line.missing else line.stated, "backing": line.backing}
+            for line in statement(report)
+        ],
     }
 
 
 def render_json(report: GateReport) -> str:
     """Return the document as JSON text; NaN and infinity would be an error."""
     return json.dumps(document(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _provenance(known: Provenance) -> dict[str, object]:
+    described = known.implementation
+    return {
+        "date": known.date.isoformat(timespec="seconds"),
+        "dpadmm": known.version,
+        "system": known.system,
+        "claim_file": None if known.claim is None else {"name": known.claim.name, "sha256": known.claim.sha256},
+        "implementation": None
+        if described is None
+        else {name: harmless(getattr(described, name)) for name in ("name", "version", "language")},
+        "files": [{"name": file.name, "sha256": file.sha256} for file in known.files],
+    }
 
 
 def _coverage(coverage: Coverage) -> dict[str, object]:
@@ -74,13 +95,13 @@ def _account(account: Account) -> dict[str, object]:
     report = account.report
     if report is None:
         return {"mechanism": account.mechanism.title, "epsilon": None, "methods": {}, "refused": {}}
-    low, high = report.epsilon.decimal_strings(_DIGITS)
+    low, high = report.epsilon.printed(_DIGITS)
     return {
         "mechanism": account.mechanism.title,
         "epsilon": {"lower": low, "upper": high},
         "methods": {
             name: {
-                "epsilon": decimal_string(result.epsilon.upper, _DIGITS, "up"),
+                "epsilon": result.epsilon.printed(_DIGITS)[1],
                 "alpha": None if result.alpha is None else decimal_string(result.alpha, _DIGITS, "up"),
                 "theorem": result.theorem,
             }

@@ -1,42 +1,47 @@
-"""For code scanning: SARIF 2.1.0, one rule per name of finding, one result for each that does not stand."""
+"""For code scanning: SARIF 2.1.0 with a place in the claim file, one rule a stage, one result for what needs attention.
+
+GitHub shows every result of a file as an alert, whatever its kind; so what stands or was skipped is no result here, but
+counted in the run's properties. Alerts are matched over runs by rule, file and fingerprint.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
+from collections import Counter
 
 from audits.gate.findings import GateReport, Stage
+from audits.report.place import Place, place_of
 from verification.outcome import Finding, Outcome
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-# SARIF allows a level other than "none" only for kind "fail"
+LONGEST_MESSAGE = 4000
 _LEVEL = {
     Outcome.REFUTED: "error",
     Outcome.FAULT: "error",
     Outcome.ADAPTER_FAILED: "error",
-    Outcome.INCONCLUSIVE: "none",
-    Outcome.DEVIATES: "warning",
-    Outcome.SKIPPED: "none",
-    Outcome.STANDS: "none",
+    Outcome.INCONCLUSIVE: "warning",
+    Outcome.DEVIATES: "note",
 }
-_KIND = {Outcome.STANDS: "pass", Outcome.INCONCLUSIVE: "open", Outcome.SKIPPED: "notApplicable"}
 _RULES = {
-    Stage.ACCOUNT: "the claimed epsilon is what the mechanism costs",
-    Stage.CONFORM: "the implementation does what its privacy proof assumes",
-    Stage.AUDIT: "the implementation leaks no more than the claimed curve allows",
-    Stage.DECLARED: "the implementation is what its adapter declares",
+    Stage.ACCOUNT: "The claimed epsilon is what the mechanism costs",
+    Stage.CONFORM: "The implementation does what its privacy proof assumes",
+    Stage.DEPLOY: "The implementation does so at the claimed size, without a seed",
+    Stage.AUDIT: "The implementation leaks no more than the claimed curve allows",
+    Stage.COVERAGE: "Everything that the claim rests on was looked at",
+    Stage.DECLARED: "The implementation is what its adapter declares",
 }
 
 
 def render_sarif(report: GateReport) -> str:
-    """Return one run; findings that stand are results of kind "pass"."""
+    """Return one run with a result for each finding that neither stands nor was skipped."""
     driver = {
         "name": "dpadmm",
-        "version": importlib.metadata.version("dpadmm"),
-        "rules": [{"id": str(stage), "shortDescription": {"text": text}} for stage, text in _RULES.items()],
+        "version": report.provenance.version,
+        "rules": [_rule(stage, text) for stage, text in _RULES.items()],
     }
     faults = (Outcome.FAULT, Outcome.ADAPTER_FAILED)
+    place = place_of(report)
     run = {
         "tool": {"driver": driver},
         "invocations": [
@@ -45,23 +50,45 @@ def render_sarif(report: GateReport) -> str:
                 "exitCode": report.outcome.exit_code,
             }
         ],
-        "results": [_result(finding) for finding in report.findings],
-        "properties": {"seed": str(report.seed)},
+        "results": [_result(finding, place) for finding in report.findings if finding.outcome in _LEVEL],
+        "properties": {"seed": str(report.seed), **Counter(finding.outcome.word for finding in report.findings)},
     }
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _result(finding: Finding) -> dict[str, object]:
-    again = f" Again: {finding.reproduction}" if finding.reproduction else ""
+def _rule(stage: Stage, text: str) -> dict[str, object]:
+    return {
+        "id": str(stage),
+        "name": f"privacy-{stage}",
+        "shortDescription": {"text": text},
+        "fullDescription": {"text": f"{text}: stage {stage} of `dpadmm gate`."},
+        "help": {"text": "The message says what was seen and how to see it again; the HTML report shows it."},
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"tags": ["privacy"]},
+    }
+
+
+def _result(finding: Finding, place: Place) -> dict[str, object]:
+    again = f"\nAgain: {finding.reproduction}" if finding.reproduction else ""
+    name = finding.name or "gate"
+    text = f"{name}: {finding.outcome}. {finding.detail}"
     result: dict[str, object] = {
-        "ruleId": str(finding.stage),
-        "kind": _KIND.get(finding.outcome, "fail"),
+        "ruleId": finding.stage if finding.stage in set(Stage) else str(Stage.AUDIT),
+        "kind": "fail",
         "level": _LEVEL[finding.outcome],
-        "message": {"text": f"{finding.name}: {finding.detail}{again}"},
-        "partialFingerprints": {"finding/v1": hashlib.sha256(finding.name.encode()).hexdigest()},
+        "message": {"text": text[: LONGEST_MESSAGE - len(again)] + again},
+        "partialFingerprints": {
+            "primaryLocationLineHash": f"{hashlib.sha256(f'{name} {finding.subject}'.encode()).hexdigest()}:1"
+        },
         "locations": [
-            {"logicalLocations": [{"fullyQualifiedName": finding.name, "kind": "member"}]},
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": place.uri, "uriBaseId": "%SRCROOT%"},
+                    "region": {"startLine": place.line, "endLine": place.line},
+                },
+                "logicalLocations": [{"fullyQualifiedName": name, "kind": "member"}],
+            },
         ],
     }
     if finding.waiver is not None:

@@ -7,7 +7,6 @@ Loading on demand keeps ``dpadmm --help`` instant and lets each subcommand need 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import importlib.util
 import sys
 
@@ -59,7 +58,7 @@ class LazyGroup(SuggestingGroup):
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(importlib.metadata.version("dpadmm"), prog_name="dpadmm")
+@click.version_option(package_name="dpadmm", prog_name="dpadmm")
 @click.pass_context
 def group(ctx: click.Context) -> None:
     """Check whether a DP-ADMM implementation meets its claimed (epsilon, delta).
@@ -91,7 +90,7 @@ def main() -> None:
         explained = _explained(raised)
         code = exit_code_of(explained)
         if code == EXIT_FAULT:
-            import traceback  # noqa: PLC0415 - only needed when this program itself is wrong
+            import traceback
 
             traceback.print_exc()
             click.echo("this is a fault of dpadmm, not of your input; please report it", err=True)

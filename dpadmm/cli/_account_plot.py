@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +15,12 @@ from accountant.numbers import float_up, fraction_of
 from accountant.pricing import RENYI, Report
 from accountant.renyi.conversion import epsilon_at
 from accountant.renyi.moments import ledger_log_moment
+from accountant.renyi_curve import RenyiPoint
 from verification.files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class PlotError(AccountantError):
@@ -26,17 +29,42 @@ class PlotError(AccountantError):
 
 def draw(report: Report, path: Path) -> None:
     """Write the picture whole or not at all; the format follows the file's name."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise PlotError("--plot needs matplotlib: pip install 'dpadmm[plots]'") from None
-    figure = Figure(figsize=(13, 4), layout="constrained")
-    if path.suffix.lstrip(".").lower() not in figure.canvas.get_supported_filetypes():
-        raise PlotError(f"--plot needs a file name with a known format (png, svg, pdf), got {path.name!r}")
+    figure = _figure(path, width=13)
     by_method, over_alpha, curve = figure.subplots(1, 3)
     _by_method(report, by_method)
     _over_alpha(report, over_alpha)
     _delta(report, curve)
+    _write(figure, path)
+
+
+def draw_renyi(points: Sequence[RenyiPoint], best: Mapping[Fraction, Sequence[str]], path: Path) -> None:
+    """Write the Renyi curve of every method, the orders of the best conversions marked."""
+    figure = _figure(path, width=6)
+    axes = figure.subplots()
+    for name in dict.fromkeys(name for point in points for name in point.epsilon):
+        known = [point for point in points if name in point.epsilon]
+        alphas = [float(point.alpha) for point in known]
+        axes.plot(alphas, [float_up(point.epsilon[name].upper) for point in known], ".-", label=name)
+    for alpha, methods in best.items():
+        axes.axvline(float(alpha), color="grey", linestyle=":")
+        axes.annotate(", ".join(methods), (float(alpha), 1), xycoords=("data", "axes fraction"), rotation=90, va="top")
+    axes.set(xscale="log", yscale="log", xlabel="alpha", ylabel="Renyi epsilon at most, of the whole run")
+    axes.legend(fontsize=8)
+    _write(figure, path)
+
+
+def _figure(path: Path, *, width: float) -> Figure:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise PlotError("--plot needs matplotlib: pip install 'dpadmm[plots]'") from None
+    figure = Figure(figsize=(width, 4), layout="constrained")
+    if path.suffix.lstrip(".").lower() not in figure.canvas.get_supported_filetypes():
+        raise PlotError(f"--plot needs a file name with a known format (png, svg, pdf), got {path.name!r}")
+    return figure
+
+
+def _write(figure: Figure, path: Path) -> None:
     with atomic_write(path) as file:
         figure.savefig(file, format=path.suffix.lstrip(".").lower())
 

@@ -38,7 +38,9 @@ def options_in(decorate: Callable[[Callable[..., None]], Callable[..., None]]) -
     return click.command()(decorate(nothing)).params
 
 
-delta_option = real_option("--delta", required=True, explain="delta, strictly between 0 and 1.")
+delta_option = real_option(
+    "--delta", required=True, explain="delta, strictly between 0 and 1; 0 for the price of a pure mechanism."
+)
 
 
 time_limit_option = click.option(

@@ -7,9 +7,9 @@ from fractions import Fraction
 import click
 
 from accountant.calibration import Calibration
-from accountant.certificates.certificate import exact_string, ledger_record
+from accountant.certificates.certificate import exact_string, ledger_record, record_json
 from accountant.mechanisms.quantities import failure_probability, positive
-from accountant.numbers import decimal_string
+from accountant.numbers import Bound, decimal_string, fraction_of
 from accountant.pricing import epsilon
 from dpadmm.cli.common import emit_json
 
@@ -20,8 +20,7 @@ def show(
     found: Calibration, quantity: str, *, target: str, delta: str, output_format: str, sigma: Fraction | None = None
 ) -> None:
     """Print the answer, its certified price and how far from tight it is."""
-    lower = _lower(found, delta)
-    upper = decimal_string(found.epsilon_upper, DIGITS, "up")
+    lower, upper = _ends(found, target, delta)
     slack = decimal_string(found.slack, 3, "up")
     missed = None if found.missed is None else exact_string(found.missed)
     # Rounding sigma up keeps it on the private side: more noise than was certified.
@@ -42,7 +41,7 @@ def show(
                     "delta": exact_string(failure_probability(delta)),
                 },
                 "epsilon": {"lower": lower, "upper": upper},
-                "ledger": ledger_record(found.ledger).model_dump(mode="json"),
+                "ledger": record_json(ledger_record(found.ledger)),
             }
         )
         return
@@ -58,11 +57,13 @@ def show(
         click.echo(f"note: {note}")
 
 
-def _lower(found: Calibration, delta: str) -> str:
-    """Return what a realisable pair attains at the answer (0 where none is known)."""
+def _ends(found: Calibration, target: str, delta: str) -> tuple[str, str]:
+    """Return what a realisable pair attains at the answer (0 where none is known), and the certified upper end.
+
+    Rounding up must not carry the upper end over the target that it meets: then it keeps more digits.
+    """
     report = epsilon(found.ledger, delta, methods=[found.method], digits=DIGITS)
-    return min(
-        decimal_string(report.epsilon.lower, DIGITS, "down"),
-        decimal_string(found.epsilon_upper, DIGITS, "up"),
-        key=Fraction,
-    )
+    lower = min(fraction_of(report.epsilon.lower), found.epsilon_upper)
+    low, high = Bound.from_fractions(lower, found.epsilon_upper).printed(DIGITS)
+    within = Fraction(high) <= positive("epsilon", target)
+    return low, high if within else decimal_string(found.epsilon_upper, DIGITS, "up")

@@ -16,13 +16,22 @@ REAL = "NUMBER"
 
 
 class MechanismGroup(SuggestingGroup):
-    """A group with a command for each mechanism; names of earlier versions are refused with the new one."""
+    """A group with a command for each private mechanism; names of earlier versions are refused with the new one."""
+
+    make: Callable[[type[Mechanism]], MechanismCommand]
+    """Makes the command of a mechanism, when it is asked for: its options are not free."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the mechanisms' commands and the others, in alphabetical order."""
+        private = [kind.algorithm for kind in MECHANISMS.values() if kind.private]
+        return sorted([*private, *super().list_commands(ctx)])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of this name."""
         if cmd_name in FORMER_ALGORITHMS:
             raise click.UsageError(f"{cmd_name} is now called {FORMER_ALGORITHMS[cmd_name]}", ctx)
-        return super().get_command(ctx, cmd_name)
+        kind = MECHANISMS.get(cmd_name)
+        return self.make(kind) if kind is not None and kind.private else super().get_command(ctx, cmd_name)
 
 
 class MechanismCommand(click.Command):

@@ -15,6 +15,11 @@ from verification.wire.records import Records
 
 def load_pair(first: Path, second: Path, *, label_column: str | None = None, bound: float = BOUND) -> OwnPair:
     """Read two files of records and require that they are neighbours."""
+    return own_pair(*load_both(first, second, label_column=label_column), bound)
+
+
+def load_both(first: Path, second: Path, *, label_column: str | None = None) -> tuple[Records, Records]:
+    """Read two files of records with the same features and the same names of classes."""
     for path in (first, second):
         if not path.is_file():
             raise AuditError(f"{path}: there is no such file")
@@ -27,7 +32,7 @@ def load_pair(first: Path, second: Path, *, label_column: str | None = None, bou
         b = load(second, features=widths[0])
     if a.classes != b.classes:
         raise AuditError(f"{first} and {second} must name their classes alike, got {a.classes} and {b.classes}")
-    return own_pair(_records(a), _records(b), bound)
+    return _records(a), _records(b)
 
 
 def _records(loaded: Loaded) -> Records:

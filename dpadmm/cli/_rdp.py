@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import click
 
@@ -33,10 +34,14 @@ def best_orders(report: Report) -> dict[Fraction, list[str]]:
     return best
 
 
-def show_curve(report: Report, orders: list[Fraction], output_format: str) -> None:
-    """Print epsilon(alpha), rounded up, at the orders asked for and at the best ones."""
+def show_curve(report: Report, orders: list[Fraction], output_format: str, plot: Path | None = None) -> None:
+    """Print epsilon(alpha), rounded up, at the orders asked for and at the best ones; draw it where asked to."""
     best = best_orders(report)
     points = renyi_curve(report.ledger, sorted({*orders, *best}), digits=report.digits)
+    if plot is not None:
+        from dpadmm.cli._account_plot import draw_renyi
+
+        draw_renyi(points, best, plot)
     if output_format == "json":
         emit_json(_document(report, points, best))
         return
@@ -44,8 +49,7 @@ def show_curve(report: Report, orders: list[Fraction], output_format: str) -> No
     rows = [["alpha", *names, ""]]
     for point in points:
         cells = [
-            point.epsilon[name].decimal_strings(report.digits)[1] if name in point.epsilon else "no answer"
-            for name in names
+            point.epsilon[name].printed(report.digits)[1] if name in point.epsilon else "no answer" for name in names
         ]
         mark = f"<- smallest epsilon by {', '.join(best[point.alpha])}" if point.alpha in best else ""
         rows.append([shown(point.alpha), *cells, mark])
@@ -65,7 +69,7 @@ def _document(report: Report, points: tuple[RenyiPoint, ...], best: dict[Fractio
                 "alpha": exact_string(point.alpha),
                 "best_for": best.get(point.alpha, []),
                 "epsilon": {
-                    name: dict(zip(("lower", "upper"), bound.decimal_strings(report.digits), strict=True))
+                    name: dict(zip(("lower", "upper"), bound.printed(report.digits), strict=True))
                     for name, bound in point.epsilon.items()
                 },
                 "refused": dict(point.refused),

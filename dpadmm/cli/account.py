@@ -7,18 +7,15 @@ from typing import TypedDict, Unpack, cast
 
 import click
 
-from accountant.certificates.certificate import Certificate, certificate, read_certificate
-from accountant.certificates.recheck import recheck
+from accountant.certificates.certificate import Certificate, certificate
 from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.ledger_file import read_ledger_file
 from accountant.mechanisms.mechanism import Mechanism
-from accountant.mechanisms.registry import MECHANISMS, mechanism_from
+from accountant.mechanisms.registry import mechanism_from
 from accountant.pricing import THEOREMS, Effort, Report, epsilon
 from dpadmm.cli import _accounting as shared
 from dpadmm.cli._account_help import HELP, LEDGER_HELP
 from dpadmm.cli._mechanism_options import MechanismCommand, MechanismGroup, described, options_of
-from dpadmm.cli._rdp import orders_of, show_curve
 from dpadmm.cli.common import EXIT_REFUTED, emit_json, format_option
 
 
@@ -60,7 +57,8 @@ output_options = shared.combined(
     click.option(
         "--plot",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="Draw epsilon by method, epsilon over alpha and delta(epsilon) to FILE (png, svg, pdf).",
+        help="Draw epsilon by method, epsilon over alpha and delta(epsilon) to FILE (png, svg, pdf); with --rdp, "
+        "the Renyi curve.",
     ),
     shared.time_limit_option,
     format_option,
@@ -86,6 +84,9 @@ def command(ctx: click.Context, check: Path | None, time_limit: float) -> None:
 
 
 def _check(path: Path, seconds: float) -> None:
+    from accountant.certificates.reading import read_certificate
+    from accountant.certificates.recheck import recheck
+
     document = read_certificate(path.read_text("utf-8"))
     with time_limit(seconds):
         findings = recheck(document)
@@ -102,9 +103,7 @@ def _account(kind: type[Mechanism]) -> MechanismCommand:
     return MechanismCommand(kind, price, [*options_of(kind), *shared.options_in(output_options)])
 
 
-for _kind in MECHANISMS.values():
-    if _kind.private:
-        command.add_command(_account(_kind))
+command.make = _account
 
 
 @command.command("ledger", short_help="A file of steps: batches, noise or algorithm that change.", help=LEDGER_HELP)
@@ -112,12 +111,18 @@ for _kind in MECHANISMS.values():
 @output_options
 def ledger_command(file: Path, **output: Unpack[PriceOptions]) -> None:
     """Price a heterogeneous ledger."""
+    from accountant.mechanisms.ledger_file import read_ledger_file
+
     _answer(read_ledger_file(file), **output)
 
 
 def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
     methods = output["methods"] or None
-    orders = None if output["rdp"] is None else orders_of(output["rdp"])
+    orders = None
+    if output["rdp"] is not None:
+        from dpadmm.cli._rdp import orders_of
+
+        orders = orders_of(output["rdp"])
     with time_limit(output["time_limit"]):
         report = epsilon(
             ledger,
@@ -128,13 +133,15 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
             progress=shared.progress,
         )
     document = certificate(report)
-    if output["plot"] is not None:
-        from dpadmm.cli._account_plot import draw  # noqa: PLC0415 - matplotlib is an extra
+    if output["plot"] is not None and orders is None:
+        from dpadmm.cli._account_plot import draw
 
         draw(report, output["plot"])
     if orders is not None:
+        from dpadmm.cli._rdp import show_curve
+
         with time_limit(output["time_limit"]):
-            show_curve(report, orders, output["output_format"])
+            show_curve(report, orders, output["output_format"], output["plot"])
     elif output["output_format"] == "json":
         emit_json(document.to_json())
     else:
@@ -145,7 +152,7 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
 
 
 def _text(report: Report, document: Certificate) -> str:
-    lower, upper = report.epsilon.decimal_strings(min(report.digits, 12))
+    lower, upper = document.epsilon.lower, document.epsilon.upper
     lines = [f"epsilon in [{lower}, {upper}] at delta {document.delta} ({report.ledger.neighbours.value} neighbours)"]
     if not report.ledger.sound:
         lines.append("the methods below use the printed sensitivities and bound nothing; the line above is corrected")

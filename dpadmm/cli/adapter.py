@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,9 +12,10 @@ from dpadmm.cli.suggesting import SuggestingGroup
 from verification.files import write_text
 from verification.wire.faults import AdapterError, as_fields
 from verification.wire.process import Limits
-from verification.wire.schema import schema_text
-from verification.wire.skeletons import COMMANDS, FILE_NAMES, Language, skeleton
-from verification.wire.smoke import Passed, smoke
+from verification.wire.skeletons import ACCOUNTANT_FILE, COMMANDS, FILE_NAMES, Language, accountant_skeleton, skeleton
+
+if TYPE_CHECKING:
+    from verification.wire.smoke import Passed
 
 
 @click.group("adapter", cls=SuggestingGroup)
@@ -29,14 +31,23 @@ def command() -> None:
     default=Path(),
     help="Where to write it, made if it is not there; the current directory by default.",
 )
+@click.option("--accountant", is_flag=True, help="A skeleton for `dpadmm vectors accountant` (Python).")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")
-def new(*, language: str, directory: Path, force: bool) -> None:
+def new(*, language: str, directory: Path, accountant: bool, force: bool) -> None:
     """Write a dependency-free adapter with three functions to fill in."""
     chosen = Language(language)
-    path = directory / FILE_NAMES[chosen]
+    if accountant and chosen is not Language.PYTHON:
+        raise click.UsageError(
+            "--accountant has a Python skeleton only; docs/reference/accountants.md has the protocol"
+        )
+    path = directory / (ACCOUNTANT_FILE if accountant else FILE_NAMES[chosen])
     if path.exists() and not force:
         raise click.UsageError(f"{path} exists; use --force to overwrite it")
     directory.mkdir(parents=True, exist_ok=True)
+    if accountant:
+        write_text(path, accountant_skeleton())
+        click.echo(f"wrote {path}: fill in `epsilon`, then\n  dpadmm vectors accountant -- python3 {ACCOUNTANT_FILE}")
+        return
     write_text(path, skeleton(chosen))
     click.echo(f"wrote {path}: fill in the three lines marked FILL IN, then")
     for line in COMMANDS[chosen]:
@@ -59,6 +70,8 @@ def smoke_command(*, timeout: float, memory: int, output_format: str, adapter: t
 
     Exit code 0 if every step passes, 4 otherwise.
     """
+    from verification.wire.smoke import smoke
+
     limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
     passed: list[Passed] = []
     try:
@@ -87,13 +100,15 @@ def _report_fault(error: AdapterError, passed: list[Passed], output_format: str)
 @command.command("schema")
 def schema() -> None:
     """Print the JSON schema of the protocol."""
+    from verification.wire.schema import schema_text
+
     click.echo(schema_text(), nl=False)
 
 
 @command.command("loopback")
 def loopback() -> None:
     """Serve the reference implementation as an adapter, to try the other commands with."""
-    from verification.served.loopback import Loopback  # noqa: PLC0415 - keeps `adapter new` instant
-    from verification.served.serve import serve  # noqa: PLC0415
+    from verification.served.loopback import Loopback
+    from verification.served.serve import serve
 
     serve(Loopback())

@@ -6,26 +6,24 @@ import secrets
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
 from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
 from audits.errors import NoPower
-from audits.estimators.estimates import Estimate, estimates
-from audits.games.game import curve_of
-from audits.games.learned import judged
-from audits.games.own_pair import own_pair_game
-from audits.games.plans import BOUND, Planned, standard_games
-from audits.games.subject import Subject
-from audits.trials.checkpoint import Checkpoint, fingerprint
-from audits.trials.executors import Target, executor
-from audits.trials.sequential import CHUNK, AuditResult, plan_audit, run_audit
-from dpadmm.cli._own_pair import load_pair
+from dpadmm.cli._black_box_options import black_box_options, require_fitting
 from dpadmm.cli.common import emit_json, format_option
 from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
-from verification.wire.session import Session
+
+if TYPE_CHECKING:
+    from audits.estimators.estimates import Estimate
+    from audits.games.plans import Planned
+    from audits.games.subject import Subject
+    from audits.trials.checkpoint import Checkpoint
+    from audits.trials.executors import Target
+    from audits.trials.sequential import AuditResult
 
 
 @click.command("audit")
@@ -71,9 +69,7 @@ from verification.wire.session import Session
 @click.option(
     "--clip",
     type=click.FloatRange(min=0, min_open=True),
-    default=BOUND,
-    show_default=True,
-    help="For --pair: the bound on the gradient of a record.",
+    help="For --pair: the bound on the gradient of a record; by default that of the standard games.",
 )
 @click.option("--pairs", type=click.IntRange(min=1), help="Trial pairs per game; by default as many as --detect needs.")
 @click.option(
@@ -89,12 +85,17 @@ from verification.wire.session import Session
 @click.option(
     "--bounds/--no-bounds", default=False, help="Also print confidence lower bounds on epsilon by every estimator."
 )
-@click.option("--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=1e-5, show_default=True)
+@click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=1e-5, show_default=True)
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds per request.")
 @format_option
+@black_box_options
 @click.argument("adapter", nargs=-1, metavar="-- COMMAND...")
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     *,
+    black_box: bool,
     algorithm: str,
     release: str | None,
     sensitivity: str,
@@ -103,7 +104,7 @@ def command(
     released: str,
     own: tuple[Path, Path] | None,
     label_column: str | None,
-    clip: float,
+    clip: float | None,
     pairs: int | None,
     seed: int | None,
     workers: int | None,
@@ -114,17 +115,45 @@ def command(
     timeout: float,
     output_format: str,
     adapter: tuple[str, ...],
+    **box: object,
 ) -> None:
     """Test an implementation against the privacy curve of the claimed mechanism.
 
+    With --black-box nothing is presumed about the code: it needs no algorithm of the paper and no declaration, and
+    answers only `start`, `data` and `trials` (docs/guides/black-box.md). State the claim (--epsilon and --delta, or
+    --curve), which data sets are neighbours (--neighbours) and the records that the claim speaks of (--records,
+    --features, --norm). Every pair of a library of hard neighbours is run; scores are learned on one part of the runs
+    and tested on fresh ones. The result is a lower bound on epsilon with its confidence, and a verdict. For example:
+
+    dpadmm audit --black-box --epsilon 1 --delta 1e-5 -- python adapter.py
+
     Exit codes: 0 stands with the power asked for, 1 refuted, 3 inconclusive, 4 the adapter failed.
     """
+    import numpy as np
+
+    from audits.estimators.estimates import estimates
+    from audits.games.game import curve_of
+    from audits.games.learned import judged
+    from audits.games.own_pair import own_pair_game
+    from audits.games.plans import BOUND, standard_games
+    from audits.trials.executors import Target, executor
+    from audits.trials.sequential import plan_audit, run_audit
+    from dpadmm.cli._own_pair import load_pair
+    from verification.wire.session import Session
+
     if not adapter:
         raise click.UsageError("name the adapter's command after --, for example: dpadmm audit -- ./adapter")
+    require_fitting(context, black_box=black_box)
+    if black_box:
+        from dpadmm.cli._black_box import black_box_audit
+
+        raise click.exceptions.Exit(black_box_audit(box, context.params, adapter))
+    if delta == 0.0:
+        raise click.UsageError("--delta 0 goes only with --black-box: the other audits price a curve")
     if checkpoint is not None and seed is None:
         raise click.UsageError("--checkpoint needs --seed: only the same seed can be resumed")
     subject = _subject(algorithm, release, sensitivity, Visibility(released))
-    neighbours = None if own is None else load_pair(*own, label_column=label_column, bound=clip)
+    neighbours = None if own is None else load_pair(*own, label_column=label_column, bound=clip or BOUND)
     chosen = secrets.randbits(32) if seed is None else seed
     target = Target(adapter, Limits(request_seconds=timeout, start_seconds=timeout), seeded=seed is not None)
     with Session(target.command, target.limits) as session:
@@ -179,6 +208,8 @@ def _learned(finding: Finding) -> dict[str, object]:
 
 
 def _subject(algorithm: str, release: str | None, sensitivity: str, visibility: Visibility) -> Subject:
+    from audits.games.subject import Subject
+
     which = Algorithm(algorithm)
     if which is not Algorithm.MPADMM:
         if release is not None or sensitivity != Sensitivity.CORRECTED:
@@ -190,6 +221,9 @@ def _subject(algorithm: str, release: str | None, sensitivity: str, visibility: 
 def _kept(folder: Path | None, planned: Planned, target: Target, seed: int, stream: int) -> Checkpoint | None:
     if folder is None:
         return None
+    from audits.trials.checkpoint import Checkpoint, fingerprint
+    from audits.trials.sequential import CHUNK
+
     identity = fingerprint(planned.game, target.command, seed, stream, CHUNK)
     return Checkpoint(folder / f"{stream}-{planned.game.algorithm}.jsonl", identity)
 

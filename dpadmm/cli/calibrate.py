@@ -14,7 +14,7 @@ from accountant.errors import InvalidQuantityError
 from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import GaussianNoise, Mechanism
-from accountant.mechanisms.registry import MECHANISMS, mechanism_from
+from accountant.mechanisms.registry import mechanism_from
 from accountant.numbers import decimal_string
 from accountant.pricing import THEOREMS
 from dpadmm.cli import _accounting as shared
@@ -110,9 +110,7 @@ def _calibrate(kind: type[Mechanism]) -> MechanismCommand:
     return MechanismCommand(kind, find, [*options, *shared.options_in(goal_options)])
 
 
-for _kind in MECHANISMS.values():
-    if _kind.private:
-        command.add_command(_calibrate(_kind))
+command.make = _calibrate
 
 
 def _refuse(quantity: str, given: dict[str, object], *names: str) -> None:

@@ -6,16 +6,18 @@ import difflib
 import re
 import shlex
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from dpadmm.cli.common import emit_json, fail_fast_option, format_option
-from verification.conformance.check import Check
-from verification.conformance.registry import CHECKS, find
-from verification.conformance.runner import ConformancePlan, ConformanceReport, conform
 from verification.outcome import Finding, Outcome, counted
 from verification.wire.faults import as_fields
 from verification.wire.process import Limits
+
+if TYPE_CHECKING:
+    from verification.conformance.check import Check
+    from verification.conformance.runner import ConformanceReport
 
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -85,6 +87,8 @@ def command(
 
     Exit codes: 0 nothing refuted, 1 refuted, 3 nothing checked or the budget ran out, 4 the adapter failed.
     """
+    from verification.conformance.runner import ConformancePlan, conform
+
     checks = _chosen(only)
     if list_checks:
         _list(checks, output_format)
@@ -103,6 +107,8 @@ def command(
 
 
 def _chosen(only: tuple[str, ...]) -> tuple[Check, ...]:
+    from verification.conformance.registry import CHECKS, find
+
     try:
         return find(only)
     except KeyError as unknown:
@@ -159,6 +165,8 @@ def _table(report: ConformanceReport, adapter: tuple[str, ...]) -> None:
 
 
 def _check(finding: Finding) -> Check:
+    from verification.conformance.registry import find
+
     return find((finding.name,))[0]
 
 

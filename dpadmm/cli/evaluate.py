@@ -25,8 +25,8 @@ def command(*, model: Path, data: Path, label_column: str | None, delimiter: str
     The result is computed from DATA without noise: it is NOT private. Warns where the model is no better than always
     predicting the larger class.
     """
-    from dpadmm.evaluation import NOT_PRIVATE, evaluated, read_for  # noqa: PLC0415 - keeps --help fast
-    from dpadmm.saved import load_model  # noqa: PLC0415
+    from dpadmm.evaluation import NOT_PRIVATE, evaluated, read_for
+    from dpadmm.saved import load_model
 
     loaded = load_model(model)
     features, labels = read_for(loaded, data, labelled=True, label_column=label_column, delimiter=delimiter)

@@ -7,24 +7,19 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from accountant.mechanisms.mechanism import BoundedGradients
-from audits.games.own_pair import OwnPair
-from audits.games.plans import BOUND
-from audits.gate.claim_file import TEMPLATE, ClaimFile, read_claim_file
-from audits.gate.evidence import KeptEvidence
-from audits.gate.examine import examine
-from audits.gate.run import GateOptions, check_only, run_gate
-from audits.report import RENDERERS
-from audits.trials.executors import executor
-from dpadmm.cli._own_pair import load_pair
 from dpadmm.cli.common import format_option
 from verification.files import write_text
-from verification.outcome import Outcome, worst
 from verification.plain_text import harmless
+
+if TYPE_CHECKING:
+    from audits.games.own_pair import OwnPair
+    from audits.gate.claim_file import ClaimFile
+    from audits.gate.evidence import KeptEvidence
+    from verification.outcome import Outcome
 
 DEFAULT_FILE = Path("privacy-claim.toml")
 
@@ -40,6 +35,8 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
         """Return the renderer's name and the file."""
         if isinstance(value, tuple):
             return value
+        from audits.report import RENDERERS
+
         kind, equals, name = value.partition("=")
         if not equals or not name or kind not in RENDERERS:
             self.fail(f"{value!r} is not KIND=FILE with KIND one of {', '.join(RENDERERS)}", param, ctx)
@@ -51,7 +48,11 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
 
 @click.command("gate")
 @click.argument("claim_files", type=click.Path(path_type=Path, dir_okay=False), nargs=-1, metavar="[CLAIM_FILE]...")
-@click.option("--init", is_flag=True, help="Write a commented claim file to start from, and exit.")
+@click.option(
+    "--init",
+    is_flag=True,
+    help="Write a commented claim file to start from, and exit; on a terminal, ask for its [statement].",
+)
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -108,6 +109,10 @@ def command(
     2 usage or claim file, 3 inconclusive or
     nothing checked, 4 the adapter failed, 70 a fault of dpadmm itself.
     """
+    from audits.gate.claim_file import read_claim_file
+    from audits.gate.run import check_only
+    from verification.outcome import Outcome, worst
+
     if init:
         if len(claim_files) > 1:
             raise click.UsageError(f"--init writes one file, got {len(claim_files)}: {_named(claim_files)}")
@@ -183,6 +188,12 @@ def _check(
     output_format: str,
 ) -> Outcome:
     """Check one claim file, print and write what was found."""
+    from audits.gate.claim_file import read_claim_file
+    from audits.gate.evidence import KeptEvidence
+    from audits.gate.run import GateOptions, run_gate
+    from audits.report import RENDERERS
+    from audits.trials.executors import executor
+
     claims = read_claim_file(claim_file)
     if claims.declared is not None and evidence is not None:
         raise click.UsageError("no evidence is kept for a declared algorithm yet: leave out --evidence")
@@ -202,6 +213,7 @@ def _check(
         pair=_pair(claims, claim_file),
         seeded=seed is not None,
         evidence=None if evidence is None else KeptEvidence(),
+        source=claim_file,
         reproduce=reproduce,
     )
     with executor(workers, cluster) as pool:
@@ -230,6 +242,8 @@ def _write_evidence(kept: KeptEvidence, folder: Path, claim_file: Path) -> None:
 
 def _examine(folder: Path) -> NoReturn:
     """Exit 1 if all of it refutes as it was said to, 3 if some does not."""
+    from audits.gate.examine import examine
+
     found = examine(folder)
     for each in found:
         word = each.outcome.word if each.confirmed else f"{each.outcome.word}, not as kept"
@@ -242,6 +256,10 @@ def _pair(claims: ClaimFile, claim_file: Path) -> OwnPair | None:
     """The pair that the claim file names, its paths relative to the file; looked at with the least clipping bound."""
     if claims.pair is None:
         return None
+    from accountant.mechanisms.mechanism import BoundedGradients
+    from audits.games.plans import BOUND
+    from dpadmm.cli._own_pair import load_pair
+
     folder, pair = claim_file.absolute().parent, claims.pair
     bounds = [float(m.bound) for m in claims.mechanism if isinstance(m, BoundedGradients) and m.bound is not None]
     bound = min(bounds, default=BOUND)
@@ -261,7 +279,12 @@ def _progress() -> Callable[[str], None]:
 
 
 def _write_template(path: Path) -> None:
+    from audits.gate.claim_file import TEMPLATE
+    from dpadmm.cli._statement import asked, with_statement
+
     if path.exists():
         raise click.UsageError(f"{path} is already there; name another file, or delete it first")
-    write_text(path, TEMPLATE)
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    answers = asked(lambda question: click.prompt(question, default="", show_default=False)) if on_terminal else {}
+    write_text(path, with_statement(TEMPLATE, answers))
     click.echo(f"wrote {path}; fill it in, then run: dpadmm gate {shlex.quote(str(path))}")

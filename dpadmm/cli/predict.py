@@ -21,8 +21,8 @@ def command(*, model: Path, data: Path, delimiter: str | None, output_format: st
     logistic loss the probability of the second class. A prediction follows from the record and the private model: it
     costs the records that were trained on nothing more.
     """
-    from dpadmm.evaluation import read_for  # noqa: PLC0415 - keeps --help fast
-    from dpadmm.saved import load_model  # noqa: PLC0415
+    from dpadmm.evaluation import read_for
+    from dpadmm.saved import load_model
 
     loaded = load_model(model)
     features, _ = read_for(loaded, data, labelled=False, delimiter=delimiter)

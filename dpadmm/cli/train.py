@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from accountant import decimal_string
 from dpadmm.cli.common import emit_json, format_option
 from dpadmm.cli.train_options import Choices, choice_options
-from dpadmm.cli.train_run import Trained, train
 from dpadmm.loaders import FORMATS, load
 from dpadmm.saving import require_free
+
+if TYPE_CHECKING:
+    from dpadmm.cli.train_run import Trained
 
 
 def _categories(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -72,6 +74,8 @@ def command(
     The directory gets model.npz and model.json (coefficients, classes, preprocessing) and manifest.json (every
     parameter, the versions, the guarantee). On any error nothing is written.
     """
+    from dpadmm.cli.train_run import train
+
     if features is not None and features < 1:
         raise click.UsageError(f"--features must be >= 1, got {features}")
     require_free(out)
@@ -94,6 +98,8 @@ def command(
 
 
 def _show(trained: Trained, out: Path) -> None:
+    from accountant import decimal_string
+
     click.echo(f"model      {out / 'model.json'} ({trained.nonzero} of {trained.dimension} coefficients are not 0)")
     click.echo(f"noise      sigma = {trained.sigma!r}, {trained.choices.noise}")
     if trained.guarantee is None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from dpadmm.cli._vectors_accountant import accountant
 from dpadmm.cli.common import (
     EXIT_REFUTED,
     emit_json,
@@ -17,12 +20,14 @@ from dpadmm.cli.common import (
 from dpadmm.cli.suggesting import SuggestingGroup
 from verification.files import write_text
 from verification.outcome import Finding, Outcome, counted
-from verification.vectors.checking import VectorsReport, check_adapter
-from verification.vectors.files import FOLDER, generated, load_all, stale
-from verification.vectors.model import Flag
 from verification.wire.faults import as_fields
 from verification.wire.process import Limits
 
+if TYPE_CHECKING:
+    from verification.vectors.checking import VectorsReport
+    from verification.vectors.model import Case, Flag
+
+_MOST_SUSPECTS = 6
 _files_option = click.option(
     "--file",
     "files",
@@ -37,6 +42,9 @@ def command() -> None:
     """Golden vectors: inputs and every intermediate value, for ports in any language (docs/reference/vectors.md)."""
 
 
+command.add_command(accountant)
+
+
 @command.command("generate")
 @click.option(
     "--check", "only_check", is_flag=True, help="Write nothing; exit code 1 if a file is stale or was edited."
@@ -44,12 +52,13 @@ def command() -> None:
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    default=FOLDER,
     help="The folder; by default the package's own.",
 )
-def generate(*, only_check: bool, output: Path) -> None:
+def generate(*, only_check: bool, output: Path | None) -> None:
     """Compute the vectors: values in 60 digits, tolerances in ball arithmetic."""
-    texts = generated()
+    from verification.vectors.files import FOLDER, generated, stale
+
+    texts, output = generated(), output or FOLDER
     if only_check:
         wrong = stale(texts, output)
         for path in wrong:
@@ -91,15 +100,18 @@ def check(
     Exit codes: 0 every case that it offers agrees, 1 a case does not, 2 a vector file is broken, 3 nothing was checked
     (the adapter has no replay), 4 the adapter failed.
     """
+    from verification.vectors.checking import check_adapter
+    from verification.vectors.files import load_all
+
     loaded = load_all(files or None)
     notes = {name: flag for file in loaded for name, flag in file.flags.items()}
     cases = [case for file in loaded for case in file.cases]
     limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
     report = check_adapter(adapter, cases, limits, _progress if sys.stderr.isatty() else None, fail_fast=fail_fast)
     if output_format == "json":
-        emit_json(as_document(report, adapter, len(cases)))
+        emit_json(as_document(report, adapter, cases))
     else:
-        _table(report, notes, len(cases))
+        _table(report, notes, cases)
     raise click.exceptions.Exit(report.outcome.exit_code)
 
 
@@ -107,41 +119,55 @@ def _progress(finding: Finding) -> None:
     click.echo(f"\r\033[K{finding.name}\r", nl=False, err=True)
 
 
-def _table(report: VectorsReport, notes: dict[str, Flag], cases: int) -> None:
+def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case]) -> None:
     if report.description is not None:
         who = report.description
         click.echo(f"{who.name} {who.version} ({who.language})")
     for finding in report.findings:
         if finding.outcome is Outcome.REFUTED:
             click.echo(f"failed   {finding.name}: {finding.detail}")
-    failures = Counter(flag for f in report.findings if f.outcome is Outcome.REFUTED for flag in f.tags)
-    played = Counter(flag for f in report.findings if f.outcome is not Outcome.SKIPPED for flag in f.tags)
-    for flag, count in failures.most_common():
-        note = notes[flag]
-        click.echo(f"flag     {flag}: {count} of {played[flag]} failed. Catches: {note.bug}. Effect: {note.effect}")
+    from verification.vectors.suspects import diagnose
+
+    found = diagnose(report.findings, cases)
+    for line in found.lines():
+        click.echo(f"first    {line}")
+    for place, suspect in enumerate(found.suspects[:_MOST_SUSPECTS], start=1):
+        note = notes[suspect.flag]
+        rate = f"{suspect.failed} of {suspect.played} failed ({suspect.rate:.0%})"
+        click.echo(f"suspect  {place}. {suspect.flag}: {rate}. Catches: {note.bug}. Effect: {note.effect}")
+    if len(found.suspects) > _MOST_SUSPECTS:
+        rest = ", ".join(s.flag for s in found.suspects[_MOST_SUSPECTS:])
+        click.echo(f"suspect  less likely: {rest}")
     reasons = Counter(f.detail for f in report.findings if f.outcome is Outcome.SKIPPED)
     for reason, count in reasons.most_common():
         click.echo(f"skipped  {count} cases: {reason}")
     if report.fault is not None:
-        click.echo(f"FAULT {report.fault}")
+        where = f" in case {report.during}" if report.during else ""
+        click.echo(f"FAULT{where} {report.fault}")
     headline = "agrees" if report.outcome is Outcome.STANDS else report.outcome.word
-    click.echo(f"{headline}: {counted(report.findings) or 'nothing checked'}, of {cases} cases")
+    click.echo(f"{headline}: {counted(report.findings) or 'nothing checked'}, of {len(cases)} cases")
 
 
-def as_document(report: VectorsReport, adapter: tuple[str, ...], cases: int) -> dict[str, object]:
+def as_document(report: VectorsReport, adapter: tuple[str, ...], cases: Sequence[Case]) -> dict[str, object]:
     """The report as JSON, version 2; reals inside the details are decimal."""
+    from verification.vectors.suspects import diagnose
+
+    found = diagnose(report.findings, cases)
     return {
         "version": 2,
         "outcome": report.outcome.word,
         "implementation": None if report.description is None else report.description.model_dump(mode="json"),
         "command": list(adapter),
-        "cases": cases,
+        "cases": len(cases),
         "counts": {outcome.word: report.count(outcome) for outcome in Outcome if report.count(outcome)},
         "findings": [
             {"id": f.name, "outcome": f.outcome.word, "flags": list(f.tags), "detail": f.detail}
             for f in report.findings
         ],
-        "fault": None if report.fault is None else as_fields(report.fault),
+        "differs_first": dict(found.first),
+        "only_with": dict(found.only),
+        "suspects": [{"flag": s.flag, "failed": s.failed, "played": s.played} for s in found.suspects],
+        "fault": None if report.fault is None else {**as_fields(report.fault), "case": report.during or None},
     }
 
 
@@ -151,6 +177,8 @@ def as_document(report: VectorsReport, adapter: tuple[str, ...], cases: int) -> 
 @format_option
 def list_cases(*, files: tuple[Path, ...], flag: str | None, output_format: str) -> None:
     """List the cases, or those of one flag with what it means."""
+    from verification.vectors.files import load_all
+
     loaded = load_all(files or None)
     notes = {name: note for file in loaded for name, note in file.flags.items()}
     if flag is not None and flag not in notes:

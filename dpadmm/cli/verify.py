@@ -47,12 +47,12 @@ def command(
     status, 1 one has not, 3 something was not decided in time.
     """
     try:
-        from verification.statements.registry import STATEMENTS, find  # noqa: PLC0415 - needs the solvers
-        from verification.statements.runner import check  # noqa: PLC0415
+        from verification.statements.registry import STATEMENTS, find  # needs the solvers
+        from verification.statements.runner import check
     except ModuleNotFoundError as missing:
         click.echo(f"error: {missing}; the proofs need their solvers: pip install 'dpadmm[proofs]'", err=True)
         sys.exit(EXIT_USAGE)
-    from dpadmm.cli._verify_report import as_json, line, summary, title  # noqa: PLC0415
+    from dpadmm.cli._verify_report import as_json, line, summary, title
 
     statements = tuple(dict.fromkeys(find(name) for name in names)) if names else STATEMENTS
     started, checked = time.monotonic(), []

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.experiments.config import load_algorithms, load_study
-from dpadmm.experiments.document import collect, write_section
-from dpadmm.experiments.report import Results, markdown_table, statements_table, write_all
-from dpadmm.experiments.studies import Progress, Request, carry_out
-from dpadmm.experiments.tune import as_toml, tune
-from dpadmm.extras import require_extra
+if TYPE_CHECKING:
+    from dpadmm.experiments.report import Results
 
 EXAMPLES = """\b
 Examples:
@@ -63,6 +60,11 @@ def command(  # noqa: PLR0917 - click passes its options by name
     tune chooses the parameters that the paper leaves open, on simulated data only, and prints them as TOML; document
     collects the sections and figures of all studies found in --out into one Markdown file.
     """
+    from dpadmm.experiments.config import load_algorithms, load_study
+    from dpadmm.experiments.document import collect
+    from dpadmm.experiments.studies import Progress, Request, carry_out
+    from dpadmm.experiments.tune import as_toml, tune
+
     progress = Progress()
     if study == "tune":
         click.echo(as_toml(tune(load_algorithms(algorithms), quick=quick, progress=progress.say)), nl=False)
@@ -71,6 +73,8 @@ def command(  # noqa: PLR0917 - click passes its options by name
         names = collect(out, docs, load_algorithms(algorithms).how_chosen)
         click.echo(f"written: {docs / 'experiments.md'} ({', '.join(names)})")
         return
+    from dpadmm.extras import require_extra
+
     require_extra("matplotlib", f"`dpadmm experiment {study}`")  # now, and not when the models are trained
     wanted = [(study, source)] if study != "all" else _all(source, ipums_data)
     requests = [
@@ -101,6 +105,9 @@ def _all(source: str | None, ipums: str | None) -> list[tuple[str, str | None]]:
 
 
 def _show(results: Results, folder: Path) -> None:
+    from dpadmm.experiments.document import write_section
+    from dpadmm.experiments.report import markdown_table, statements_table, write_all
+
     write_all(results, folder)
     write_section(results, folder)
     click.echo(results.coverage_note)

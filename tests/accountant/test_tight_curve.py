@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
+
 from accountant.curve import delta_curve
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
@@ -23,6 +25,7 @@ def _attained(nu: Fraction, epsilon: Fraction) -> Fraction:
     return compose([SubsampledGaussian(Q, nu, COUNT)]).delta_lower(epsilon)
 
 
+@pytest.mark.slow
 def test_it_refutes_noise_that_the_symmetrised_curve_lets_pass() -> None:
     """With 3 % less noise than claimed a realisable pair exceeds the tight curve and stays below the other one."""
     quick, tight = delta_curve(_ledger(NU)), delta_curve(_ledger(NU), effort="tight")

@@ -18,6 +18,8 @@ from verification.conformance.check import (
 )
 from verification.conformance.context import Context
 from verification.conformance.observe import memberships
+from verification.picture import Picture
+from verification.pictures import shares
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
 from verification.wire.parameters import Parameters
@@ -82,15 +84,26 @@ def _not_whole(counts: Floats) -> str | None:
 
 def _size(context: Context) -> Observation:
     counts = observed(context)
-    broken = _not_whole(counts)
+    broken, sizes = _not_whole(counts), counts.sum(axis=2)
+    picture = shares(
+        "Records in the first batches",
+        "How many records each batch counted, in units of 1/m.",
+        np.arange(1.0, min(100, sizes.size) + 1),
+        np.ravel(sizes)[:100],
+        _BATCH,
+        axes=("batch", "records counted"),
+    )
     if broken is not None:
-        return Observation.exact(False, f"{broken}: the gradient is not the mean over a batch of m = {_BATCH}")
+        text = f"{broken}: the gradient is not the mean over a batch of m = {_BATCH}"
+        return Observation.exact(False, text, picture)
     whole = np.rint(counts).astype(np.int64)
     if whole.max() > 1 or whole.min() < 0:
-        return Observation.exact(False, f"a record was counted {whole.max()} times in one batch: with replacement")
+        text = f"a record was counted {whole.max()} times in one batch: with replacement"
+        return Observation.exact(False, text, picture)
     sizes = whole.sum(axis=2)
     if (sizes != _BATCH).any():
-        return Observation.exact(False, f"batches of {sizes.min()} to {sizes.max()} records, asked for were {_BATCH}")
+        text = f"batches of {sizes.min()} to {sizes.max()} records, asked for were {_BATCH}"
+        return Observation.exact(False, text, picture)
     return Observation.exact(True, f"{sizes.size} batches of exactly {_BATCH} distinct records")
 
 
@@ -108,7 +121,15 @@ def _uniform(context: Context) -> Observation:
         first, second = (int(index[where - single.size]) for index in np.triu_indices(_RECORDS, k=1))
         share = together[where - single.size] / len(held)
         detail = f"records {first} and {second} together in {share:.4f} of the batches, expected {both:.4f}"
-    return Observation(p_value, f"least likely: {detail}")
+    picture = shares(
+        "Batch positions",
+        "How often the record at each position was drawn; the claim is the same share for all.",
+        np.arange(float(_RECORDS)),
+        held.mean(axis=0),
+        _BATCH / _RECORDS,
+        axes=("position of the record", "share of the batches"),
+    )
+    return Observation(p_value, f"least likely: {detail}", picture=picture)
 
 
 def _overlap(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> tuple[float, float]:
@@ -128,6 +149,18 @@ def _fresh(context: Context) -> Observation:
         p_value,
         f"iterations {k + 1} and {later + 1} share {found[k, later][1]:.3f} records on average, "
         f"expected {_BATCH**2 / _RECORDS:.3f}",
+        picture=_overlaps([mean for _, mean in found.values()], "pair of iterations"),
+    )
+
+
+def _overlaps(means: list[float], what: str) -> Picture:
+    return shares(
+        "Records that two batches share",
+        f"The mean over all runs, for every {what}; fresh batches share the claimed number.",
+        np.arange(1.0, len(means) + 1),
+        np.array(means),
+        _BATCH**2 / _RECORDS,
+        axes=(what, "shared records"),
     )
 
 
@@ -141,6 +174,7 @@ def _runs(context: Context) -> Observation:
         p_value,
         f"consecutive runs share {found[where][1]:.3f} records on average, expected {_BATCH**2 / _RECORDS:.3f}; "
         f"{distinct} different sequences in {len(held)} runs",
+        picture=_overlaps([mean for _, mean in found], "pair of iterations of consecutive runs"),
     )
 
 
@@ -154,7 +188,16 @@ def _order(context: Context) -> Observation:
     p_value, where = tails.smallest(p_values)
     shown = [i for i in range(_RECORDS) if int(possible[where]) >> i & 1]
     expected = stats.binom.mean(len(held), 1 / len(possible))
-    return Observation(p_value, f"batch {shown} came {counts[possible[where]]} times, expected {expected:.1f}")
+    picture = shares(
+        "How often each batch came",
+        f"Every one of the {len(possible)} possible batches, the rarest first; the claim is the same count for all.",
+        np.arange(1.0, len(possible) + 1),
+        np.sort(counts[possible]).astype(np.float64),
+        float(expected),
+        axes=("possible batch", "times"),
+    )
+    detail = f"batch {shown} came {counts[possible[where]]} times, expected {expected:.1f}"
+    return Observation(p_value, detail, picture=picture)
 
 
 CHECKS = (

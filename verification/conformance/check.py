@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from verification.picture import Picture
 from verification.wire.messages import Capability
 from verification.wire.parameters import Algorithm, Release
 from verification.wire.schemes import BASELINES, SCHEMES
@@ -58,18 +59,20 @@ class Observation:
 
     ``p_value`` bounds the probability of seeing this much or more from an honest implementation: 0 or 1 for a
     deterministic check. The check refutes when it is at most the check's share of the false-alarm probability.
-    ``deviation`` is the same for a difference that costs no privacy, and ``difference`` says which.
+    ``deviation`` is the same for a difference that costs no privacy, and ``difference`` says which. ``picture`` shows
+    what was seen; nothing is concluded from it.
     """
 
     p_value: float
     detail: str
     deviation: float = 1.0
     difference: str = ""
+    picture: Picture | None = None
 
     @classmethod
-    def exact(cls, holds: bool, detail: str) -> Observation:
+    def exact(cls, holds: bool, detail: str, picture: Picture | None = None) -> Observation:
         """A deterministic finding: it holds, or it does not."""
-        return cls(1.0 if holds else 0.0, detail)
+        return cls(1.0 if holds else 0.0, detail, picture=picture)
 
 
 Run = Callable[["Context"], Observation]

@@ -10,7 +10,9 @@ from verification.conformance.check import Check, Family, Needs, NotApplicable, 
 from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
 from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless
-from verification.conformance.updates import compare
+from verification.conformance.updates import Difference, compare
+from verification.picture import Picture
+from verification.pictures import against_claim
 from verification.served.slack import SINGLE
 from verification.served.translate import problem_of
 from verification.wire.arrays import Floats
@@ -50,7 +52,7 @@ def _longest(gradients: Floats) -> float:
     return float(np.linalg.norm(gradients, axis=-1).max())
 
 
-def _ordinary(context: Context, *, normalise: bool, intercept: bool = False) -> str | None:
+def _ordinary(context: Context, *, normalise: bool, intercept: bool = False) -> Difference | None:
     """Mixtures of short, long and boundary records: the mean gradient must be the reference's."""
     for lengths in ((0.1, 0.1), (50.0, 0.01), (1e6, 1e6), (2 * _C, 2 * _C), (3.0, 1.9 * _C), (1e6, 0.3)):
         # Scaling down and scaling to a length are both normalising; they agree on records of at least that length.
@@ -61,11 +63,20 @@ def _ordinary(context: Context, *, normalise: bool, intercept: bool = False) -> 
         parameters = _step(context, len(sizes), 3, normalise=normalise, intercept=intercept)
         wrong = compare(context, records, parameters, None, None, rounded=True)
         if wrong:
-            return f"records of length {sizes}: {wrong}"
+            return Difference(f"records of length {sizes}: {wrong.text}", wrong.picture)
     return None
 
 
-def _extreme(context: Context, *, normalise: bool) -> str | None:
+def _lengths(length: float, allowed: float) -> Picture:
+    return against_claim(
+        "The sensitivity witness",
+        "The gradient of one record, beside the length that the noise was scaled for.",
+        {"gradient": (length, allowed)},
+        "length",
+    )
+
+
+def _extreme(context: Context, *, normalise: bool) -> Difference | None:
     """Records at the edge of binary64: refused, or no longer than C."""
     for size in (1e150, 1e200, 1e300, 1e-200, 5e-324):
         records = Records(np.array([[size, -size, 0.0]] * 2), np.array([1, 1], dtype=np.int64))
@@ -77,17 +88,20 @@ def _extreme(context: Context, *, normalise: bool) -> str | None:
         except AdapterFault as fault:
             if fault.fault is not Fault.NOT_FINITE:
                 raise
-            return f"features of {size:g} came out as NaN or infinity"
+            return Difference(f"features of {size:g} came out as NaN or infinity")
         length = _longest(mean_gradient(context, parameters, run))
         if length > _C * (1 + _DIGITS) + 4 * DEVIATIONS * TINY_SIGMA:
-            return f"features of {size:g} have a gradient of length {length:.9g}, allowed is C = {_C:g}"
+            text = f"features of {size:g} have a gradient of length {length:.9g}, allowed is C = {_C:g}"
+            return Difference(text, _lengths(length, _C))
     return None
 
 
 def _bounded(context: Context, *, normalise: bool) -> Observation:
     wrong = _ordinary(context, normalise=normalise) or _extreme(context, normalise=normalise)
     how = "normalised" if normalise else "clipped"
-    return Observation.exact(wrong is None, wrong or f"ordinary, huge, tiny and boundary records are {how} one by one")
+    if wrong is not None:
+        return Observation.exact(False, wrong.text, wrong.picture)
+    return Observation.exact(True, f"ordinary, huge, tiny and boundary records are {how} one by one")
 
 
 def _clip(context: Context) -> Observation:
@@ -106,11 +120,11 @@ def _intercept(context: Context) -> Observation:
             continue
         wrong = _ordinary(context, normalise=normalise, intercept=True) or _too_long(context, normalise)
         if wrong:
-            return Observation.exact(False, wrong)
+            return Observation.exact(False, wrong.text, wrong.picture)
     return Observation.exact(True, "the column of ones is in front, and counted before a record is bounded")
 
 
-def _too_long(context: Context, normalise: bool) -> str | None:
+def _too_long(context: Context, normalise: bool) -> Difference | None:
     """Equal records: their mean gradient is each one's, so its length must not exceed C."""
     records = Records(np.full((2, 3), 40.0), np.ones(2, dtype=np.int64))
     parameters = _step(context, 2, 3, normalise=normalise, intercept=True)
@@ -118,7 +132,8 @@ def _too_long(context: Context, normalise: bool) -> str | None:
     slope = float(np.abs(problem_of(records, parameters).loss.slope(np.zeros(1)))[0])
     allowed = _C * (slope if normalise else 1.0)
     if length > allowed * (1 + _DIGITS) + 4 * DEVIATIONS * TINY_SIGMA:
-        return f"with the intercept a record's gradient has length {length:.9g}, allowed is {allowed:.9g}"
+        text = f"with the intercept a record's gradient has length {length:.9g}, allowed is {allowed:.9g}"
+        return Difference(text, _lengths(length, allowed))
     return None
 
 
@@ -151,9 +166,8 @@ def _not_finite(context: Context) -> Observation:
         moved = _longest(mean_gradient(context, parameters, run) - mean_gradient(context, parameters, usual))
         allowed = 2 * _C / context.scheme.averaged(parameters, 4)
         if moved > allowed * (1 + _DIGITS) + 8 * DEVIATIONS * TINY_SIGMA:
-            return Observation.exact(
-                False, f"a record with {name} moves the gradient by {moved:.6g}, allowed is {allowed:.6g}"
-            )
+            text = f"a record with {name} moves the gradient by {moved:.6g}, allowed is {allowed:.6g}"
+            return Observation.exact(False, text, _lengths(moved, allowed))
     return Observation.exact(True, f"NaN and infinities: {refused} of 3 refused, the others harmless")
 
 

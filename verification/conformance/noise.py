@@ -9,6 +9,7 @@ from verification.conformance.check import TRIALS, Check, Family, Observation
 from verification.conformance.context import Context
 from verification.conformance.observe import standard_noise
 from verification.conformance.updates import random_records
+from verification.pictures import against_claim, quantiles, together
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Parameters
 from verification.wire.records import Records, Run
@@ -82,7 +83,11 @@ def variance_finding(noise: dict[str, Floats]) -> Observation:
     whole = ", ".join(f"{name} {np.sqrt(np.mean(values**2)):.4f}" for name, values in groups.items())
     measured = f"standard deviation over sigma: {whole}"
     return Observation(
-        p_value, f"{measured}; least likely: {labels[where]}", deviation, f"{measured}; largest: {labels[at_most]}"
+        p_value,
+        f"{measured}; least likely: {labels[where]}",
+        deviation,
+        f"{measured}; largest: {labels[at_most]}",
+        quantiles(", ".join(noise), list(noise.values())),
     )
 
 
@@ -99,11 +104,14 @@ def without_scale(table: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _centred(context: Context) -> Observation:
-    table, names = columns(standardised(context))
+    noise = standardised(context)
+    table, names = columns(noise)
     table = without_scale(table, context.rng)
     p_value, where = tails.smallest(tails.normal(table.sum(axis=0) / np.sqrt(len(table))))
     return Observation(
-        p_value, f"mean of {names[where]} is {table[:, where].mean():.4f} deviations, the largest of {len(names)}"
+        p_value,
+        f"mean of {names[where]} is {table[:, where].mean():.4f} deviations, the largest of {len(names)}",
+        picture=quantiles(names[where], [table[:, where]]),
     )
 
 
@@ -119,7 +127,8 @@ def _gaussian(context: Context) -> Observation:
             p_values.append(float(tails.binomial(beyond, values.size, float(tails.normal(np.array(threshold))))[0]))
             labels.append(f"{name}: {int(beyond[0])} of {values.size} values beyond {threshold:g} deviations")
     p_value, where = tails.smallest(np.array(p_values))
-    return Observation(p_value, f"least likely: {labels[where]}")
+    picture = quantiles(", ".join(noise), list(noise.values()))
+    return Observation(p_value, f"least likely: {labels[where]}", picture=picture)
 
 
 def _independent(context: Context) -> Observation:
@@ -132,11 +141,13 @@ def _independent(context: Context) -> Observation:
     p_value, where = tails.smallest(np.concatenate([same, across]))
     if where < same.size:
         first, second = (int(index[where]) for index in np.triu_indices(len(names), k=1))
-        pair = f"{names[first]} and {names[second]}"
+        pair, picture = f"{names[first]} and {names[second]}", (table[:, first], table[:, second])
     else:
         first, second = divmod(where - same.size, len(names))
-        pair = f"{names[first]} of one run and {names[second]} of the next"
-    return Observation(p_value, f"least likely of {same.size + across.size} correlations: {pair}")
+        pair, picture = f"{names[first]} of one run and {names[second]} of the next", (even[:, first], odd[:, second])
+    detail = f"least likely of {same.size + across.size} correlations: {pair}"
+    drawn = together((names[first], picture[0]), (names[second], picture[1]))
+    return Observation(p_value, detail, picture=drawn)
 
 
 def repeated(vectors: Floats) -> int:
@@ -152,7 +163,14 @@ def fresh_finding(vectors: Floats, what: str) -> Observation:
     count, dimension = vectors.shape
     found = repeated(vectors)
     chance = tails.repeated_vectors(count, dimension, _CLOSE)
-    return Observation(tails.coincidences(found, chance), f"{found} of {count} noise vectors used twice {what}")
+    picture = against_claim(
+        "Noise that was used again",
+        "Noise that is drawn anew each time never comes twice.",
+        {"vectors drawn": (count, count), "used twice": (found, chance)},
+        "noise vectors",
+    )
+    detail = f"{found} of {count} noise vectors used twice {what}"
+    return Observation(tails.coincidences(found, chance), detail, picture=picture)
 
 
 def _never_repeats(context: Context) -> Observation:
@@ -186,7 +204,9 @@ def _grid(context: Context) -> Observation:
     values = np.ravel(context.trials(silent_records(), parameters, context.count(_TRIALS)).x)
     equal = int(np.sum(np.unique(values, return_counts=True)[1] // 2))
     chance = tails.equal_values(values.size, _DISTINCT_BITS)
-    return Observation(tails.coincidences(equal, chance), f"{equal} pairs of {values.size} noise values are equal")
+    picture = quantiles("one step", [values / values.std()] if values.std() > 0.0 else [values])
+    detail = f"{equal} pairs of {values.size} noise values are equal"
+    return Observation(tails.coincidences(equal, chance), detail, picture=picture)
 
 
 CHECKS = (

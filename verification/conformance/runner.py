@@ -201,4 +201,5 @@ def run_one(check: Check, context: Context, share: float) -> Finding:
         detail=detail,
         p_value=p_value,
         seconds=time.monotonic() - began,
+        picture=None if outcome is Outcome.STANDS else seen.picture,
     )

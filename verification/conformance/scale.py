@@ -11,6 +11,7 @@ from verification.conformance.check import TRIALS, Check, Family, NotApplicable,
 from verification.conformance.context import Context
 from verification.conformance.noise import silent_records
 from verification.conformance.observe import standard_noise
+from verification.pictures import shares
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
 from verification.wire.parameters import Parameters, RegularizerName
@@ -53,6 +54,7 @@ def _measure(context: Context, multiplier: bool) -> Observation:
     p_values: list[float] = []
     excess: list[float] = []
     labels: list[str] = []
+    sizes: list[float] = []
     for setting in _settings(context):
         for regularizer in _regularizers(context, multiplier):
             parameters = _parameters(context, setting, regularizer, multiplier)
@@ -61,6 +63,7 @@ def _measure(context: Context, multiplier: bool) -> Observation:
                 p_values.append(float(below[0]))
                 excess.append(float(above[0]))
                 deviation = float(np.sqrt(np.mean(values**2)))
+                sizes.append(deviation)
                 labels.append(f"{setting}, {regularizer}: noise of {name} is {deviation:.4f} of what it should be")
     p_value, where = tails.smallest(np.array(p_values))
     too_loud, at_most = tails.smallest(np.array(excess))
@@ -69,6 +72,14 @@ def _measure(context: Context, multiplier: bool) -> Observation:
         f"least likely of {len(labels)}: {labels[where]}",
         too_loud,
         f"largest of {len(labels)}: {labels[at_most]}",
+        shares(
+            "Noise over what it should be",
+            "One dot for every setting of sigma, C, n, m, eta and rho; the claim is 1 for all of them.",
+            np.arange(1.0, len(sizes) + 1),
+            np.array(sizes),
+            1.0,
+            axes=("setting", "seen / claimed"),
+        ),
     )
 
 

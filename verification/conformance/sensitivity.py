@@ -25,6 +25,7 @@ from verification.conformance.inside import INSIDE
 from verification.conformance.inside.solved import SOLVED, InsideSolved
 from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless, observable, random_noise
 from verification.conformance.updates import random_records
+from verification.pictures import against_claim, scores
 from verification.served.slack import SINGLE
 from verification.served.translate import anchor_sensitivities, claimed_distance, problem_of, sensitivities
 from verification.wire.arrays import Floats
@@ -61,6 +62,12 @@ def _one_step(context: Context) -> Observation:
                     False,
                     f"{name} moved by {distance:.9g} between neighbours, claimed is at most {bound:.9g} "
                     f"(regularizer {regularizer}, eta {parameters.eta[0]:g}, rho {parameters.rho:g})",
+                    against_claim(
+                        "The sensitivity witness",
+                        "How far each released value moved when one record was replaced, in one step without noise.",
+                        {each: (far, allowed[each]) for each, far in moved.items()},
+                        "distance between neighbours",
+                    ),
                 )
         reached = max(reached, moved["x"] / allowed["x"])
     return Observation.exact(True, f"{_ATTACKS} attacks; the hardest moved x by {reached:.6f} of what is claimed")
@@ -160,6 +167,12 @@ def _all_coincide(run: Run, twin: Run, start: float, solved: float) -> Observati
                 False,
                 f"with noise under which all noised values are equal for two neighbours, {name} still differs "
                 f"by {apart:.3g}: it reveals the record through no noise at all",
+                against_claim(
+                    "What no noise covers",
+                    "How far each released value differs between neighbours when all noised values are equal.",
+                    {each: (float(np.abs(run.values[each] - twin.values[each]).max()), close) for each in run.values},
+                    "difference",
+                ),
             )
     return Observation.exact(True, f"{', '.join(run.values)} are functions of the noised values alone")
 
@@ -189,6 +202,12 @@ def _post_processing(context: Context) -> Observation:
                     False,
                     f"{name} is off by {apart:.3g} from what follows from the released x (regularizer {regularizer}): "
                     "it carries something that never got noise",
+                    against_claim(
+                        "What no noise covers",
+                        "How far each released value lies from what follows from the released x.",
+                        {each: (float(np.abs(run.values[each] - right[each]).max()), close) for each in released},
+                        "difference",
+                    ),
                 )
     return Observation.exact(True, f"{' and '.join(sorted(released))} follow from the released x alone")
 
@@ -201,7 +220,7 @@ def _distinguishable(context: Context) -> Observation:
     pair = hard_pair(context, 2)
     findings = [_told_apart(context, pair, 1500), _told_apart(context, silent_pair(pair), 500)]
     least = min(findings, key=lambda finding: finding.p_value)
-    return Observation(min(1.0, len(findings) * least.p_value), least.detail)
+    return Observation(min(1.0, len(findings) * least.p_value), least.detail, picture=least.picture)
 
 
 def _told_apart(context: Context, pair: HardPair, trials: int) -> Observation:
@@ -269,7 +288,15 @@ def _mahalanobis(first: Floats, second: Floats, claimed: float) -> Observation:
     projected = [(side - origin) / loudest @ axes[loud].T for side in (first, second)]
     p_value = tails.shifted_means(projected[0], projected[1], claimed)
     pooled = np.linalg.norm((axes[loud] @ shift) / (singular[loud] / math.sqrt(len(both))))
-    return Observation(p_value, f"neighbours are {pooled:.3f} standard deviations apart, claimed at most {claimed:.3f}")
+    along = axes[loud].T @ ((axes[loud] @ shift) / (singular[loud] ** 2 / len(both))) / max(float(pooled), 1e-300)
+    near, far = ((side - origin) / loudest @ along for side in (first, second))
+    caption = (
+        "The combination of released values that tells the neighbours apart best, in its own standard deviations; the "
+        f"curves may lie {claimed:.3f} apart."
+    )
+    picture = scores("everything released", near, far, caption)
+    detail = f"neighbours are {pooled:.3f} standard deviations apart, claimed at most {claimed:.3f}"
+    return Observation(p_value, detail, picture=picture)
 
 
 CHECKS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from verification.conformance.observe import (
     observable,
     random_noise,
 )
+from verification.picture import Picture
+from verification.pictures import against_claim, coordinates
 from verification.served.slack import SINGLE
 from verification.served.translate import problem_of
 from verification.wire.arrays import Floats
@@ -27,6 +30,14 @@ from verification.wire.records import Records, Run
 from verification.wire.simple_parameters import initial_point
 
 _RECORDS, _COLUMNS, _BATCH = 7, 6, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs from the reference, in words and as a picture."""
+
+    text: str
+    picture: Picture | None = None
 
 
 def random_records(context: Context, count: int, columns: int, length: float = 2.0) -> Records:
@@ -45,7 +56,7 @@ def compare(
     noise: dict[str, Floats] | None,
     *,
     rounded: bool = False,
-) -> str | None:
+) -> Difference | None:
     """Return what differs between the implementation and the reference; None if nothing does.
 
     ``rounded``: single precision inside is allowed.
@@ -64,8 +75,8 @@ def compare(
     return difference(run, expected, slack)
 
 
-def difference(run: Run, expected: dict[str, Floats], slack: float) -> str | None:
-    """Return the first difference beyond the slack, in words."""
+def difference(run: Run, expected: dict[str, Floats], slack: float) -> Difference | None:
+    """Return the first difference beyond the slack."""
     for k in range(len(expected["x"])):
         for name, array in expected.items():
             if name not in run.values:
@@ -73,9 +84,10 @@ def difference(run: Run, expected: dict[str, Floats], slack: float) -> str | Non
             got, right = np.ravel(run.values[name][k]), np.ravel(array[k])
             worst = int(np.argmax(np.abs(got - right)))
             if abs(got[worst] - right[worst]) > slack:
-                return (
+                return Difference(
                     f"{name}[{worst}] after iteration {k + 1} is {got[worst]:.12g}, the reference has "
-                    f"{right[worst]:.12g}; rounding explains at most {slack:.1e}"
+                    f"{right[worst]:.12g}; rounding explains at most {slack:.1e}",
+                    coordinates(f"{name} after iteration {k + 1}", got, right),
                 )
     return None
 
@@ -124,7 +136,7 @@ def _updates(context: Context) -> Observation:
             compared += 1
             if wrong:
                 setting = f"loss {loss}, regularizer {regularizer}, rho {rho}, eta {eta}"
-                return Observation.exact(False, f"{setting}: {wrong}")
+                return Observation.exact(False, f"{setting}: {wrong.text}", wrong.picture)
     how = "replayed with given batches and noise" if context.can(Capability.REPLAY) else "watched without noise"
     return Observation.exact(True, f"{compared} runs of {iterations} iterations agree ({how})")
 
@@ -159,7 +171,7 @@ def _scaled(context: Context) -> Observation:
         )
         wrong = compare(context, records, parameters, None, None)
         if wrong:
-            return Observation.exact(False, f"n = m = {records_count}, {values}: {wrong}")
+            return Observation.exact(False, f"n = m = {records_count}, {values}: {wrong.text}", wrong.picture)
     return Observation.exact(True, "n, m, C, eta, rho and lambda act as they should, one at a time")
 
 
@@ -185,9 +197,14 @@ def _solved(context: Context) -> Observation:
             left = inside.residuals(parameters, problem_of(records, parameters), alone, noise)
             worst = max(worst, float(left.max()))
     solved = worst <= SOLVED + DEVIATIONS * TINY_SIGMA
-    return Observation.exact(
-        solved, f"the inner solver leaves a gradient of length up to {worst:.2g}, allowed is {SOLVED:g}"
+    picture = against_claim(
+        "What the inner solver leaves",
+        "The longest gradient of the inner problem at the points where the solver stopped.",
+        {"gradient": (worst, SOLVED)},
+        "length",
     )
+    text = f"the inner solver leaves a gradient of length up to {worst:.2g}, allowed is {SOLVED:g}"
+    return Observation.exact(solved, text, picture)
 
 
 CHECKS = (

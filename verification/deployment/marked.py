@@ -20,6 +20,8 @@ from verification.deployment.batch_tests import batch_sightings, chernoff
 from verification.deployment.claimed import Claimed
 from verification.deployment.scenes import Marked
 from verification.deployment.sighting import Aspect, Look, Sighting
+from verification.picture import Draw, Picture
+from verification.pictures import shares
 from verification.served.translate import problem_of
 from verification.wire.arrays import Floats
 from verification.wire.records import Records, Run
@@ -142,7 +144,33 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run) -> Look:
         )
     covers = (Aspect.CLIPPING, *((Aspect.BATCHES,) if seen.any() else ()))
     kept = {"weights": weights, "clear": clear.astype(np.float64)}
-    return Look("marked records", claimed.size, runs, tuple(found), covers, kept)
+    drawn: dict[Aspect, Draw] = {Aspect.CLIPPING: lambda: _weights_picture(scene, np.where(clear, weights, 0.0))}
+    if seen.any():
+        share = (claimed.parameters.batch or 1) / claimed.records
+        drawn[Aspect.BATCHES] = lambda: _rates_picture(scene.places[ordinary], held[:, seen], share)
+    return Look("marked records", claimed.size, runs, tuple(found), covers, kept, pictures=drawn)
+
+
+def _weights_picture(scene: Marked, shown: Floats) -> Picture:
+    return shares(
+        "The sensitivity witness",
+        "How much the record at each position counted for at most, over its clipped gradient over m; 1 is claimed.",
+        scene.places,
+        np.abs(shown).max(axis=(0, 1)),
+        1.0,
+        axes=("position of the record", "largest weight"),
+    )
+
+
+def _rates_picture(places: NDArray[np.intp], held: NDArray[np.bool_], share: float) -> Picture:
+    return shares(
+        "Batch positions",
+        "How often the record at each marked position was drawn; the claim is the same share for all.",
+        places,
+        held.mean(axis=(0, 1)),
+        share,
+        axes=("position of the record", "share of the batches"),
+    )
 
 
 def _weighed(read: Weights, scene: Marked) -> list[Sighting]:

@@ -21,6 +21,8 @@ from verification.deployment.reading import standard_noise
 from verification.deployment.shape_tests import shape_sightings
 from verification.deployment.sighting import Aspect, Look
 from verification.deployment.whole_replay import inputs, replay_sightings
+from verification.picture import Draw
+from verification.pictures import quantiles
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability, Show
 from verification.wire.records import Records, Run
@@ -116,8 +118,17 @@ def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     runs = repeated(used)
     noise = standard_noise(used, records, run_without_seed(context, name, used, runs))
     found = [*size_sightings("on silent records", noise), *shape_sightings("on silent records", noise, context.rng)]
-    look = Look("silent records", used.size, runs, tuple(found), (Aspect.NOISE,))
+    look = Look(
+        "silent records", used.size, runs, tuple(found), (Aspect.NOISE,), pictures=_drawn("silent records", noise)
+    )
     return Asked(look, Census.of(noise), noise)
+
+
+def _drawn(where: str, noise: dict[str, Floats] | None) -> dict[Aspect, Draw]:
+    if noise is None:
+        return {}
+    kept = list(noise.values())
+    return {Aspect.NOISE: lambda: quantiles(where, kept)}
 
 
 def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
@@ -143,7 +154,8 @@ def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
         covers.append(Aspect.UPDATES)
     if not covers:
         raise NotApplicable("needs every iterate or replay")
-    look = Look(f"ordinary records, {scene.outliers} outliers", used.size, runs, tuple(found), tuple(covers))
+    title = f"ordinary records, {scene.outliers} outliers"
+    look = Look(title, used.size, runs, tuple(found), tuple(covers), pictures=_drawn(title, noise))
     return Asked(look, census, noise)
 
 
@@ -180,7 +192,8 @@ def last(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     noise = {"last model": np.array(rows)[:, None]}
     where = "in the last model"
     found = [*size_sightings(where, noise), *shape_sightings(where, noise, context.rng)]
-    look = Look("silent records, last model alone", plain.size, len(rows), tuple(found), (Aspect.NOISE,))
+    title = "silent records, last model alone"
+    look = Look(title, plain.size, len(rows), tuple(found), (Aspect.NOISE,), pictures=_drawn(title, noise))
     return Asked(look, Census.of(noise), noise)
 
 
@@ -198,7 +211,9 @@ def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
         spent += context.session.last_seconds
         parts.append(Census.of(standard_noise(short, records, run)))
     census = Census.joined(parts)
-    look = Look("many short runs", short.size, census.runs, (census.sighting("of many"),), (Aspect.NOISE,))
+    drawn: dict[Aspect, Draw] = {Aspect.NOISE: census.picture}
+    found = (census.sighting("of many"),)
+    look = Look("many short runs", short.size, census.runs, found, (Aspect.NOISE,), pictures=drawn)
     return Asked(look, census)
 
 

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from verification.deployment.sighting import Aspect, Sighting
+from verification.picture import Picture
+from verification.pictures import shares, thinned
 from verification.wire.arrays import Floats
 
 CONFIDENCE = 0.999
@@ -62,6 +64,19 @@ class Census:
             min(1.0, float(tails[least]) * self.runs),
             text,
             cause="noise too small",
+        )
+
+    def picture(self) -> Picture:
+        """The noise of every run over its claimed size, the quietest first."""
+        ratios = np.sort(np.sqrt(self.energies / self.degrees))
+        pick = np.union1d(thinned(ratios.size), np.arange(min(20, ratios.size)))
+        return shares(
+            "Noise of every run",
+            "Runs from the quietest to the loudest; a run far below the others had hardly any noise.",
+            (pick + 1).astype(np.float64),
+            ratios[pick],
+            1.0,
+            axes=("run, by its noise", "noise / claimed"),
         )
 
     def shown(self, false_alarm: float, divisor: float = DIVISOR) -> Floats:

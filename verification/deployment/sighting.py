@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from verification.picture import Draw
 from verification.wire.arrays import Floats
 
 
@@ -46,7 +47,7 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Look:
-    """Everything one scene showed: its tests, what it covered, and the arrays that it rests on."""
+    """Everything one scene showed: its tests, what it covered, the arrays that it rests on, and how to draw them."""
 
     scene: str
     size: str
@@ -55,6 +56,7 @@ class Look:
     covers: tuple[Aspect, ...]
     evidence: dict[str, Floats] = field(default_factory=dict)
     missing: str = ""
+    pictures: dict[Aspect, Draw] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

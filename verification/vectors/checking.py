@@ -28,6 +28,7 @@ class VectorsReport:
     description: StartResult | None = None
     findings: list[Finding] = field(default_factory=list)
     fault: AdapterFault | None = None
+    during: str = ""  # the case that was played last: the one that a fault belongs to
 
     def count(self, outcome: Outcome) -> int:
         """How many cases came out so."""
@@ -57,7 +58,7 @@ def check_adapter(
         session = PlainSession(command, limits)
         with session:
             report.description = session.description
-            for finding in _findings(session, cases):
+            for finding in _findings(session, cases, report):
                 report.findings.append(finding)
                 if progress is not None:
                     progress(finding)
@@ -68,8 +69,9 @@ def check_adapter(
     return report
 
 
-def _findings(session: PlainSession, cases: Sequence[model.Case]) -> Iterator[Finding]:
+def _findings(session: PlainSession, cases: Sequence[model.Case], report: VectorsReport) -> Iterator[Finding]:
     for case in cases:
+        report.during = case.id
         recipe = read(case)
         lacking = not_offered(session.description, recipe)
         if lacking:

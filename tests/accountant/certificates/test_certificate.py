@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from fractions import Fraction
+from typing import cast
 
 import pytest
 
@@ -26,7 +28,7 @@ from accountant import (
     read_certificate,
     recheck,
 )
-from accountant.certificates.certificate import Interval, LedgerRecord, exact_string, ledger_record, read_ledger
+from accountant.certificates.certificate import Interval, exact_string, ledger_record, read_ledger
 from accountant.certificates.profile_check import require_profile_lower, require_profile_upper
 from accountant.mechanisms.steps import SubsampledGaussianStep
 from accountant.numbers import decimal_string, fraction_of
@@ -83,10 +85,16 @@ def test_every_real_is_a_decimal_string(documents: dict[str, Certificate]) -> No
     assert set(documents["ssadmm"].methods) == {"lemma2-prop1", "lemma2-cks", "wbk27-cks", "tight-rdp-cks", "profile"}
 
 
+def _changed(document: Certificate, changes: dict[str, object]) -> Certificate:
+    values = {field.name: getattr(document, field.name) for field in dataclasses.fields(document)}
+    make = cast(Callable[..., Certificate], Certificate)
+    return make(**(values | changes))
+
+
 def resigned(document: Certificate, **changes: object) -> Certificate:
     """The document with changes and a fitting digest: a liar who knows the format."""
-    altered = document.model_copy(update=changes)
-    return altered.model_copy(update={"digest": altered.expected_digest()})
+    altered = _changed(document, changes)
+    return dataclasses.replace(altered, digest=altered.expected_digest())
 
 
 def scaled(document: Certificate, method: str, factor: str) -> Certificate:
@@ -95,14 +103,14 @@ def scaled(document: Certificate, method: str, factor: str) -> Certificate:
     lower, upper = (
         decimal_string(Fraction(end) * Fraction(factor), 12, "down") for end in (record.lower, record.upper)
     )
-    forged = record.model_copy(update={"lower": lower, "upper": upper, "epsilon": upper})
+    forged = dataclasses.replace(record, lower=lower, upper=upper, epsilon=upper)
     low = min(Fraction(document.epsilon.lower), Fraction(upper))
     interval = Interval(lower=decimal_string(low, 12, "down"), upper=min(upper, document.epsilon.upper, key=Fraction))
     return resigned(document, methods={**document.methods, method: forged}, epsilon=interval)
 
 
 def test_an_altered_certificate_does_not_fit_its_digest(documents: dict[str, Certificate]) -> None:
-    altered = documents["gaussian"].model_copy(update={"delta": "1e-5"})
+    altered = dataclasses.replace(documents["gaussian"], delta="1e-5")
     with pytest.raises(CertificateError, match="digest"):
         recheck(altered)
 
@@ -128,14 +136,14 @@ LIES: dict[str, tuple[str, Callable[[Certificate], Certificate]]] = {
         "mpmath finds",
         lambda c: resigned(
             c,
-            methods={**c.methods, "lemma2-cks": c.methods["lemma2-cks"].model_copy(update={"alpha": "2"})},
+            methods={**c.methods, "lemma2-cks": dataclasses.replace(c.methods["lemma2-cks"], alpha="2")},
         ),
     ),
     "a theorem that is not this method's": (
         "contradicts itself",
         lambda c: resigned(
             c,
-            methods={**c.methods, "lemma2-cks": c.methods["lemma2-cks"].model_copy(update={"theorem": "folklore"})},
+            methods={**c.methods, "lemma2-cks": dataclasses.replace(c.methods["lemma2-cks"], theorem="folklore")},
         ),
     ),
     "an epsilon below every method": (
@@ -186,7 +194,7 @@ def test_what_is_no_certificate_is_a_usage_error(text: str) -> None:
 
 def test_a_ledger_with_another_relation_than_its_steps_is_refused() -> None:
     record = ledger_record(LEDGERS["poisson"])
-    lying = LedgerRecord(**(record.model_dump() | {"neighbours": "replace-one"}))
+    lying = dataclasses.replace(record, neighbours="replace-one")
     with pytest.raises(InvalidQuantityError, match="neighbours"):
         read_ledger(lying)
 

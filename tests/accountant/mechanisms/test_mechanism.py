@@ -54,7 +54,7 @@ EVERYTHING: dict[str, object] = {
 def described(algorithm: str, **changes: object) -> dict[str, object]:
     """Ordinary parameters of an algorithm."""
     given = EVERYTHING | {"algorithm": algorithm} | changes
-    if algorithm in {"gaussian", "poisson"}:
+    if algorithm in {"gaussian", "poisson", "laplace"}:
         given |= {"noise_multiplier": "7/2"}
     known = {"algorithm", *fields_of(MECHANISMS[algorithm]), *changes}
     return {name: value for name, value in given.items() if name in known}

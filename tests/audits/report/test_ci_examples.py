@@ -6,20 +6,25 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from audits.gate.claim_file import TEMPLATE
+from dpadmm.cli import group
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[3]
 CI = ROOT / "examples" / "ci"
+WORKFLOW = CI / "github" / "privacy.yml"
+FILES = {"junit.xml", "gate.sarif", "summary.md", "gate.html"}
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A folder with a claim file, and `dpadmm` on the path."""
+    """A folder with a claim file that is refuted by its price, and `dpadmm` on the path."""
     (tmp_path / "privacy-claim.toml").write_text(TEMPLATE.replace('epsilon = "1.0"', 'epsilon = "0.1"'))
     program = tmp_path / "bin" / "dpadmm"
     program.parent.mkdir()
@@ -28,8 +33,73 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def environment(place: Path, **more: str) -> dict[str, str]:
-    return {**os.environ, "PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), **more}
+def run(place: Path, command: list[str], **more: str) -> subprocess.CompletedProcess[str]:
+    path = f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **more}
+    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """Every call of dpadmm in a shell script, as words."""
+    for line in text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["dpadmm"]:
+            yield words[: words.index("||") if "||" in words else len(words)]
+
+
+def scripts(node: object) -> Iterator[str]:
+    """Every script of a workflow, a job or an action."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key in ("run", "entry") and isinstance(value, str):
+                yield value
+            elif key in ("script", "before_script") and isinstance(value, list):
+                yield from value
+            else:
+                yield from scripts(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from scripts(value)
+
+
+def test_every_file_parses_and_every_command_in_it_exists() -> None:
+    files = [*CI.rglob("*.yml"), *CI.rglob("*.yaml")]
+    assert len(files) >= 4
+    parsed = [script for path in files for script in scripts(yaml.safe_load(path.read_text()))]
+    found = [words for text in (*parsed, (CI / "pre-commit" / "price-claims").read_text()) for words in _calls(text)]
+    assert len(found) >= 4
+    for words in found:
+        command = group.get_command(click.Context(group), words[1])
+        assert command is not None, words
+        options = {name for parameter in command.params for name in parameter.opts}
+        assert {word.partition("=")[0] for word in words if word.startswith("--")} <= options, words
+
+
+def _calls(text: str) -> list[list[str]]:
+    return list(commands("\n".join(line.strip() for line in text.replace("\\\n", " ").splitlines())))
+
+
+def test_every_file_is_named_in_the_readme() -> None:
+    readme = (CI / "README.md").read_text()
+    for path in CI.rglob("*"):
+        if path.is_file() and path.name != "README.md":
+            assert f"`{path.relative_to(CI).as_posix()}`" in readme
+
+
+def test_the_github_workflow_installs_gates_uploads_and_comments(place: Path) -> None:
+    job = yaml.safe_load(WORKFLOW.read_text())
+    assert job["permissions"] == {"contents": "read", "security-events": "write", "pull-requests": "write"}
+    steps = {step["name"]: step for step in job["jobs"]["gate"]["steps"] if "name" in step}
+    assert list(steps) == ["Install", "Gate", "Summary", "Code scanning", "Comment", "Reports"]
+    assert all("always()" in steps[name]["if"] for name in list(steps)[2:])
+    done = run(place, ["bash", "-e", "-o", "pipefail", "-c", steps["Gate"]["run"]])
+    assert done.returncode == 1, done.stderr
+    assert {path.name for path in (place / "privacy-reports").iterdir() if path.is_file()} == FILES
+    assert (place / steps["Code scanning"]["with"]["sarif_file"]).is_file()
+    assert "privacy-reports/summary.md" in steps["Comment"]["run"]
+    summary = place / "summary"
+    assert run(place, ["bash", "-e", "-c", steps["Summary"]["run"]], GITHUB_STEP_SUMMARY=str(summary)).returncode == 0
+    assert "a claim is refuted" in summary.read_text()
 
 
 def test_the_github_action_reports_and_fails_with_the_gates_own_exit_code(place: Path) -> None:
@@ -39,38 +109,37 @@ def test_the_github_action_reports_and_fails_with_the_gates_own_exit_code(place:
     assert set(step["env"]) == {"CLAIM", "SEED", "REPORTS"}
     values = {"CLAIM": "privacy-claim.toml", "SEED": "3", "REPORTS": "out"}
     output, summary = place / "output", place / "summary"
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
-        cwd=place,
-        env=environment(place, GITHUB_OUTPUT=str(output), GITHUB_STEP_SUMMARY=str(summary), **values),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    values |= {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)}
+    done = run(place, ["bash", "-e", "-o", "pipefail", "-c", step["run"]], **values)
     assert done.returncode == 1, done.stderr
     assert output.read_text() == "exit-code=1\n"
     assert "a claim is refuted" in summary.read_text()
-    assert {p.name for p in (place / "out").iterdir()} == {"junit.xml", "gate.sarif", "summary.md", "gate.html"}
+    assert {p.name for p in (place / "out").iterdir()} == FILES
 
 
-def test_the_pre_commit_hook_prices_the_claim(place: Path) -> None:
-    (hook,) = yaml.safe_load((CI / "pre-commit-hooks.yaml").read_text())
-    command = [*shlex.split(hook["entry"]), "privacy-claim.toml"]
-    done = subprocess.run(command, cwd=place, env=environment(place), capture_output=True, text=True, check=False)
+def test_the_pre_commit_hook_prices_each_of_several_claims(place: Path) -> None:
+    (hook,) = yaml.safe_load((CI / "pre-commit" / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    assert Path(hook["entry"]).name == "price-claims"
+    program = str(CI / "pre-commit" / "price-claims")
+    right = str(CI.parent / "claims" / "reference.toml")
+    done = run(place, [program, right, "privacy-claim.toml"])
     assert done.returncode == 1
-    assert "epsilon at delta" in done.stdout
-
-
-def test_the_pre_commit_hook_lets_a_claim_pass_whose_price_is_right(place: Path) -> None:
-    (hook,) = yaml.safe_load((CI / "pre-commit-hooks.yaml").read_text())
-    command = [*shlex.split(hook["entry"]), str(CI.parent / "claims" / "reference.toml")]
-    done = subprocess.run(command, cwd=place, env=environment(place), capture_output=True, text=True, check=False)
+    assert done.stdout.count("epsilon at delta") >= 2
+    assert run(place, [program, "missing.toml", "privacy-claim.toml"]).returncode == 2
+    done = run(place, [program, right])
     assert done.returncode == 0, done.stdout + done.stderr
     assert "stands         account: ssADMM" in done.stdout
 
 
-def test_the_gitlab_job_runs_the_gate_and_keeps_its_reports() -> None:
+def test_the_gitlab_job_installs_runs_the_gate_and_keeps_its_reports() -> None:
     job = yaml.safe_load((CI / "gitlab" / "privacy-gate.yml").read_text())["privacy-gate"]
+    assert job["before_script"] == ["pip install dpadmm"]
     assert any(line.startswith('dpadmm gate "$CLAIM"') for line in job["script"])
     assert job["artifacts"]["when"] == "always"
     assert job["artifacts"]["reports"]["junit"] in " ".join(job["script"])
+
+
+def test_the_guide_shows_the_files_as_they_are() -> None:
+    guide = (ROOT / "docs" / "guides" / "continuous-integration.md").read_text("utf-8")
+    shown = (WORKFLOW, CI / "gitlab" / "privacy-gate.yml", CI / "pre-commit" / ".pre-commit-config.yaml")
+    assert all(f"```yaml\n{path.read_text('utf-8')}```" in guide for path in shown)

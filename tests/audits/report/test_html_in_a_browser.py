@@ -37,15 +37,37 @@ _FLAGS = (
 _CONSOLE = re.compile(r"^.*:CONSOLE[:(].*$", re.MULTILINE)
 
 
-def opened(page: Path, scratch: Path) -> tuple[str, list[str], set[str]]:
+def opened(page: Path, scratch: Path, *more: str) -> tuple[str, list[str], set[str]]:
     """Return the DOM after loading, the console's lines, and the addresses that the page asked for."""
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("chromium is not installed")
     log = scratch / "net.json"
-    command = [chromium, *_FLAGS, f"--user-data-dir={scratch / 'profile'}", f"--log-net-log={log}", "--dump-dom"]
+    command = [chromium, *_FLAGS, *more, f"--user-data-dir={scratch / 'profile'}", f"--log-net-log={log}", "--dump-dom"]
     done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=120, check=True)
     return done.stdout, _CONSOLE.findall(done.stderr), _asked_by_the_page(json.loads(log.read_text(encoding="utf-8")))
+
+
+_MEASURE = """<!doctype html><p id=o></p>
+<iframe id=f style="border:0;width:{width}px;height:900px" src="{page}"></iframe>
+<script>f.onload=()=>{{const d=f.contentDocument,w=f.clientWidth,cut=[];
+for(const e of d.querySelectorAll("body *")){{const r=e.getBoundingClientRect();
+if(r.width&&(r.right>w+1||r.left<-1))cut.push(e.tagName);
+if(e.tagName=="text"){{const s=e.ownerSVGElement.getBoundingClientRect();
+if(r.left<s.left-1||r.right>s.right+1||r.top<s.top-1||r.bottom>s.bottom+1)cut.push("text "+e.textContent)}}}}
+o.textContent="scroll "+d.documentElement.scrollWidth+" inner "+f.contentWindow.innerWidth+" cut "+cut}}</script>
+"""
+
+
+def measured(page: Path, scratch: Path, width: int) -> tuple[int, int, str]:
+    """Return the page's scroll width and inner width in a window of this width, and what sticks out of it."""
+    frame = scratch / f"frame-{width}.html"
+    frame.write_text(_MEASURE.format(width=width, page=page.as_uri()), encoding="utf-8")
+    more = ("--allow-file-access-from-files", "--window-size=1400,1000", "--virtual-time-budget=5000")
+    dom, _, _ = opened(frame, scratch, *more)
+    found = re.search(r"scroll (\d+) inner (\d+) cut ([^<]*)", dom)
+    assert found is not None, dom[-500:]
+    return int(found[1]), int(found[2]), found[3]
 
 
 def _asked_by_the_page(log: dict[str, list[dict[str, dict[str, object]]]]) -> set[str]:
@@ -90,7 +112,7 @@ def refuted(tmp_path_factory: pytest.TempPathFactory) -> GateReport:
     folder = tmp_path_factory.mktemp("claim")
     claims = read_claim_file(claim_file(folder, zoo("variance-as-deviation")))
     with executor(1) as pool:
-        return run_gate(claims, pool, GateOptions(1, ("account", "audit")))
+        return run_gate(claims, pool, GateOptions(1, ("account", "audit"), source=folder / "claim.toml"))
 
 
 def test_a_browser_shows_verdict_findings_and_plots_and_asks_nobody(refuted: GateReport, tmp_path: Path) -> None:
@@ -124,6 +146,24 @@ def test_the_browser_test_would_see_a_fetch_and_a_complaint(refuted: GateReport,
     page.write_text(re.sub(r"<meta http-equiv[^>]*>", "", whole), encoding="utf-8")
     _, console, asked = opened(page, tmp_path)
     assert asked == {"http://elsewhere.invalid/a.png"}
+
+
+@pytest.mark.parametrize("width", [375, 1200])
+def test_nothing_sticks_out_of_the_window(refuted: GateReport, tmp_path: Path, width: int) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(RENDERERS["html"](refuted), encoding="utf-8")
+    scroll, inner, cut = measured(page, tmp_path, width)
+    assert inner == width
+    assert scroll <= inner
+    assert cut == ""
+
+
+def test_the_measure_would_see_what_sticks_out(refuted: GateReport, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(RENDERERS["html"](refuted).replace("<h1>", '<h1 style="width:900px">'), encoding="utf-8")
+    scroll, inner, cut = measured(page, tmp_path, 375)
+    assert scroll > inner
+    assert "H1" in cut
 
 
 def test_words_from_outside_stay_words(refuted: GateReport, tmp_path: Path) -> None:

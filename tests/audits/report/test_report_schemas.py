@@ -73,7 +73,7 @@ def test_the_junit_schema_notices_what_is_wrong(tmp_path: Path, pattern: str, wr
     [
         (r'"version": "2.1.0"', '"version": "2.2.0"'),
         (r'"level": "error"', '"level": "fatal"'),
-        (r'"kind": "pass"', '"kind": "stands"'),
+        (r'"kind": "fail"', '"kind": "refuted"'),
         (r'"executionSuccessful": \w+,', ""),
         (r'"name": "dpadmm",', ""),
         (r'"ruleId"', '"rule"'),

@@ -27,7 +27,7 @@ PAPER = Path(__file__).parents[4] / "shared" / "paper.tex"
 
 # Every statement whose evidence takes no more than a few seconds; the slow test runs all of them.
 SLOW = {"LOSS-LOGISTIC", "LOSS-HUBER", "SOFT-THRESHOLD", "PROX-FIRM", "SENS-GRADIENT", "SENS-X", "SENS-Z", "LEMMA-2",
-        "THEOREM-1", "THEOREM-2", "THEOREM-3", "WBK27", "E1", "E4", "E11", "DPSGD", "DPADMM"}  # fmt: skip
+        "THEOREM-1", "THEOREM-2", "THEOREM-3", "WBK27", "E1", "E4", "E11", "DPSGD", "DPADMM", "LEADER"}  # fmt: skip
 
 
 def without_coq(statement: Statement) -> Statement:

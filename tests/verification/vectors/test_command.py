@@ -39,7 +39,19 @@ def test_a_wrong_one_exits_with_1_and_is_told_the_place_and_the_likely_bug() -> 
     assert done.exit_code == 1
     assert "failed   l1-rho-at-threshold: z[" in done.stdout
     assert "Catches: threshold lambda, lambda eta or lambda rho in place of lambda/rho" in done.stdout
+    assert "first    z differs first in" in done.stdout
+    assert "(x agrees until then)" in done.stdout
+    assert "suspect  1. threshold: " in done.stdout
     assert done.stdout.splitlines()[-1].startswith("refuted: ")
+
+
+def test_the_case_is_named_in_which_an_adapter_crashes() -> None:
+    command = wrong("CrashesOnHugeRows")
+    done = dpadmm("check", "--", *command)
+    assert done.exit_code == 4
+    assert "FAULT in case logistic-huge-rows-clipped" in done.stdout, done.stdout[-500:]
+    fault = json.loads(dpadmm("check", "--format", "json", "--", *command).stdout)["fault"]
+    assert fault["case"].startswith("logistic-huge-rows")
 
 
 def test_an_adapter_without_replay_has_not_been_checked() -> None:

@@ -245,6 +245,17 @@ class NoReplay(Stepwise):
 
 
 # Each wrong implementation, and the flags whose cases must each catch it.
+class CrashesOnHugeRows(Stepwise):
+    """Ends without an answer at the first record whose square overflows."""
+
+    def replay(
+        self, records: Records, algorithm: Algorithm, parameters: Parameters, noise: Values, batches: Batches | None
+    ) -> Values:
+        if np.abs(records.features).max() > 1e150:
+            sys.exit("overflow")
+        return super().replay(records, algorithm, parameters, noise, batches)
+
+
 WRONG: dict[type[Stepwise], tuple[str, ...]] = {
     LambdaAsThreshold: ("threshold",),
     OldDual: ("old-dual", "plain"),
@@ -274,5 +285,5 @@ WRONG: dict[type[Stepwise], tuple[str, ...]] = {
 }
 
 if __name__ == "__main__":
-    kinds: tuple[type[Stepwise], ...] = (*WRONG, NoReplay)
+    kinds: tuple[type[Stepwise], ...] = (*WRONG, NoReplay, CrashesOnHugeRows)
     serve({kind.__name__: kind for kind in kinds}[sys.argv[1]]())

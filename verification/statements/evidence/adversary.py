@@ -1,4 +1,4 @@
-"""Statement A: what an adaptive adversary can do on fixed-size batches is bounded by the leader."""
+"""Statement LEADER: what an adaptive adversary can do on fixed-size batches is bounded by the leader."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ STATEMENTS = (
         (profiles.profile_dominates(),),
     ),
     Statement(
-        "A",
+        "LEADER",
         "T adaptive steps on fixed-size batches cost at most what the leader, composed singly or in blocks, costs.",
         "better than [CL20] Theorem 1 and than D; docs/reference/adversary.md",
         Status.HOLDS,

@@ -21,6 +21,7 @@ FILE_NAMES = {
     Language.RUST: "adapter.rs",
     Language.NODE: "adapter.mjs",
 }
+ACCOUNTANT_FILE = "accountant.py"
 # How to run it once it is filled in; the build step first, where there is one.
 COMMANDS = {
     Language.PYTHON: ("dpadmm adapter smoke -- python3 adapter.py",),
@@ -36,3 +37,8 @@ def skeleton(language: Language) -> str:
     # The Python one must not look like a module of this project to linters and test collectors.
     stored = f"{name}.txt" if language is Language.PYTHON else name
     return resources.files(__name__).joinpath(stored).read_text(encoding="utf-8")
+
+
+def accountant_skeleton() -> str:
+    """Return the text of the skeleton of an accountant behind the wire, in Python."""
+    return resources.files(__name__).joinpath(f"{ACCOUNTANT_FILE}.txt").read_text(encoding="utf-8")

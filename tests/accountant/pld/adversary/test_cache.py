@@ -66,13 +66,15 @@ DAMAGES: dict[str, Callable[[Path, Ordering], object]] = {
 def test_damaged_and_forged_files_are_found_out_and_replaced(
     folder: Path, ordering: Ordering, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    DAMAGES[name](save(ordering, folder), ordering)
+    path = save(ordering, folder)
+    whole = path.read_text("utf-8")
+    DAMAGES[name](path, ordering)
     assert kept(Q, MU) is None
     monkeypatch.setattr(certificates, "found_certificate", lambda *_: ordering)
     certificate_for.cache_clear()
     assert certificate_for(Q, MU) == ordering
     certificate_for.cache_clear()
-    assert load(path_for(Q, MU, folder)) == ordering
+    assert path_for(Q, MU, folder).read_text("utf-8") == whole
 
 
 def test_a_certificate_for_another_step_under_this_name_is_not_used(folder: Path, ordering: Ordering) -> None:
@@ -91,6 +93,7 @@ def test_nothing_is_kept_where_nothing_may_be(
     assert list(kept_boxes(ordering.windows))
 
 
+@pytest.mark.slow
 def test_a_neighbour_spares_tests_and_its_certificate_holds(
     ordering: Ordering, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,7 +129,7 @@ def _mutants(ordering: Ordering) -> dict[str, Ordering]:
         "two boxes joined": dataclasses.replace(ordering, windows=ordering.windows[:last] + "k"),
         "the whole square in one box": dataclasses.replace(ordering, stairs="k"),
         "share halved": dataclasses.replace(ordering, single=dataclasses.replace(single, share=single.share / 2)),
-        "share of blocks halved": dataclasses.replace(
+        "a ninth of the share of blocks": dataclasses.replace(
             ordering, block=dataclasses.replace(block, share=block.share / 9)
         ),
         "share outside [0, 1]": dataclasses.replace(ordering, single=dataclasses.replace(single, share=1.5)),

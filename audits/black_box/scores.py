@@ -1,0 +1,199 @@
+r"""Scores that are learned: high speaks for the first neighbour.
+
+Each is taught on runs of its own, so that a test on other runs is sound whatever was learned. Four kinds see four kinds
+of leak: a shift in any direction, also one in which there is no noise at all (linear); another spread or shape
+(density); combinations of several values (boosted); rare runs that look like no other (extreme).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from audits.curves.privacy_curve import FloatArray
+
+_RIDGE = 1e-9
+_WIDEST = 150
+_BINS = 24
+_CLIP = 1e6
+
+
+class Score(Protocol):
+    """A function of what a run released."""
+
+    @property
+    def name(self) -> str:
+        """The kind of score."""
+        ...
+
+    def of(self, rows: FloatArray) -> FloatArray:
+        """Return one number a run."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standard:
+    """The columns that differ most, centred and scaled; a column without spread keeps its unit."""
+
+    columns: FloatArray
+    centre: FloatArray
+    spread: FloatArray
+
+    def of(self, rows: FloatArray) -> FloatArray:
+        """Return the standardised columns."""
+        chosen = rows[:, self.columns.astype(np.intp)]
+        return np.clip((chosen - self.centre) / self.spread, -_CLIP, _CLIP)
+
+
+def standard(first: FloatArray, second: FloatArray) -> Standard:
+    """Return the scaling learned from both sides; of very many columns the most different ones."""
+    both = np.vstack([first, second])
+    centre = np.median(both, axis=0)
+    deviation = np.median(np.abs(both - centre), axis=0) * 1.4826
+    spread = np.where(deviation > 0.0, deviation, both.std(axis=0))
+    spread = np.where(spread > 0.0, spread, np.where(centre != 0.0, np.abs(centre), 1.0))
+    columns = np.arange(both.shape[1])
+    if columns.size > _WIDEST:
+        a, b = (np.clip((side - centre) / spread, -10.0, 10.0) for side in (first, second))
+        apart = np.abs(a.mean(axis=0) - b.mean(axis=0)) + np.abs((a**2).mean(axis=0) - (b**2).mean(axis=0))
+        columns = np.sort(np.argsort(-apart, kind="stable")[:_WIDEST])
+    return Standard(columns.astype(np.float64), centre[columns], spread[columns])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearScore:
+    """Fisher's discriminant; nearly no ridge, so that a direction without noise gets all the weight it deserves."""
+
+    scale: Standard
+    weights: FloatArray
+    name: str = "linear"
+
+    def of(self, rows: FloatArray) -> FloatArray:
+        """Return the discriminant."""
+        return np.asarray(self.scale.of(rows) @ self.weights)
+
+
+def linear(scale: Standard, a: FloatArray, b: FloatArray) -> LinearScore:
+    """Fit the discriminant on standardised rows."""
+    scatter = 0.5 * (np.cov(a, rowvar=False) + np.cov(b, rowvar=False)).reshape(a.shape[1], a.shape[1])
+    ridge = _RIDGE * max(float(np.trace(scatter)) / scatter.shape[0], 1e-12)
+    return LinearScore(scale, np.linalg.solve(scatter + ridge * np.eye(len(scatter)), a.mean(axis=0) - b.mean(axis=0)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Density:
+    """The logarithm of the ratio of two smoothed histograms of one number."""
+
+    edges: FloatArray
+    ratio: FloatArray
+
+    def of(self, numbers: FloatArray) -> FloatArray:
+        """Return the log-ratio of each number's bin."""
+        return np.asarray(self.ratio[np.searchsorted(self.edges, numbers, side="left")])
+
+
+def density(a: FloatArray, b: FloatArray) -> Density:
+    """Fit histograms with edges at quantiles of both sides together."""
+    edges = np.unique(np.quantile(np.concatenate([a, b]), np.linspace(0.0, 1.0, _BINS + 1)))
+    counts = [np.bincount(np.searchsorted(edges, side, side="left"), minlength=edges.size + 1) for side in (a, b)]
+    smooth = [(count + 0.5) / (count.sum() + 0.5 * count.size) for count in counts]
+    return Density(edges, np.log(smooth[0]) - np.log(smooth[1]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DensityScore:
+    """The sum of the log-ratios of several projections: a likelihood ratio as if they were independent."""
+
+    scale: Standard
+    directions: FloatArray
+    densities: tuple[Density, ...]
+    name: str = "density"
+
+    def of(self, rows: FloatArray) -> FloatArray:
+        """Return the summed log-ratio."""
+        seen = projections(self.scale.of(rows), self.directions)
+        return np.asarray(sum(fitted.of(seen[:, k]) for k, fitted in enumerate(self.densities)))
+
+
+def projections(standardised: FloatArray, directions: FloatArray) -> FloatArray:
+    """Return the projections, and how far the farthest column is from its centre."""
+    farthest = np.abs(standardised).max(axis=1, keepdims=True)
+    return np.hstack([standardised @ directions, farthest])
+
+
+def densities(scale: Standard, a: FloatArray, b: FloatArray, discriminant: FloatArray) -> DensityScore:
+    """Fit: the discriminant, the two directions whose spread differs most, and the farthest column."""
+    spreads = [np.cov(np.clip(side, -20.0, 20.0), rowvar=False).reshape(a.shape[1], a.shape[1]) for side in (a, b)]
+    values, vectors = np.linalg.eigh(spreads[0] - spreads[1])
+    chosen = vectors[:, np.argsort(-np.abs(values), kind="stable")[:2]]
+    length = float(np.linalg.norm(discriminant))
+    directions = np.column_stack([discriminant / length if length > 0.0 else discriminant, chosen])
+    p, q = projections(a, directions), projections(b, directions)
+    return DensityScore(scale, directions, tuple(density(p[:, k], q[:, k]) for k in range(p.shape[1])))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExtremeScore:
+    """How far the farthest column is from its centre; signed by the neighbour on which that was larger."""
+
+    scale: Standard
+    sign: float
+    name: str = "extreme"
+
+    def of(self, rows: FloatArray) -> FloatArray:
+        """Return the signed distance."""
+        return np.asarray(self.sign * np.abs(self.scale.of(rows)).max(axis=1))
+
+
+def extreme(scale: Standard, a: FloatArray, b: FloatArray) -> ExtremeScore:
+    """Choose the sign by the largest fiftieth of both sides together."""
+    far, near = np.abs(a).max(axis=1), np.abs(b).max(axis=1)
+    top = np.quantile(np.concatenate([far, near]), 0.98)
+    return ExtremeScore(scale, 1.0 if (far > top).sum() >= (near > top).sum() else -1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoostedScore:
+    """Gradient-boosted trees on the columns, their absolute values and the linear score."""
+
+    scale: Standard
+    helper: LinearScore
+    decide: Callable[[FloatArray], FloatArray]
+    name: str = "boosted"
+
+    def of(self, rows: FloatArray) -> FloatArray:
+        """Return the log-odds that the trees give."""
+        return np.asarray(self.decide(tree_columns(self.scale.of(rows), self.helper.of(rows))), dtype=np.float64)
+
+
+def tree_columns(standardised: FloatArray, helper: FloatArray) -> FloatArray:
+    """Return what the trees see."""
+    return np.hstack([standardised, np.abs(standardised).max(axis=1, keepdims=True), helper[:, None]])
+
+
+def boosted(scale: Standard, a: FloatArray, b: FloatArray, helper: LinearScore, trees: int) -> BoostedScore | None:
+    """Fit the trees; None where scikit-learn is not installed."""
+    try:
+        from sklearn.ensemble import GradientBoostingClassifier  # noqa: PLC0415 - an extra
+    except ImportError:
+        return None
+    x = np.vstack([tree_columns(side, side @ helper.weights) for side in (a, b)])
+    y = np.concatenate([np.ones(len(a)), np.zeros(len(b))])
+    model = GradientBoostingClassifier(n_estimators=trees, max_depth=3, subsample=0.7, max_features=12, random_state=0)
+    if x.shape[1] < 12:
+        model.set_params(max_features=None)
+    model.fit(x, y)
+    return BoostedScore(scale, helper, model.decision_function)
+
+
+def learned(first: FloatArray, second: FloatArray, *, trees: int = 40) -> list[Score]:
+    """Teach every score on these runs, which must not be used again."""
+    scale = standard(first, second)
+    a, b = scale.of(first), scale.of(second)
+    discriminant = linear(scale, a, b)
+    found: list[Score] = [discriminant, densities(scale, a, b, discriminant.weights), extreme(scale, a, b)]
+    trained = boosted(scale, a, b, discriminant, trees)
+    return [*found, trained] if trained is not None else found

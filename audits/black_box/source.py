@@ -1,0 +1,101 @@
+"""Where runs come from: adapter processes, as many as there are workers, or a function in this process."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from pydantic import JsonValue
+
+from audits.black_box.pairs import BoxedPair
+from audits.curves.privacy_curve import FloatArray
+from audits.errors import AuditError
+from verification.wire.black_box import BlackBoxSession, Values, hidden_trials
+from verification.wire.process import Limits
+from verification.wire.records import Records
+
+Batch: TypeAlias = Callable[[Records, int, np.random.Generator], dict[str, FloatArray]]
+
+
+class PairSource(Protocol):
+    """Runs of both neighbours, fresh ones at every call; may be called by ``workers`` threads at once."""
+
+    @property
+    def workers(self) -> int:
+        """How many calls may be under way."""
+        ...
+
+    def runs(self, pair: BoxedPair, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+        """Return ``count`` runs of each neighbour."""
+        ...
+
+
+class LocalSource:
+    """A function in this process that makes many runs at once."""
+
+    workers = 1
+
+    def __init__(self, run: Batch) -> None:
+        self._run = run
+
+    def runs(self, pair: BoxedPair, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+        """Return ``count`` runs of each neighbour."""
+        return self._run(pair.first, count, rng), self._run(pair.second, count, rng)
+
+
+class WireSource:
+    """Adapter processes behind the wire; a context manager that stops them all."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        limits: Limits,
+        *,
+        workers: int,
+        request: Mapping[str, JsonValue] | None = None,
+        seeded: bool = False,
+    ) -> None:
+        if workers < 1:
+            raise AuditError(f"workers must be at least 1, got workers={workers!r}")
+        self.workers = workers
+        self._seeded = seeded
+        self._idle: queue.Queue[BlackBoxSession] = queue.Queue()
+        self._sessions: list[BlackBoxSession] = []
+        try:
+            for _ in range(workers):
+                self._sessions.append(BlackBoxSession(command, limits, request))
+                self._idle.put(self._sessions[-1])
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+
+    @property
+    def name(self) -> str:
+        """What the adapter calls itself."""
+        return self._sessions[0].name
+
+    def runs(self, pair: BoxedPair, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+        """Return ``count`` runs of each neighbour; the adapter is not told which is which."""
+        session = self._idle.get()
+        try:
+            return hidden_trials(session, (pair.first, pair.second), count, rng, seeded=self._seeded)
+        finally:
+            self._idle.put(session)
+
+    def __enter__(self) -> WireSource:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        failed: BaseException | None = None
+        for session in self._sessions:
+            try:
+                session.__exit__(kind, error, trace)
+            except BaseException as fault:  # every process must be ended before the first fault is told
+                failed = failed or fault
+        if failed is not None and kind is None:
+            raise failed

@@ -1,0 +1,74 @@
+"""The result for a reader who does not know the field: what was promised, whether it holds, what to do."""
+
+from __future__ import annotations
+
+import math
+
+from audits.gate.causes import grouped
+from audits.gate.findings import GateReport
+from verification.outcome import Outcome
+from verification.plain_text import harmless
+
+
+def summary(report: GateReport) -> str:
+    """One paragraph of plain sentences."""
+    return " ".join([_promised(report), _found(report), _advice(report)])
+
+
+def _who(report: GateReport) -> str:
+    described = report.provenance.implementation
+    return "The tested program" if described is None else harmless(f"The program {described.name} {described.version}")
+
+
+def _promised(report: GateReport) -> str:
+    claim = report.claims.claim
+    if claim.nothing:
+        return f"{_who(report)} promises no privacy."
+    factor = math.exp(min(float(claim.epsilon), 700.0))
+    return (
+        f"{_who(report)} promises that hardly anything can be learned about any single record of its data from what it "
+        "releases: replacing one record by another changes the probability of any outcome by a factor of at most "
+        f"{factor:.3g} (epsilon = {float(claim.epsilon):g}), apart from a probability of at most "
+        f"{float(claim.delta):g} (delta)."
+    )
+
+
+def _found(report: GateReport) -> str:
+    outcome = report.outcome
+    if outcome is Outcome.REFUTED:
+        causes = list(dict.fromkeys(g.cause for g in grouped(report.findings) if g.findings[0].outcome is outcome))
+        why = f" Found was: {harmless('; '.join(causes))}." if causes else ""
+        return f"This promise is not kept: it was refuted, with evidence that is shown below.{why}"
+    if report.partial:
+        return "Only a part of the checks was asked for, so nothing can be said about the promise as a whole."
+    return {
+        Outcome.STANDS: "Everything was done to refute this promise, within the stated limits, and nothing refuted it. "
+        + _would_have(report),
+        Outcome.DEVIATES: "What is run differs from what is stated, but nothing showed that it is less private. "
+        + _would_have(report),
+        Outcome.INCONCLUSIVE: "Nothing refuted this promise, but not enough could be checked to let it stand.",
+        Outcome.ADAPTER_FAILED: "The program stopped or answered wrongly, so nothing can be said about the promise.",
+        Outcome.FAULT: "The checks themselves failed, so nothing can be said about the promise.",
+    }[outcome]
+
+
+def _would_have(report: GateReport) -> str:
+    powers = [f.power for f in report.findings if f.power is not None]
+    if not powers:
+        return "It is a result of tests, not a proof."
+    widest = max(powers, key=lambda power: power.divisor)
+    return (
+        f"It is a result of tests, not a proof: noise too small by a factor of {widest.divisor:.3g} would have been "
+        f"detected with a probability of at least {widest.at_least:.2f} in each of the games that were played."
+    )
+
+
+def _advice(report: GateReport) -> str:
+    return {
+        Outcome.REFUTED: "Do not rely on the promise, and do not release anything more, until the cause is mended.",
+        Outcome.STANDS: "",
+        Outcome.DEVIATES: "Change the statement or the program, so that both say the same.",
+        Outcome.INCONCLUSIVE: "Do not take this page for a pass; the findings say what is missing.",
+        Outcome.ADAPTER_FAILED: "Mend the program or its adapter, and check again.",
+        Outcome.FAULT: "Please report this as a fault of dpadmm.",
+    }[report.outcome]

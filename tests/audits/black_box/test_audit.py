@@ -1,0 +1,154 @@
+"""The audit of a black box: wrong mechanisms are refuted, honest ones stand, and nothing passes without power."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
+from audits.black_box.pairs import BoxedPair, Domain, library
+from audits.black_box.source import Batch, LocalSource
+from audits.black_box.subjects import CLAIM, BoxedSubject, boxed, claimed_curve
+from audits.black_box.tests_of_claims import designed, lower_bound, tails_of
+from audits.black_box.views import layout_of
+from audits.curves.privacy_curve import ApproximateCurve, FloatArray
+from audits.curves.table import TableCurve
+from audits.errors import AuditError, NothingToAudit
+from verification.outcome import Outcome
+from verification.wire.black_box import Values
+from verification.wire.faults import AdapterRefusal
+from verification.wire.records import Records
+
+SMALL = BlackBoxPlan(claimed_curve(), *CLAIM, explore=160, confirm=400, trees=2, seconds=600.0)
+
+
+def audited(subject: BoxedSubject, plan: BlackBoxPlan = SMALL) -> BlackBoxResult:
+    return audit(LocalSource(subject.run), library(subject.domain), plan)
+
+
+@pytest.mark.parametrize("identity", ["shared-draw", "scale-of-data", "exact-count"])
+def test_a_wrong_mechanism_is_refuted_with_a_bound_above_its_claim(identity: str) -> None:
+    result = audited(boxed(identity))
+    assert result.outcome is Outcome.REFUTED
+    assert result.outcome.exit_code == 1
+    assert result.epsilon_at_least > 3.0
+
+
+@pytest.mark.parametrize("identity", ["laplace-histogram", "poisson-sgd"])
+def test_an_honest_mechanism_stands_with_a_bound_below_its_claim(identity: str) -> None:
+    result = audited(boxed(identity))
+    assert result.outcome is Outcome.STANDS
+    assert result.epsilon_at_least < CLAIM[0]
+    assert CLAIM[0] < result.detectable <= SMALL.detect
+
+
+def test_the_same_seed_gives_the_same_result() -> None:
+    first, second = (audited(boxed("randomised-response")) for _ in range(2))
+    assert first.confirmed == second.confirmed
+
+
+def test_too_few_trials_are_inconclusive_never_a_pass() -> None:
+    plan = BlackBoxPlan(claimed_curve(), *CLAIM, explore=40, confirm=20, trees=2)
+    result = audited(boxed("gaussian-mean"), plan)
+    assert result.outcome is Outcome.INCONCLUSIVE
+    assert result.outcome.exit_code == 3
+
+
+def test_a_curve_is_refuted_where_its_one_point_would_not_be() -> None:
+    def run(records: Records, count: int, rng: np.random.Generator) -> Values:
+        return {"mean": records.features[:, 0].sum() + rng.normal(0.0, 1.0, (count, 1))}
+
+    claims = {
+        "point": ApproximateCurve(6.0, 0.2),
+        "curve": TableCurve((0.0, 1.0, 6.0), (0.25, 0.21, 0.2), "a curve"),
+    }
+    plans = {
+        name: BlackBoxPlan(claim, 6.0, 0.2, explore=160, confirm=600, trees=2, detect=20.0, seconds=600.0)
+        for name, claim in claims.items()
+    }
+    found = {name: audit(LocalSource(run), library(Domain())[:1], plan).outcome for name, plan in plans.items()}
+    assert found["curve"] is Outcome.REFUTED
+    assert found["point"] is not Outcome.REFUTED
+
+
+def test_pairs_that_the_implementation_refuses_are_named_and_all_refused_is_no_pass() -> None:
+    def picky(records: Records, count: int, rng: np.random.Generator) -> Values:
+        if not records.features.any(axis=1).all():
+            raise AdapterRefusal("invalid-data", "an empty record")
+        return boxed("gaussian-mean").run(records, count, rng)
+
+    result = audit(LocalSource(picky), library(Domain()), SMALL)
+    assert set(result.refused) == {"cancelling", "sparse", "present or empty"}
+    with pytest.raises(NothingToAudit, match="takes none of the pairs"):
+        audit(LocalSource(picky), [pair for pair in library(Domain()) if pair.name == "sparse"], SMALL)
+
+
+def test_what_is_not_finite_or_longer_on_one_neighbour_tells_them_apart() -> None:
+    def of_length(records: Records, count: int, rng: np.random.Generator) -> Values:
+        return {"values": rng.normal(size=(count, 2 if records.labels.sum() > 0 else 3))}
+
+    def not_finite(records: Records, count: int, rng: np.random.Generator) -> Values:
+        values = rng.normal(size=(count, 2))
+        values[:, 0] = np.nan if records.labels.sum() > 0 else values[:, 0]
+        return {"values": values}
+
+    for run in (of_length, not_finite):
+        outcome = _on_labels(run)
+        assert outcome is Outcome.REFUTED
+
+
+def _on_labels(run: Batch) -> Outcome:
+    ones = np.ones((4, 1))
+    pair = BoxedPair("labels", Records(ones, np.array([1, 1, 1, -1])), Records(ones, np.array([-1, 1, 1, -1])))
+    return audit(LocalSource(run), [pair], SMALL).outcome
+
+
+def test_a_slow_implementation_is_refused_with_the_reason() -> None:
+    plan = BlackBoxPlan(claimed_curve(), *CLAIM, seconds=1e-5)
+    with pytest.raises(NothingToAudit, match="allow more time"):
+        audited(boxed("gaussian-mean"), plan)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"false_alarm": 0.0}, {"confidence": 1.0}, {"explore": 2}, {"confirm": 1}, {"detect": 1.0}]
+)
+def test_an_impossible_plan_is_refused(bad: dict[str, float]) -> None:
+    with pytest.raises(AuditError):
+        BlackBoxPlan(claimed_curve(), *CLAIM, **bad)  # type: ignore[arg-type]  # what a caller must not pass
+
+
+def test_the_bound_is_below_the_truth_and_close_to_it_for_randomised_response() -> None:
+    rng = np.random.default_rng(7)
+    epsilon, count = 2.0, 6000
+    hit = 1.0 / (1.0 + math.exp(-epsilon))
+    first, second = ((rng.random(count) < p).astype(np.float64) for p in (hit, 1.0 - hit))
+    tails = tails_of(first[:1000], second[:1000])
+    bound = lower_bound(tails, first[1000:], second[1000:], delta=0.0, alpha=0.05, budget=5000)
+    assert 0.75 * epsilon < bound < epsilon
+
+
+def test_the_wealth_of_bets_on_an_honest_mechanism_that_attains_its_claim_has_mean_at_most_1() -> None:
+    """Randomised response at the claim: the mean wealth of 4000 audits, within five standard errors of at most 1."""
+    rng = np.random.default_rng(3)
+    curve = ApproximateCurve(1.0)
+    hit = 1.0 / (1.0 + math.exp(-1.0))
+
+    def draw(shape: tuple[int, ...], p: float) -> FloatArray:
+        return (rng.random(shape) < p).astype(np.float64)
+
+    tails = tails_of(draw((300,), 0.85), draw((300,), 0.15))
+    test = designed(curve, tails, alpha=0.05, budget=30)
+    assert test is not None
+    wealth = np.exp(test.log_wealth(curve, draw((4000, 30), hit), draw((4000, 30), 1.0 - hit))[:, -1])
+    assert wealth.mean() < 1.0 + 5.0 * wealth.std() / math.sqrt(wealth.size)
+    assert wealth.mean() > 0.8
+
+
+def test_a_layout_keeps_its_width_whatever_comes_later() -> None:
+    layout = layout_of({"a": np.zeros((2, 2))}, {"a": np.zeros((2, 3)), "b": np.zeros((2, 1))})
+    narrow = layout.rows({"a": np.ones((4, 1))})
+    wide = layout.rows({"a": np.ones((4, 9)), "b": np.ones((4, 1)), "c": np.ones((4, 2))})
+    assert narrow.shape == wide.shape
+    assert not np.array_equal(narrow, wide)

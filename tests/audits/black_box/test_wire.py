@@ -1,0 +1,176 @@
+"""Black boxes behind the wire: a function as an adapter, named faults, and every wrong subject refuted."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from audits.black_box.__main__ import CAMPAIGN, EVIDENCE, MEASURED, page_text
+from audits.black_box.campaign import read_campaign
+from audits.black_box.page import SECONDS, read_measured, wire_audit
+from audits.black_box.subjects import HONEST, WRONG
+from dpadmm.cli.audit import command
+from verification.outcome import Outcome
+from verification.served.black_box import answer_streams, repeated
+from verification.wire.arrays import pack
+from verification.wire.black_box import BlackBoxSession
+from verification.wire.faults import AdapterFault, Fault
+from verification.wire.records import Records
+
+SERVED = [sys.executable, "-m", "audits.black_box"]
+
+
+def adapter(folder: Path, body: str) -> list[str]:
+    path = folder / "adapter.py"
+    path.write_text(textwrap.dedent(body), "utf-8")
+    return [sys.executable, str(path)]
+
+
+def run_command(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(command, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+def test_a_function_is_an_adapter_and_the_document_holds_the_bound(tmp_path: Path) -> None:
+    served = adapter(
+        tmp_path,
+        """
+        from verification.served.black_box import serve_function
+
+        def train(features, labels, rng):
+            print("this goes to stderr")
+            return {"sum": features.sum(axis=0) + rng.normal(0.0, 0.1, features.shape[1])}
+
+        serve_function(train, "a sum")
+        """,
+    )
+    options = ["--epsilon", "1", "--delta", "0", "--seed", "1", "--workers", "1", "--explore", "40", "--pairs", "100"]
+    code, output = run_command("--black-box", *options, "--format", "json", "--", *served)
+    document = json.loads(output)
+    assert code == 1
+    assert (document["kind"], document["outcome"], document["adapter"]) == ("black-box", "refuted", "a sum")
+    assert float(document["lower_bound"]["epsilon"]) > 1.0
+    assert document["lower_bound"]["confidence"] == "0.95"
+
+
+def test_an_adapter_of_protocol_1_is_a_black_box_with_its_request(tmp_path: Path) -> None:
+    request = {
+        "algorithm": "ssadmm",
+        "show": "last",
+        "parameters": {
+            "eta": [1.0],
+            "iterations": 1,
+            "rho": 1.0,
+            "batch": 12,
+            "sigma": 0.001,
+            "clip": 1.0,
+            "loss": "logistic",
+            "regularizer": "l1",
+            "lambda": 0.0,
+        },
+    }
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(request), "utf-8")
+    served = [sys.executable, "-m", "verification.served.loopback"]
+    options = ["--epsilon", "1", "--request", str(path), "--explore", "40", "--pairs", "100", "--workers", "1"]
+    code, output = run_command("--black-box", *options, "--", *served)
+    assert code == 1, output
+    assert "refuted" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--black-box"], "needs the claim"),
+        (["--black-box", "--epsilon", "1", "--algorithm", "dpsgd"], "--algorithm do not go with --black-box"),
+        (["--epsilon", "1"], "--epsilon go only with --black-box"),
+        (["--delta", "0"], "--delta 0 goes only with --black-box"),
+        (["--black-box", "--epsilon", "1", "--no-library"], "needs a pair of your own"),
+    ],
+)
+def test_a_contradiction_on_the_command_line_is_a_usage_error(arguments: list[str], message: str) -> None:
+    code, output = run_command(*arguments, "--", "true")
+    assert code == 2
+    assert message in output
+
+
+def test_faults_keep_their_names(tmp_path: Path) -> None:
+    wrong = """
+    import json, sys
+    for line in sys.stdin:
+        request = json.loads(line)
+        result = {"start": {"protocol": 1, "name": "x"}, "data": {}, "trials": ANSWER}[request["request"]]
+        print(json.dumps({"id": request["id"], "result": result}), flush=True)
+    """
+    records = Records(np.zeros((2, 1)), np.array([1, -1]))
+    for answer, fault in (
+        ("{'a': [1.0]}", Fault.WRONG_SHAPE),
+        ("{}", Fault.BAD_ANSWER),
+        ("{'a': 'b'}", Fault.BAD_ANSWER),
+    ):
+        session = BlackBoxSession(adapter(tmp_path, wrong.replace("ANSWER", answer)))
+        try:
+            session.send(records, "D1")
+            with pytest.raises(AdapterFault) as told:
+                session.trials("D1", 3, None)
+        finally:
+            session.__exit__(RuntimeError, None, None)
+        assert told.value.fault is fault
+
+
+def test_a_request_may_not_overwrite_what_the_audit_sets() -> None:
+    with pytest.raises(ValueError, match="seed"):
+        BlackBoxSession(["true"], request={"seed": 1})
+
+
+def test_runs_of_different_lengths_are_filled_up() -> None:
+    lengths = iter([1, 3])
+    values = repeated(
+        lambda *_: np.ones(next(lengths)), Records(np.zeros((1, 1)), np.array([1])), 2, np.random.default_rng()
+    )
+    assert np.isnan(values["released"]).sum() == 2
+
+
+def test_a_crash_inside_becomes_an_error_answer_and_unknown_requests_are_skipped() -> None:
+    def run(
+        records: Records, count: int, rng: np.random.Generator
+    ) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float64]]]:
+        raise RuntimeError("inside")
+
+    data = {"id": 1, "request": "data", "name": "D", "features": pack(np.zeros((1, 1))).model_dump(), "labels": [1]}
+    lines = [data, {"id": 2, "request": "trials", "data": "D", "count": 1}, {"id": 3, "request": "replay"}]
+    source = io.BytesIO(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    sink = io.BytesIO()
+    answer_streams(run, "x", source, sink)
+    answers = [json.loads(line) for line in sink.getvalue().splitlines()]
+    assert [sorted(answer) for answer in answers] == [["id", "result"], ["error", "id"], ["id", "skipped"]]
+
+
+def test_the_subjects_are_served_by_name() -> None:
+    with BlackBoxSession([*SERVED, "gaussian-mean"]) as session:
+        assert session.name == "gaussian-mean"
+
+
+def test_the_page_of_evidence_is_what_its_files_say_and_they_show_what_is_stated() -> None:
+    assert (EVIDENCE / "black-box.md").read_text("utf-8") == page_text()
+    measured, tallies = read_measured(MEASURED), read_campaign(CAMPAIGN)
+    assert [each.subject for each in measured] == [subject.identity for subject in WRONG]
+    assert {each.outcome for each in measured} == {"refuted"}
+    assert max(float(each.seconds) for each in measured) < SECONDS
+    assert [(tally.subject, tally.audits) for tally in tallies] == [(subject.identity, 200) for subject in HONEST]
+    assert min(min(t.p_value(t.refuted), t.p_value(t.bound_too_large)) for t in tallies) > 1e-3
+
+
+@pytest.mark.slow
+def test_every_wrong_subject_is_refuted_within_five_minutes_on_two_workers() -> None:
+    found = {subject.identity: wire_audit(subject) for subject in WRONG}
+    assert {name: result.outcome for name, (result, _) in found.items()} == dict.fromkeys(found, Outcome.REFUTED)
+    assert max(seconds for _, seconds in found.values()) < SECONDS

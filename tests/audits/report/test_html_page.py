@@ -1,0 +1,189 @@
+"""The page as evidence: what it is about, what is stated and what is not, pictures of any data, terms explained."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from audits.gate.claim_file import TEMPLATE, read_claim_file
+from audits.gate.coverage import Coverage, Covered, Uncovered
+from audits.gate.findings import GateReport
+from audits.gate.provenance import provenance_of
+from audits.gate.run import GateOptions, run_gate
+from audits.report.glossary import TERMS, explained, glossary
+from audits.report.html import picture_of, render_html
+from audits.report.json import document
+from audits.report.parameters import parameters
+from audits.report.statement import ADD, BEYOND, NOT_CHECKED, NOT_STATED, statement
+from audits.report.summary import summary
+from audits.report.svg import figure
+from audits.trials.executors import executor
+from tests.audits.gate.test_gate import claim_file, zoo
+from verification import pictures
+from verification.deployment.sighting import Aspect
+from verification.outcome import Finding, Outcome, worst
+from verification.picture import Ink, Picture, Series
+
+STATED = """
+[statement]
+unit = "one <customer>"
+trust = "the operator sees everything"
+"""
+
+
+def made(tmp_path: Path, *findings: Finding, more: str = "", coverage: Coverage | None = None) -> GateReport:
+    path = tmp_path / "privacy-claim.toml"
+    (tmp_path / "adapter.py").write_text("print('hello')\n")
+    path.write_text(TEMPLATE + more)
+    claims = read_claim_file(path)
+    outcome = worst(f.outcome for f in findings if f.waiver is None)
+    known = provenance_of(claims, path)
+    return GateReport(
+        claims, findings, (), (), None, 7, 1.0, outcome, Coverage() if coverage is None else coverage, known
+    )
+
+
+def test_the_page_names_the_files_with_their_digests(tmp_path: Path) -> None:
+    report = made(tmp_path, Finding("account: ssadmm", Outcome.STANDS, "fine"))
+    page = render_html(report)
+    for name in ("privacy-claim.toml", "adapter.py"):
+        assert name in page
+        assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() in page
+    assert f"{report.provenance.date:%Y-%m-%d}" in page
+    assert "The claim file" in page
+    known = document(report)["provenance"]
+    assert isinstance(known, dict)
+    assert known["claim_file"]["sha256"] == hashlib.sha256((tmp_path / "privacy-claim.toml").read_bytes()).hexdigest()
+
+
+def test_every_parameter_is_on_the_page(tmp_path: Path) -> None:
+    report = made(tmp_path)
+    rows = {(table, name): value for table, name, value in parameters(report.claims)}
+    assert rows["claim", "epsilon"] == "1"
+    assert rows["mechanism ssadmm", "sigma"] == "0.0136"
+    assert rows["mechanism ssadmm", "batch"] == "221"
+    assert rows["deployment", "lambda"] == "0.0001"
+    assert rows["gate", "false_alarm"] == "0.001"
+    page = render_html(report)
+    assert all(f">{value}</td>" in page for value in rows.values())
+
+
+def test_what_nobody_stated_is_marked_and_what_no_check_looked_at_too(tmp_path: Path) -> None:
+    lines = {line.asked: line for line in statement(made(tmp_path))}
+    assert (lines["unit of privacy"].stated, lines["unit of privacy"].backing) == (NOT_STATED, ADD)
+    assert lines["parameters"].backing == NOT_CHECKED
+    assert lines["mechanism"].backing == NOT_CHECKED
+    assert "not checked" in lines["hazards of the implementation"].backing
+    assert render_html(made(tmp_path)).count('class="missing"') == 5
+
+
+def test_what_is_stated_and_checked_is_shown_with_what_backs_it(tmp_path: Path) -> None:
+    coverage = Coverage(
+        (
+            Covered("conform: noise-variance", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
+            Covered("conform: noise-grid", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
+        ),
+        (Uncovered("audit: x", "ssadmm", "no time"),),
+    )
+    findings = (
+        Finding("account: ssadmm", Outcome.STANDS, "fine"),
+        Finding("conform: noise-grid", Outcome.REFUTED, "coarse", "ssadmm"),
+    )
+    report = made(tmp_path, *findings, more=STATED, coverage=coverage)
+    lines = {line.asked: line for line in statement(report)}
+    assert lines["unit of privacy"].stated == "one <customer>"
+    assert lines["unit of privacy"].backing == BEYOND
+    assert lines["parameters"].backing == "account: ssadmm (stands)"
+    assert lines["mechanism"].backing == "conform: noise-grid (refuted)"
+    assert "conform: noise-grid (refuted)" in lines["hazards of the implementation"].backing
+    page = render_html(report)
+    assert "one &lt;customer&gt;" in page
+    assert "no time" in page
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Outcome.REFUTED, "not kept"),
+        (Outcome.STANDS, "not a proof"),
+        (Outcome.DEVIATES, "differs from what is stated"),
+        (Outcome.INCONCLUSIVE, "not enough could be checked"),
+        (Outcome.ADAPTER_FAILED, "nothing can be said"),
+        (Outcome.FAULT, "nothing can be said"),
+    ],
+)
+def test_the_first_paragraph_says_what_to_think(tmp_path: Path, outcome: Outcome, words: str) -> None:
+    text = summary(made(tmp_path, Finding("conform: x", outcome, "")))
+    assert words in text
+    assert "a factor of at most 2.72 (epsilon = 1)" in text
+    if outcome is not Outcome.REFUTED:
+        part = dataclasses.replace(made(tmp_path), outcome=Outcome.INCONCLUSIVE, partial=True)
+        assert "Only a part" in summary(part)
+
+
+def test_terms_are_explained_once_and_markup_stays_text() -> None:
+    text = explained("<b>epsilon</b>, epsilon & delta; false alarms, noise-variance")
+    assert text.count("<abbr") == 2
+    assert "<b>" not in text
+    assert "&lt;b&gt;" in text
+    assert all(f'id="term-{term.replace(" ", "-")}"' in glossary() for term in TERMS)
+
+
+def test_pictures_of_values_that_are_not_finite_or_huge_are_drawn_without_them() -> None:
+    points = ((0.0, 1.0), (1.0, math.nan), (2.0, math.inf), (3.0, 1e308), (4.0, 2.0))
+    drawn = figure(Picture("t<", "c", "x", "y", (Series("s", points, Ink.SEEN, dots=True),)))
+    assert drawn.count("<circle") == 2
+    assert "3 points are not finite" in drawn
+    assert "t&lt;" in drawn
+    nothing = figure(Picture("t", "c", "x", "y", (Series("s", ((math.nan, 0.0),), Ink.SEEN),)))
+    assert "Nothing to draw" in nothing
+
+
+def test_a_picture_has_room_for_one_point_and_for_tiny_and_huge_ones() -> None:
+    for value in (0.0, 5.0, -3e140, 1e-300):
+        assert "<circle" in figure(
+            pictures.shares("t", "c", np.array([1.0]), np.array([value]), value, axes=("a", "b"))
+        )
+
+
+def test_quantiles_of_proper_noise_lie_on_the_diagonal_and_of_half_the_noise_at_half() -> None:
+    noise = np.random.default_rng(5).standard_normal((200, 50))
+    for scale in (1.0, 0.5):
+        seen = next(s for s in pictures.quantiles("n", [scale * noise]).series if s.dots)
+        inner = [(x, y) for x, y in seen.points if abs(x) < 2.0]
+        assert len(inner) > 50
+        assert all(abs(y - scale * x) < 0.15 for x, y in inner)
+
+
+# what one answer decides, or a list of cases: nothing to draw
+WITHOUT = ("golden-vectors", "refuses-", "seed-repeats", "replay-repeats")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("member", "title"),
+    [
+        ("laplace-of-equal-deviation", "Noise quantiles"),
+        ("epoch-wise-shuffle", "Records that two batches share"),
+        ("with-replacement", "Records in the first batches"),
+        ("clip-ignored", "The sensitivity witness"),
+        ("noise-drawn-once", "Two noise values"),
+    ],
+)
+def test_each_refutation_has_its_own_picture(tmp_path: Path, member: str, title: str) -> None:
+    path = claim_file(
+        tmp_path, zoo(member), ('timeout = "60s"', 'timeout = "600s"'), ('budget = "5m"', 'budget = "1h"')
+    )
+    with executor(1) as pool:
+        report = run_gate(read_claim_file(path), pool, GateOptions(1, ("conform",), source=path))
+    assert report.outcome is Outcome.REFUTED
+    wrong = [f for f in report.findings if f.outcome is Outcome.REFUTED]
+    drawn = {f.name: picture_of(report, f) for f in wrong if not any(word in f.name for word in WITHOUT)}
+    assert all(picture is not None for picture in drawn.values()), drawn.keys()
+    assert any(picture.title.startswith(title) for picture in drawn.values() if picture is not None), drawn
+    assert render_html(report).count("<figure>") >= len(drawn)
