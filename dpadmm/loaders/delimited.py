@@ -16,7 +16,7 @@ from dpadmm.loaders.common import (
     require_room,
     two_classes,
 )
-from dpadmm.loaders.layout import Layout, cells, column_index, label_index, layout_of
+from dpadmm.loaders.layout import FileLayout, cells, column_index, label_index, layout_of
 from dpadmm.loaders.readers import Read, read_columns
 from reference.arithmetic import Matrix, Vector
 
@@ -41,7 +41,7 @@ def load_csv(
     return Loaded(matrix, signs, classes, columns, names[label])
 
 
-def read_features(layout: Layout, columns: Sequence[Column], text: Sequence[int]) -> tuple[Matrix, list[list[str]]]:
+def read_features(layout: FileLayout, columns: Sequence[Column], text: Sequence[int]) -> tuple[Matrix, list[list[str]]]:
     """The features of these columns, in order, and the ``text`` columns as they stand."""
     places = [column_index(layout, column.name) for column in columns]
     for column, place in zip(columns, places, strict=True):
@@ -55,7 +55,7 @@ def read_features(layout: Layout, columns: Sequence[Column], text: Sequence[int]
     return _assembled(layout, columns, found, read, len(other)), read[1][len(other) :]
 
 
-def _assembled(layout: Layout, columns: Sequence[Column], places: list[int], read: Read, others: int) -> Matrix:
+def _assembled(layout: FileLayout, columns: Sequence[Column], places: list[int], read: Read, others: int) -> Matrix:
     """Numbers and categories in the order of the columns."""
     matrix, texts = read
     if not others:
@@ -67,7 +67,7 @@ def _assembled(layout: Layout, columns: Sequence[Column], places: list[int], rea
     return np.column_stack(parts)
 
 
-def _one_hot(layout: Layout, column: Column, place: int, values: list[str]) -> list[Vector]:
+def _one_hot(layout: FileLayout, column: Column, place: int, values: list[str]) -> list[Vector]:
     codes = {category: code for code, category in enumerate(column.categories)}
     found = np.array([codes.get(value, -1) for value in values])
     for row in np.flatnonzero(found < 0)[:1]:
@@ -78,7 +78,7 @@ def _one_hot(layout: Layout, column: Column, place: int, values: list[str]) -> l
     return [(found == code).astype(np.float64) for code in range(len(column.categories))]
 
 
-def _line_by_line(layout: Layout, numeric: Sequence[int], text: Sequence[int]) -> Read:
+def _line_by_line(layout: FileLayout, numeric: Sequence[int], text: Sequence[int]) -> Read:
     """The same, slower, for files with quotes and for those in which something is wrong: it says what, and where."""
     rows: list[list[float]] = []
     texts: list[list[str]] = [[] for _ in text]
@@ -93,7 +93,7 @@ def _line_by_line(layout: Layout, numeric: Sequence[int], text: Sequence[int]) -
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(numeric)), texts
 
 
-def _require_known(layout: Layout, stated: Categories) -> None:
+def _require_known(layout: FileLayout, stated: Categories) -> None:
     for name, values in stated.items():
         if name not in layout.names:
             raise UnreadableData(f"{layout.path}: no column {name!r} for categories; it has {', '.join(layout.names)}")

@@ -17,7 +17,7 @@ _LINES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FileLayout:
     """A delimited file as its first lines show it; ``first`` are the cells of the first record."""
 
     path: Path
@@ -43,7 +43,7 @@ def cells(path: Path, number: int, line: str, delimiter: str) -> list[str]:
         raise UnreadableData(f"{path}, line {number}: {error}") from None
 
 
-def layout_of(path: Path, delimiter: str | None = None) -> Layout:
+def layout_of(path: Path, delimiter: str | None = None) -> FileLayout:
     """Look at the first lines; a header is a first line of which no cell is a number."""
     lines = list(islice(((number, line) for number, line in numbered_lines(path, head(path)) if line.strip()), _LINES))
     if not lines:
@@ -56,7 +56,7 @@ def layout_of(path: Path, delimiter: str | None = None) -> Layout:
         raise UnreadableData(f"{path}: holds no records")
     if headed and len(set(rows[0])) < len(rows[0]):
         raise UnreadableData(f"{path}: two columns of the header have the same name")
-    return Layout(path, chosen, tuple(rows[0]) if headed else None, tuple(rows[1] if headed else rows[0]))
+    return FileLayout(path, chosen, tuple(rows[0]) if headed else None, tuple(rows[1] if headed else rows[0]))
 
 
 def _delimiter(lines: Sequence[str]) -> str:
@@ -77,14 +77,14 @@ def is_number(cell: str) -> bool:
     return True
 
 
-def column_index(layout: Layout, wanted: str) -> int | None:
+def column_index(layout: FileLayout, wanted: str) -> int | None:
     """The column of this name or number (from 1)."""
     if layout.header and wanted in layout.header:
         return layout.header.index(wanted)
     return int(wanted) - 1 if wanted.isdigit() and 1 <= int(wanted) <= len(layout.first) else None
 
 
-def label_index(layout: Layout, wanted: str | None, categories: Mapping[str, tuple[str, ...]]) -> int:
+def label_index(layout: FileLayout, wanted: str | None, categories: Mapping[str, tuple[str, ...]]) -> int:
     """The label's column: as asked for, by a name that labels have, or the only one that holds no numbers."""
     names = layout.names
     if wanted is not None:

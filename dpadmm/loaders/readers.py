@@ -14,14 +14,14 @@ from typing import IO
 import numpy as np
 
 from dpadmm.loaders.common import UNPACK, unpacked
-from dpadmm.loaders.layout import Layout
+from dpadmm.loaders.layout import FileLayout
 from reference.arithmetic import Matrix
 
 Read = tuple[Matrix, list[list[str]]]
 _CHUNK = 1 << 20
 
 
-def read_columns(layout: Layout, numeric: Sequence[int], text: Sequence[int]) -> Read | None:
+def read_columns(layout: FileLayout, numeric: Sequence[int], text: Sequence[int]) -> Read | None:
     """The numeric columns as a matrix and the others as lists, or None where they cannot be read that way."""
     delimiters, quoted = _counted(layout)
     if not numeric or quoted:
@@ -38,7 +38,7 @@ def read_columns(layout: Layout, numeric: Sequence[int], text: Sequence[int]) ->
     return (matrix, texts) if whole and sound else None
 
 
-def _counted(layout: Layout) -> tuple[int, bool]:
+def _counted(layout: FileLayout) -> tuple[int, bool]:
     """How many delimiters a file has, and whether it has quotes."""
     count, quoted, sign = 0, False, layout.delimiter.encode()
     for chunk in _chunks(layout.path):
@@ -57,7 +57,7 @@ def _opened(path: Path) -> IO[bytes]:
     return io.BytesIO(unpacked(path)) if path.suffix in UNPACK else path.open("rb")
 
 
-def _by_pandas(layout: Layout, numeric: list[int], text: list[int]) -> Read:
+def _by_pandas(layout: FileLayout, numeric: list[int], text: list[int]) -> Read:
     import pandas  # noqa: PLC0415 - an extra
 
     with _opened(layout.path) as file:
@@ -79,7 +79,7 @@ def _by_pandas(layout: Layout, numeric: list[int], text: list[int]) -> Read:
     return np.asarray(frame[numeric], dtype=np.float64), texts
 
 
-def _by_numpy(layout: Layout, numeric: list[int], text: list[int]) -> Read:
+def _by_numpy(layout: FileLayout, numeric: list[int], text: list[int]) -> Read:
     skip = 0 if layout.header is None else 1
     texts: list[list[str]] = []
     if text:
