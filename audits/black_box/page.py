@@ -16,7 +16,7 @@ from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
 from audits.black_box.campaign import CONFIRM, EXPLORE, LEVEL, Tally
 from audits.black_box.pairs import library
 from audits.black_box.source import WireSource
-from audits.black_box.subjects import CLAIM, WRONG, BoxedSubject, boxed, claimed_curve
+from audits.black_box.subjects import CLAIM, HONEST, WRONG, BoxedSubject, boxed, claimed_curve
 from audits.errors import AuditError
 from verification.outcome import Outcome
 from verification.wire.process import Limits
@@ -114,3 +114,6 @@ def page(measured: Sequence[Measured], tallies: Sequence[Tally]) -> Iterator[str
         errors = f"{tally.refuted} | {tally.p_value(tally.refuted):.3g} | {tally.bound_too_large}"
         rest = f"{tally.p_value(tally.bound_too_large):.3g} | {tally.largest_bound}"
         yield f"| {tally.subject} | {boxed(tally.subject).what} | {errors} | {rest} |"
+    missing = [subject.identity for subject in HONEST if subject.identity not in {tally.subject for tally in tallies}]
+    if missing:
+        yield f"\nNot run yet: {', '.join(missing)}."

@@ -62,11 +62,12 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
             priced = _account(claims, mechanism)
             accounts.append(priced)
             findings.append(priced.finding(options))
-    if claims.implementation is not None and not decided(findings, claims.waiver, options):
+    needed = options.wants_an_adapter and not decided(findings, claims.waiver, options)
+    if claims.implementation is not None and needed:
         target = Target(tuple(claims.implementation.command), limits_of(claims), options.seeded)
         run = GateRun(claims, target, _subjects(claims), pool, options, began + claims.gate.budget)
+        provenance = provenance.described_by(target)
         # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
-        provenance = provenance.described_by(target) if options.wants_an_adapter else provenance
         with np.errstate(over="ignore", invalid="ignore"):
             findings, coverage, audits, seen = _behind_the_wire(run, findings)
         if not (options.only or claims.claim.nothing or decided(findings, claims.waiver, options)):
@@ -94,12 +95,17 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
 def _declared_gate(claims: ClaimFile, table: DeclaredTable, options: GateOptions) -> GateReport:
     """Judge an algorithm by what its adapter declares."""
     began = time.monotonic()
+    provenance = provenance_of(claims, options.source)
+    if claims.implementation is not None:
+        provenance = provenance.described_by(Target(tuple(claims.implementation.command), limits_of(claims)))
     findings, coverage = declared_stage(claims, table, limits_of(claims), options)
     findings = [_strictly(f) for f in findings] if claims.gate.strict else findings
     findings = [_shown(f) for f in waived(findings, claims.waiver, options)]
     outcome, seconds = _concluded(findings, options), time.monotonic() - began
     partial = bool(options.only)
-    return GateReport(claims, tuple(findings), (), (), None, options.seed, seconds, outcome, coverage, partial=partial)
+    return GateReport(
+        claims, tuple(findings), (), (), None, options.seed, seconds, outcome, coverage, provenance, partial=partial
+    )
 
 
 def _account(claims: ClaimFile, mechanism: Mechanism) -> Account:

@@ -6,19 +6,19 @@ import re
 from html import escape
 
 TERMS = {
-    "epsilon": "The privacy parameter. Replacing one record by any other changes the probability of every outcome by "
+    "epsilon": "The privacy parameter. A change of one record changes the probability of every outcome by "
     "a factor of at most e to the power of epsilon, up to delta. Smaller is more private.",
     "delta": "The probability that is allowed on top of what epsilon allows. It should be far below one over the "
     "number of records.",
-    "neighbours": "Two data sets that differ in one record. Here one record is replaced by another, and the number of "
-    "records is public.",
+    "neighbours": "Two data sets that differ in one record: replaced by another (the number of records is then "
+    "public), or added or removed; the claim says which.",
     "mechanism": "What is said to be run: algorithm, number of records, batch, clipping, noise, iterations, what is "
     "released.",
     "noise": "Random values that are added so that no single record shows in what is released.",
     "sigma": "The standard deviation of each coordinate of the noise.",
     "clipping": "Scaling the gradient of a record down to a largest length, so that no record counts for more.",
     "batch": "The records that one iteration looks at. Its privacy rests on how they are drawn.",
-    "sensitivity": "How far a value can move when one record is replaced. The noise must be scaled to it.",
+    "sensitivity": "How far a value can move between neighbours. The noise must be scaled to it.",
     "iterate": "A value of the algorithm after one of its iterations.",
     "adapter": "The program through which the implementation is asked.",
     "coverage": "What was checked, at which sizes, and what was not.",

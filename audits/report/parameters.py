@@ -26,6 +26,8 @@ def parameters(claims: ClaimFile) -> Iterator[tuple[str, str, str]]:
             value = getattr(mechanism, field.name)
             if value is not None and field.name != "name":
                 yield title, field.name, _shown(value)
+    if claims.declared is not None:
+        yield from _table("declared", claims.declared)
     if claims.implementation is not None:
         yield from _table("implementation", claims.implementation)
     yield from _table("deployment", claims.deployment)

@@ -19,6 +19,10 @@ NOT_STATED = "not stated"
 NOT_CHECKED = "not checked by anything here"
 BEYOND = "taken as stated: no check can find it out"
 ADD = "nothing: say it in [statement] of the claim file"
+RELATIONS = {
+    "replace-one": "one record is replaced by another, the number of records is public",
+    "add-or-remove": "one record is added or removed",
+}
 _DIGITS = 12
 HAZARDS = {
     "noise on a coarse grid of floating-point numbers": ("conform: noise-grid",),
@@ -57,17 +61,17 @@ def statement(report: GateReport) -> list[StatementLine]:
         _own("unit of privacy", own.unit),
         StatementLine(
             "neighbouring relation",
-            f"{claim.neighbours}: one record is replaced by another, the number of records is public",
+            f"{claim.neighbours}: {RELATIONS[claim.neighbours]}",
             _looked(report, Aspect.RELEASED),
         ),
         StatementLine(
             "parameters", f"epsilon = {claim.epsilon_text(_DIGITS)}, delta = {delta}", _findings(report, Stage.ACCOUNT)
         ),
-        StatementLine("mechanism", "; ".join(_mechanisms(report)), _looked(report, Aspect.NOISE)),
-        StatementLine("composition within a run", "; ".join(_iterations(report)), _findings(report, Stage.ACCOUNT)),
+        StatementLine("mechanism", _joined(_mechanisms(report)), _looked(report, Aspect.NOISE)),
+        StatementLine("composition within a run", _joined(_iterations(report)), _findings(report, Stage.ACCOUNT)),
         _own("composition with other releases", own.composition),
         _own("trust model", own.trust),
-        StatementLine("what the adversary sees", "; ".join(_released(report)), _findings(report, Stage.AUDIT)),
+        StatementLine("what the adversary sees", _joined(_released(report)), _findings(report, Stage.AUDIT)),
         _own("tuned on the data", own.tuned),
         StatementLine("hazards of the implementation", own.hazards or NOT_STATED, _hazards(report)),
     ]
@@ -78,7 +82,13 @@ def _own(asked: str, stated: str | None) -> StatementLine:
     return StatementLine(asked, NOT_STATED, ADD) if stated is None else StatementLine(asked, stated, BEYOND)
 
 
+def _joined(parts: Iterable[str]) -> str:
+    return "; ".join(parts) or NOT_STATED
+
+
 def _mechanisms(report: GateReport) -> Iterable[str]:
+    if report.claims.declared is not None:
+        yield f"{report.claims.declared.algorithm}, as its adapter declares it"
     for mechanism in report.claims.mechanism:
         noise = (f"{name} = {value}" for name in ("sigma", "noise_multiplier") if (value := _decimal(mechanism, name)))
         bounds = (f"{name} = {value}" for name in ("clip", "normalise") if (value := _decimal(mechanism, name)))
@@ -106,7 +116,8 @@ def _released(report: GateReport) -> Iterable[str]:
 
 
 def _findings(report: GateReport, stage: Stage) -> str:
-    found = [f"{f.name} ({f.outcome})" for f in report.findings if f.stage == stage]
+    declared = f"{Stage.DECLARED}: {stage}"  # a declared algorithm has one stage for everything
+    found = [f"{f.name} ({f.outcome})" for f in report.findings if f.stage == stage or f.name == declared]
     return "; ".join(found) or NOT_CHECKED
 
 

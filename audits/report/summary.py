@@ -24,10 +24,11 @@ def _promised(report: GateReport) -> str:
     claim = report.claims.claim
     if claim.nothing:
         return f"{_who(report)} promises no privacy."
+    change = "replacing one record by another" if claim.neighbours == "replace-one" else "adding or removing one record"
     factor = math.exp(min(float(claim.epsilon), 700.0))
     return (
         f"{_who(report)} promises that hardly anything can be learned about any single record of its data from what it "
-        "releases: replacing one record by another changes the probability of any outcome by a factor of at most "
+        f"releases: {change} changes the probability of any outcome by a factor of at most "
         f"{factor:.3g} (epsilon = {float(claim.epsilon):g}), apart from a probability of at most "
         f"{float(claim.delta):g} (delta)."
     )

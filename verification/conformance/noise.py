@@ -11,9 +11,11 @@ from verification.conformance.observe import standard_noise
 from verification.conformance.updates import random_records
 from verification.pictures import against_claim, quantiles, together
 from verification.wire.arrays import Floats
+from verification.wire.messages import Capability
 from verification.wire.parameters import Parameters
 from verification.wire.records import Records, Run
 from verification.wire.session import Session
+from verification.wire.simple_parameters import initial_point
 
 _DIMENSION, _ITERATIONS, _TRIALS = 6, 3, 2000
 _SIGMA = 3.0  # well above C = 1: clipping after the noise, or noise in other units, shows
@@ -27,20 +29,32 @@ def silent_records(count: int = 8, columns: int = _DIMENSION) -> Records:
     return Records(np.zeros((count, columns)), np.where(np.arange(count) % 2, -1, 1).astype(np.int64))
 
 
-def noise_parameters(context: Context, batch: int, sigma: float = _SIGMA) -> Parameters:
-    """A few iterations at ordinary step sizes."""
+def noise_parameters(context: Context, batch: int, sigma: float = _SIGMA, *, start: bool = False) -> Parameters:
+    """A few iterations at ordinary step sizes; ``start`` names the start, where the implementation can be told it."""
     wanted = 4 if "inner" in context.scheme.takes else _ITERATIONS  # two epochs of two steps
     eta = [1.0 / (k + 1) for k in range(context.iterations(wanted) if context.sees_every_iterate else 1)]
-    return context.parameters(_DIMENSION, eta=eta, batch=batch, sigma=sigma, rho=0.5, lambda_=context.penalty(0.1))
+    initial = initial_point(*np.zeros((3, _DIMENSION))) if start and context.can(Capability.INITIAL) else None
+    return context.parameters(
+        _DIMENSION, eta=eta, batch=batch, sigma=sigma, rho=0.5, lambda_=context.penalty(0.1), initial=initial
+    )
 
 
 def standardised(
-    context: Context, *, loud: bool = False, session: Session | None = None, count: int = _TRIALS
+    context: Context,
+    *,
+    loud: bool = False,
+    start: bool = False,
+    session: Session | None = None,
+    count: int = _TRIALS,
 ) -> dict[str, Floats]:
-    """Noise over sigma, by what it was added to; each [trials, T, p], standard normal if all is well."""
+    """Noise over sigma, by what it was added to; each [trials, T, p], standard normal if all is well.
+
+    A random start is read as noise of the first iteration: it only adds to its size, and is shared by x and z. So what
+    looks at anything but the size names the start.
+    """
     context.require_private()
     records = random_records(context, 4, _DIMENSION, length=20.0) if loud else silent_records()
-    parameters = noise_parameters(context, batch=4 if loud else 3)
+    parameters = noise_parameters(context, batch=4 if loud else 3, start=start)
     run = context.trials(records, parameters, context.count(count), session)
     return standard_noise(context.mode.algorithm, records, parameters, run)
 
@@ -104,7 +118,7 @@ def without_scale(table: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _centred(context: Context) -> Observation:
-    noise = standardised(context)
+    noise = standardised(context, start=True)
     table, names = columns(noise)
     table = without_scale(table, context.rng)
     p_value, where = tails.smallest(tails.normal(table.sum(axis=0) / np.sqrt(len(table))))
@@ -116,7 +130,7 @@ def _centred(context: Context) -> Observation:
 
 
 def _gaussian(context: Context) -> Observation:
-    noise = standardised(context)
+    noise = standardised(context, start=True)
     p_values, labels = [], []
     for name, array in noise.items():
         values = np.ravel(without_scale(array.reshape(len(array), -1), context.rng))
@@ -133,7 +147,7 @@ def _gaussian(context: Context) -> Observation:
 
 def _independent(context: Context) -> Observation:
     """All pairs of columns in the same run, and each column of one run with every column of the next."""
-    table, names = columns(standardised(context))
+    table, names = columns(standardised(context, start=True))
     table = without_scale(table, context.rng)
     same = tails.correlation(table, table)[np.triu_indices(len(names), k=1)]
     even, odd = table[0 : len(table) - 1 : 2], table[1::2]

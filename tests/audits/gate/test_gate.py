@@ -148,6 +148,12 @@ def test_a_claim_below_the_lower_end_is_refuted_before_any_run(tmp_path: Path) -
     assert "adapter" not in done.stdout
 
 
+def test_the_price_alone_needs_no_adapter(tmp_path: Path) -> None:
+    done = gate(claim_file(tmp_path, ["/no/such/adapter"]), "--only", "account")
+    assert done.returncode == 3
+    assert "adapter" not in done.stdout
+
+
 def test_a_claim_between_lower_and_upper_is_inconclusive_with_the_reason(tmp_path: Path) -> None:
     path = claim_file(tmp_path, REFERENCE, ('epsilon = "1.0"', 'epsilon = "0.9"'))
     done = gate(path, "--only", "account")

@@ -1,0 +1,91 @@
+"""Adapters that offer less, or contradict themselves: never a pass, and no accusation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.verification.declared.inprocess import InProcess, findings
+from verification.outcome import Finding, Outcome
+from verification.served.declared import DeclaredRun
+from verification.wire.declared_messages import OpaqueParameters
+from verification.wire.declared_session import LabelledPoints
+from verification.wire.faults import AdapterFault, AdapterSkipped, Fault
+from verification.wire.messages import Capability
+
+DECLARATION = {
+    "neighbours": "replace-one",
+    "bound": {"kind": "domain", "box": [-1.0, 1.0]},
+    "values": [
+        {"name": "mean", "noise": "laplace", "scale": 1.0, "norm": "l1", "sensitivity": 0.25},
+        {"name": "sign", "noise": "none", "from": ["mean"]},
+    ],
+}
+
+
+class Mean:
+    """A mean with Laplace noise, and its sign, which may be blurred by randomness of its own."""
+
+    def __init__(self, *, blurred: bool = False) -> None:
+        self._blurred = blurred
+
+    def __call__(self, data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+        before = data.features.mean(axis=0)
+        released = run.release("mean", before, run.laplace(len(before), 1.0))
+        blur = np.random.default_rng().normal(size=len(released)) if self._blurred else 0.0
+        run.processed("sign", np.sign(released) + blur)
+
+
+def session(mean: Mean, *, seeded: bool = True) -> InProcess:
+    return InProcess("mean", lambda _p, _n, _c: DECLARATION, mean, seeded=seeded)
+
+
+def judged(asked: InProcess) -> dict[str, Finding]:
+    return {f.name: f for f in findings(asked, {}, epsilon="0.3", delta="0", seed=2, effort=0.05)}
+
+
+def test_without_runs_from_the_inside_only_the_price_is_known() -> None:
+    asked = session(Mean())
+    asked.description = asked.description.model_copy(update={"capabilities": [Capability.TRIALS]})
+    found = judged(asked)
+    assert found["account"].outcome is Outcome.STANDS
+    assert {f.outcome for name, f in found.items() if name != "account"} == {Outcome.SKIPPED}
+
+
+def test_a_request_that_is_skipped_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = session(Mean())
+
+    def skipped(*_args: object, **_options: object) -> object:
+        raise AdapterSkipped("not today")
+
+    monkeypatch.setattr(asked, "record", skipped)
+    found = judged(asked)
+    assert found["sensitivity"].outcome is Outcome.SKIPPED
+    assert found["noise"].outcome is Outcome.SKIPPED
+
+
+def test_post_processing_with_randomness_of_its_own_accuses_nobody() -> None:
+    found = judged(session(Mean(blurred=True), seeded=False))
+    assert found["post-processing"].outcome is Outcome.INCONCLUSIVE
+    assert "two runs on the same data" in found["post-processing"].detail
+    assert Outcome.REFUTED not in {f.outcome for f in found.values()}
+
+
+def test_a_seed_that_does_not_repeat_is_a_fault() -> None:
+    with pytest.raises(AdapterFault) as caught:
+        judged(session(Mean(blurred=True)))
+    assert caught.value.fault is Fault.IGNORES_SEED
+
+
+def test_trials_that_are_not_the_recorded_runs_are_a_fault() -> None:
+    asked = session(Mean())
+    honest = asked.trials
+
+    def other(*args: object, **options: object) -> object:
+        runs = honest(*args, **options)  # type: ignore[arg-type]  # handed on as they came
+        return [{name: array * 1.5 for name, array in run.items()} for run in runs] if options.get("seed") else runs
+
+    asked.trials = other  # type: ignore[assignment, method-assign]  # one adapter that answers two ways
+    with pytest.raises(AdapterFault) as caught:
+        judged(asked)
+    assert caught.value.fault is Fault.CONTRADICTION
