@@ -9,7 +9,7 @@ STAMP  := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-peers gate proofs test test-slow test-all check coverage mutants docs bench lock clean
+.PHONY: setup setup-peers gate proofs test test-slow test-all check coverage mutants docs bench wheel lock clean
 
 setup: $(STAMP)
 
@@ -41,6 +41,12 @@ check: setup
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The wheel, into out/wheel.
+wheel: setup
+	@rm -rf out/wheel build && mkdir -p out/wheel
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w out/wheel .
+	@rm -rf build && ls out/wheel/*.whl
 
 # The site, into out/site; a broken link or a page that is not listed fails.
 docs: setup
@@ -91,7 +97,7 @@ lock:
 	$(PYTHON) -m venv out/lock && out/lock/bin/pip install --quiet uv
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command 'make lock' pyproject.toml \
-	  --extra sklearn --extra proofs --extra plots --extra cluster --group dev --group docs -o requirements/dev.lock
+	  --extra sklearn --extra proofs --extra plots --extra data --extra cluster --group dev --group docs -o requirements/dev.lock
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command 'make lock' requirements/peers.in -o requirements/peers.lock
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \

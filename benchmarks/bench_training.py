@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 
 import accountant
-from experiments.data import adult, prepared
-from experiments.folds import batch_size, fold_members, iterations, split
+from dpadmm.experiments.data import adult, prepared
+from dpadmm.experiments.folds import batch_size, fold_members, iterations, split
 from reference.arithmetic import Vector
 from reference.dataset import Dataset
 from reference.losses import Logistic

@@ -10,15 +10,28 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dpadmm.budget import PrivacyBudget
     from dpadmm.estimators import MpADMMClassifier, SsADMMClassifier
+    from dpadmm.not_covered import NotCoveredWarning
+    from dpadmm.saved import load_model
 
-__all__ = ["MpADMMClassifier", "SsADMMClassifier"]
+__all__ = ["MpADMMClassifier", "NotCoveredWarning", "PrivacyBudget", "SsADMMClassifier", "load_model"]
+_HOMES = {
+    "MpADMMClassifier": "dpadmm.estimators",
+    "NotCoveredWarning": "dpadmm.not_covered",
+    "PrivacyBudget": "dpadmm.budget",
+    "SsADMMClassifier": "dpadmm.estimators",
+    "load_model": "dpadmm.saved",
+}
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'dpadmm' has no attribute {name!r}")
+    importlib.import_module("dpadmm.own_packages").require_own()
     try:
-        return getattr(importlib.import_module("dpadmm.estimators"), name)
+        return getattr(importlib.import_module(_HOMES[name]), name)
     except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] != "sklearn":
+            raise
         raise ImportError(f"dpadmm.{name} needs scikit-learn: pip install 'dpadmm[sklearn]'") from missing

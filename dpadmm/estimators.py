@@ -1,10 +1,10 @@
 """scikit-learn classifiers that take a privacy target: fit, predict, and the certified guarantee afterwards.
 
 >>> model = SsADMMClassifier(epsilon="1", delta="1e-8").fit(X, y)  # doctest: +SKIP
->>> model.guarantee().epsilon, model.sigma_                        # doctest: +SKIP
+>>> print(model.guarantee())                                       # doctest: +SKIP
 
-What is private is ``coef_`` and ``intercept_`` (and what follows from them), under replacement of one record. Not
-covered: choosing hyper-parameters by looking at the same data, ``classes_``, the numbers of records and features.
+What is private is ``coef_`` and ``intercept_`` (and what follows from them), under replacement of one record;
+:mod:`dpadmm.not_covered` lists what is not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from __future__ import annotations
 import functools
 import math
 import numbers
+import warnings
 from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -24,30 +27,30 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from accountant import Exact
 from accountant.mechanisms.words import Algorithm
+from dpadmm.budget import PrivacyBudget
+from dpadmm.defaults import LAMBDA, Given, ProblemSize, Setting, setting, typical_noise
+from dpadmm.fit_input import Records, Target, dense, exactly, refuse
+from dpadmm.not_covered import NOT_COVERED, NotCoveredWarning, reasons
 from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
+from dpadmm.progress import reported
+from dpadmm.selection import AUTO, SPARSE, least_rho, without_noise
 from dpadmm.training import REGULARIZERS, SCHEDULES, Shape, Training, randomness_for, run
 from reference.dataset import Dataset
-from reference.errors import InvalidParameter, require_count
+from reference.errors import InvalidParameter, require_count, require_positive
 from reference.losses import LOSSES, Logistic
 from reference.mpadmm import Release
-from reference.outputs import Output
+from reference.outputs import Finished, Output
 from reference.problem import Problem
+from reference.regularizers import Regularizer
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from reference.arithmetic import Matrix, Vector
 
-Target = Exact | float
-
 # Many fits ask for the same noise: folds, repeats, grid searches.
 _calibrated = functools.lru_cache(maxsize=256)(calibrated)
 _priced = functools.lru_cache(maxsize=256)(priced)
-
-
-def _exactly(value: Target) -> Exact:
-    """A target as it was written: 0.1 means one tenth, not the nearest binary fraction."""
-    return repr(value) if isinstance(value, float) else value
 
 
 def _has_probabilities(classifier: _PrivateClassifier) -> bool:
@@ -65,19 +68,22 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     loss: str
     regularizer: str
     lam: float
-    rho: float
-    eta: float
+    rho: float | None
+    eta: float | None
     schedule: str
-    iterations: int
+    iterations: int | None
     clip: float | None
     fit_intercept: bool
     output: str
     shape: Shape | None
+    budget: PrivacyBudget | None
+    verbose: bool | int
     random_state: int | np.random.RandomState | None
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: Records, y: ArrayLike, **refused: object) -> Self:
         """Train on records X with two classes y; refuses anything that the guarantee would not cover."""
-        features, targets = validate_data(self, X, y, dtype=np.float64)
+        refuse(refused)
+        features, targets = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         check_classification_targets(targets)
         self.classes_, codes = np.unique(targets, return_inverse=True)
         if len(self.classes_) > 2:
@@ -86,26 +92,26 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             )
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold two classes, got one class: {self.classes_[0]!r}")
-        problem = Problem.of(
-            self._prepared(features, np.where(codes == 1, 1.0, -1.0)),
-            LOSSES[self._known("loss", LOSSES)],
-            REGULARIZERS[self._known("regularizer", REGULARIZERS)](self.lam, self.shape or Shape()),
-            rho=self.rho,
-            clip=self.clip,
-        )
-        training = self._training(problem.records)
-        self.mechanism_ = self._mechanism(training, problem)
         target = self._target()
+        data = self._prepared(dense(features), np.where(codes == 1, 1.0, -1.0))
+        chosen = self._setting(data, target)
+        problem = Problem.of(data, LOSSES[self.loss], self._penalty(), rho=chosen.rho, clip=self.clip)
+        training = self._training(problem.records, chosen)
+        self.mechanism_ = self._mechanism(training, problem)
         self.sigma_ = float(self.sigma or 0.0) if target is None else _calibrated(self.mechanism_, *target).sigma
-        finished = run(training, problem, self.sigma_, randomness_for(self._seed(), None))
-        model = finished.model(Output(self.output))
+        self._pay()
+        finished = self._run(training, problem)
+        model = self._released(finished, training, chosen)
         self.coef_ = model[None, 1:] if self.fit_intercept else model[None, :]
         self.intercept_ = model[:1] if self.fit_intercept else np.zeros(1)
-        self.n_iter_ = finished.iterations
+        self.n_iter_, self.eta_, self.rho_ = finished.iterations, chosen.eta, chosen.rho
         return self
 
     def guarantee(self, delta: Target | None = None) -> Guarantee:
-        """The certified (epsilon, delta) of the fitted model; refuses where a seed or no noise leaves none."""
+        """The certified (epsilon, delta) of the fitted model, and what it does not cover.
+
+        Refuses where a seed or no noise leaves none.
+        """
         check_is_fitted(self)
         if self.random_state is not None or not self.sigma_:
             raise InvalidParameter(
@@ -113,12 +119,13 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 if self.sigma_
                 else "there is no guarantee: sigma=0 hides nothing"
             )
-        return _priced(self.mechanism_, self.sigma_, _exactly(self.delta if delta is None else delta))
+        found = _priced(self.mechanism_, self.sigma_, exactly(self.delta if delta is None else delta))
+        return replace(found, not_covered=NOT_COVERED)
 
-    def decision_function(self, X: ArrayLike) -> Vector:
+    def decision_function(self, X: Records) -> Vector:
         """The margin of the second class, from records prepared as in training."""
         check_is_fitted(self)
-        features = validate_data(self, X, dtype=np.float64, reset=False)
+        features = dense(validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr"))
         prepared = self._prepared(features, np.ones(len(features))).features
         margins: Vector = prepared @ (
             np.concatenate([self.intercept_, self.coef_[0]]) if self.fit_intercept else self.coef_[0]
@@ -126,12 +133,12 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return margins
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    def predict_proba(self, X: ArrayLike) -> Matrix:
+    def predict_proba(self, X: Records) -> Matrix:
         """The logistic model's probabilities of both classes; the huberized SVM has none."""
         second = 1 + Logistic().slope(self.decision_function(X))
         return np.column_stack([1 - second, second])
 
-    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
+    def predict(self, X: Records) -> NDArray[np.generic]:
         """The class of each record."""
         second = self.decision_function(X) > 0
         predicted: NDArray[np.generic] = self.classes_[second.astype(int)]
@@ -143,6 +150,7 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = True
         tags.non_deterministic = self.random_state is None
+        tags.input_tags.sparse = True
         return tags
 
     def _batch(self, records: int) -> int:
@@ -158,23 +166,75 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         # Without clipping, records of length 1 bound their gradients.
         return data if self.clip is not None else data.normalised()
 
-    def _training(self, records: int) -> Training:
+    def _penalty(self) -> Regularizer:
+        return REGULARIZERS[self._known("regularizer", REGULARIZERS)](self.lam, self.shape or Shape())
+
+    def _setting(self, data: Dataset, target: tuple[Exact, Exact] | None) -> Setting:
+        """What is given, and the rest by n, p and the target."""
+        self._known("loss", LOSSES)
+        batch = self._batch(data.records)
+        require_count("batch", batch, at_most=data.records)
+        if self.iterations is not None:
+            require_count("iterations", self.iterations)
+        for name, value in (("rho", self.rho), ("eta", self.eta), ("clip", self.clip)):
+            if value is not None:
+                require_positive(name, value)
+        size = ProblemSize(
+            data.records, batch, data.dimension, self.clip or 1.0, least_rho(self.regularizer, self.shape)
+        )
+        falls = SCHEDULES[self._known("schedule", SCHEDULES)](1.0, data.records, batch)
+        return setting(self._algorithm, size, Given(falls, self.iterations, self.eta, self.rho), target)
+
+    def _training(self, records: int, chosen: Setting) -> Training:
         batch = self._batch(records)
-        require_count("batch", batch, at_most=records)
-        schedule = SCHEDULES[self._known("schedule", SCHEDULES)](self.eta, records, batch)
-        return Training(self._algorithm, schedule, self.iterations, batch, self._release)
+        schedule = SCHEDULES[self.schedule](chosen.eta, records, batch)
+        return Training(self._algorithm, schedule, chosen.iterations, batch, self._release)
+
+    def _pay(self) -> None:
+        """Charge the budget, and warn of what neither it nor the guarantee covers; nothing is private with a seed."""
+        if self.budget is not None:
+            if self.random_state is not None or not self.sigma_:
+                raise InvalidParameter(
+                    f"a budget is for private fits: give no random_state and noise, got "
+                    f"random_state={self.random_state!r}, sigma={self.sigma_!r}"
+                )
+            self.budget.charge(self.mechanism_.mechanism(Fraction(self.sigma_)), type(self).__name__)
+        if self.random_state is None and self.sigma_:
+            for reason in reasons():
+                if self.budget is None or "fits many models" not in reason:
+                    warnings.warn(f"the guarantee covers this fit alone: {reason}", NotCoveredWarning, stacklevel=3)
+
+    def _run(self, training: Training, problem: Problem) -> Finished:
+        randomness = randomness_for(self._seed(), None)
+        if not self.verbose:
+            return run(training, problem, self.sigma_, randomness)
+        with reported(type(self).__name__, training.iterations) as tick:
+            return run(training, problem, self.sigma_, randomness, lambda _state: tick())
+
+    def _released(self, finished: Finished, training: Training, chosen: Setting) -> Vector:
+        """The model that is released; all of it follows from private iterates and public numbers."""
+        output = self._known("output", [AUTO, *(kind.value for kind in Output)])
+        if output != AUTO:
+            return finished.model(Output(output))
+        if self.regularizer not in SPARSE:
+            return finished.model(Output.LAST)
+        noise = typical_noise(self._algorithm, chosen, training.schedule, self.sigma_)
+        return without_noise(finished.model(Output.SPARSE), noise, keep_first=self.fit_intercept)
 
     def _mechanism(self, training: Training, problem: Problem) -> PrivateRun:
         bound = self.clip if self.clip is not None else problem.loss.steepest
-        return PrivateRun(training, problem.records, problem.dimension, self.rho, bound, problem.regularizer)
+        return PrivateRun(training, problem.records, problem.dimension, float(problem.rho), bound, problem.regularizer)
 
     def _target(self) -> tuple[Exact, Exact] | None:
         """(epsilon, delta), unless the noise itself was given."""
-        if self.sigma is not None:
-            return None
-        if self.epsilon is None:
-            raise InvalidParameter("epsilon and sigma are both None: give a target or the noise itself")
-        return _exactly(self.epsilon), _exactly(self.delta)
+        if self.sigma is None:
+            return exactly(1 if self.epsilon is None else self.epsilon), exactly(self.delta)
+        if self.epsilon is not None:
+            raise InvalidParameter(
+                f"give epsilon or sigma, not both: one is a target and the other the noise itself, "
+                f"got epsilon={self.epsilon!r} and sigma={self.sigma!r}"
+            )
+        return None
 
     def _seed(self) -> int | None:
         if self.random_state is None:
@@ -195,15 +255,19 @@ class SsADMMClassifier(_PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, delta : the target, one record replaced; numbers as text are taken exactly.
-    sigma : the noise itself, instead of a target.
+    epsilon, delta : the target, one record replaced; text is taken exactly. epsilon None is 1, unless sigma is given.
+    sigma : the noise itself, instead of epsilon.
     loss : "logistic" or "huber".
     regularizer, lam, shape : "none", "l1", "elastic-net", "group-l1", "nuclear", "scad" or "mcp"; its weight; the rest.
-    rho, eta, schedule : penalty, first step size, "constant", "per-epoch" or "inverse-sqrt".
-    batch, iterations : records an iteration (None: the root of n, rounded up), and how many iterations.
+    rho, eta : penalty and first step size; None chooses by n, p and the target (``dpadmm.defaults``).
+    schedule : how steps fall: "constant", "per-epoch" or "inverse-sqrt".
+    batch, iterations : records an iteration (None: the root of n, rounded up); how many iterations (None: 5 epochs).
     clip : clip each record's gradient to this norm; None divides each record by its own norm instead.
     fit_intercept : a column of ones, before the norm is taken.
-    output : "last", "average" or "sparse".
+    output : "last", "average", "sparse" (z) or "auto": for penalties that select, z without the coefficients that are
+        smaller than half the standard deviation that the noise alone gives them; else the last x.
+    budget : a PrivacyBudget that this fit is charged to, shared with others.
+    verbose : report progress on standard error, every two seconds.
     random_state : None for release. A number repeats a run, and whoever knows it can remove the noise.
     """
 
@@ -212,21 +276,23 @@ class SsADMMClassifier(_PrivateClassifier):
     def __init__(
         self,
         *,
-        epsilon: Target | None = 1.0,
+        epsilon: Target | None = None,
         delta: Target = 1e-8,
         sigma: float | None = None,
         loss: str = "logistic",
         regularizer: str = "l1",
-        lam: float = 1e-3,
+        lam: float = LAMBDA,
         shape: Shape | None = None,
-        rho: float = 0.25,
-        eta: float = 1.0,
+        rho: float | None = None,
+        eta: float | None = None,
         schedule: str = "per-epoch",
         batch: int | None = None,
-        iterations: int = 200,
+        iterations: int | None = None,
         clip: float | None = None,
         fit_intercept: bool = True,
-        output: str = "last",
+        output: str = AUTO,
+        budget: PrivacyBudget | None = None,
+        verbose: bool | int = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -244,6 +310,8 @@ class SsADMMClassifier(_PrivateClassifier):
         self.clip = clip
         self.fit_intercept = fit_intercept
         self.output = output
+        self.budget = budget
+        self.verbose = verbose
         self.random_state = random_state
 
     def _batch(self, records: int) -> int:
@@ -255,16 +323,20 @@ class MpADMMClassifier(_PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, delta : the target, one record replaced; numbers as text are taken exactly.
-    sigma : the noise itself, instead of a target.
+    epsilon, delta : the target, one record replaced; text is taken exactly. epsilon None is 1, unless sigma is given.
+    sigma : the noise itself, instead of epsilon.
     loss : "logistic" or "huber".
     regularizer, lam, shape : "none", "l1", "elastic-net", "group-l1", "nuclear", "scad" or "mcp"; its weight; the rest.
-    rho, eta, schedule : penalty, first step size, "constant", "per-epoch" or "inverse-sqrt".
-    iterations : how many epochs.
+    rho, eta : penalty and first step size; None chooses by n, p and the target (``dpadmm.defaults``).
+    schedule : how steps fall: "constant", "per-epoch" or "inverse-sqrt".
+    iterations : how many epochs (None: 20 to 400, by n, p and the target).
     release : "primal" perturbs x alone, which costs less; "all" perturbs x, z and y as the paper does.
     clip : clip each record's gradient to this norm; None divides each record by its own norm instead.
     fit_intercept : a column of ones, before the norm is taken.
-    output : "last", "average" or "sparse".
+    output : "last", "average", "sparse" (z) or "auto": for penalties that select, z without the coefficients that are
+        smaller than half the standard deviation that the noise alone gives them; else the last x.
+    budget : a PrivacyBudget that this fit is charged to, shared with others.
+    verbose : report progress on standard error, every two seconds.
     random_state : None for release. A number repeats a run, and whoever knows it can remove the noise.
     """
 
@@ -273,21 +345,23 @@ class MpADMMClassifier(_PrivateClassifier):
     def __init__(
         self,
         *,
-        epsilon: Target | None = 1.0,
+        epsilon: Target | None = None,
         delta: Target = 1e-8,
         sigma: float | None = None,
         loss: str = "logistic",
         regularizer: str = "l1",
-        lam: float = 1e-3,
+        lam: float = LAMBDA,
         shape: Shape | None = None,
-        rho: float = 0.5,
-        eta: float = 1.0,
+        rho: float | None = None,
+        eta: float | None = None,
         schedule: str = "constant",
         release: str = "primal",
-        iterations: int = 50,
+        iterations: int | None = None,
         clip: float | None = None,
         fit_intercept: bool = True,
-        output: str = "last",
+        output: str = AUTO,
+        budget: PrivacyBudget | None = None,
+        verbose: bool | int = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -305,6 +379,8 @@ class MpADMMClassifier(_PrivateClassifier):
         self.clip = clip
         self.fit_intercept = fit_intercept
         self.output = output
+        self.budget = budget
+        self.verbose = verbose
         self.random_state = random_state
 
     @property

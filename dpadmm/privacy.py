@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import accountant
-from accountant import Exact, Mechanism, MpADMM, Noise, SsADMM
+from accountant import Exact, Mechanism, MpADMM, Noise, SsADMM, decimal_string
 from accountant.mechanisms.words import Algorithm
 from dpadmm.training import Training
 from reference.mpadmm import Release
@@ -85,6 +85,13 @@ class Guarantee:
     delta: Fraction
     sigma: float
     method: str
+    not_covered: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The numbers, epsilon rounded up and delta down, and what they do not cover."""
+        epsilon, delta = decimal_string(self.epsilon, 4, "up"), decimal_string(self.delta, 4, "down")
+        head = f"epsilon <= {epsilon}, delta = {delta}, one record replaced (certified, method {self.method})"
+        return "\n".join([head, *(f"  not covered: {item}" for item in self.not_covered)])
 
 
 def calibrated(run: PrivateRun, target_epsilon: Exact, delta: Exact) -> Guarantee:

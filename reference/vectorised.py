@@ -1,9 +1,9 @@
 r"""The one engine for many runs at once: Algorithms 1 and 2 on arrays with a row for each run, every step a method.
 
 :class:`Vectorised` holds the iterations. Whoever trains many models supplies the gradient: :class:`Runs` for runs of
-one problem on batches of their own (audits, the wire), `experiments.loops` for models with parameters of their own on
-shared batches. Wrong implementations override a step (`verification.served.stepwise`). A single run is the text of the
-paper: :mod:`reference.ssadmm`, :mod:`reference.mpadmm`.
+one problem on batches of their own (audits, the wire), `dpadmm.experiments.loops` for models with
+parameters of their own on shared batches. Wrong implementations override a step (`verification.served.stepwise`). A
+single run is the text of the paper: :mod:`reference.ssadmm`, :mod:`reference.mpadmm`.
 
 Run r of :func:`ssadmm_many` sees the very batches and noise that :class:`reference.randomness.Seeded` with ``run=r``
 draws. The states agree with R single runs to rounding: only the order of summation in the gradient differs, and the

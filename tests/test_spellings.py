@@ -38,13 +38,14 @@ OF_A_PRICE = {
     "output_format",
     "quantity",
 }
+OF_EVERY_COMMAND = {"quiet", "verbose"}
 PRIVATE = [kind for kind in MECHANISMS.values() if kind.private]
 
 
 def options(commands: click.Group, name: str) -> set[str]:
     command = commands.get_command(click.Context(commands), name)
     assert command is not None
-    return {parameter.name for parameter in command.params if parameter.name is not None}
+    return {parameter.name for parameter in command.params if parameter.name is not None} - OF_EVERY_COMMAND
 
 
 def test_every_parameter_on_the_wire_is_a_field_of_the_same_name() -> None:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from accountant import AccountantError, Mechanism, decimal_string, exact, mechanism_from
 from accountant.mechanisms.registry import FORMER_ALGORITHMS
@@ -112,6 +112,18 @@ class ImplementationTable(_Table):
 
     command: Annotated[list[str], Field(min_length=1)]
     timeout: Seconds = 60.0
+    _folder: Path | None = PrivateAttr(default=None)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the claim file, in which the command runs; None for a table that was in no file."""
+        return self._folder
+
+    def inside(self, folder: Path) -> Self:
+        """The same, run in this folder."""
+        placed = self.model_copy()
+        placed._folder = folder.absolute()
+        return placed
 
 
 class PairTable(_Table):
@@ -218,10 +230,13 @@ def read_claim_file(path: Path) -> ClaimFile:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ClaimFileError(f"{path} is no TOML: {error}") from None
     try:
-        return ClaimFile.model_validate(data)
+        claims = ClaimFile.model_validate(data)
     except ValidationError as error:
         problems = "\n".join(f"  {_explained(problem['loc'], problem)}" for problem in error.errors(include_url=False))
         raise ClaimFileError(f"{path} is no claim file:\n{problems}") from None
+    if claims.implementation is None:
+        return claims
+    return claims.model_copy(update={"implementation": claims.implementation.inside(path.parent)})
 
 
 def _explained(place: tuple[int | str, ...], problem: object) -> str:
@@ -263,7 +278,8 @@ sigma = "0.0136"                 # standard deviation of each coordinate of the 
 iterations = 2210
 released = "every-iterate"       # what is shown of a run; or "last-model"
 
-[implementation]                 # who claims it: any program that speaks the protocol (docs/reference/protocol.md)
+[implementation]                 # who claims it: any program that speaks the protocol (docs/reference/protocol.md);
+                                 # it runs in the folder of this file, and every path in this file is relative to it
 command = ["python", "adapter.py"]
 timeout = "60s"                  # for one request
 

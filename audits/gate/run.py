@@ -122,7 +122,7 @@ def limits_of(claims: ClaimFile) -> Limits:
     if claims.implementation is None:
         return Limits()
     seconds = claims.implementation.timeout
-    return Limits(start_seconds=seconds, request_seconds=seconds)
+    return Limits(start_seconds=seconds, request_seconds=seconds, folder=claims.implementation.folder)
 
 
 def _behind_the_wire(

@@ -182,7 +182,7 @@ def _dask(address: str) -> Iterator[Executor]:
     try:
         from distributed import Client  # noqa: PLC0415 - an extra
     except ImportError:
-        raise AuditError("--cluster needs the extra 'cluster': install dpadmm[cluster]") from None
+        raise AuditError("--cluster needs distributed: pip install 'dpadmm[cluster]'") from None
     with Client(address) as client:  # type: ignore[no-untyped-call]  # distributed has no annotations
         # pure=False: equal-looking chunks must never be served from a cache
         remote: Executor = client.get_executor(pure=False)

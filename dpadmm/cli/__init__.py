@@ -13,9 +13,15 @@ import sys
 import click
 
 from dpadmm.cli.common import EXIT_FAULT, EXIT_USAGE, exit_code_of
+from dpadmm.cli.showing import equipped, in_colour
+from dpadmm.cli.suggesting import SuggestingGroup
+from dpadmm.extras import EXTRA_OF, missing
+from dpadmm.own_packages import prefer_own
 
 SUBCOMMANDS: dict[str, str] = {
     "train": "Fit a private model on LIBSVM, CSV or NPZ data.",
+    "predict": "Print the classes that a trained model gives to records.",
+    "evaluate": "Compare a trained model with the labels of records.",
     "account": "Compute the privacy cost of a mechanism: certified epsilon by every method.",
     "calibrate": "Find the least noise (most iterations, largest batch) for a privacy target.",
     "verify": "Check this project's own statements: proofs, enclosures, attacks.",
@@ -29,7 +35,7 @@ SUBCOMMANDS: dict[str, str] = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SuggestingGroup):
     """A group whose members are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -43,7 +49,7 @@ class LazyGroup(click.Group):
         command = importlib.import_module(f"dpadmm.cli.{cmd_name}").command
         if not isinstance(command, click.Command):
             raise TypeError(f"dpadmm/cli/{cmd_name}.py must define a click command called 'command'")
-        return command
+        return equipped(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands without importing them."""
@@ -53,21 +59,26 @@ class LazyGroup(click.Group):
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dpadmm", prog_name="dpadmm")
-def group() -> None:
+@click.pass_context
+def group(ctx: click.Context) -> None:
     """Check whether a DP-ADMM implementation meets its claimed (epsilon, delta).
 
     Every pass states the smallest violation that it would have detected.
 
     Exit codes: 0 every claim stands, 1 a claim is refuted, 2 usage or input error, 3 inconclusive or
     nothing was checked, 4 the adapter failed, 70 a fault of dpadmm itself.
+
+    Completion: eval "$(_DPADMM_COMPLETE=bash_source dpadmm)" in bash; zsh_source and fish_source likewise.
     """
+    in_colour(ctx)
 
 
 def main() -> None:
     """Run the command line; every exception becomes a documented exit code."""
     try:
+        prefer_own()
         # Outside its standalone mode click *returns* the code of an Exit: dropping it would turn failures into 0.
-        code = group(standalone_mode=False)
+        code = group(prog_name="dpadmm", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.Abort:
         click.echo("interrupted; nothing was left half written", err=True)
@@ -75,13 +86,20 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(EXIT_USAGE)
-    except Exception as error:
-        code = exit_code_of(error)
+    except Exception as raised:
+        explained = _explained(raised)
+        code = exit_code_of(explained)
         if code == EXIT_FAULT:
             import traceback
 
             traceback.print_exc()
             click.echo("this is a fault of dpadmm, not of your input; please report it", err=True)
         else:
-            click.echo(f"error: {error}", err=True)
+            click.echo(f"error: {explained}", err=True)
         sys.exit(code)
+
+
+def _explained(error: Exception) -> Exception:
+    """A module that only an extra installs is missing: say which extra, not where it was imported."""
+    module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    return missing(module, f"`dpadmm {' '.join(sys.argv[1:2])}`") if module in EXTRA_OF else error

@@ -57,7 +57,7 @@ def _figure(path: Path, *, width: float) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise PlotError("--plot needs matplotlib: install the extra 'plots'") from None
+        raise PlotError("--plot needs matplotlib: pip install 'dpadmm[plots]'") from None
     figure = Figure(figsize=(width, 4), layout="constrained")
     if path.suffix.lstrip(".").lower() not in figure.canvas.get_supported_filetypes():
         raise PlotError(f"--plot needs a file name with a known format (png, svg, pdf), got {path.name!r}")

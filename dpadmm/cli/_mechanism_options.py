@@ -9,12 +9,13 @@ import click
 from accountant.mechanisms.fields import Field, FieldKind, fields_of
 from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.registry import FORMER_ALGORITHMS, FORMER_FIELDS, MECHANISMS, unknown_field
+from dpadmm.cli.suggesting import SuggestingGroup
 
 REAL = "NUMBER"
 """Exact numbers: decimals ("1e-8") and ratios ("1/3") are read as written, never through binary floats."""
 
 
-class MechanismGroup(click.Group):
+class MechanismGroup(SuggestingGroup):
     """A group with a command for each private mechanism; names of earlier versions are refused with the new one."""
 
     make: Callable[[type[Mechanism]], MechanismCommand]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpadmm.cli.common import EXIT_ADAPTER, emit_json, format_option
+from dpadmm.cli.suggesting import SuggestingGroup
 from verification.files import write_text
 from verification.wire.faults import AdapterError, as_fields
 from verification.wire.process import Limits
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from verification.wire.smoke import Passed
 
 
-@click.group("adapter")
+@click.group("adapter", cls=SuggestingGroup)
 def command() -> None:
     """Adapters connect dpadmm to an implementation in any language (docs/reference/protocol.md)."""
 
@@ -26,9 +27,9 @@ def command() -> None:
 @click.option("--language", type=click.Choice([str(language) for language in Language]), required=True)
 @click.option(
     "--directory",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
-    help="Where to write it; the current directory by default.",
+    help="Where to write it, made if it is not there; the current directory by default.",
 )
 @click.option("--accountant", is_flag=True, help="A skeleton for `dpadmm vectors accountant` (Python).")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")
@@ -42,6 +43,7 @@ def new(*, language: str, directory: Path, accountant: bool, force: bool) -> Non
     path = directory / (ACCOUNTANT_FILE if accountant else FILE_NAMES[chosen])
     if path.exists() and not force:
         raise click.UsageError(f"{path} exists; use --force to overwrite it")
+    directory.mkdir(parents=True, exist_ok=True)
     if accountant:
         write_text(path, accountant_skeleton())
         click.echo(f"wrote {path}: fill in `epsilon`, then\n  dpadmm vectors accountant -- python3 {ACCOUNTANT_FILE}")

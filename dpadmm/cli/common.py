@@ -22,6 +22,8 @@ format_option = click.option(
     help="Text, or JSON (versioned, reals as decimal strings).",
 )
 
+fail_fast_option = click.option("--fail-fast", is_flag=True, help="Stop at the first refutation.")
+
 
 def exit_code_of(error: Exception) -> int:
     """Return the documented exit code of an exception.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.cli.common import emit_json, format_option
+from dpadmm.cli.common import emit_json, fail_fast_option, format_option
 from verification.outcome import Finding, Outcome, counted
 from verification.wire.faults import as_fields
 from verification.wire.process import Limits
@@ -66,6 +66,7 @@ class Duration(click.ParamType[float]):
     help="Memory limit of the adapter, in megabytes.",
 )
 @click.option("--list", "list_checks", is_flag=True, help="List the checks and what each detects, then exit.")
+@fail_fast_option
 @format_option
 @click.argument("adapter", nargs=-1, metavar="-- COMMAND...")
 def command(
@@ -78,6 +79,7 @@ def command(
     timeout: float,
     memory: int,
     list_checks: bool,
+    fail_fast: bool,
     output_format: str,
     adapter: tuple[str, ...],
 ) -> None:
@@ -93,7 +95,7 @@ def command(
         return
     if not adapter:
         raise click.UsageError("name the adapter's command after --, for example: dpadmm conform -- ./adapter")
-    plan = ConformancePlan(checks, false_alarm, budget, seed, effort)
+    plan = ConformancePlan(checks, false_alarm, budget, seed, effort, fail_fast=fail_fast)
     limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
     quiet = output_format == "json"
     report = conform(adapter, plan, limits, _progress if quiet and sys.stderr.isatty() else None)

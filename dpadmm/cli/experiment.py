@@ -1,15 +1,7 @@
-"""`dpadmm experiment`: the paper's experiments, repeated.
-
-The studies sit beside this package, not below it, so the command is found by name (docs of the arrows: pyproject.toml).
-"""
+"""`dpadmm experiment`: the paper's experiments, repeated."""
 
 from __future__ import annotations
 
-import importlib
+from dpadmm.experiments.command import command
 
-import click
-
-_found = importlib.import_module("experiments.command").command
-if not isinstance(_found, click.Command):
-    raise TypeError("experiments/command.py must define a click command called 'command'")
-command: click.Command = _found
+__all__ = ["command"]

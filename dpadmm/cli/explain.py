@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 
 import click
 
-from dpadmm.cli.common import EXIT_USAGE, emit_json, format_option
+from dpadmm.cli.common import emit_json, format_option
+from verification.statements.catalogue import Described, catalogue, described
 
 
 @click.command("explain")
@@ -14,54 +16,29 @@ from dpadmm.cli.common import EXIT_USAGE, emit_json, format_option
 @format_option
 def command(*, name: str | None, output_format: str) -> None:
     """Print a statement, its place in the paper and its evidence; without an id, list all statements."""
-    try:
-        from verification.statements.registry import STATEMENTS, find  # needs the solvers
-    except ModuleNotFoundError as missing:
-        click.echo(f"error: {missing}; the statements need their solvers: pip install 'dpadmm[proofs]'", err=True)
-        sys.exit(EXIT_USAGE)
-    statements = STATEMENTS if name is None else (find(name),)
+    statements = catalogue() if name is None else (described(name),)
     if output_format == "json":
-        emit_json(
-            {
-                "format": "dpadmm-explain",
-                "version": 1,
-                "statements": [
-                    {
-                        "id": statement.id,
-                        "aliases": list(statement.aliases),
-                        "status": statement.status.value,
-                        "statement": statement.statement,
-                        "truth": statement.truth or None,
-                        "place": statement.place,
-                        "evidence": [
-                            {
-                                "name": evidence.name,
-                                "kind": evidence.kind.value,
-                                "obligations": [
-                                    {"name": obligation.name, "digest": obligation.digest}
-                                    for obligation in (evidence.obligations() if evidence.obligations else [])
-                                ],
-                            }
-                            for evidence in statement.evidence
-                        ],
-                    }
-                    for statement in statements
-                ],
-            }
-        )
-        return
-    if name is None:
-        for statement in statements:
-            click.echo(f"{statement.id.ljust(24)}{statement.status.value.ljust(10)}{statement.statement}")
-        return
-    statement = statements[0]
-    click.echo(f"{statement.id}: {statement.status.value}")
+        entries = [asdict(statement) | {"truth": statement.truth or None} for statement in statements]
+        emit_json({"format": "dpadmm-explain", "version": 1, "statements": entries})
+    elif name is None:
+        _list(statements)
+    else:
+        _show(statements[0])
+
+
+def _list(statements: Sequence[Described]) -> None:
+    for statement in statements:
+        click.echo(f"{statement.id.ljust(24)}{statement.status.ljust(10)}{statement.statement}")
+
+
+def _show(statement: Described) -> None:
+    click.echo(f"{statement.id}: {statement.status}")
     click.echo(f"  says:   {statement.statement}")
     if statement.truth:
         click.echo(f"  truth:  {statement.truth}")
     click.echo(f"  place:  {statement.place}")
     for evidence in statement.evidence:
-        click.echo(f"  {evidence.kind.value}: {evidence.name}")
-        for obligation in evidence.obligations() if evidence.obligations else []:
+        click.echo(f"  {evidence.kind}: {evidence.name}")
+        for obligation in evidence.obligations:
             click.echo(f"    {obligation.digest}  {obligation.name}")
     click.echo(f"  run it: dpadmm verify --statement {statement.id}")

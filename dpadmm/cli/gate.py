@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from audits.games.own_pair import OwnPair
     from audits.gate.claim_file import ClaimFile
     from audits.gate.evidence import KeptEvidence
+    from verification.outcome import Outcome
+
+DEFAULT_FILE = Path("privacy-claim.toml")
 
 
 class ReportTarget(click.ParamType[tuple[str, Path]]):
@@ -44,7 +47,7 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
 
 
 @click.command("gate")
-@click.argument("claim_file", type=click.Path(path_type=Path, dir_okay=False), default=Path("privacy-claim.toml"))
+@click.argument("claim_files", type=click.Path(path_type=Path, dir_okay=False), nargs=-1, metavar="[CLAIM_FILE]...")
 @click.option(
     "--init",
     is_flag=True,
@@ -78,10 +81,11 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Draw the conclusions again from the evidence in this folder, and exit.",
 )
+@click.option("--fail-fast", is_flag=True, help="With several claim files: check no more after one that is refuted.")
 @format_option
 def command(
     *,
-    claim_file: Path,
+    claim_files: tuple[Path, ...],
     init: bool,
     seed: int | None,
     only: tuple[str, ...],
@@ -90,9 +94,14 @@ def command(
     reports: tuple[tuple[str, Path], ...],
     evidence: Path | None,
     examined: Path | None,
+    fail_fast: bool,
     output_format: str,
 ) -> None:
     """Check a privacy claim: recompute epsilon, run the conformance checks, run at the claimed size, audit.
+
+    CLAIM_FILE is privacy-claim.toml where none is named; every path in it is relative to it, and the implementation
+    runs in its folder. Several are checked one after the other: the exit code is that of the worst, and a report or a
+    folder for evidence gets the number of the claim file in its name.
 
     A verdict has an outcome, a power (what would have been detected) and a coverage (what was looked at).
 
@@ -101,18 +110,91 @@ def command(
     nothing checked, 4 the adapter failed, 70 a fault of dpadmm itself.
     """
     from audits.gate.claim_file import read_claim_file
-    from audits.gate.evidence import KeptEvidence
-    from audits.gate.run import GateOptions, check_only, run_gate
-    from audits.report import RENDERERS
-    from audits.trials.executors import executor
+    from audits.gate.run import check_only
+    from verification.outcome import Outcome, worst
 
     if init:
-        _write_template(claim_file)
+        if len(claim_files) > 1:
+            raise click.UsageError(f"--init writes one file, got {len(claim_files)}: {_named(claim_files)}")
+        _write_template(claim_files[0] if claim_files else DEFAULT_FILE)
         return
     if examined is not None:
         _examine(examined)
+    files = claim_files or (DEFAULT_FILE,)
+    _require_readable(files)
+    if output_format == "json" and len(files) > 1:
+        raise click.UsageError(f"--format json is for one claim file, got {len(files)}: use --report json=FILE")
+    for claim_file in files:
+        check_only(read_claim_file(claim_file), only)  # all of them, before any is checked
+    outcomes = []
+    for number, claim_file in enumerate(files, start=1):
+        several = len(files) > 1
+        if several:
+            click.echo(f"{claim_file}:")
+        outcomes.append(
+            _check(
+                claim_file,
+                seed=seed,
+                only=only,
+                workers=workers,
+                cluster=cluster,
+                reports=tuple((kind, _numbered(path, number) if several else path) for kind, path in reports),
+                evidence=_numbered(evidence, number) if several and evidence is not None else evidence,
+                output_format=output_format,
+            )
+        )
+        if fail_fast and outcomes[-1] is Outcome.REFUTED:
+            break
+    if len(files) > 1:
+        click.echo(_summary(files, outcomes))
+    raise click.exceptions.Exit(worst(outcomes).exit_code)
+
+
+def _summary(files: Sequence[Path], outcomes: Sequence[Outcome]) -> str:
+    words = [f"{file} {outcome.word}" for file, outcome in zip(files, outcomes, strict=False)]
+    words += [f"{file} not checked" for file in files[len(outcomes) :]]
+    return f"{len(outcomes)} of {len(files)} claim files checked: {', '.join(words)}"
+
+
+def _numbered(path: Path, number: int) -> Path:
+    """report.html of the second claim file is report-2.html."""
+    return path.with_name(f"{path.stem}-{number}{path.suffix}")
+
+
+def _named(files: Sequence[Path]) -> str:
+    return ", ".join(str(file) for file in files)
+
+
+def _require_readable(files: Sequence[Path]) -> None:
+    """Refuse before anything is checked; a claim file that is not there may still have to be written."""
+    missing = [file for file in files if not file.is_file()]
+    if not missing:
+        return
+    raise click.UsageError(
+        f"no claim file {_named(missing)}; name one that exists, or write one to start from: "
+        f"{shlex.join(['dpadmm', 'gate', '--init', *([] if missing == [DEFAULT_FILE] else [str(missing[0])])])}"
+    )
+
+
+def _check(
+    claim_file: Path,
+    *,
+    seed: int | None,
+    only: tuple[str, ...],
+    workers: int | None,
+    cluster: str | None,
+    reports: tuple[tuple[str, Path], ...],
+    evidence: Path | None,
+    output_format: str,
+) -> Outcome:
+    """Check one claim file, print and write what was found."""
+    from audits.gate.claim_file import read_claim_file
+    from audits.gate.evidence import KeptEvidence
+    from audits.gate.run import GateOptions, run_gate
+    from audits.report import RENDERERS
+    from audits.trials.executors import executor
+
     claims = read_claim_file(claim_file)
-    check_only(claims, only)
     if claims.declared is not None and evidence is not None:
         raise click.UsageError("no evidence is kept for a declared algorithm yet: leave out --evidence")
     chosen = secrets.randbits(32) if seed is None else seed
@@ -145,7 +227,7 @@ def command(
             click.echo(f"the report {kind}={path} could not be written: {error}", err=True)
     if evidence is not None and options.evidence is not None:
         _write_evidence(options.evidence, evidence, claim_file)
-    raise click.exceptions.Exit(report.outcome.exit_code)
+    return report.outcome
 
 
 def _write_evidence(kept: KeptEvidence, folder: Path, claim_file: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TypeVar, cast
 
 import click
 
+from dpadmm.selection import AUTO
 from dpadmm.training import ALGORITHMS, REGULARIZERS, SCHEDULES, Shape
 from reference.losses import LOSSES
 from reference.mpadmm import Release
@@ -30,18 +32,18 @@ class Choices:
     gamma: float
     groups: tuple[tuple[int, ...], ...]
     matrix: tuple[int, int]
-    rho: float
-    eta: float
+    rho: float | None
+    eta: float | None
     schedule: str
     batch: int | None
-    iterations: int
+    iterations: int | None
     sigma: float | None
     epsilon: str | None
     delta: str | None
     clip: float | None
     normalise: bool
     intercept: bool
-    bounds: tuple[float, float] | None
+    bounds: tuple[tuple[str, tuple[float, float]], ...]
     seed: int | None
     noise: str
     grid: float | None
@@ -57,7 +59,7 @@ class Choices:
         if self.clip is not None and self.normalise:
             raise click.UsageError("give --clip or --normalise, not both: each bounds a record's gradient")
         if self.clip is None and not self.normalise and self.sigma != 0:
-            raise click.UsageError("noise hides only what is bounded: give --clip C or --normalise")
+            raise click.UsageError("noise hides only what is bounded: give --clip C or --normalise, not --no-normalise")
         if (self.noise == "discrete") != (self.grid is not None):
             raise click.UsageError("--noise discrete and --grid go together")
         if self.algorithm == "mpadmm" and self.batch is not None:
@@ -81,10 +83,28 @@ def _plain(value: object) -> object:
 
 
 # [CL20] section 5.4.
-PAPER_DEFAULTS: dict[str, dict[str, object]] = {
-    "ssadmm": {"rho": 0.25, "schedule": "per-epoch"},
-    "mpadmm": {"rho": 0.5, "schedule": "constant"},
-}
+PAPER_SCHEDULES = {"ssadmm": "per-epoch", "mpadmm": "constant"}
+_BY_DEFAULT = "[default: by n, p and the target]"
+
+
+def _bounds(
+    _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, tuple[float, float]], ...]:
+    """``0:120`` for every column, ``age=0:120`` for one."""
+    found: dict[str, tuple[float, float]] = {}
+    for value in values:
+        name, _, span = value.rpartition("=")
+        low, colon, high = span.partition(":")
+        try:
+            pair = (float(low), float(high)) if colon else None
+        except ValueError:
+            pair = None
+        if pair is None or not pair[0] < pair[1] or not all(map(math.isfinite, pair)):
+            raise click.BadParameter(f"{value!r} is not LOW:HIGH or NAME=LOW:HIGH with LOW < HIGH, such as age=0:120")
+        if name in found:
+            raise click.BadParameter(f"{value!r} states bounds of {name or 'every column'} a second time")
+        found[name] = pair
+    return tuple(found.items())
 
 
 def _groups(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[tuple[int, ...], ...]:
@@ -109,33 +129,45 @@ OPTIONS = [
     click.option("--algorithm", type=click.Choice([a.value for a in ALGORITHMS]), default="ssadmm", show_default=True),
     click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True),
     click.option("--regularizer", type=click.Choice(list(REGULARIZERS)), default="l1", show_default=True),
-    click.option("--lambda", "lam", type=float, default=1e-3, show_default=True, help="Weight of the regularizer."),
+    click.option("--lambda", "lam", type=float, default=1e-4, show_default=True, help="Weight of the regularizer."),
     click.option("--l1-ratio", type=float, default=0.5, show_default=True, help="elastic-net: share of L1."),
     click.option("--a", type=float, default=3.7, show_default=True, help="scad: where it becomes flat."),
     click.option("--gamma", type=float, default=3.0, show_default=True, help="mcp: where it becomes flat."),
     click.option("--groups", callback=_groups, help="group-l1: coefficients from 0, such as 0,1,2;3,4."),
     click.option("--matrix", callback=_matrix, default="1x1", help="nuclear: the model's shape, such as 4x31."),
-    click.option("--rho", type=float, help="Penalty parameter of ADMM.  [default: ssadmm 0.25, mpadmm 0.5]"),
-    click.option("--eta", type=float, default=1.0, show_default=True, help="Step size (its first value)."),
+    click.option("--rho", type=float, help=f"Penalty parameter of ADMM.  {_BY_DEFAULT}"),
+    click.option("--eta", type=float, help=f"Step size (its first value).  {_BY_DEFAULT}"),
     click.option(
         "--schedule",
         type=click.Choice(list(SCHEDULES)),
         help="How the step size falls.  [default: ssadmm per-epoch, mpadmm constant]",
     ),
     click.option("--batch", type=int, help="ssadmm: records an iteration.  [default: the root of n, rounded up]"),
-    click.option("--iterations", type=int, required=True, help="ssadmm: iterations; mpadmm: epochs."),
+    click.option("--iterations", type=int, help="ssadmm: iterations, 5 epochs by default; mpadmm: epochs, 20 to 400."),
     click.option("--sigma", type=float, help="Standard deviation of the noise."),
     click.option("--epsilon", help="Calibrate the noise to this epsilon (a decimal number) ..."),
     click.option("--delta", help="... at this delta; with --sigma, price the run at it."),
     click.option("--clip", type=float, help="Clip each record's gradient to this norm."),
-    click.option("--normalise", is_flag=True, help="Divide each record by its norm, after the intercept."),
+    click.option(
+        "--normalise/--no-normalise",
+        default=None,
+        help="Divide each record by its norm, after the intercept.  [default: unless --clip is given]",
+    ),
     click.option("--intercept/--no-intercept", default=True, show_default=True, help="A column of ones, first."),
-    click.option("--bounds", type=(float, float), help="Public lower and upper bound; features are scaled to [0, 1]."),
+    click.option(
+        "--bounds",
+        multiple=True,
+        callback=_bounds,
+        metavar="[NAME=]LOW:HIGH",
+        help="Public bounds of a column, or of all; its values are cut off there and scaled to [0, 1]. Repeatable.",
+    ),
     click.option("--seed", type=int, help="Repeat a run. Whoever knows the seed can remove the noise."),
     click.option("--noise", type=click.Choice(["gaussian", "discrete"]), default="gaussian", show_default=True),
     click.option("--grid", type=float, help="discrete: a power of two that the noise is a multiple of."),
     click.option("--release", type=click.Choice([r.value for r in Release]), default="primal", show_default=True),
-    click.option("--output-kind", type=click.Choice([o.value for o in Output]), default="last", show_default=True),
+    click.option(
+        "--output-kind", type=click.Choice([AUTO, *(o.value for o in Output)]), default=AUTO, show_default=True
+    ),
 ]
 
 
@@ -146,8 +178,10 @@ def choice_options(function: Callable[..., R]) -> Callable[..., R]:
     def gathered(**options: object) -> R:
         names = [field.name for field in fields(Choices)]
         picked = {name: options.pop(name) for name in names}
-        for name, default in PAPER_DEFAULTS[str(picked["algorithm"])].items():
-            picked[name] = default if picked[name] is None else picked[name]
+        if picked["schedule"] is None:
+            picked["schedule"] = PAPER_SCHEDULES[str(picked["algorithm"])]
+        if picked["normalise"] is None:
+            picked["normalise"] = picked["clip"] is None
         # click has parsed each by its own type, which no type checker can follow through a dictionary.
         make = cast(Callable[..., Choices], Choices)
         return function(**options, choices=make(**picked))

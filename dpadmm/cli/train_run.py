@@ -17,33 +17,42 @@ import numpy as np
 from accountant import decimal_string
 from accountant.mechanisms.words import Algorithm
 from dpadmm.cli.train_options import Choices
+from dpadmm.defaults import Given, ProblemSize, Setting, setting, signal, typical_noise
 from dpadmm.loaders import Loaded
+from dpadmm.preparation import Preparation, bounds_of
 from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
+from dpadmm.saved import SavedModel
 from dpadmm.saving import whole_directory, write_json
+from dpadmm.selection import AUTO, SPARSE, least_rho, without_noise
 from dpadmm.training import REGULARIZERS, SCHEDULES, Training, randomness_for, run
 from reference.arithmetic import Vector
 from reference.dataset import Dataset
-from reference.errors import require_count, require_not_negative
+from reference.errors import require_count, require_not_negative, require_positive
 from reference.losses import LOSSES
 from reference.mpadmm import Release
-from reference.outputs import Output
+from reference.outputs import Finished, Output
 from reference.problem import Problem, State
 
-MODEL_FORMAT = "dpadmm-model/1"
 MANIFEST_FORMAT = "dpadmm-manifest/1"
 TRACE_WARNING = "trace.csv is computed from the records without noise: it is NOT private, do not publish it"
 SEED_WARNING = "a seed was given: whoever knows it can remove the noise, so nothing is private"
 SILENT_WARNING = "sigma is 0: the model is not private"
+HOPELESS = 30.0
+"""Below this n mu/sqrt(p), models of simulated data were hardly better than the larger class."""
+HOPELESS_WARNING = (
+    "so few records, for so many features and this epsilon, are outweighed by the noise: expect a model that is no "
+    "better than always predicting the larger class (judged by public numbers; `dpadmm evaluate` measures it)"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
     """What a run produced."""
 
-    model: Vector
-    classes: tuple[str, str]
+    saved: SavedModel
     choices: Choices
     training: Training
+    setting: Setting
     records: int
     dimension: int
     sigma: float
@@ -58,7 +67,7 @@ class Trained:
     @property
     def nonzero(self) -> int:
         """How many coefficients are not 0."""
-        return int(np.count_nonzero(self.model))
+        return int(np.count_nonzero(self.saved.coefficients))
 
     def document(self) -> dict[str, object]:
         """The manifest: every parameter, version and seed; nothing computed from the records but n, p and the noise."""
@@ -69,10 +78,13 @@ class Trained:
                 "numpy": np.__version__,
                 "python": platform.python_version(),
             },
-            "parameters": self.choices.document() | {"batch": self.training.batch, "sigma": repr(self.sigma)},
+            "parameters": self.choices.document()
+            | {"batch": self.training.batch, "sigma": repr(self.sigma), "iterations": self.setting.iterations}
+            | {"eta": repr(self.setting.eta), "rho": repr(self.setting.rho)},
             "records": self.records,
             "dimension": self.dimension,
-            "classes": list(self.classes),
+            "classes": list(self.saved.classes),
+            "features": list(self.saved.feature_names),
             "privacy": self._privacy(),
             "warnings": list(self.warnings),
         }
@@ -91,15 +103,19 @@ class Trained:
 
 def train(loaded: Loaded, choices: Choices, data: Path, out: Path, *, trace: bool) -> Trained:
     """Run and write; refuses before anything is written."""
-    dataset = _prepared(loaded, choices)
+    preparation = Preparation(
+        loaded.columns, bounds_of(loaded.columns, choices.bounds), choices.intercept, choices.normalise
+    )
+    dataset = Dataset.of(preparation.apply(loaded.features), loaded.labels)
+    chosen = _setting(choices, dataset)
     problem = Problem.of(
         dataset,
         LOSSES[choices.loss],
         REGULARIZERS[choices.regularizer](choices.lam, choices.shape()),
-        rho=choices.rho,
+        rho=chosen.rho,
         clip=choices.clip,
     )
-    training = _training(choices, problem)
+    training = _training(choices, chosen, problem)
     guarantee = _guarantee(choices, training, problem)
     sigma = guarantee.sigma if guarantee is not None else choices.sigma or 0.0
     randomness = randomness_for(choices.seed, choices.grid)
@@ -116,39 +132,72 @@ def train(loaded: Loaded, choices: Choices, data: Path, out: Path, *, trace: boo
             tick()
 
         finished = run(training, problem, sigma, randomness, watch)
-    model = finished.model(Output(choices.output_kind))
-    warnings = tuple(
-        text
-        for text, applies in (
-            (TRACE_WARNING, trace),
-            (SEED_WARNING, choices.seed is not None),
-            (SILENT_WARNING, sigma == 0),
-        )
-        if applies
-    )
-    trained = Trained(
-        model, loaded.classes, choices, training, problem.records, problem.dimension, sigma, guarantee, warnings
-    )
+    model = _released(choices, finished, training, chosen, sigma)
+    saved = SavedModel(model, loaded.classes, choices.loss, loaded.label, preparation)
+    warnings = _warnings(choices, dataset, sigma, trace=trace)
+    trained = Trained(saved, choices, training, chosen, problem.records, problem.dimension, sigma, guarantee, warnings)
     _write(trained, data, out, objectives if trace else None)
     return trained
 
 
-def _prepared(loaded: Loaded, choices: Choices) -> Dataset:
-    dataset = Dataset.of(loaded.features, loaded.labels)
-    if choices.bounds is not None:
-        dataset = dataset.scaled(*choices.bounds)
-    if choices.intercept:
-        dataset = dataset.with_intercept()
-    return dataset.normalised() if choices.normalise else dataset
+def _warnings(choices: Choices, dataset: Dataset, sigma: float, *, trace: bool) -> tuple[str, ...]:
+    listed = (
+        (TRACE_WARNING, trace),
+        (SEED_WARNING, choices.seed is not None),
+        (SILENT_WARNING, sigma == 0),
+        (HOPELESS_WARNING, _hopeless(choices, dataset)),
+    )
+    return tuple(text for text, applies in listed if applies)
 
 
-def _training(choices: Choices, problem: Problem) -> Training:
-    algorithm, n = Algorithm(choices.algorithm), problem.records
-    default = n if algorithm is Algorithm.MPADMM else math.isqrt(n - 1) + 1
+def _hopeless(choices: Choices, dataset: Dataset) -> bool:
+    """Whether so few records drown in the noise of the target; from public numbers alone."""
+    if choices.epsilon is None or choices.delta is None:
+        return False
+    return signal(_size(choices, dataset), choices.epsilon, choices.delta) < HOPELESS
+
+
+def _batch(choices: Choices, records: int) -> int:
+    default = records if choices.algorithm == Algorithm.MPADMM else math.isqrt(records - 1) + 1
     batch = choices.batch if choices.batch is not None else default
-    require_count("batch", batch, at_most=n)
-    schedule = SCHEDULES[choices.schedule](choices.eta, n, batch)
-    return Training(algorithm, schedule, choices.iterations, batch, Release(choices.release), choices.grid)
+    require_count("batch", batch, at_most=records)
+    return batch
+
+
+def _size(choices: Choices, dataset: Dataset) -> ProblemSize:
+    batch, rho = _batch(choices, dataset.records), least_rho(choices.regularizer, choices.shape())
+    return ProblemSize(dataset.records, batch, dataset.dimension, choices.clip or 1.0, rho)
+
+
+def _setting(choices: Choices, dataset: Dataset) -> Setting:
+    """What was typed, and the rest by n, p and the target."""
+    for name, value in (("rho", choices.rho), ("eta", choices.eta), ("clip", choices.clip)):
+        if value is not None:
+            require_positive(name, value)
+    if choices.iterations is not None:
+        require_count("iterations", choices.iterations)
+    size = _size(choices, dataset)
+    falls = SCHEDULES[choices.schedule](1.0, size.records, size.batch)
+    target = None if choices.epsilon is None or choices.delta is None else (choices.epsilon, choices.delta)
+    given = Given(falls, choices.iterations, choices.eta, choices.rho)
+    return setting(Algorithm(choices.algorithm), size, given, target)
+
+
+def _training(choices: Choices, chosen: Setting, problem: Problem) -> Training:
+    algorithm, n = Algorithm(choices.algorithm), problem.records
+    batch = _batch(choices, n)
+    schedule = SCHEDULES[choices.schedule](chosen.eta, n, batch)
+    return Training(algorithm, schedule, chosen.iterations, batch, Release(choices.release), choices.grid)
+
+
+def _released(choices: Choices, finished: Finished, training: Training, chosen: Setting, sigma: float) -> Vector:
+    """The model that is written; post-processing of private iterates."""
+    if choices.output_kind != AUTO:
+        return finished.model(Output(choices.output_kind))
+    if choices.regularizer not in SPARSE:
+        return finished.model(Output.LAST)
+    noise = typical_noise(training.algorithm, chosen, training.schedule, sigma)
+    return without_noise(finished.model(Output.SPARSE), noise, keep_first=choices.intercept)
 
 
 def _guarantee(choices: Choices, training: Training, problem: Problem) -> Guarantee | None:
@@ -158,7 +207,9 @@ def _guarantee(choices: Choices, training: Training, problem: Problem) -> Guaran
         return None
     # Normalised rows have length 1: the public bound, whatever the records are.
     bound = choices.clip if choices.clip is not None else problem.loss.steepest
-    private_run = PrivateRun(training, problem.records, problem.dimension, choices.rho, bound, problem.regularizer)
+    private_run = PrivateRun(
+        training, problem.records, problem.dimension, float(problem.rho), bound, problem.regularizer
+    )
     if choices.sigma is not None:
         return priced(private_run, choices.sigma, choices.delta)
     return calibrated(private_run, choices.epsilon or "", choices.delta)
@@ -175,22 +226,9 @@ def _progress(iterations: int) -> Iterator[Callable[[], None]]:
 
 
 def _write(trained: Trained, data: Path, out: Path, objectives: list[tuple[float, float]] | None) -> None:
-    choices = trained.choices
     with whole_directory(out) as draft:
-        np.savez(draft / "model.npz", coefficients=trained.model, classes=np.array(trained.classes))
-        write_json(
-            draft / "model.json",
-            {
-                "format": MODEL_FORMAT,
-                "classes": list(trained.classes),
-                "coefficients": [repr(float(value)) for value in trained.model],
-                "preprocessing": {
-                    "bounds": None if choices.bounds is None else [repr(bound) for bound in choices.bounds],
-                    "intercept": choices.intercept,
-                    "normalise": choices.normalise,
-                },
-            },
-        )
+        np.savez(draft / "model.npz", coefficients=trained.saved.coefficients, classes=np.array(trained.saved.classes))
+        write_json(draft / "model.json", trained.saved.document())
         if objectives is not None:
             rows = [f"{k},{value!r},{gap!r}\n" for k, (value, gap) in enumerate(objectives, start=1)]
             header = f"# {TRACE_WARNING}\niteration,objective,distance_of_x_and_z\n"

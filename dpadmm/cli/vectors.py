@@ -14,8 +14,10 @@ from dpadmm.cli._vectors_accountant import accountant
 from dpadmm.cli.common import (
     EXIT_REFUTED,
     emit_json,
+    fail_fast_option,
     format_option,
 )
+from dpadmm.cli.suggesting import SuggestingGroup
 from verification.files import write_text
 from verification.outcome import Finding, Outcome, counted
 from verification.wire.faults import as_fields
@@ -35,7 +37,7 @@ _files_option = click.option(
 )
 
 
-@click.group("vectors")
+@click.group("vectors", cls=SuggestingGroup)
 def command() -> None:
     """Golden vectors: inputs and every intermediate value, for ports in any language (docs/reference/vectors.md)."""
 
@@ -81,10 +83,17 @@ def generate(*, only_check: bool, output: Path | None) -> None:
     show_default=True,
     help="Memory limit of the adapter, in megabytes.",
 )
+@fail_fast_option
 @format_option
 @click.argument("adapter", nargs=-1, required=True, metavar="-- COMMAND...")
 def check(
-    *, files: tuple[Path, ...], timeout: float, memory: int, output_format: str, adapter: tuple[str, ...]
+    *,
+    files: tuple[Path, ...],
+    timeout: float,
+    memory: int,
+    fail_fast: bool,
+    output_format: str,
+    adapter: tuple[str, ...],
 ) -> None:
     """Compare an implementation with the vectors, by replay.
 
@@ -98,7 +107,7 @@ def check(
     notes = {name: flag for file in loaded for name, flag in file.flags.items()}
     cases = [case for file in loaded for case in file.cases]
     limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
-    report = check_adapter(adapter, cases, limits, _progress if sys.stderr.isatty() else None)
+    report = check_adapter(adapter, cases, limits, _progress if sys.stderr.isatty() else None, fail_fast=fail_fast)
     if output_format == "json":
         emit_json(as_document(report, adapter, cases))
     else:

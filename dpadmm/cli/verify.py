@@ -7,8 +7,8 @@ import time
 
 import click
 
-from dpadmm.cli.common import EXIT_USAGE, emit_json, format_option
-from verification.outcome import worst
+from dpadmm.cli.common import EXIT_USAGE, emit_json, fail_fast_option, format_option
+from verification.outcome import Outcome, worst
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -35,8 +35,11 @@ def _seconds(_: click.Context, __: click.Parameter, value: str | None) -> float 
 @click.option(
     "--question", callback=_seconds, default="60s", show_default=True, help="Longest time for one SMT question."
 )
+@fail_fast_option
 @format_option
-def command(*, names: tuple[str, ...], budget: float | None, question: float, output_format: str) -> None:
+def command(
+    *, names: tuple[str, ...], budget: float | None, question: float, fail_fast: bool, output_format: str
+) -> None:
     """Check this project's own statements: proofs, enclosures, attacks, counterexamples.
 
     A statement is proved, holds on every attack, or is refuted by a counterexample that the reference reproduces; an
@@ -59,6 +62,8 @@ def command(*, names: tuple[str, ...], budget: float | None, question: float, ou
         checked.append(entry)
         if output_format == "text":
             click.echo(line(entry))
+        if fail_fast and entry.outcome is Outcome.REFUTED:
+            break
     code = worst(entry.outcome for entry in checked).exit_code
     if output_format == "json":
         emit_json(as_json(checked, time.monotonic() - started, code))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpadmm.loaders.common import Loaded, UnreadableData
-from dpadmm.loaders.delimited import load_csv
+from dpadmm.loaders.common import Column, Loaded, UnreadableData
+from dpadmm.loaders.delimited import Categories, load_csv
 from dpadmm.loaders.libsvm import load_libsvm
 from dpadmm.loaders.numpy_archive import load_npz
 
-__all__ = ["FORMATS", "Loaded", "UnreadableData", "format_of", "load", "load_csv", "load_libsvm", "load_npz"]
+__all__ = ["FORMATS", "Column", "Loaded", "UnreadableData", "format_of", "load", "load_csv", "load_libsvm", "load_npz"]
 
 FORMATS = ("libsvm", "csv", "npz")
 PACKED = {".gz", ".bz2", ".xz"}
@@ -21,16 +21,22 @@ PACKED = {".gz", ".bz2", ".xz"}
 def format_of(path: Path) -> str:
     """The format that a file's name says."""
     suffixes = [suffix for suffix in path.suffixes if suffix not in PACKED]
-    return suffixes[-1][1:] if suffixes and suffixes[-1] in {".csv", ".npz"} else "libsvm"
+    return {".csv": "csv", ".tsv": "csv", ".npz": "npz"}.get(suffixes[-1] if suffixes else "", "libsvm")
 
 
 def load(
-    path: Path, *, file_format: str | None = None, label_column: str | None = None, features: int | None = None
+    path: Path,
+    *,
+    file_format: str | None = None,
+    label_column: str | None = None,
+    features: int | None = None,
+    delimiter: str | None = None,
+    categories: Categories | None = None,
 ) -> Loaded:
-    """Read a file; ``label_column`` is for CSV (a name or a number, the last by default), ``features`` for LIBSVM."""
+    """Read a file; ``features`` is for LIBSVM, what follows it and ``label_column`` (a name or a number) for CSV."""
     match file_format or format_of(path):
         case "csv":
-            return load_csv(path, label_column=label_column)
+            return load_csv(path, label_column=label_column, delimiter=delimiter, categories=categories)
         case "npz":
             return load_npz(path)
         case _:

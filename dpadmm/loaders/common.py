@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -24,13 +25,36 @@ class UnreadableData(ValueError):
     exit_code = 2
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a file: its name, and its categories if it does not hold numbers."""
+
+    name: str
+    categories: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features that it becomes."""
+        return tuple(f"{self.name}={category}" for category in self.categories) or (self.name,)
+
+
+def numbered_columns(count: int) -> tuple[Column, ...]:
+    """Columns of a file that does not name them, counted from 1."""
+    return tuple(Column(str(number)) for number in range(1, count + 1))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """Records as they stand in the file, labels mapped to -1 and +1; ``classes`` says which is which."""
+    """Records as they stand in the file, labels mapped to -1 and +1; ``classes`` says which is which.
+
+    ``columns`` are the columns that the features come from; a column of categories becomes one feature each.
+    """
 
     features: Matrix
     labels: Vector
     classes: tuple[str, str]
+    columns: tuple[Column, ...]
+    label: str = ""
 
 
 UNPACK: dict[str, Callable[[bytes], bytes]] = {
@@ -40,16 +64,37 @@ UNPACK: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file, packed or not, counted from 1."""
-    for number, line in enumerate(_unpacked(path).splitlines(), start=1):
+def numbered_lines(path: Path, content: bytes | None = None) -> Iterator[tuple[int, str]]:
+    """The lines of a file, packed or not, counted from 1; or of that part of it."""
+    for number, line in enumerate((unpacked(path) if content is None else content).splitlines(), start=1):
         try:
             yield number, line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise UnreadableData(f"{path}, line {number}: is not text in UTF-8 ({error.reason})") from None
 
 
-def _unpacked(path: Path) -> bytes:
+def _opened(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")  # type: ignore[return-value]  # a GzipFile reads bytes, but is no IO to its stub
+    if path.suffix == ".bz2":
+        return bz2.open(path, "rb")
+    return lzma.open(path, "rb") if path.suffix == ".xz" else path.open("rb")
+
+
+def head(path: Path, limit: int = 1 << 16) -> bytes:
+    """The first bytes of a file, packed or not, up to its last line end."""
+    try:
+        with _opened(path) as file:
+            first = file.read(limit)
+    except FileNotFoundError:
+        raise
+    except (lzma.LZMAError, EOFError, OSError, ValueError, zlib.error) as error:
+        raise UnreadableData(f"{path}: cannot be unpacked ({error})") from None
+    return first if len(first) < limit else first[: first.rfind(b"\n") + 1 or limit]
+
+
+def unpacked(path: Path) -> bytes:
+    """The content of a file, packed or not."""
     packed = path.read_bytes()
     unpack = UNPACK.get(path.suffix)
     if unpack is None:
@@ -61,13 +106,14 @@ def _unpacked(path: Path) -> bytes:
 
 
 def number_at(text: str, where: str) -> float:
-    """A finite number, or an error that says where it should have been."""
+    """A finite number, or an error that says where it should have been; never what stands there."""
     try:
         value = float(text)
     except ValueError:
-        raise UnreadableData(f"{where}: expected a number, got {text!r}") from None
+        found = "text" if text.strip() else "nothing"
+        raise UnreadableData(f"{where}: expected a number, got {found}") from None
     if not math.isfinite(value):
-        raise UnreadableData(f"{where}: expected a finite number, got {text!r}")
+        raise UnreadableData(f"{where}: expected a finite number, got {value}")
     return value
 
 
@@ -80,6 +126,16 @@ def require_room(path: Path, records: int, dimension: int) -> None:
         )
 
 
+def signs_of(path: Path, labels: Sequence[str], classes: tuple[str, str]) -> Vector:
+    """-1 and +1 for labels of known classes; another label is refused by its place."""
+    values = {_by_value(name): sign for name, sign in zip(classes, (-1.0, 1.0), strict=True)}
+    found = [values.get(_by_value(label)) for label in labels]
+    for row, sign in enumerate(found, start=1):
+        if sign is None:
+            raise UnreadableData(f"{path}, record {row}: the label is none of the model's classes {classes}")
+    return np.array(found, dtype=np.float64)
+
+
 def two_classes(path: Path, labels: Sequence[str]) -> tuple[Vector, tuple[str, str]]:
     """Map the smaller of two label values to -1 and the larger to +1, numbers by value and words by alphabet."""
     if not labels:
@@ -88,8 +144,7 @@ def two_classes(path: Path, labels: Sequence[str]) -> tuple[Vector, tuple[str, s
     # "1" and "+1.0" are one class: labels that are numbers are compared as numbers.
     values = sorted({_by_value(kind) for kind in kinds})
     if len(values) != 2:
-        shown = ", ".join(repr(kind) for kind in kinds[:5]) + (", ..." if len(kinds) > 5 else "")
-        raise UnreadableData(f"{path}: labels must be of exactly two classes, got {len(values)}: {shown}")
+        raise UnreadableData(f"{path}: labels must be of exactly two classes, got {len(values)}")
     signs = {kind: 1.0 if _by_value(kind) == values[1] else -1.0 for kind in kinds}
     names = tuple(next(kind for kind in kinds if _by_value(kind) == value) for value in values)
     return np.array([signs[label] for label in labels]), (names[0], names[1])

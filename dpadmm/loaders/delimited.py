@@ -1,61 +1,101 @@
-"""Comma-separated records, with or without a header; one column holds the label, all others are numbers."""
+"""Delimited records, with or without a header; one column holds the label, others numbers or stated categories."""
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from dpadmm.loaders.common import Loaded, UnreadableData, number_at, numbered_lines, require_room, two_classes
+from dpadmm.loaders.common import (
+    Column,
+    Loaded,
+    UnreadableData,
+    number_at,
+    numbered_lines,
+    require_room,
+    two_classes,
+)
+from dpadmm.loaders.layout import FileLayout, cells, column_index, label_index, layout_of
+from dpadmm.loaders.readers import Read, read_columns
+from reference.arithmetic import Matrix, Vector
+
+Categories = Mapping[str, tuple[str, ...]]
 
 
-def load_csv(path: Path, *, label_column: str | None = None) -> Loaded:
-    """Read a CSV file; the label is the last column unless another is named (or numbered from 1)."""
-    lines = [(number, _cells(path, number, line)) for number, line in numbered_lines(path) if line.strip()]
-    if not lines:
-        raise UnreadableData(f"{path}: holds no records")
-    first = lines[0][1]
-    # A header is a first line of which no cell is a number.
-    header = None if any(_is_number(cell) for cell in first) else first
-    label = _label_index(path, label_column, header, len(first))
-    rows: list[list[float]] = []
-    labels: list[str] = []
-    for number, cells in lines[1:] if header else lines:
-        if len(cells) != len(first):
-            raise UnreadableData(f"{path}, line {number}: expected {len(first)} columns, got {len(cells)}")
-        labels.append(cells[label])
-        rows.append(
-            [number_at(cell, f"{path}, line {number}, column {i + 1}") for i, cell in enumerate(cells) if i != label]
-        )
-    signs, classes = two_classes(path, labels)
-    if len(first) < 2:
+def load_csv(
+    path: Path, *, label_column: str | None = None, delimiter: str | None = None, categories: Categories | None = None
+) -> Loaded:
+    """Read a delimited file; what is not said about its layout is found (:mod:`dpadmm.loaders.layout`)."""
+    layout, stated = layout_of(path, delimiter), categories or {}
+    _require_known(layout, stated)
+    label = label_index(layout, label_column, stated)
+    if len(layout.first) < 2:
         raise UnreadableData(f"{path}: needs a feature beside the label, got one column")
-    require_room(path, len(rows), len(first) - 1)
-    return Loaded(np.array(rows), signs, classes)
+    names = layout.names
+    if names[label] in stated:
+        raise UnreadableData(f"{path}: {names[label]!r} is the label; categories are for other columns")
+    columns = tuple(Column(name, stated.get(name, ())) for index, name in enumerate(names) if index != label)
+    matrix, [labels] = read_features(layout, columns, text=[label])
+    signs, classes = two_classes(path, labels)
+    return Loaded(matrix, signs, classes, columns, names[label])
 
 
-def _cells(path: Path, number: int, line: str) -> list[str]:
-    try:
-        return [cell.strip() for cell in next(csv.reader([line], strict=True))]
-    except csv.Error as error:
-        raise UnreadableData(f"{path}, line {number}: {error}") from None
+def read_features(layout: FileLayout, columns: Sequence[Column], text: Sequence[int]) -> tuple[Matrix, list[list[str]]]:
+    """The features of these columns, in order, and the ``text`` columns as they stand."""
+    places = [column_index(layout, column.name) for column in columns]
+    for column, place in zip(columns, places, strict=True):
+        if place is None:
+            raise UnreadableData(f"{layout.path}: no column {column.name!r}; it has {', '.join(layout.names)}")
+    found = [place for place in places if place is not None]
+    numeric = [place for place, column in zip(found, columns, strict=True) if not column.categories]
+    other = [place for place, column in zip(found, columns, strict=True) if column.categories]
+    read = read_columns(layout, numeric, [*other, *text]) or _line_by_line(layout, numeric, [*other, *text])
+    require_room(layout.path, len(read[1][0]) if read[1] else len(read[0]), sum(len(c.features) for c in columns))
+    return _assembled(layout, columns, found, read, len(other)), read[1][len(other) :]
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+def _assembled(layout: FileLayout, columns: Sequence[Column], places: list[int], read: Read, others: int) -> Matrix:
+    """Numbers and categories in the order of the columns."""
+    matrix, texts = read
+    if not others:
+        return matrix
+    parts: list[Vector] = []
+    numbers, words = iter(matrix.T), iter(texts[:others])
+    for column, place in zip(columns, places, strict=True):
+        parts += _one_hot(layout, column, place, next(words)) if column.categories else [next(numbers)]
+    return np.column_stack(parts)
 
 
-def _label_index(path: Path, wanted: str | None, header: list[str] | None, columns: int) -> int:
-    if wanted is None:
-        return columns - 1
-    if header and wanted in header:
-        return header.index(wanted)
-    if wanted.isdigit() and 1 <= int(wanted) <= columns:
-        return int(wanted) - 1
-    known = f"; its header has {', '.join(header)}" if header else f"; it has no header and {columns} columns"
-    raise UnreadableData(f"{path}: no label column {wanted!r}{known}")
+def _one_hot(layout: FileLayout, column: Column, place: int, values: list[str]) -> list[Vector]:
+    codes = {category: code for code, category in enumerate(column.categories)}
+    found = np.array([codes.get(value, -1) for value in values])
+    for row in np.flatnonzero(found < 0)[:1]:
+        raise UnreadableData(
+            f"{layout.path}, record {row + 1}, {layout.place(place)}: is none of the stated categories "
+            f"{', '.join(column.categories)}"
+        )
+    return [(found == code).astype(np.float64) for code in range(len(column.categories))]
+
+
+def _line_by_line(layout: FileLayout, numeric: Sequence[int], text: Sequence[int]) -> Read:
+    """The same, slower, for files with quotes and for those in which something is wrong: it says what, and where."""
+    rows: list[list[float]] = []
+    texts: list[list[str]] = [[] for _ in text]
+    lines = [(number, line) for number, line in numbered_lines(layout.path) if line.strip()]
+    for number, line in lines[1:] if layout.header else lines:
+        row, where = cells(layout.path, number, line, layout.delimiter), f"{layout.path}, line {number}"
+        if len(row) != len(layout.first):
+            raise UnreadableData(f"{where}: expected {len(layout.first)} columns, got {len(row)}")
+        for values, index in zip(texts, text, strict=True):
+            values.append(row[index])
+        rows.append([number_at(row[index], f"{where}, {layout.place(index)}") for index in numeric])
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(numeric)), texts
+
+
+def _require_known(layout: FileLayout, stated: Categories) -> None:
+    for name, values in stated.items():
+        if name not in layout.names:
+            raise UnreadableData(f"{layout.path}: no column {name!r} for categories; it has {', '.join(layout.names)}")
+        if len(set(values)) < max(2, len(values)):
+            raise UnreadableData(f"{layout.path}: categories of {name!r} must be two or more, each once")

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dpadmm.loaders.common import Loaded, UnreadableData, number_at, numbered_lines, require_room, two_classes
+from dpadmm.loaders.common import (
+    Loaded,
+    UnreadableData,
+    number_at,
+    numbered_columns,
+    numbered_lines,
+    require_room,
+    two_classes,
+)
 
 Entries = tuple[list[int], list[float]]
 
@@ -32,7 +40,7 @@ def load_libsvm(path: Path, *, features: int | None = None) -> Loaded:
     matrix = np.zeros((len(rows), dimension))
     for row, (columns, values) in enumerate(rows):
         matrix[row, columns] = values
-    return Loaded(matrix, signs, classes)
+    return Loaded(matrix, signs, classes, numbered_columns(dimension))
 
 
 def _entries(words: list[str], where: str, features: int | None) -> Entries:
@@ -41,14 +49,14 @@ def _entries(words: list[str], where: str, features: int | None) -> Entries:
     for word in words:
         index, colon, value = word.partition(":")
         if not colon or not (index.isascii() and index.isdigit()):
-            raise UnreadableData(f"{where}: expected index:value, got {word!r}")
+            raise UnreadableData(f"{where}: expected index:value after the label")
         column = int(index) - 1
         if column < 0:
-            raise UnreadableData(f"{where}: indices count from 1, got {word!r}")
+            raise UnreadableData(f"{where}: indices count from 1, got index 0")
         if columns and column <= columns[-1]:
-            raise UnreadableData(f"{where}: indices must rise, got {word!r} after index {columns[-1] + 1}")
+            raise UnreadableData(f"{where}: indices must rise, got index {column + 1} after index {columns[-1] + 1}")
         if features is not None and column >= features:
-            raise UnreadableData(f"{where}: index must be at most {features}, got {word!r}")
+            raise UnreadableData(f"{where}: index must be at most {features}, got index {column + 1}")
         columns.append(column)
         values.append(number_at(value, where))
     return columns, values

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpadmm.loaders.common import Loaded, UnreadableData, require_room, two_classes
+from dpadmm.loaders.common import Loaded, UnreadableData, numbered_columns, require_room, two_classes
 
 NAMES = (("features", "labels"), ("X", "y"))
 
@@ -49,4 +49,4 @@ def _checked(path: Path, features: NDArray[np.generic], labels: NDArray[np.gener
             f"{path}, row {row}, column {column}: expected a finite number, got {numbers[row, column]}"
         )
     signs, classes = two_classes(path, [str(label) for label in labels.tolist()])
-    return Loaded(numbers, signs, classes)
+    return Loaded(numbers, signs, classes, numbered_columns(numbers.shape[1]))

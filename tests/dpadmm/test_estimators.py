@@ -120,7 +120,8 @@ def test_probabilities_are_the_logistic_models_and_the_svm_has_none() -> None:
         ({"sigma": 0.1, "regularizer": "l0"}, "regularizer must be one of none, l1, .* got regularizer='l0'"),
         ({"sigma": 0.1, "schedule": "x"}, "schedule must be one of .* got schedule='x'"),
         ({"sigma": 0.1, "random_state": -1}, "seed must be an integer >= 0, got seed=-1"),
-        ({"epsilon": None}, "epsilon and sigma are both None"),
+        ({"sigma": 0.1, "epsilon": 1.0}, "give epsilon or sigma, not both.* got epsilon=1.0 and sigma=0.1"),
+        ({"sigma": 0.1, "output": "best"}, "output must be one of auto, last, average, sparse, got output='best'"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(

@@ -44,15 +44,15 @@ def test_packed_text(tmp_path: Path, suffix: str, pack: object) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("+1 3", "line 2: expected index:value, got '3'"),
-        ("+1 x:3", "line 2: expected index:value, got 'x:3'"),
-        ("+1 -1:3", "line 2: expected index:value, got '-1:3'"),
-        ("+1 0:3", "line 2: indices count from 1, got '0:3'"),
-        ("+1 2:1 2:3", "line 2: indices must rise, got '2:3' after index 2"),
-        ("+1 1:nan", "line 2: expected a finite number, got 'nan'"),
-        ("+1 1:inf", "line 2: expected a finite number, got 'inf'"),
-        ("+1 1:two", "line 2: expected a number, got 'two'"),
-        ("+1 1:", "line 2: expected a number, got ''"),
+        ("+1 3", "line 2: expected index:value after the label"),
+        ("+1 x:3", "line 2: expected index:value after the label"),
+        ("+1 -1:3", "line 2: expected index:value after the label"),
+        ("+1 0:3", "line 2: indices count from 1, got index 0"),
+        ("+1 2:1 2:3", "line 2: indices must rise, got index 2 after index 2"),
+        ("+1 1:nan", "line 2: expected a finite number, got nan"),
+        ("+1 1:inf", "line 2: expected a finite number, got inf"),
+        ("+1 1:two", "line 2: expected a number, got text"),
+        ("+1 1:", "line 2: expected a number, got nothing"),
         ("+1 99999999999:1", "is an index mistyped\\?"),
         ("+1 \xff:1", "line 2: expected index:value"),
     ],
@@ -63,7 +63,7 @@ def test_a_malformed_libsvm_line_is_named(tmp_path: Path, line: str, message: st
 
 
 def test_an_index_beyond_the_public_number_of_features_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableData, match="line 1: index must be at most 2, got '3:2'"):
+    with pytest.raises(UnreadableData, match="line 1: index must be at most 2, got index 3"):
         load(written(tmp_path, "a", LIBSVM), features=2)
 
 
@@ -82,8 +82,8 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["1", "1"], "labels must be of exactly two classes, got 1: '1'"),
-        (["1", "2", "3"], "labels must be of exactly two classes, got 3: '1', '2', '3'"),
+        (["1", "1"], "labels must be of exactly two classes, got 1$"),
+        (["1", "2", "3"], "labels must be of exactly two classes, got 3$"),
     ],
 )
 def test_labels_must_be_of_two_classes(tmp_path: Path, labels: list[str], message: str) -> None:
@@ -123,10 +123,10 @@ def test_csv_with_and_without_header(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("1,2,0\n3,4\n", "line 2: expected 3 columns, got 2"),
-        ("1,2,0\n3,x,1\n", "line 2, column 2: expected a number, got 'x'"),
-        ("1,2,0\n3,,1\n", "line 2, column 2: expected a number, got ''"),
-        ("1,2,0\n3,nan,1\n", "line 2, column 2: expected a finite number, got 'nan'"),
-        ('1,"2,0\n3,4,1\n', "line 1: unexpected end of data"),
+        ("1,2,0\n3,x,1\n", "line 2, column 2: expected a number, got text"),
+        ("1,2,0\n3,,1\n", "line 2, column 2: expected a number, got nothing"),
+        ("1,2,0\n3,nan,1\n", "line 2, column 2: expected a finite number, got nan"),
+        ('1,"2,0\n3,4,1\n', "unexpected end of data"),
         ("0\n1\n", "needs a feature beside the label, got one column"),
         ("a,b\n", "holds no records"),
     ],

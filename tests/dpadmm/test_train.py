@@ -76,7 +76,8 @@ GOOD = "--iterations 10 --sigma 0.5 --normalise"
 
 
 def test_a_seeded_run_is_the_references_own(shell: Shell) -> None:
-    ran = shell.train("--iterations 25 --sigma 0.5 --normalise --seed 7 --batch 6 --eta 2 --lambda 0.01")
+    options = "--iterations 25 --sigma 0.5 --normalise --seed 7 --batch 6 --eta 2 --rho 0.25 --lambda 0.01"
+    ran = shell.train(f"{options} --output-kind last")
     assert ran.code == 0, ran.stderr
     data = Dataset.of(shell.features, shell.labels).with_intercept().normalised()
     problem = Problem.of(data, Logistic(), L1(0.01), rho=0.25)
@@ -115,7 +116,9 @@ def test_the_manifest_holds_every_parameter_and_no_trace_of_the_records(shell: S
     assert parameters["sigma"] == "0.5"
     assert parameters["batch"] == 7  # the root of 40, rounded up
     assert parameters["seed"] is None
-    assert parameters["rho"] == "0.25"
+    assert float(parameters["eta"]) > 0
+    assert float(parameters["rho"]) == pytest.approx(4 / float(parameters["eta"]))
+    assert manifest["features"] == ["1", "2", "3"]
     assert sorted(path.name for path in shell.out.iterdir()) == ["manifest.json", "model.json", "model.npz"]
     assert str(shell.folder) not in (shell.out / "manifest.json").read_text()
 
@@ -129,7 +132,7 @@ def test_the_manifest_holds_every_parameter_and_no_trace_of_the_records(shell: S
         "--normalise --regularizer elastic-net --l1-ratio 0.2 --output-kind average",
         "--normalise --regularizer group-l1 --groups 0,1;2,3 --output-kind sparse",
         "--normalise --regularizer nuclear --matrix 2x2",
-        "--normalise --regularizer scad --rho 1 --bounds -3 3",
+        "--normalise --regularizer scad --rho 1 --bounds=-3:3",
         "--clip 0.5 --regularizer mcp --rho 1 --no-intercept",
         "--clip 0.5 --regularizer none --noise discrete --grid 0.0009765625",
     ],
@@ -200,7 +203,7 @@ def test_a_trace_comes_with_a_warning(shell: Shell) -> None:
         ("--sigma 1 --normalise --iterations 0", "iterations must be an integer >= 1, got iterations=0"),
         ("--sigma 1 --clip 0", "clip must be finite and > 0, got clip=0.0"),
         ("--sigma 1 --clip 1 --normalise", "give --clip or --normalise, not both"),
-        ("--sigma 1", "noise hides only what is bounded"),
+        ("--sigma 1 --no-normalise", "noise hides only what is bounded"),
         ("--normalise", "give either --sigma, or --epsilon with --delta"),
         ("--normalise --sigma 1 --epsilon 1 --delta 1e-5", "give either --sigma, or --epsilon with --delta"),
         ("--normalise --epsilon 1", "--epsilon needs --delta"),
@@ -211,14 +214,16 @@ def test_a_trace_comes_with_a_warning(shell: Shell) -> None:
         ("--normalise --sigma 1 --noise discrete --grid 0.3", "grid must be a power of two, got grid=0.3"),
         ("--normalise --sigma 1 --noise discrete --grid 0.5 --seed 1", "give no seed, got seed=1"),
         ("--normalise --sigma 1 --seed -1", "seed must be an integer >= 0, got seed=-1"),
-        ("--normalise --sigma 1 --regularizer scad", "scad needs a > 1 + 1/rho = 5.0, got a=3.7"),
+        ("--normalise --sigma 1 --regularizer scad --rho 0.25", "scad needs a > 1 + 1/rho = 5.0, got a=3.7"),
         ("--normalise --sigma 1 --regularizer group-l1", "--regularizer group-l1 needs --groups"),
         ("--normalise --sigma 1 --regularizer group-l1 --groups 0,9", "groups must index a model of 4 entries"),
         ("--normalise --sigma 1 --regularizer group-l1 --groups a", "'a' is no list of groups"),
         ("--normalise --sigma 1 --regularizer nuclear --matrix 2x3", "a model of 4 entries is no 2 x 3 matrix"),
         ("--normalise --sigma 1 --matrix 2by3", "'2by3' is no shape such as 4x31"),
         ("--normalise --sigma 1 --algorithm mpadmm --batch 3", "no --batch, got --batch 3"),
-        ("--normalise --sigma 1 --bounds 1 0", "bounds must be finite with lower <= upper"),
+        ("--normalise --sigma 1 --bounds 1:0", "'1:0' is not LOW:HIGH or NAME=LOW:HIGH"),
+        ("--normalise --sigma 1 --bounds 0:1 --bounds 0:2", "states bounds of every column a second time"),
+        ("--normalise --sigma 1 --bounds age=0:1", "--bounds age: this column is not there"),
         ("--normalise --sigma 1 --features 2", "line 1: index must be at most 2"),
         ("--normalise --sigma 1 --features 0", "--features must be >= 1, got 0"),
         ("--normalise --sigma 1e308 --eta 1e300", "not finite"),
@@ -236,11 +241,11 @@ def test_bad_choices_are_refused_by_name_and_nothing_is_written(shell: Shell, op
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("1 1:nan\n-1 1:1\n", "line 1: expected a finite number, got 'nan'"),
-        ("1 1:1\n-1 1:inf\n", "line 2: expected a finite number, got 'inf'"),
+        ("1 1:nan\n-1 1:1\n", "line 1: expected a finite number, got nan"),
+        ("1 1:1\n-1 1:inf\n", "line 2: expected a finite number, got inf"),
         ("1 1:1\n1 1:2\n", "labels must be of exactly two classes, got 1"),
         ("1 1:1\n2 1:2\n3 1:2\n", "labels must be of exactly two classes, got 3"),
-        ("1 1:1\n-1 broken\n", "line 2: expected index:value, got 'broken'"),
+        ("1 1:1\n-1 broken\n", "line 2: expected index:value after the label"),
         ("", "holds no records"),
     ],
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
-from verification.errors import UnknownStatement
 from verification.proofs.table import read
+from verification.statements.catalogue import unknown
 from verification.statements.evidence.theorems import with_theorems
 from verification.statements.model import Statement
 from verification.statements.texts import baselines, building_blocks, errata, privacy, sensitivities
@@ -34,7 +33,5 @@ def find(name: str) -> Statement:
     """The statement of this id or alias, whatever its case; an unknown one is refused with the nearest names."""
     statement = BY_NAME.get(name.upper())
     if statement is None:
-        near = difflib.get_close_matches(name.upper(), BY_NAME, n=3)
-        hint = f"; did you mean {', '.join(near)}?" if near else "; `dpadmm explain` lists them"
-        raise UnknownStatement(f"there is no statement {name!r}{hint}")
+        raise unknown(name, BY_NAME)
     return statement

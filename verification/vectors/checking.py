@@ -46,8 +46,13 @@ def check_adapter(
     cases: Sequence[model.Case],
     limits: Limits | None = None,
     progress: Callable[[Finding], None] | None = None,
+    *,
+    fail_fast: bool = False,
 ) -> VectorsReport:
-    """Start an adapter and play every case; a fault of the adapter ends the run and is in the report."""
+    """Start an adapter and play every case; a fault of the adapter ends the run and is in the report.
+
+    ``fail_fast`` ends it at the first case that does not agree.
+    """
     report = VectorsReport()
     try:
         session = PlainSession(command, limits)
@@ -57,6 +62,8 @@ def check_adapter(
                 report.findings.append(finding)
                 if progress is not None:
                     progress(finding)
+                if fail_fast and finding.outcome is Outcome.REFUTED:
+                    break
     except AdapterFault as fault:
         report.fault = fault
     return report

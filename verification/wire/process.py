@@ -44,6 +44,7 @@ class Limits:
     stop_seconds: float = 5.0
     answer_bytes: int = 256 << 20
     memory_bytes: int = 4 << 30
+    folder: Path | None = None  # where the adapter runs; here, where none is named
 
     def seconds(self, step: ProtocolStep) -> float:
         """Return the time limit of one request."""
@@ -93,9 +94,7 @@ class AdapterProcess:
         return f"{_TOKEN_VARIABLE}={self._token}"
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        program = shutil.which(self.command[0])
-        if program is None:
-            raise AdapterFault(Fault.CANNOT_START, ProtocolStep.START, f"no such program: {self.command[0]!r}")
+        program = _program(self.command[0], self.limits.folder)
         kibibytes = str(self.limits.memory_bytes // 1024)
         try:
             return subprocess.Popen(
@@ -105,6 +104,7 @@ class AdapterProcess:
                 stderr=subprocess.PIPE,
                 bufsize=0,
                 start_new_session=True,
+                cwd=self.limits.folder,
                 env={**os.environ, _TOKEN_VARIABLE: self._token},
             )
         except OSError as error:
@@ -292,3 +292,20 @@ def _status(status: int) -> str:
     with contextlib.suppress(ValueError):
         return f"signal {signal.Signals(-status).name}"
     return f"signal {-status}"
+
+
+def _program(name: str, folder: Path | None) -> str:
+    """The program that a command names; one with a slash is looked for from the folder in which it will run."""
+    place = (folder or Path()).absolute() / name
+    found = shutil.which(str(place) if "/" in name else name)
+    if found is not None:
+        return found
+    if not place.exists():
+        detail = f"no such program: {name!r}" + (f" in {place.parent}" if "/" in name else " on the PATH")
+    elif place.is_dir():
+        detail = f"{name!r} is a folder, not a program ({place})"
+    elif os.access(place, os.X_OK):
+        detail = f"{name!r} is not on the PATH; a program in the folder itself is written './{name}'"
+    else:
+        detail = f"{name!r} exists but is not executable ({place}); chmod +x it, or name its interpreter before it"
+    raise AdapterFault(Fault.CANNOT_START, ProtocolStep.START, detail)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGES = ("reference", "accountant", "verification", "audits", "dpadmm", "experiments")
+PACKAGES = ("reference", "accountant", "verification", "audits", "dpadmm")
 _ID = r"[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*"
 _LIST = re.compile(rf"\b[Ss]tatements?:?[ \n#]+((?:{_ID}\b(?:\s*\([^)]*\))?(?:,\s+|\s+and\s+|\s+to\s+)?)+)")
 _ERRATA = re.compile(r"\((E[0-9]{1,2}(?:(?:,| and| to) E[0-9]{1,2})*)\)")

@@ -131,7 +131,7 @@ def test_a_weakened_or_deleted_proof_changes_the_generated_document(monkeypatch:
     ):
         altered = tuple(changed if statement.id == "SENS-X" else statement for statement in STATEMENTS)
         monkeypatch.setattr(documents, "STATEMENTS", altered)
-        assert documents.stale() == ["statements.md"]
+        assert documents.stale() == ["statements.md", "catalogue.json"]
 
 
 def test_a_refutation_that_fails_turns_the_claim_red() -> None:

@@ -1,0 +1,28 @@
+"""A group that says which command was meant."""
+
+from __future__ import annotations
+
+import difflib
+
+import click
+
+
+def unknown_command(group: click.Group, ctx: click.Context, name: str) -> click.UsageError:
+    """The error for a command that a group does not have, with the nearest that it has."""
+    known = group.list_commands(ctx)
+    near = difflib.get_close_matches(name, known, n=2, cutoff=0.5)
+    meant = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
+    return click.UsageError(f"{ctx.command_path} has no command {name!r}; {meant}", ctx)
+
+
+class SuggestingGroup(click.Group):
+    """A group that names the nearest command where there is none of the given name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or refuse with what was probably meant."""
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, name) is None:
+            raise unknown_command(self, ctx, name)
+        return super().resolve_command(ctx, args)
