@@ -105,7 +105,7 @@ def test_what_is_not_private_stands_if_it_says_so(tmp_path: Path) -> None:
         ([("inner = 221", "inner = 220")], "multiple of inner=220"),
         ([('anchor_sigma = "0.002"', "")], "sigma and anchor_sigma belong together"),
         ([('epsilon = "0.1"', 'sigma = "0.1"')], "sigma belongs to"),
-        ([('algorithm = "objp"', 'algorithm = "admm"')], "epsilon belongs to objp, not to admm"),
+        ([('algorithm = "objp"', 'algorithm = "admm"')], "epsilon belongs to objp, pure, not to admm"),
         (
             [('algorithm = "dpsgd"', 'algorithm = "dpsdg"')],
             "mechanism.0: algorithm must be one of ssadmm, mpadmm, dpsgd",

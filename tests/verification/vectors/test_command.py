@@ -89,7 +89,7 @@ def test_a_broken_file_exits_with_2_and_names_the_place(old: str, new: str, plac
 def test_stale_files_exit_with_1_and_are_named(
     texts: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpadmm.cli.vectors.generated", lambda: texts)
+    monkeypatch.setattr("verification.vectors.files.generated", lambda: texts)
     assert dpadmm("generate", "--output", str(tmp_path)).exit_code == 0
     assert dpadmm("generate", "--check", "--output", str(tmp_path)).exit_code == 0
     path = tmp_path / "ssadmm.json"
