@@ -32,7 +32,7 @@ GRID_SLACKS: Final = (Fraction(1, 10**4), Fraction(1, 2500), Fraction(1, 500))
 CONTOUR_SLACK: Final = Fraction(1, 10**4)
 """Of delta: what the contour leaves open, less than 1e-5 of epsilon."""
 MODEST_WINDOW: Final = 1 << 16
-MAX_WINDOW: Final = 1 << 17
+MAX_WINDOW: Final = 1 << 18
 SPACING_BITS: Final = 20
 CLOSED_DIGITS: Final = 40
 _CLOSED_ERROR: Final = Fraction(1, 10**30)

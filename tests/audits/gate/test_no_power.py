@@ -51,7 +51,7 @@ def _blind_at(stream: int, monkeypatch: pytest.MonkeyPatch) -> None:
             raise NoPower("noise/1.2 cannot be shown")
         return plan_audit(*arguments, **named)  # type: ignore[arg-type]  # passed through as it came
 
-    for module in ("audits.gate.audit_stage", "dpadmm.cli.audit"):
+    for module in ("audits.gate.audit_stage", "audits.trials.sequential"):
         monkeypatch.setattr(f"{module}.plan_audit", plan)
 
 
