@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from audits.black_box.__main__ import CAMPAIGN, EVIDENCE, MEASURED, page_text
 from audits.black_box.campaign import read_campaign
 from audits.black_box.page import SECONDS, read_measured, wire_audit
-from audits.black_box.subjects import HONEST, WRONG
+from audits.black_box.subjects import HONEST, WRONG, boxed
 from dpadmm.cli.audit import command
 from verification.outcome import Outcome
 from verification.served.black_box import answer_streams, repeated
@@ -170,7 +170,9 @@ def test_the_page_of_evidence_is_what_its_files_say_and_they_show_what_is_stated
 
 
 @pytest.mark.slow
-def test_every_wrong_subject_is_refuted_within_five_minutes_on_two_workers() -> None:
-    found = {subject.identity: wire_audit(subject) for subject in WRONG}
-    assert {name: result.outcome for name, (result, _) in found.items()} == dict.fromkeys(found, Outcome.REFUTED)
-    assert max(seconds for _, seconds in found.values()) < SECONDS
+@pytest.mark.parametrize("identity", ["rare-leak", "noise-where-not-empty"])
+def test_a_wrong_subject_is_refuted_within_five_minutes_on_two_workers(identity: str) -> None:
+    """All twelve: ``python -m audits.black_box measure``, whose table is in docs/evidence/black-box.md."""
+    result, seconds = wire_audit(boxed(identity))
+    assert result.outcome is Outcome.REFUTED
+    assert seconds < SECONDS
