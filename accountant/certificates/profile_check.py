@@ -57,6 +57,8 @@ def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fract
 
 def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> str:
     """Raise unless an order of the realisable pair reaches delta at lower; return how it was decided."""
+    if lower <= 0:
+        return "epsilon is never below 0"
     closed = _closed(steps, lower)
     if closed is not None:
         if closed < delta * (1 - _CLOSED_ERROR):
