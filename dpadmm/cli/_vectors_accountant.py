@@ -76,8 +76,10 @@ def _show(report: AccountantReport, seed: int) -> None:
             click.echo(f"{verdict:<10} {count} questions: {reason}")
     loose = sorted(float(each.loose) for each in report.judged if each.loose is not None)
     counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in AnswerVerdict if report.count(verdict))
-    how = f"; valid answers are loose by {statistics.median(loose):.2%} (median), {loose[-1]:.2%} (worst)"
-    click.echo(f"{report.outcome.word}: {counts} of {len(report.judged)} questions{how if loose else ''}; seed {seed}")
+    how = ""
+    if loose:
+        how = f"; valid answers are loose by {statistics.median(loose):.2%} (median), {loose[-1]:.2%} (worst)"
+    click.echo(f"{report.outcome.word}: {counts} of {len(report.judged)} questions{how}; seed {seed}")
 
 
 def _refuted(judged: Judged) -> str:

@@ -97,6 +97,16 @@ def test_the_command_prints_the_refutation_and_exits_1() -> None:
     assert {each["verdict"] for each in json.loads(as_json.output)["answers"]} == {"crashed"}
 
 
+@pytest.mark.parametrize(("kind", "code"), [("refusing", 3), ("nan", 4)])
+def test_the_table_of_an_accountant_without_one_valid_answer_is_printed(kind: str, code: int) -> None:
+    fake = [sys.executable, "-m", "tests.verification.accountants.fakes", kind]
+    result = CliRunner().invoke(
+        group, ["vectors", "accountant", "--no-golden", "--random", "2", "--seed", str(SEED), "--", *fake]
+    )
+    assert result.exit_code == code, result.output
+    assert "of 2 questions; seed" in result.output
+
+
 def test_an_answer_at_either_end_is_not_refuted_and_one_short_of_it_is() -> None:
     question = ASKED[-1]
     assert question.scheme is BatchScheme.FIXED_SIZE
