@@ -1,4 +1,4 @@
-"""What private ADMM costs: certified enclosures of epsilon, at any precision.
+"""The privacy cost of private ADMM: certified enclosures of epsilon, at any precision.
 
 1. Say what is run: `SsADMM(...)`, `MpADMM(...)`, a baseline, or a `Ledger` of steps of your own.
 2. `epsilon(mechanism, delta)` prices it by every method that is proved for it; `delta_curve` is the whole curve.

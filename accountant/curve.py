@@ -22,7 +22,7 @@ from accountant.errors import CannotCertifyError
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import privacy_loss
-from accountant.mechanisms.steps import PureStep, Step
+from accountant.mechanisms.steps import PoissonGaussianStep, PureStep, Step
 from accountant.numbers import (
     Exact,
     arb_from_fraction,
@@ -81,7 +81,7 @@ def delta_curve(priced: Ledger | Mechanism, *, effort: Effort = "quick") -> Delt
         return DeltaCurve(f"{mu_squared}^(1/2)-GDP", lambda epsilon: gaussian_delta_upper(mu_squared, epsilon))
     if true.is_exactly_gaussian and effort == "tight" and slow_methods_for(true):
         return _adversary_curve(steps)
-    if true.is_exactly_gaussian:
+    if true.is_exactly_gaussian or all(isinstance(step, PoissonGaussianStep) for step in steps):
         return DeltaCurve("composed profile", composed_profile(steps).delta_upper)
     renyi = _renyi_curve(true)
     if not true.is_pure:

@@ -201,7 +201,8 @@ class Bound:
         r"""Return both ends for people: rounded outwards to the digits that the enclosure supports, at most `digits`.
 
         Digits beyond the fourth of the width say nothing about the enclosed value: they are rounded away, the upper end
-        up and the lower end down, which widens the enclosure by at most 1/500 of its width.
+        up and the lower end down, which widens the enclosure by at most 1/500 of its width. A lower end that would
+        become 0 that way keeps four digits of its own.
         """
         lower, upper = self.decimal_strings(digits)
         if self.upper == INFINITY:
@@ -210,7 +211,8 @@ class Bound:
         if low == high:
             return lower, upper
         unit = Fraction(10) ** (_decimal_exponent(high - low) - WIDTH_DIGITS + 1)
-        least, most = math.floor(low / unit) * unit, math.ceil(high / unit) * unit
+        fine = min(unit, Fraction(10) ** (_decimal_exponent(low) - WIDTH_DIGITS + 1)) if 0 < low < unit else unit
+        least, most = math.floor(low / fine) * fine, math.ceil(high / unit) * unit
         # The coarser of the two roundings: both are outwards.
         return (
             decimal_string(min(least, Fraction(lower)) if low >= 0 else Fraction(lower), digits, "down"),
@@ -239,6 +241,21 @@ def shown(value: Fraction) -> str:
     if max(value.numerator.bit_length(), value.denominator.bit_length()) <= 64:
         return str(value)
     return f"about {decimal_string(value, 6, 'down')}"
+
+
+def exact_string(value: Fraction) -> str:
+    """Return an exact decimal where there is a short one, else a ratio."""
+    twos_and_fives = value.denominator
+    for prime in (2, 5):
+        while twos_and_fives % prime == 0:
+            twos_and_fives //= prime
+    if twos_and_fives == 1:
+        text = decimal_string(value, 60, "down")
+        if Fraction(text) == value:
+            return text
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > 10_000:
+        raise InvalidQuantityError("a ratio of more than 3000 digits is not written down: give fewer digits")
+    return str(value)
 
 
 def _decimal_exponent(magnitude: Fraction) -> int:

@@ -12,6 +12,7 @@ r"""The price of a ledger by every method that is proved for it.
 | `gdp` | exact | real Gaussian noise on everything |
 | `pure` | the sum of the epsilons; the only one at delta = 0 | pure steps |
 | `optimal-pure` | composition of pure steps without loss | pure steps |
+| `unsampled` | as if every record were used in every step; where nothing else has an answer | real Gaussian noise |
 
 For the Renyi methods a `Bound` encloses *the method's value at the order it reports*: only its upper end may support
 a claim. `Report.epsilon.upper` is the smallest proved upper end; `Report.epsilon.lower` comes from a realisable pair
@@ -30,8 +31,15 @@ from accountant.errors import CannotCertifyError, InvalidQuantityError, Unsuppor
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import delta_or_zero
-from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
-from accountant.mechanisms.words import Noise
+from accountant.mechanisms.steps import (
+    GaussianStep,
+    PoissonGaussianStep,
+    PureStep,
+    Step,
+    SubsampledGaussianStep,
+    WithReplacementStep,
+)
+from accountant.mechanisms.words import Neighbours, Noise
 from accountant.numbers import CONTEXT, Bound, Exact, fraction_of
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.pure import pure_epsilon
@@ -39,6 +47,7 @@ from accountant.renyi.conversion import Conversion, best_epsilon
 from accountant.renyi.moments import Subsampling, ledger_log_moment
 
 DEFAULT_DIGITS = 15
+REPLACE_ONE = Neighbours.REPLACE_ONE
 Effort = Literal["quick", "tight"]
 EXPECTED: Mapping[str, str] = MappingProxyType({"adversary": "3 to 15 s, 1 to 10 s if q and nu are known"})
 """How long a slow method takes, for those who wait."""
@@ -67,6 +76,7 @@ THEOREMS: Mapping[str, str] = MappingProxyType(
         "gdp": "[BW18] Theorem 8 with [DRS22] Corollary 3.3",
         "pure": "basic composition",
         "optimal-pure": "[KOV15] Theorem 3.3; of different epsilons [MV16]",
+        "unsampled": "sampling costs nothing; [BW18] Theorem 8 with [DRS22] Corollary 3.3",
     }
 )
 
@@ -98,6 +108,10 @@ def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
     ledger = ledger_of(priced)
     if ledger.is_pure:
         return ("pure", "optimal-pure", "rdp-cks")
+    if any(isinstance(step, WithReplacementStep) for step in ledger.steps):
+        return ("profile",)
+    if any(isinstance(step, SubsampledGaussianStep) and step.relation is not REPLACE_ONE for step in ledger.steps):
+        return ("tight-rdp-cks", "profile") if ledger.is_exactly_gaussian else ("profile",)
     exact = ("gdp",) if gdp_squared(ledger.steps) is not None else ()
     composed = ("profile",) if composable(ledger.steps) and not exact else ()
     if not ledger.is_subsampled:
@@ -111,8 +125,30 @@ def slow_methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
     """Return the methods that are proved as well but take up to a minute: part of the answer with effort "tight"."""
     ledger = ledger_of(priced)
     alone = len(ledger.steps) == 1 and isinstance(ledger.steps[0], SubsampledGaussianStep)
-    sampled = alone and ledger.is_exactly_gaussian and ledger.is_subsampled
+    sampled = alone and ledger.is_exactly_gaussian and ledger.neighbours is REPLACE_ONE
     return ("adversary",) if sampled and gdp_squared(ledger.steps) is None else ()
+
+
+def last_resort_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
+    """Return the method that always has a quick answer, if a loose one: no part of the default answer."""
+    return () if unsampled_squared(ledger_of(priced).steps) is None else ("unsampled",)
+
+
+def unsampled_squared(steps: tuple[Step, ...]) -> Fraction | None:
+    r"""Return mu^2 of the steps as if every record were used in each; None where a step has other noise.
+
+    Hockey-stick divergences are convex: a mixture of N(0) and N(mu) is no further from N(0) than N(mu) is, in either
+    order.
+    """
+    total = Fraction(0)
+    for step in steps:
+        if isinstance(step, PoissonGaussianStep):
+            total += step.count / step.noise_multiplier**2
+        elif isinstance(step, PureStep | WithReplacementStep) or step.noise is not Noise.GAUSSIAN:
+            return None  # copies of a record in one batch move it further
+        else:
+            total += step.count * step.ratio_squared
+    return total
 
 
 def epsilon(
@@ -148,6 +184,8 @@ def epsilon(
             results[name] = method_epsilon(ledger, d, name, digits=digits)
         except CannotCertifyError as reason:
             refused[name] = str(reason)
+    if not results and methods is None and d:
+        results = {name: method_epsilon(ledger, d, name, digits=digits) for name in last_resort_for(ledger)}
     if not results:
         raise CannotCertifyError("no method could certify anything: " + "; ".join(refused.values()))
     enclosure = _enclosure(ledger, d, results, digits)
@@ -175,10 +213,10 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
 
         bound, how = ledger_epsilon(ledger.steps, delta)
         return MethodResult(bound, None, theorem, how)
-    if method == "gdp":
-        mu_squared = gdp_squared(ledger.steps)
+    if method in {"gdp", "unsampled"}:
+        mu_squared = gdp_squared(ledger.steps) if method == "gdp" else unsampled_squared(ledger.steps)
         if mu_squared is None:
-            raise UnsupportedSchemeError("gdp needs real Gaussian noise on everything")
+            raise UnsupportedSchemeError(f"{method} needs real Gaussian noise on everything")
         return MethodResult(gaussian_epsilon(mu_squared, delta, digits=digits), None, theorem)
     if method == "optimal-pure":
         return MethodResult(pure_epsilon(pure_releases(ledger.steps), delta, digits=digits), None, theorem)
@@ -210,7 +248,7 @@ def _multiplier_squared(step: Step) -> Fraction:
 
 
 def _refuse_unproved(ledger: Ledger, chosen: tuple[str, ...]) -> None:
-    proved = methods_for(ledger) + slow_methods_for(ledger)
+    proved = methods_for(ledger) + slow_methods_for(ledger) + last_resort_for(ledger)
     for name in chosen:
         if name not in THEOREMS:
             raise InvalidQuantityError(f"method must be one of {', '.join(THEOREMS)}, got method={name!r}")
@@ -243,7 +281,8 @@ def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, Method
     from accountant.pld.ledger_steps import attained_epsilon  # noqa: PLC0415 - numpy is loaded only when it is needed
 
     try:
-        lower = attained_epsilon(ledger.realisable, delta)
+        # Leaving steps out is post-processing: those without a profile only add to what is attained.
+        lower = attained_epsilon(composable(ledger.realisable), delta)
     except CannotCertifyError:
         lower = Fraction(0)  # always true
     return Bound.from_fractions(lower, lower)
@@ -257,11 +296,12 @@ def _attained_by_randomised_response(steps: tuple[Step, ...], delta: Fraction, d
 
 
 def composable(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return the steps whose profile is known: real Gaussian noise, replace-one neighbours."""
+    """Return the steps whose profile is known: real Gaussian noise, records drawn in any way but shuffled."""
     return tuple(
         step
         for step in steps
-        if isinstance(step, GaussianStep | SubsampledGaussianStep) and step.noise is Noise.GAUSSIAN
+        if isinstance(step, PoissonGaussianStep | WithReplacementStep)
+        or (isinstance(step, GaussianStep | SubsampledGaussianStep) and step.noise is Noise.GAUSSIAN)
     )
 
 

@@ -14,14 +14,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Literal
 
+from accountant.certificates.mechanism_record import MechanismRecord, mechanism_record
 from accountant.errors import InvalidQuantityError
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.steps import (
+    GaussianStep,
+    PoissonGaussianStep,
+    PureStep,
+    Step,
+    SubsampledGaussianStep,
+    WithReplacementStep,
+)
 from accountant.mechanisms.words import Neighbours, Noise
-from accountant.numbers import decimal_string, exact
+from accountant.numbers import exact, exact_string
 from accountant.pricing import MethodResult, Report
 
-VERSION: Final = 1
+VERSION: Final = 2
 _AS_WRITTEN: Final[dict[str, object]] = {"strict": True, "extra": "forbid"}
 """How `reading` validates a record: nothing converted, nothing unknown."""
 
@@ -32,13 +40,15 @@ class StepRecord:
 
     __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
-    kind: Literal["gaussian", "subsampled-gaussian", "poisson-gaussian", "pure"]
+    kind: Literal["gaussian", "subsampled-gaussian", "with-replacement-gaussian", "poisson-gaussian", "pure"]
     count: int
     ratio_squared: str | None = None
     sampling_rate: str | None = None
     noise_multiplier: str | None = None
     epsilon: str | None = None
     noise: Literal["gaussian", "discrete"] | None = None
+    records: int | None = None
+    batch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ class LedgerRecord:
 
     __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
-    neighbours: Literal["replace-one", "add-or-remove-one"]
+    neighbours: Literal["replace-one", "add-or-remove"]
     steps: tuple[StepRecord, ...]
     realisable: tuple[StepRecord, ...]
     corrected: tuple[StepRecord, ...]
@@ -79,18 +89,22 @@ class MethodRecord:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The whole document; `digest` is SHA-256 over everything else in canonical form."""
+    """The whole document; `digest` is SHA-256 over everything else in canonical form.
+
+    `mechanisms` are the parameters that the ledger follows from; empty for a ledger that was put together by hand.
+    """
 
     __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
     format: Literal["dpadmm-account"]
-    version: Literal[1]
+    version: Literal[2]
     sound: bool
     delta: str
     digits: int
     epsilon: Interval
     methods: dict[str, MethodRecord]
     refused: dict[str, str]
+    mechanisms: tuple[MechanismRecord, ...]
     ledger: LedgerRecord
     digest: str
 
@@ -115,6 +129,7 @@ def certificate(report: Report) -> Certificate:
         epsilon=_interval(report, methods),
         methods=methods,
         refused=dict(report.refused),
+        mechanisms=tuple(map(mechanism_record, report.ledger.mechanisms)),
         ledger=ledger_record(report.ledger),
         digest="",
     )
@@ -153,8 +168,8 @@ def read_ledger(record: LedgerRecord) -> Ledger:
 
 
 def _related(step: Step, relation: Neighbours) -> Step:
-    """Return the step; a pure one is for the relation of its ledger, every other kind has one of its own."""
-    return PureStep(step.epsilon, step.count, relation) if isinstance(step, PureStep) else step
+    """Return the step for the relation of its ledger; Poisson batches have one of their own."""
+    return step if isinstance(step, PoissonGaussianStep) else dataclasses.replace(step, relation=relation)
 
 
 def step_record(step: Step) -> StepRecord:
@@ -182,6 +197,14 @@ def step_record(step: Step) -> StepRecord:
                 sampling_rate=exact_string(step.sampling_rate),
                 noise_multiplier=exact_string(step.noise_multiplier),
             )
+        case WithReplacementStep():
+            return StepRecord(
+                kind="with-replacement-gaussian",
+                count=step.count,
+                noise_multiplier=exact_string(step.noise_multiplier),
+                records=step.records,
+                batch=step.batch,
+            )
         case PureStep():
             return StepRecord(kind="pure", count=step.count, epsilon=exact_string(step.epsilon))
 
@@ -200,26 +223,13 @@ def read_step(record: StepRecord) -> Step:
             return GaussianStep(field("ratio_squared", record.ratio_squared), record.count, noise)
         case "pure":
             return PureStep(field("epsilon", record.epsilon), record.count)
-    rate = field("sampling_rate", record.sampling_rate)
     multiplier = field("noise_multiplier", record.noise_multiplier)
+    if record.kind == "with-replacement-gaussian":
+        return WithReplacementStep(record.records or 0, record.batch or 0, multiplier, record.count)
+    rate = field("sampling_rate", record.sampling_rate)
     if record.kind == "poisson-gaussian":
         return PoissonGaussianStep(rate, multiplier, record.count)
     return SubsampledGaussianStep(rate, multiplier, record.count, noise)
-
-
-def exact_string(value: Fraction) -> str:
-    """Return an exact decimal where there is a short one, else a ratio."""
-    twos_and_fives = value.denominator
-    for prime in (2, 5):
-        while twos_and_fives % prime == 0:
-            twos_and_fives //= prime
-    if twos_and_fives == 1:
-        text = decimal_string(value, 60, "down")
-        if Fraction(text) == value:
-            return text
-    if max(value.numerator.bit_length(), value.denominator.bit_length()) > 10_000:
-        raise InvalidQuantityError("a ratio of more than 3000 digits is not written down: give fewer digits")
-    return str(value)
 
 
 def _interval(report: Report, methods: dict[str, MethodRecord]) -> Interval:

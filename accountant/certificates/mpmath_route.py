@@ -19,14 +19,24 @@ from fractions import Fraction
 
 from mpmath import mpf
 
+from accountant.errors import CannotCertifyError, UnsupportedSchemeError
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.steps import (
+    GaussianStep,
+    PoissonGaussianStep,
+    PureStep,
+    Step,
+    SubsampledGaussianStep,
+    WithReplacementStep,
+)
 from accountant.mechanisms.words import Noise
 from accountant.numbers import CONTEXT
 from accountant.renyi.conversion import Conversion
 from accountant.renyi.moments import Subsampling
 
 mp = CONTEXT
+MOST_PIECES = 400
+"""Pieces of the second route's quadrature, some 10 ms each: with 1/nu in the thousands it cannot decide."""
 FEWEST_DIGITS = 40
 """mpmath's quadrature takes its degree from the precision; with fewer digits it has been seen to stop too early."""
 
@@ -63,6 +73,8 @@ def log_moment(step: Step, theorem: Subsampling, alpha: Fraction, digits: int) -
     """Return (alpha-1) eps(alpha) of one step."""
     a = number(alpha)
     match step:
+        case WithReplacementStep():
+            raise UnsupportedSchemeError("no Renyi curve of batches with replacement")
         case GaussianStep():
             return a * (a - 1) * number(step.ratio_squared) / 2
         case PureStep():
@@ -92,6 +104,22 @@ def single_step_delta(rate: Fraction, mu_squared: Fraction, epsilon: Fraction, d
         mu, q, e = mp.sqrt(number(mu_squared)), number(rate), number(epsilon)
         inner = mp.log1p(mp.expm1(e) / q)
         return q * (_normal_cdf(mu / 2 - inner / mu) - mp.exp(inner) * _normal_cdf(-mu / 2 - inner / mu))
+
+
+def with_replacement_delta(records: int, batch: int, noise_multiplier: Fraction, epsilon: Fraction, digits: int) -> mpf:
+    """Return the sum over k of p_k delta_k(eps'), e^eps' = 1 + (e^eps - 1)/eta, of one step with replacement."""
+    with mp.workdps(2 * digits + 30):
+        n, nu = mp.mpf(records), number(noise_multiplier)
+        eta = 1 - (1 - 1 / n) ** batch
+        inner = mp.log1p(mp.expm1(number(epsilon)) / eta)
+        total = mp.mpf(0)
+        for k in range(1, batch + 1):
+            weight = mp.binomial(batch, k) / n**k * (1 - 1 / n) ** (batch - k)
+            mu = k / nu
+            total += weight * (_normal_cdf(mu / 2 - inner / mu) - mp.exp(inner) * _normal_cdf(-mu / 2 - inner / mu))
+            if weight < mp.mpf(10) ** (-2 * digits):
+                break
+        return total
 
 
 def _normal_cdf(x: mpf) -> mpf:
@@ -179,10 +207,12 @@ def _tight(step: SubsampledGaussianStep, alpha: Fraction) -> mpf:
 
 
 def _spread(points: list[mpf], widest: mpf) -> list[mpf]:
-    """Insert points so that the pieces before the last one are not too wide for the quadrature."""
+    """Insert points so that the pieces before the last one are not too wide for the quadrature; refuse too many."""
     result = [points[0]]
     for point in points[1:]:
-        pieces = min(200, max(1, int((point - result[-1]) / widest) + 1))
+        pieces = max(1, int((point - result[-1]) / widest) + 1)
+        if pieces > MOST_PIECES:
+            raise CannotCertifyError(f"the second route would need {pieces} pieces of quadrature, above {MOST_PIECES}")
         start = result[-1]
         result += [start + (point - start) * k / pieces for k in range(1, pieces + 1)]
     return result

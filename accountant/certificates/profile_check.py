@@ -19,13 +19,19 @@ from flint import arb
 
 from accountant.certificates.contour_route import composed_delta
 from accountant.certificates.integer_route import ExactPair, Grid, exact_delta_upper
-from accountant.certificates.mpmath_route import gaussian_delta, single_step_delta
+from accountant.certificates.mpmath_route import gaussian_delta, single_step_delta, with_replacement_delta
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.mechanisms.ledger import gdp_squared
 from accountant.mechanisms.steps import PoissonGaussianStep, Step, SubsampledGaussianStep
 from accountant.numbers import arb_from_fraction, arb_precision, fraction_of
+from accountant.pld.composition import Resolution, compose
 from accountant.pld.invert import log_of
-from accountant.pld.ledger_steps import composed_profile, profile_steps
+from accountant.pld.ledger_steps import (
+    attained_steps,
+    dominating_ledgers,
+    profile_steps,
+    single_with_replacement,
+)
 from accountant.profiles.one_step import SubsampledGaussian
 
 GRID_SLACKS: Final = (Fraction(1, 10**4), Fraction(1, 2500), Fraction(1, 500))
@@ -34,6 +40,8 @@ CONTOUR_SLACK: Final = Fraction(1, 10**4)
 MODEST_WINDOW: Final = 1 << 16
 MAX_WINDOW: Final = 1 << 18
 SPACING_BITS: Final = 20
+COARSE: Final = Resolution(tolerance=1e-3, most_points=1 << 16)
+"""Of the fast composition that the grid's size is guessed from."""
 CLOSED_DIGITS: Final = 40
 _CLOSED_ERROR: Final = Fraction(1, 10**30)
 
@@ -45,6 +53,11 @@ def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fract
         if closed > delta * (1 + _CLOSED_ERROR):
             raise CertificateError(f"profile: the closed form finds delta({_show(upper)}) above the stated delta")
         return "the closed form"
+    ways = {_require_upper(core, allowed, upper) for core, allowed in dominating_ledgers(steps, delta)}
+    return " and ".join(sorted(ways))
+
+
+def _require_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> str:
     below = profile_steps(steps, "down")
     try:
         found = composed_delta(below, ExactPair.DOMINATING, upper, delta)
@@ -59,6 +72,7 @@ def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fract
     """Raise unless an order of the realisable pair reaches delta at lower; return how it was decided."""
     if lower <= 0:
         return "epsilon is never below 0"
+    steps = attained_steps(steps)
     closed = _closed(steps, lower)
     if closed is not None:
         if closed < delta * (1 - _CLOSED_ERROR):
@@ -100,6 +114,10 @@ def _grid_upper(steps: tuple[Step, ...], below: list[SubsampledGaussian], delta:
 
 def _closed(steps: tuple[Step, ...], epsilon: Fraction) -> Fraction | None:
     """Return delta(epsilon) where it is known in closed form: no sampling at all, or a single step."""
+    alone = single_with_replacement(steps)
+    if alone is not None:
+        n, m, nu = alone.records, alone.batch, alone.noise_multiplier
+        return fraction_of(with_replacement_delta(n, m, nu, epsilon, CLOSED_DIGITS))
     mu_squared = gdp_squared(steps)
     if mu_squared is not None:
         return fraction_of(gaussian_delta(mu_squared, epsilon, CLOSED_DIGITS))
@@ -127,7 +145,8 @@ def recheck_grid(steps: tuple[Step, ...], delta: Fraction, epsilon: Fraction) ->
     composition, for a guess only: every grid is sound. Beyond the window may lie a tenth of what the slack allows of
     delta: P[L > x + y] <= delta(x)/(1 - e^-y).
     """
-    composed, T = composed_profile(steps, delta), sum(step.count for step in steps)
+    composed = compose(profile_steps(steps, "down"), target_delta=delta, resolution=COARSE)
+    T = sum(step.count for step in steps)
     near = epsilon or composed.epsilon_upper(min(delta, composed.delta_upper(Fraction(0))) / 4)
     if not near > 0:
         raise CannotCertifyError("the losses are too small to re-derive the profile on a grid")

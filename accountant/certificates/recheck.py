@@ -1,6 +1,8 @@
 r"""Re-derive a certificate by independent routes: mpmath against flint, contours and exact integers against lattices.
 
-Nothing in the certificate is trusted but the steps (and delta): every other number is derived again.
+Nothing in the certificate is trusted but the mechanisms' parameters (and delta): the ledger must be theirs, and every
+other number is derived again. A certificate of a ledger that was put together by hand names no mechanisms; then its
+steps are taken as they are, and its lower end is not certified: nothing shows that a pair of neighbours attains it.
 
 - Renyi methods: the value at the stated order, from `mpmath_route`, must lie inside the stated ends.
 - `gdp`: delta at both stated ends, from mpmath, must lie on either side of the stated delta.
@@ -16,6 +18,8 @@ Whatever does not fit raises `CertificateError`.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +27,7 @@ from fractions import Fraction
 from accountant.certificates.certificate import Certificate, MethodRecord, certificate, read_ledger
 from accountant.certificates.contour_route import composed_delta
 from accountant.certificates.integer_route import ExactPair
+from accountant.certificates.mechanism_record import read_mechanism
 from accountant.certificates.mpmath_pure import randomised_response_delta
 from accountant.certificates.mpmath_route import epsilon_at_order, gaussian_delta
 from accountant.certificates.profile_check import CONTOUR_SLACK, require_profile_lower, require_profile_upper
@@ -32,7 +37,16 @@ from accountant.mechanisms.quantities import delta_or_zero, order
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step
 from accountant.numbers import arb_from_fraction, arb_precision, exact, fraction_of
 from accountant.pld.ledger_steps import profile_steps
-from accountant.pricing import RENYI, REST_SHARE, THEOREMS, composable, methods_for, pure_releases, slow_methods_for
+from accountant.pricing import (
+    RENYI,
+    REST_SHARE,
+    THEOREMS,
+    composable,
+    last_resort_for,
+    methods_for,
+    pure_releases,
+    slow_methods_for,
+)
 from accountant.pricing import epsilon as price
 
 SECOND_ROUTE_DIGITS = 8
@@ -55,6 +69,7 @@ def recheck(document: Certificate) -> tuple[Rederived, ...]:
     if document.digest != document.expected_digest():
         raise CertificateError(f"the digest is {document.digest[:16]}..., its content has another: it was altered")
     ledger = read_ledger(document.ledger)
+    _require_ledger(document, ledger)
     delta = delta_or_zero(document.delta, pure=ledger.is_pure)
     if document.sound != ledger.sound:
         raise CertificateError(f"sound={document.sound} does not fit the ledger")
@@ -70,7 +85,7 @@ def recheck(document: Certificate) -> tuple[Rederived, ...]:
 
 
 def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRecord, digits: int) -> Rederived:
-    if name not in methods_for(ledger) + slow_methods_for(ledger):
+    if name not in methods_for(ledger) + slow_methods_for(ledger) + last_resort_for(ledger):
         raise CertificateError(f"method {name!r} is not proved for this ledger")
     if record.theorem != THEOREMS[name] or record.epsilon != record.upper:
         raise CertificateError(f"{name}: the record contradicts itself")
@@ -89,8 +104,9 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
                 f"{name}: mpmath finds {_show(value)} at alpha={record.alpha}, not in [{record.lower}, {record.upper}]"
             )
         return Rederived(name, f"mpmath finds {_show(value)} at alpha={record.alpha}")
-    if name == "gdp":
-        _require_gdp(gdp_squared(ledger.steps), delta, lower, upper, digits=digits, name=name)
+    if name in {"gdp", "unsampled"}:
+        square = gdp_squared(ledger.steps) if name == "gdp" else _squared_as_if_unsampled(ledger)
+        _require_gdp(square, delta, lower, upper, digits=digits, name=name)
         return Rederived(name, "mpmath finds delta on either side of the target at the two ends")
     if name == "pure":
         total = sum((s.count * s.epsilon for s in ledger.steps if isinstance(s, PureStep)), Fraction(0))
@@ -103,6 +119,16 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
     if name == "adversary":
         return _recheck_adversary(ledger, delta, upper)
     return _recheck_profile(ledger, delta, lower, upper)
+
+
+def _squared_as_if_unsampled(ledger: Ledger) -> Fraction:
+    """Return the sum of (Delta/sigma)^2 over all steps, whatever they sample."""
+    terms = [
+        step.count * (step.ratio_squared if isinstance(step, GaussianStep) else 1 / step.noise_multiplier**2)
+        for step in ledger.steps
+        if not isinstance(step, PureStep)
+    ]
+    return sum(terms, Fraction(0))
 
 
 def _recheck_adversary(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rederived:
@@ -179,6 +205,22 @@ def _pure(ledger: Ledger) -> tuple[str, ...]:
     return ("pure",) if ledger.is_pure else ()
 
 
+def _require_ledger(document: Certificate, ledger: Ledger) -> None:
+    """Refuse a ledger that is not the one of the mechanisms: its realisable part would support any lower end."""
+    if not document.mechanisms:
+        return
+    true = functools.reduce(operator.add, [read_mechanism(record).ledger() for record in document.mechanisms])
+    for name, stated, derived in (
+        ("neighbours", ledger.neighbours, true.neighbours),
+        ("steps", ledger.steps, true.steps),
+        ("realisable", ledger.realisable, true.realisable),
+        ("corrected", ledger.corrected, true.corrected),
+        ("notes", ledger.notes, true.notes),
+    ):
+        if stated != derived:
+            raise CertificateError(f"ledger.{name} is not what the mechanisms' parameters give")
+
+
 def _require_within(ledger: Ledger) -> None:
     """Refuse a realisable part that the steps do not contain: it would support any lower end."""
     truth = list(ledger.corrected or ledger.steps)
@@ -236,7 +278,9 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
         return Rederived("epsilon.lower", "attained by randomised response")
     checked = document.methods.get("profile") if ledger.realisable == ledger.steps else None
     if checked is None or exact("lower", checked.lower) < lower:
-        return Rederived("epsilon.lower", f"{require_profile_lower(ledger.realisable, delta, lower)} for the pair")
+        return Rederived(
+            "epsilon.lower", f"{require_profile_lower(composable(ledger.realisable), delta, lower)} for the pair"
+        )
     return Rederived("epsilon.lower", "the lower end of the profile")
 
 

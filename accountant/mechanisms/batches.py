@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar
 
-from accountant.errors import InvalidQuantityError
+from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
 from accountant.mechanisms.fields import (
     Count,
     Field,
@@ -24,12 +24,12 @@ from accountant.mechanisms.fields import (
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import GaussianNoise
 from accountant.mechanisms.quantities import require_without_replacement, sampling_rate
-from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
+from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep, WithReplacementStep
 from accountant.mechanisms.words import Noise, Sampling
 from accountant.numbers import shown
 
 BATCH = "m, the batch size."
-SAMPLING = "How batches are drawn; the theorems here are for fresh batches without replacement."
+SAMPLING = "How batches are drawn, fresh in every iteration; of shuffled epochs there is no theorem here."
 ETA = "eta, the step size, once or once an iteration."
 NOISE = "Real Gaussian noise, or the exact discrete Gaussian (only Renyi bounds are proved for it)."
 
@@ -37,6 +37,8 @@ NOISE = "Real Gaussian noise, or the exact discrete Gaussian (only Renyi bounds 
 @described
 class NoisyBatches(GaussianNoise):
     """An algorithm that draws a fresh batch in every iteration."""
+
+    replaced: ClassVar[bool] = False  # whether batches with replacement have a price too
 
     batch: Count = count(BATCH)
     sampling: Field[Sampling, Sampling | str] = choice(
@@ -47,13 +49,16 @@ class NoisyBatches(GaussianNoise):
     def check(self) -> None:
         """Refuse other schemes than batches without replacement, and batches larger than the data."""
         super().check()
-        require_without_replacement(self.sampling)
-        sampling_rate(self.batch, self.records)
+        if self.sampling is not Sampling.WITH_REPLACEMENT or not self.replaced:
+            require_without_replacement(self.sampling)
+            sampling_rate(self.batch, self.records)
 
 
 @described
 class NoisyGradients(NoisyBatches):
     """One noisy mean gradient an iteration: nu = sigma m/(2C)."""
+
+    replaced: ClassVar[bool] = True
 
     noise: Field[Noise, Noise | str] = choice(Noise, NOISE, default=Noise.GAUSSIAN)
 
@@ -66,6 +71,11 @@ class NoisyGradients(NoisyBatches):
     def ledger(self) -> Ledger:
         r"""Return T subsampled Gaussian steps; the worst pair of neighbours attains them under real noise."""
         nu = self.multiplier(lambda C: 2 * C / self.batch)
+        if self.sampling is Sampling.WITH_REPLACEMENT:
+            if self.noise is not Noise.GAUSSIAN:
+                raise UnsupportedSchemeError("batches with replacement have a price under real Gaussian noise alone")
+            drawn = (WithReplacementStep(self.records, self.batch, nu, self.iterations),)
+            return Ledger(drawn, realisable=drawn)
         steps = (SubsampledGaussianStep(sampling_rate(self.batch, self.records), nu, self.iterations, self.noise),)
         return Ledger(steps, realisable=steps if self.noise is Noise.GAUSSIAN else ())
 

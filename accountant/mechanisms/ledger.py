@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
 from accountant.mechanisms.words import Neighbours, Noise
+
+if TYPE_CHECKING:
+    from accountant.mechanisms.mechanism import Mechanism
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +23,15 @@ class Ledger:
     """Adaptive releases as they are to be priced.
 
     `corrected` holds the true steps where the *paper's* sensitivities were asked for and are violated (E1): then
-    what `steps` cost is no bound, and only `corrected` may support a claim.
+    what `steps` cost is no bound, and only `corrected` may support a claim. `mechanisms` are those that it was made of,
+    in order; empty where it was put together by hand.
     """
 
     steps: tuple[Step, ...]
     realisable: tuple[Step, ...] = ()
     corrected: tuple[Step, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    mechanisms: tuple[Mechanism, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse an empty ledger and one that mixes neighbouring relations."""
@@ -45,6 +51,7 @@ class Ledger:
             self.realisable + other.realisable,
             self._corrected_or_steps() + other._corrected_or_steps() if not (self.sound and other.sound) else (),
             self.notes + tuple(note for note in other.notes if note not in self.notes),
+            self.mechanisms + other.mechanisms if self.mechanisms and other.mechanisms else (),
         )
 
     def _corrected_or_steps(self) -> tuple[Step, ...]:

@@ -6,6 +6,8 @@ is one small class an algorithm. `ledger()` gives its private releases, and `acc
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Callable
 from fractions import Fraction
 from typing import ClassVar
@@ -23,7 +25,7 @@ from accountant.mechanisms.fields import (
     text,
 )
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.words import Neighbours, Visibility
+from accountant.mechanisms.words import Visibility
 from accountant.numbers import shown
 
 CLIP = "C: every record's gradient is scaled down to this norm."
@@ -35,11 +37,16 @@ class Mechanism:
     """What is run. `algorithm` is its name everywhere; `calibrated` is the field that `dpadmm calibrate` finds."""
 
     algorithm: ClassVar[str]
-    neighbours: ClassVar[Neighbours] = Neighbours.REPLACE_ONE
     private: ClassVar[bool] = True
     calibrated: ClassVar[str] = "noise_multiplier"
 
     name: MaybeText = text("What this mechanism is called in reports.", default=None)
+
+    def __init_subclass__(cls) -> None:
+        """Let every ledger say which mechanism it is of: a certificate is re-derived from its parameters."""
+        own = cls.__dict__.get("ledger")
+        if own is not None:
+            setattr(cls, "ledger", _signed(own))  # noqa: B010 - mypy lets no method be assigned
 
     def __post_init__(self) -> None:
         """Refuse what is contradictory."""
@@ -56,6 +63,14 @@ class Mechanism:
     def title(self) -> str:
         """The name, or the algorithm where no name was given."""
         return self.name or self.algorithm
+
+
+def _signed(make: Callable[[Mechanism], Ledger]) -> Callable[[Mechanism], Ledger]:
+    @functools.wraps(make)
+    def ledger(self: Mechanism) -> Ledger:
+        return dataclasses.replace(make(self), mechanisms=(self,))
+
+    return ledger
 
 
 @described

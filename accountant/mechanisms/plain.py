@@ -10,7 +10,7 @@ from accountant.mechanisms.fields import Count, Field, Number, choice, count, co
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep
-from accountant.mechanisms.words import Neighbours, Noise
+from accountant.mechanisms.words import Noise
 from accountant.numbers import shown
 
 
@@ -35,10 +35,9 @@ class Poisson(Mechanism):
     """DP-SGD with Poisson batches: another neighbouring relation, for comparison."""
 
     algorithm: ClassVar[str] = "poisson"
-    neighbours: ClassVar[Neighbours] = Neighbours.ADD_OR_REMOVE_ONE
 
     sampling_rate: Number = number("q, the probability of joining a batch.")
-    noise_multiplier: Number = number("sigma/C: add-or-remove-one neighbours.")
+    noise_multiplier: Number = number("sigma/C: add-or-remove neighbours.")
     iterations: Count = count("T, the number of iterations.")
 
     def check(self) -> None:
@@ -49,5 +48,6 @@ class Poisson(Mechanism):
             )
 
     def ledger(self) -> Ledger:
-        """Return T Poisson-subsampled steps."""
-        return Ledger((PoissonGaussianStep(self.sampling_rate, self.noise_multiplier, self.iterations),))
+        """Return T Poisson-subsampled steps; a record beside records that add nothing attains them."""
+        steps = (PoissonGaussianStep(self.sampling_rate, self.noise_multiplier, self.iterations),)
+        return Ledger(steps, realisable=steps)

@@ -2,49 +2,88 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import ClassVar
 
-from accountant.mechanisms.fields import Count, Field, Number, Schedule, choice, count_or, described, number, schedule
+from accountant.errors import InvalidQuantityError
+from accountant.mechanisms.amplified import amplified_epsilon, require_pure_theorem
+from accountant.mechanisms.fields import (
+    Count,
+    Field,
+    MaybeNumber,
+    Number,
+    Schedule,
+    choice,
+    count_or,
+    described,
+    maybe_number,
+    number,
+    schedule,
+)
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism, at_each_step
 from accountant.mechanisms.steps import PureStep
-from accountant.mechanisms.words import Neighbours
+from accountant.mechanisms.words import Neighbours, Sampling
+from accountant.numbers import shown
 
 RELATION = "Which data sets are neighbours: the relation that the sensitivity, or epsilon, is for."
+SAMPLING = "How the records of a release are drawn: all, without-replacement, or poisson (add-or-remove)."
 
 
 @described
-class Laplace(Mechanism):
+class PureReleases(Mechanism):
+    """Pure releases, each on all records or on freshly drawn ones."""
+
+    iterations: Count = count_or("How many adaptive releases.", default=1)
+    neighbours: Field[Neighbours, Neighbours | str] = choice(Neighbours, RELATION, default=Neighbours.REPLACE_ONE)
+    sampling: Field[Sampling, Sampling | str] = choice(Sampling, SAMPLING, default=Sampling.ALL)
+    sampling_rate: MaybeNumber = maybe_number("q: m/n, or Poisson's probability; not with sampling all.", default=None)
+
+    def check(self) -> None:
+        """Refuse a scheme without a theorem, and a rate that is missing, superfluous or above 1."""
+        require_pure_theorem(self.sampling, self.neighbours)
+        if (self.sampling is Sampling.ALL) != (self.sampling_rate is None):
+            raise InvalidQuantityError(f"sampling_rate belongs to drawn records, got sampling={self.sampling.value!r}")
+        if self.sampling_rate is not None and self.sampling_rate > 1:
+            raise InvalidQuantityError(
+                f"sampling_rate must lie in (0, 1], got sampling_rate={shown(self.sampling_rate)}"
+            )
+
+    def step(self, epsilon: Fraction, count: int) -> PureStep:
+        """Return so many releases of this epsilon, less what sampling gains."""
+        rate = Fraction(1) if self.sampling_rate is None else self.sampling_rate
+        return PureStep(amplified_epsilon(epsilon, rate), count, self.neighbours)
+
+
+@described
+class Laplace(PureReleases):
     """Laplace noise on everything: pure, each release costs the L1 sensitivity over the scale."""
 
     algorithm: ClassVar[str] = "laplace"
 
     noise_multiplier: Number = number("The scale b over the L1 sensitivity.")
-    iterations: Count = count_or("How many adaptive releases.", default=1)
-    relation: Field[Neighbours, Neighbours | str] = choice(Neighbours, RELATION, default=Neighbours.REPLACE_ONE)
 
     def ledger(self) -> Ledger:
         """Return the pure epsilons; the worst pure release of that epsilon is no Laplace release, so none attains."""
-        return Ledger((PureStep(1 / self.noise_multiplier, self.iterations, self.relation),))
+        return Ledger((self.step(1 / self.noise_multiplier, self.iterations),))
 
 
 @described
-class Pure(Mechanism):
+class Pure(PureReleases):
     """Releases of which only the pure epsilon is known: an exponential mechanism, randomised response, gamma noise."""
 
     algorithm: ClassVar[str] = "pure"
     calibrated: ClassVar[str] = "epsilon"
 
     epsilon: Schedule = schedule("The pure epsilon of each release: once, or once an iteration.")
-    iterations: Count = count_or("How many adaptive releases.", default=1)
-    relation: Field[Neighbours, Neighbours | str] = choice(Neighbours, RELATION, default=Neighbours.REPLACE_ONE)
 
     def check(self) -> None:
         """Refuse a schedule of another length."""
+        super().check()
         at_each_step("epsilon", self.epsilon, self.iterations, self.iterations)
 
     def ledger(self) -> Ledger:
-        """Return the pure epsilons, which randomised response attains."""
+        """Return the pure epsilons, which randomised response attains where nothing is drawn."""
         each = self.iterations if len(self.epsilon) == 1 else 1
-        steps = tuple(PureStep(epsilon, each, self.relation) for epsilon in self.epsilon)
-        return Ledger(steps, realisable=steps)
+        steps = tuple(self.step(epsilon, each) for epsilon in self.epsilon)
+        return Ledger(steps, realisable=steps if self.sampling is Sampling.ALL else ())

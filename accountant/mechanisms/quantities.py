@@ -79,6 +79,7 @@ def require_without_replacement(sampling: Sampling) -> None:
         "use the mechanism `poisson`",
         Sampling.SHUFFLE: "passing through a shuffled epoch has no amplification theorem here: draw a fresh batch "
         "each iteration, or account with batch = records and the same noise multiplier",
+        Sampling.WITH_REPLACEMENT: "a record may be drawn more than once, which this theorem does not cover",
         Sampling.ALL: "every record is used: account with batch = records",
     }[sampling]
     raise UnsupportedSchemeError(

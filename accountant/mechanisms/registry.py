@@ -34,6 +34,7 @@ FORMER_ALGORITHMS: Mapping[str, str] = MappingProxyType(
 FORMER_FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "mechanism": "algorithm",
+        "relation": "neighbours",
         "count": "iterations",
         "epochs": "iterations (of dpsvrg: all of them, epochs times inner)",
         "releases": "iterations",

@@ -29,6 +29,7 @@ class GaussianStep:
     ratio_squared: Fraction
     count: int
     noise: Noise = Noise.GAUSSIAN
+    relation: Neighbours = Neighbours.REPLACE_ONE
 
     def __post_init__(self) -> None:
         """Refuse ratios and counts that no mechanism has."""
@@ -37,21 +38,24 @@ class GaussianStep:
 
     @property
     def neighbours(self) -> Neighbours:
-        """The sensitivity was taken over replaced records."""
-        return Neighbours.REPLACE_ONE
+        """The relation that the sensitivity was taken for."""
+        return self.relation
 
 
 @dataclass(frozen=True, slots=True)
 class SubsampledGaussianStep:
     r"""`count` iterations, each with a fresh batch without replacement, q = m/n, and noise nu = sigma m/(2C).
 
-    [CL20] Algorithm 1, lines 4-6. nu is sigma over the *replace-one* sensitivity 2C/m.
+    [CL20] Algorithm 1, lines 4-6. nu is sigma over the *replace-one* sensitivity 2C/m, that of one entry of the batch.
+    Under add-or-remove n is the larger number of records: the batch of the smaller data set is a batch without the
+    record, so the pair is (1-q) Q + q P1 against Q, and P1 has one entry replaced: the same profile dominates it.
     """
 
     sampling_rate: Fraction
     noise_multiplier: Fraction
     count: int
     noise: Noise = Noise.GAUSSIAN
+    relation: Neighbours = Neighbours.REPLACE_ONE
 
     def __post_init__(self) -> None:
         """Refuse rates outside (0, 1], noise that is not positive, no iterations."""
@@ -64,8 +68,40 @@ class SubsampledGaussianStep:
 
     @property
     def neighbours(self) -> Neighbours:
-        """n is public and fixed."""
-        return Neighbours.REPLACE_ONE
+        """Replaced records, n public and fixed, unless said otherwise."""
+        return self.relation
+
+
+@dataclass(frozen=True, slots=True)
+class WithReplacementStep:
+    r"""`count` iterations, each with a fresh batch of m uniform draws of n records with replacement.
+
+    nu is sigma over the sensitivity of one entry of the batch (2C/m for a mean): k copies of a record move k times as
+    far. The profile is proved in `accountant.profiles.with_replacement`; under add-or-remove n is the larger number of
+    records.
+    """
+
+    records: int
+    batch: int
+    noise_multiplier: Fraction
+    count: int
+    relation: Neighbours = Neighbours.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        """Refuse a data set of one record, an empty batch, noise that is not positive, no iterations."""
+        _require(self.records >= 2, f"records must be >= 2, got records={self.records}")
+        _require(self.batch >= 1, f"batch must be >= 1, got batch={self.batch}")
+        _require_sampled(Fraction(1), self.noise_multiplier, self.count)
+
+    @property
+    def sampling_rate(self) -> Fraction:
+        """About the probability to be in a batch, for guesses only."""
+        return min(Fraction(self.batch, self.records), Fraction(1))
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation that is priced."""
+        return self.relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +123,7 @@ class PoissonGaussianStep:
     @property
     def neighbours(self) -> Neighbours:
         """The relation of the Poisson analysis."""
-        return Neighbours.ADD_OR_REMOVE_ONE
+        return Neighbours.ADD_OR_REMOVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +145,7 @@ class PureStep:
         return self.relation
 
 
-Step = GaussianStep | SubsampledGaussianStep | PoissonGaussianStep | PureStep
+Step = GaussianStep | SubsampledGaussianStep | WithReplacementStep | PoissonGaussianStep | PureStep
 
 
 def _require_sampled(rate: Fraction, noise_multiplier: Fraction, count: int) -> None:

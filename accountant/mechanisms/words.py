@@ -1,12 +1,14 @@
 """The words that describe a mechanism, each defined here and nowhere else.
 
 A neighbouring relation, a sampling scheme and a kind of noise are part of every mechanism: a theorem proved for one of
-them says nothing about another. The wire uses the same words, so this module imports nothing.
+them says nothing about another. The wire uses the same words, so this module imports nothing of ours.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
+from types import MappingProxyType
 
 
 class Algorithm(enum.StrEnum):
@@ -26,7 +28,7 @@ class Neighbours(enum.StrEnum):
     """When two data sets count as neighbours."""
 
     REPLACE_ONE = "replace-one"
-    ADD_OR_REMOVE_ONE = "add-or-remove-one"
+    ADD_OR_REMOVE = "add-or-remove"
 
 
 class Sampling(enum.StrEnum):
@@ -34,6 +36,7 @@ class Sampling(enum.StrEnum):
 
     ALL = "all"
     WITHOUT_REPLACEMENT = "without-replacement"
+    WITH_REPLACEMENT = "with-replacement"
     POISSON = "poisson"
     SHUFFLE = "shuffle"
 
@@ -72,3 +75,18 @@ class Visibility(enum.StrEnum):
     EVERY_ITERATE = "every-iterate"
     LAST_MODEL = "last-model"
     ONE_STEP = "one-step"
+
+
+FORMER_WORDS: Mapping[type[enum.StrEnum], Mapping[str, str]] = MappingProxyType(
+    {
+        Neighbours: MappingProxyType({"add-or-remove-one": Neighbours.ADD_OR_REMOVE.value}),
+        Sampling: MappingProxyType({"fixed-size": Sampling.WITHOUT_REPLACEMENT.value, "none": Sampling.ALL.value}),
+    }
+)
+"""Spellings of earlier versions, and what they are now."""
+
+
+def former_word(kind: type[enum.StrEnum], word: object) -> str:
+    """Return what a word of an earlier version is called now, as a sentence; empty for every other word."""
+    now = FORMER_WORDS.get(kind, {}).get(word) if isinstance(word, str) else None
+    return "" if now is None else f"{word!r} is now called {now!r}"

@@ -21,7 +21,7 @@ The powers multiply m magnitudes at most 1, so they add a factor (1+3u)^(m-1).
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -65,8 +65,8 @@ def inverse_real(x: Complexes) -> Floats:
     return real
 
 
-def powers_product(factors: Sequence[tuple[Complexes, int]]) -> Complexes:
-    r"""Return the product of factor^exponent, elementwise, by repeated squaring.
+def powers_product(factors: Iterable[tuple[Complexes, int]]) -> Complexes:
+    r"""Return the product of factor^exponent, elementwise, by repeated squaring; one factor is held at a time.
 
     Off by at most (1+3u)^(m-1) - 1 relatively, m the sum of the exponents: an error r(k) of the k-th power obeys
     r(j+k) = (1+r(j))(1+r(k))(1+3u) - 1, and so does (1+3u)^(k-1) - 1.

@@ -180,7 +180,7 @@ def compose_lattices(steps: Sequence[LatticeStep], theta: float, spacing: float,
 def _convolved(steps: Sequence[LatticeStep], length: int) -> Floats:
     if _is_copied(steps, length):
         return _wrapped(steps[0], length)
-    return inverse_real(powers_product([(forward(_wrapped(step, length)), step.count) for step in steps]))
+    return inverse_real(powers_product((forward(_wrapped(step, length)), step.count) for step in steps))
 
 
 def _wrapped(step: LatticeStep, length: int) -> Floats:

@@ -21,6 +21,11 @@ from accountant.pld.types import BinaryStep, Pair
 _PANEL_NODES, _PANEL_WEIGHTS = np.polynomial.legendre.leggauss(16)
 _LOG_ROOT_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
 WIDEST: Final = 1e5
+_PANELLED: Final = 400.0
+"""Up to this width the nodes are Gauss-Legendre panels; beyond it midpoints: a unit Gaussian needs no more, and panels
+would be a hundred times as many."""
+_MIDPOINT_SPACING: Final = 0.5
+_MOST_MIDPOINTS: Final = 100_000
 _ZOOM_POINTS: Final = 33
 _ZOOM_ROUNDS: Final = 4
 
@@ -55,11 +60,9 @@ def sketch(step: BinaryStep, pair: Pair, z_top: float) -> Sketch:
     z_low = mu / 2 if pair is Pair.DOMINATING else min(-z_top, mu / 2 - 8)
     if not z_top - z_low < WIDEST:
         raise CannotCertifyError(f"a step with 1/nu={mu:g} is too wide for a lattice")
-    edges = np.linspace(z_low, z_top, max(12, math.ceil((z_top - z_low) * 1.5)) + 1)
-    half = (edges[1] - edges[0]) / 2
-    z = ((edges[:-1] + half)[:, None] + half * _PANEL_NODES).ravel()
+    z, log_weights = _nodes(z_low, z_top)
     losses = loss_at(q, mu, z)
-    base = -z * z / 2 - _LOG_ROOT_TWO_PI + np.log(np.tile(half * _PANEL_WEIGHTS, edges.size - 1))
+    base = -z * z / 2 - _LOG_ROOT_TWO_PI + log_weights
     if pair is Pair.MIXTURE_FIRST:
         return Sketch(losses, base + losses, step.count)
     if pair is Pair.MIXTURE_SECOND:
@@ -70,14 +73,28 @@ def sketch(step: BinaryStep, pair: Pair, z_top: float) -> Sketch:
     return Sketch(np.concatenate(parts), np.concatenate(weights), step.count)
 
 
+def _nodes(low: float, high: float) -> tuple[Floats, Floats]:
+    """Return nodes between low and high, and the logarithms of their weights."""
+    width = high - low
+    if width > _PANELLED:
+        number = min(math.ceil(width / _MIDPOINT_SPACING), _MOST_MIDPOINTS)
+        spacing = width / number
+        return low + spacing * (np.arange(number, dtype=np.float64) + 0.5), np.full(number, math.log(spacing))
+    edges = np.linspace(low, high, max(12, math.ceil(width * 1.5)) + 1)
+    half = (edges[1] - edges[0]) / 2
+    z = np.asarray(((edges[:-1] + half)[:, None] + half * _PANEL_NODES).ravel(), dtype=np.float64)
+    return z, np.log(np.tile(half * _PANEL_WEIGHTS, edges.size - 1))
+
+
 def log_moment(sketches: Sequence[Sketch], theta: Floats) -> Floats:
-    """Return the sum over all steps of log E[e^{theta loss}], for each theta."""
+    """Return the sum over all steps of log E[e^{theta loss}], for each theta; infinite where float64 overflows."""
     total = np.zeros(theta.shape)
-    for s in sketches:
-        exponent = s.log_weights + np.multiply.outer(theta, s.losses)
-        highest = exponent.max(axis=-1)
-        total += s.count * (highest + np.log(np.exp(exponent - highest[..., None]).sum(axis=-1)))
-    return total
+    with np.errstate(over="ignore", invalid="ignore"):
+        for s in sketches:
+            exponent = s.log_weights + np.multiply.outer(theta, s.losses)
+            highest = exponent.max(axis=-1)
+            total += s.count * (highest + np.log(np.exp(exponent - highest[..., None]).sum(axis=-1)))
+    return np.where(np.isnan(total), np.inf, total)
 
 
 def tilted_deviation(sketches: Sequence[Sketch], theta: float) -> float:

@@ -21,8 +21,9 @@ from accountant.profiles.one_step import SubsampledGaussian
 Steps = tuple[SubsampledGaussian, ...]
 MOST_PHASES: Final = 5
 NEGLIGIBLE: Final = 3e-3
-"""A phase that costs less than this part of the largest phase is left out: two phases of epsilon a and b cost about
-the root of a^2 + b^2 together, so it would add some 1e-5 of epsilon."""
+"""A sampled phase that costs less than this, and less than this part of the largest phase, is left out: two phases of
+small epsilons a and b cost about the root of a^2 + b^2 together (so it would add some 1e-5 of epsilon), large ones
+about a + b."""
 _MARGIN: Final = 1 + 1e-9
 APART_SHARE: Final = Fraction(1, 1024)
 """The part of delta (or of epsilon) that the smaller phases are given when the phases are priced apart."""
@@ -63,10 +64,13 @@ def sub_ledgers(steps: Sequence[SubsampledGaussian], ceiling: Callable[[Steps], 
 
 
 def telling(part: Steps, ceiling: Callable[[Steps], float]) -> Steps:
-    """Return the part without phases too small to be seen beside its largest: they would only cost time."""
+    """Return the part without phases too small to be seen beside its largest: they would only cost time.
+
+    Phases without sampling all stay: together they are one Gaussian release, as costly as one of them.
+    """
     costs = [ceiling((phase,)) for phase in part]
-    least = NEGLIGIBLE * max(costs)
-    return tuple(phase for phase, cost in zip(part, costs, strict=True) if cost >= least)
+    least = NEGLIGIBLE * min(max(costs), 1)
+    return tuple(phase for phase, cost in zip(part, costs, strict=True) if phase.sampling_rate == 1 or cost >= least)
 
 
 def joined(steps: Sequence[SubsampledGaussian]) -> Steps:

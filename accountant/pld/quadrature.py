@@ -16,6 +16,7 @@ density * (e^{mu s} - 1) with |s| <= S and S >= d, the same estimate bounds the 
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,6 +32,7 @@ NODES: Final = 5
 QUADRATURE_ERROR: Final = 2e-14
 PANEL_LIMIT: Final = 0.25
 MAX_PANELS: Final = 1 << 21
+BLOCK_PANELS: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +53,26 @@ class Panels:
         return np.asarray(np.bincount(self.cell, weights=panel_sums, minlength=self.counts.size), dtype=np.float64)
 
 
-def panels(widths: Floats, steepness: Floats) -> Panels:
-    """Divide cells so that (panel width) * steepness <= 1/4; steepness is |v| + D + 2 mu + 4 of the header."""
+def blocks(widths: Floats, steepness: Floats) -> list[slice]:
+    """Return runs of cells with about `BLOCK_PANELS` panels each: integrated one after the other they need no more."""
+    number = np.maximum(_panel_counts(widths, steepness), 1)
+    starts = np.flatnonzero(np.diff(np.cumsum(number) // BLOCK_PANELS, prepend=-1))
+    return [slice(int(a), int(b)) for a, b in itertools.pairwise((*starts, widths.size))]
+
+
+def _panel_counts(widths: Floats, steepness: Floats) -> Floats:
     counts = np.ceil(widths * steepness / (PANEL_LIMIT * (1 - 1e-9)))
     total = float(counts.sum())
     if not total <= MAX_PANELS:
         raise CannotCertifyError(
             f"a step of this kind needs {total:.3g} quadrature panels, more than {MAX_PANELS}: use fewer points"
         )
-    number = np.maximum(counts, 1).astype(np.intp)
+    return np.asarray(counts)
+
+
+def panels(widths: Floats, steepness: Floats) -> Panels:
+    """Divide cells so that (panel width) * steepness <= 1/4; steepness is |v| + D + 2 mu + 4 of the header."""
+    number = np.maximum(_panel_counts(widths, steepness), 1).astype(np.intp)
     nodes, weights = _unit_rule()
     if int(number.max()) == 1:
         width = widths[:, None]

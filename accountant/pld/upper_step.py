@@ -32,7 +32,7 @@ from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_precision
 from accountant.pld.certified_exp import EXP_ERROR, EXPM1_ERROR, UNIT_ROUNDOFF, Floats, exp, expm1
 from accountant.pld.heuristics import loss_at, point_at
-from accountant.pld.quadrature import NODES, QUADRATURE_ERROR, panels
+from accountant.pld.quadrature import NODES, QUADRATURE_ERROR, blocks, panels
 from accountant.pld.rounding import SCALAR_BITS, float_above, normal_tail, normalised
 from accountant.pld.types import BinaryStep, Frame, LatticeStep
 
@@ -90,20 +90,25 @@ def cell_masses(step: BinaryStep, frame: Frame, kappa: float, points: LatticePoi
     if not float(widths.min()) > 0:
         raise CannotCertifyError("neighbouring lattice points coincide in float64: use fewer points")
     reach = np.abs(v) + widths
-    grid = panels(widths, reach + 2 * mu + 4)
-    x = v[grid.cell][:, None] + grid.from_left
-    tilt = (theta * losses[:-1] - kappa)[grid.cell][:, None]
-    density = exp(np.maximum(tilt - x * x / 2, _LOWEST_EXPONENT))
+    steepness = reach + 2 * mu + 4
+    masses, counts = np.zeros(z.size), np.zeros(widths.size)
     to_lower, to_upper = _cell_factors(q, spacing, theta)
-    masses = np.zeros(z.size)
-    masses[:-1] = grid.per_cell(density * (to_lower * expm1(mu * grid.from_right)))
-    masses[1:] += grid.per_cell(density * (-to_upper * expm1(-mu * grid.from_left)))
+    tilts = theta * losses[:-1] - kappa
+    above = np.zeros(widths.size)
+    for cells in blocks(widths, steepness):
+        grid = panels(widths[cells], steepness[cells])
+        x = v[cells][grid.cell][:, None] + grid.from_left
+        density = exp(np.maximum(tilts[cells][grid.cell][:, None] - x * x / 2, _LOWEST_EXPONENT))
+        masses[:-1][cells] = grid.per_cell(density * (to_lower * expm1(mu * grid.from_right)))
+        above[cells] = grid.per_cell(density * (-to_upper * expm1(-mu * grid.from_left)))
+        counts[cells] = grid.counts
+    masses[1:] += above
     rounding = (
         6.5 * reach**2
         + 3 * np.abs(theta * losses[:-1])
         + 2 * abs(kappa)
         + 5 * (1 + mu * widths)
-        + (NODES + 1) * grid.counts
+        + (NODES + 1) * counts
         + 24
     )
     drift = 1.1 * (1 + spacing) * (mismatch[:-1] + mismatch[1:]) / spacing

@@ -17,7 +17,14 @@ from flint import arb
 
 from accountant.errors import UnsupportedSchemeError
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.steps import (
+    GaussianStep,
+    PoissonGaussianStep,
+    PureStep,
+    Step,
+    SubsampledGaussianStep,
+    WithReplacementStep,
+)
 from accountant.mechanisms.words import Noise
 from accountant.numbers import arb_from_fraction, arb_precision
 from accountant.renyi.poisson import poisson_moment
@@ -50,6 +57,10 @@ def ledger_log_moment(ledger: Ledger, theorem: Subsampling, alpha: Fraction, bit
 def step_log_moment(step: Step, theorem: Subsampling, alpha: Fraction, bits: int) -> arb:
     """Enclose K(alpha) = (alpha-1) eps(alpha) of one release, capped by the unamplified bound."""
     match step:
+        case WithReplacementStep():
+            raise UnsupportedSchemeError(
+                "no Renyi curve of batches with replacement: rare batches full of one record make it useless"
+            )
         case GaussianStep():
             return _gaussian(step.ratio_squared, alpha)
         case PureStep():

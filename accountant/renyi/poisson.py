@@ -1,4 +1,4 @@
-r"""Renyi divergence of the Poisson-subsampled Gaussian, add-or-remove-one neighbours, any real alpha > 1.
+r"""Renyi divergence of the Poisson-subsampled Gaussian, add-or-remove neighbours, any real alpha > 1.
 
 Mironov, Talwar and Zhang 2019: the divergence is that of (1-q) N(0, nu^2) + q N(1, nu^2) from N(0, nu^2), so with the
 likelihood ratio L = e^{z/nu - 1/(2 nu^2)}, z standard normal, and E[L] = 1,

@@ -32,7 +32,7 @@ DATA, SCHEMA = FOLDER / "accounting.json", FOLDER / "accounting.schema.json"
 NEIGHBOURS = {
     "without-replacement": "replace-one; a fresh batch of fixed size each iteration; noise_multiplier = sigma m/(2C)",
     "gaussian": "whatever relation the sensitivity was taken for; mu_squared = sum of (Delta_k/sigma_k)^2",
-    "poisson": "add-or-remove-one; each record joins with probability sampling_rate; noise_multiplier = sigma/C",
+    "poisson": "add-or-remove; each record joins with probability sampling_rate; noise_multiplier = sigma/C",
     "single-step": "as without-replacement, one step",
 }
 QUANTITIES = {

@@ -140,7 +140,7 @@ def test_a_discrete_gaussian_gets_only_what_is_proved_for_it() -> None:
 
 def test_poisson_gets_neither_lemma_2_nor_company() -> None:
     ledger = Poisson(sampling_rate="0.01", noise_multiplier=1, iterations=10).ledger()
-    assert set(methods_for(ledger)) == {"rdp-prop1", "rdp-cks"}
+    assert set(methods_for(ledger)) == {"rdp-prop1", "rdp-cks", "profile"}
     with pytest.raises(UnsupportedSchemeError, match="not proved"):
         epsilon(ledger, "1e-6", methods=["lemma2-cks"])
     with pytest.raises(UnsupportedSchemeError, match="one neighbouring relation"):
@@ -225,7 +225,7 @@ def test_nothing_that_can_be_certified_is_an_error_and_not_an_answer(monkeypatch
 
     monkeypatch.setattr("accountant.pricing.best_epsilon", broken)
     with pytest.raises(CannotCertifyError, match="no convergence"):
-        epsilon(Poisson(sampling_rate="0.01", noise_multiplier=1, iterations=10).ledger(), "1e-6")
+        epsilon(Gaussian(noise_multiplier=2, noise=Noise.DISCRETE), "1e-6")
 
 
 def test_a_method_that_fails_is_named_and_the_others_stand(monkeypatch: pytest.MonkeyPatch) -> None:

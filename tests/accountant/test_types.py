@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from mypy import api
 
+pytestmark = pytest.mark.slow  # mypy without its cache
 ROOT = Path(__file__).resolve().parents[2]
 LEAKS = {
     "mpf from a float": "CONTEXT.mpf(0.1)",

@@ -96,7 +96,7 @@ def close(v: Vector, name: str, value: Fraction) -> None:
 
 
 def test_mpmath_confirms_the_vectors() -> None:
-    for v in FILE.vectors[::3]:
+    for v in FILE.vectors[::12]:
         if not SLOW_TO_CONFIRM & set(v.flags):
             confirmed(v)
 

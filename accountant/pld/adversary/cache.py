@@ -1,7 +1,7 @@
 r"""Certificates on disk: one file for each (q, mu), tested again whenever it is read.
 
 A file that is damaged, forged or for another step proves nothing: it is ignored, a certificate is found anew and
-written in its place. The test on reading is the whole one (every box), about a second; so nothing rests on the file.
+written in its place. The test on reading is the whole one (every box), about two seconds; so nothing rests on the file.
 The folder is `DPADMM_CACHE`, or `dpadmm` in the user's folder for caches; `DPADMM_CACHE=off` keeps nothing.
 """
 
@@ -18,11 +18,11 @@ from typing import Final
 
 from accountant.errors import CertificateError
 from accountant.pld.adversary.leader import Leader
-from accountant.pld.adversary.ordering import Ordering, check
+from accountant.pld.adversary.ordering import Ordering, Stairs, check
 
 VARIABLE: Final = "DPADMM_CACHE"
 OFF: Final = "off"
-_FORMAT: Final = "dpadmm-adversary-1"
+_FORMAT: Final = "dpadmm-adversary-2"
 
 
 def cache_folder() -> Path | None:
@@ -86,15 +86,20 @@ def load(path: Path) -> Ordering:
     """Read a certificate and check it anew; raise `CertificateError` if it does not hold."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        single, block = (
-            Leader(*(float.fromhex(data[name][field]) for field in ("q", "mu", "share", "lift")))
-            for name in ("single", "block")
+        single = _leader(data["single"])
+        stairs = tuple(
+            Stairs(_leader(entry["leader"]), float.fromhex(entry["rise"]), str(entry["cover"]))
+            for entry in data["stairs"]
         )
-        ordering = Ordering(single, block, float.fromhex(data["fineness"]), str(data["windows"]), str(data["stairs"]))
+        ordering = Ordering(single, str(data["windows"]), stairs, float.fromhex(data["fineness"]))
     except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise CertificateError(f"{path} holds no certificate: {error}") from error
     check(ordering)
     return ordering
+
+
+def _leader(data: dict[str, str]) -> Leader:
+    return Leader(*(float.fromhex(data[field]) for field in ("q", "mu", "share", "lift")))
 
 
 def _as_data(certificate: Ordering) -> dict[str, object]:
@@ -103,8 +108,10 @@ def _as_data(certificate: Ordering) -> dict[str, object]:
 
     return {
         "single": leader(certificate.single),
-        "block": leader(certificate.block),
-        "fineness": certificate.fineness.hex(),
         "windows": certificate.windows,
-        "stairs": certificate.stairs,
+        "stairs": [
+            {"leader": leader(entry.leader), "rise": entry.rise.hex(), "cover": entry.cover}
+            for entry in certificate.stairs
+        ],
+        "fineness": certificate.fineness.hex(),
     }

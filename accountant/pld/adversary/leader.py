@@ -15,7 +15,8 @@ those of connect-the-dots, formulas as in `upper_step` (they hold for cells on e
 
 Below the lowest point of F's lattice (its losses exceed log(1-q)) mass moves up. A point z_j misses its loss by at
 most eta_j, so a true atom lies at most eta_j above its lattice point, and 1.1 (1+h) eta_j/h of it, moved one point
-up, makes up for that: no shift of epsilon is left over.
+up, makes up for that: no shift of epsilon is left over. What `ordering` leaves out of a triple (`nodes.rest`) counts as
+infinite.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from flint import arb
 
 from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_precision
+from accountant.pld.adversary.nodes import rest
 from accountant.pld.certified_exp import EXP_ERROR, UNIT_ROUNDOFF, Floats, exp
 from accountant.pld.heuristics import loss_at, point_at
 from accountant.pld.rounding import SCALAR_BITS, float_above, normal_tail, normalised
@@ -89,7 +91,7 @@ def leading_step(leader: Leader, count: int, frame: Frame, kappa: float) -> Latt
     scaled, log_scale = normalised(np.maximum(whole, _LEAST_MASS), kappa, upwards=True)
     with arb_precision(SCALAR_BITS):
         top = arb(float(z[-1]))
-        infinite = (1 + arb(leader.lift)) * (
+        infinite = rest(leader.q, leader.mu) + (1 + arb(leader.lift)) * (
             arb(leader.q) * normal_tail(top - arb(leader.mu)) + (1 - arb(leader.q)) * normal_tail(top)
         )
     return LatticeStep(count, 0.0, -highest, scaled, log_scale, 0.0, infinite)

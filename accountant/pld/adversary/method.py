@@ -19,19 +19,28 @@ from accountant.errors import CannotCertifyError
 from accountant.mechanisms.steps import Step
 from accountant.numbers import Bound, float_up
 from accountant.pld.adversary.certificates import certificate_for
+from accountant.pld.adversary.cover import KEPT
 from accountant.pld.adversary.ordering import Ordering
-from accountant.pld.adversary.recursion import Course, Leaders, composed
+from accountant.pld.adversary.recursion import Course, composed
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.heuristics import Sketch, sketch
 from accountant.pld.invert import certified_near, epsilon_guess, log_of
 from accountant.pld.ledger_steps import profile_steps
-from accountant.pld.plan import BLUNT_TRUNCATIONS, CompositionPlan, Resolution, plan_for_delta, plan_for_epsilon
+from accountant.pld.plan import (
+    BLUNT_TRUNCATIONS,
+    LOG_TRUNCATION,
+    CompositionPlan,
+    Resolution,
+    plan_for_delta,
+    plan_for_epsilon,
+)
 from accountant.pld.types import BinaryStep, Pair
 from accountant.profiles.one_step import SubsampledGaussian
 
 _SINGLES: Final = 160
 """About this many single steps; more are no tighter (their leader has the larger share) and cost a transform each."""
 _GROWTH: Final = 0.3
+_RISE: Final = 0.5
 _SPILL: Final = 1e-7
 _JUMP_SHARE: Final = 0.02
 _BLUNT: Final = BLUNT_TRUNCATIONS[1]
@@ -55,11 +64,12 @@ class Composed:
 
     def describe(self) -> str:
         """Return which leader, grid and blocks were used."""
-        single, block = self.certificate.single, self.certificate.block
+        single, stairs = self.certificate.single, self.certificate.stairs
         return (
             f"single steps {self.course.singles} (share {single.share:.3g}), blocks {self.course.blocks()} "
-            f"(share {block.share:.3g}), spacing {self.plan.frame.spacing:.3g}, {self.lattice.weights.size} points, "
-            f"boxes {self.certificate.windows.count('k')}+{self.certificate.stairs.count('k')}"
+            f"(shares {', '.join(f'{entry.leader.share:.3g}' for entry in stairs)}), "
+            f"spacing {self.plan.frame.spacing:.3g}, {self.lattice.weights.size} points, "
+            f"boxes {self.certificate.windows.count(KEPT)}+{sum(entry.cover.count(KEPT) for entry in stairs)}"
         )
 
 
@@ -72,9 +82,9 @@ def compositions_for_delta(
     refusal is raised if none is left.
     """
     found = 0
-    for plan, singles in _ways(binary_step(step), log_of(delta), resolution or _resolution(step.count)):
+    for plan, course in _ways(binary_step(step), log_of(delta), resolution or _resolution(step.count)):
         try:
-            composition = _composed(plan, singles)
+            composition = _composed(plan, course)
         except CannotCertifyError as error:
             refusal = error
             continue
@@ -84,14 +94,26 @@ def compositions_for_delta(
         raise refusal
 
 
-def _ways(binary: BinaryStep, log_delta: float, resolution: Resolution) -> Iterator[tuple[CompositionPlan, int]]:
-    """Yield plans and numbers of single steps to try."""
+def _ways(binary: BinaryStep, log_delta: float, resolution: Resolution) -> Iterator[tuple[CompositionPlan, Course]]:
+    """Yield plans and courses to try.
+
+    Errors of transforms, small in the tilted masses, are masses of up to e^{log delta + theta epsilon} near loss 0, and
+    each step loses its infinite part times that: a lattice that reaches further makes up for it.
+    """
     plan = plan_for_delta([binary], Pair.MIXTURE_FIRST, log_delta, resolution)
-    rare = _jumps(plan)
-    yield plan, _FEW if rare and binary.count <= _FEW else _SINGLES
-    if rare:
-        blunt = plan_for_delta([binary], Pair.MIXTURE_FIRST, log_delta, resolution, log_truncation=_BLUNT)
-        yield blunt, _SINGLES
+    if not _jumps(plan):
+        far = LOG_TRUNCATION - max(log_delta + plan.frame.theta * plan.epsilon, 0.0)
+        further = plan_for_delta([binary], Pair.MIXTURE_FIRST, log_delta, resolution, log_truncation=far)
+        yield further, _course(further)
+        return
+    yield plan, _course(plan, _FEW if binary.count <= _FEW else _SINGLES)
+    blunt = plan_for_delta([binary], Pair.MIXTURE_FIRST, log_delta, resolution, log_truncation=_BLUNT)
+    yield blunt, _course(blunt)
+
+
+def _course(plan: CompositionPlan, singles: int = _SINGLES) -> Course:
+    count = plan.steps[0].count
+    return Course(count, min(singles, count), _GROWTH, _RISE, plan.epsilon)
 
 
 def _resolution(count: int) -> Resolution:
@@ -102,7 +124,7 @@ def composed_for_epsilon(step: SubsampledGaussian, epsilon: Fraction, resolution
     """Return a composition that is sharp near epsilon."""
     chosen = resolution or _resolution(step.count)
     plan = plan_for_epsilon([binary_step(step)], Pair.MIXTURE_FIRST, float(epsilon), chosen)
-    return _composed(plan, _SINGLES)
+    return _composed(plan, _course(plan))
 
 
 def adversary_epsilon(
@@ -168,13 +190,12 @@ def binary_step(step: SubsampledGaussian) -> BinaryStep:
     return BinaryStep(q, mu, step.count)
 
 
-def _composed(plan: CompositionPlan, singles: int) -> Composed:
+def _composed(plan: CompositionPlan, course: Course) -> Composed:
     binary = plan.steps[0]
     certificate = certificate_for(binary.q, binary.mu)
-    course = Course(binary.count, min(singles, binary.count), _GROWTH)
     log_spill = plan.log_delta + math.log(_SPILL)
     try:
-        lattice = composed(Leaders(certificate.single, certificate.block), plan.frame, course, log_spill)
+        lattice = composed(certificate, plan.frame, course, log_spill)
     except (OverflowError, FloatingPointError) as error:
         raise CannotCertifyError(f"the adversary's recursion left the range of float64: {error}") from error
     return Composed(lattice, plan, course, certificate)

@@ -4,10 +4,18 @@ For y = 1 + qu the forward pair has U_F(u) = G(1+u), and for y = 1/(1+qu) it has
 (0 where d <= 0), G(y) = Phi(mu/2 - ln y/mu) - y Phi(-mu/2 - ln y/mu). Slopes: U_F' = -Phi(-mu/2 - ln(1+u)/mu) and
 D_F' = -(1-q) Phi(r) - q Phi(r - mu), r = mu/2 - ln(ga/d)/mu.
 
-The certificate compares integrals against w(u) du = q (1+qu)^{-3/2} du = e^{-v/2} dv, v = ln(1+qu). A profile below its
-chords integrates to at most sum (left_j U_j + right_j U_{j+1}); the convex U_F, D_F lie above their tangents, which
-gives lower bounds of their integrals (`pieces` tangents a cell). `gap` bounds chord minus function inside a cell:
-Delta (slope right - slope left)/4.
+The certificate compares integrals against two weights, with a rise l >= 0 (`docs/reference/adversary.md`, Theorem 2):
+
+    ahead (y > 1):   q (1+qu)^{-3/2-l} du = e^{-(1/2+l) v} dv,
+    behind (y < 1):  q (1+qu)^{-3/2+l} du = e^{-(1/2-l) v} dv,     v = ln(1+qu).
+
+A profile below its chords integrates to at most sum (left_j U_j + right_j U_{j+1}); the convex U_F, D_F lie above their
+tangents, which gives lower bounds of their integrals (`_PIECES` tangents a cell). `gap` bounds chord minus function
+inside a cell: Delta (slope right - slope left)/4.
+
+Nodes reach to z = 7 (u = e^{mu z} - 1) where triples are bounded one by one, and to z = 24 where all are bounded by
+U_F. Beyond the last node a profile is at most (1-y)_+ + `rest`, rest = q U_F(u_M), about 1e-126 q: `leader` counts as
+much of each step as infinite.
 """
 
 from __future__ import annotations
@@ -26,24 +34,50 @@ from accountant.pld.rounding import float_above, float_below
 _BITS: Final = 160
 _PIECES: Final = 4
 _LAST_Z: Final = 7.0
+_FAR_Z: Final = 24.0
+_FAR_STEP: Final = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """U_F, D_F and their slopes at u."""
+
+    u: arb
+    forward: arb
+    forward_slope: arb
+    backward: arb
+    backward_slope: arb
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Arrays over nodes 0..M or cells 0..M-1; `low` and `integral` are rounded down, the others up."""
+    """The forward pair at all nodes 0..M (`low` rounded down, the others up), and what its integrals are made of."""
 
     nodes: Nodes
     forward_low: Floats
     backward_low: Floats
     forward_high: Floats
-    forward_integral: Floats
-    backward_integral: Floats
     gap: Floats
+    ends: list[_Point]
+    middles: list[list[_Point]]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One weight: its share of both ends of a cell, rounded up, and the integrals up to each node, rounded down."""
+
     left: Floats
     right: Floats
-    tail: float
-    start: float
-    """U_F(0) = D_F(0), rounded up."""
+    forward: Floats
+    backward: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Integrals:
+    """Both weights for a rise."""
+
+    ahead: Side
+    behind: Side
 
 
 def grid(q: float, mu: float, *, fineness: float = 1.0) -> Nodes:
@@ -64,71 +98,94 @@ def grid(q: float, mu: float, *, fineness: float = 1.0) -> Nodes:
 def reference(nodes: Nodes) -> Reference:
     """Return the enclosures for the nodes."""
     with arb_precision(_BITS):
-        u = [arb(0)] + [arb(float(x)) for x in nodes.u]
-        values = [_forward(nodes, x) for x in u]
-        cells = [_cell(nodes, u[j], u[j + 1], values[j], values[j + 1]) for j in range(len(u) - 1)]
-        forward, backward = [arb(0)], [arb(0)]
-        for cell in cells:
-            forward.append(forward[-1] + cell[2])
-            backward.append(backward[-1] + cell[3])
+        u = [arb(0)] + [arb(float(x)) for x in np.concatenate([nodes.u, _far(nodes.mu)])]
+        ends = [_forward(nodes, x) for x in u]
+        middles = [[_forward(nodes, x) for x in _middles(u[j], u[j + 1])] for j in range(len(u) - 1)]
         return Reference(
             nodes=nodes,
-            forward_low=np.array([float_below(v[0]) for v in values]),
-            backward_low=np.array([float_below(v[2]) for v in values]),
-            forward_high=np.array([float_above(v[0]) for v in values]),
-            forward_integral=np.array([0.0] + [float_below(x) for x in forward[1:]]),
-            backward_integral=np.array([0.0] + [float_below(x) for x in backward[1:]]),
-            gap=np.array([float_above(cell[4]) for cell in cells]),
-            left=np.array([float_above(cell[0]) for cell in cells]),
-            right=np.array([float_above(cell[1]) for cell in cells]),
-            tail=float_above(_tail(nodes, u[-1])),
-            start=float_above(values[0][0]),
+            forward_low=np.array([float_below(end.forward) for end in ends]),
+            backward_low=np.array([float_below(end.backward) for end in ends]),
+            forward_high=np.array([float_above(end.forward) for end in ends]),
+            gap=np.array([float_above(_gap(ends[j], ends[j + 1])) for j in range(len(u) - 1)]),
+            ends=ends,
+            middles=middles,
         )
+
+
+def integrals(ref: Reference, rise: float) -> Integrals:
+    """Return the weights of a rise and the forward pair's integrals against them."""
+    with arb_precision(_BITS):
+        tilt = arb(rise)
+        return Integrals(_side(ref, tilt), _side(ref, -tilt))
+
+
+def rest(q: float, mu: float) -> arb:
+    """Return q U_F at the last node: what any triple has beyond it."""
+    with arb_precision(_BITS):
+        u = arb(float(_far(mu)[-1]))
+        return arb((arb(q) * _forward(Nodes(q, mu, np.empty(0), np.empty(0), np.empty(0)), u).forward).upper())
+
+
+def _far(mu: float) -> Floats:
+    """Return the nodes beyond those of `grid`."""
+    points = np.arange(_LAST_Z + 0.3, _FAR_Z + _FAR_STEP, _FAR_STEP)
+    return np.expm1(mu * points)
 
 
 def _phi(x: arb) -> arb:
     return (-x / arb(2).sqrt()).erfc() / 2
 
 
-def _forward(nodes: Nodes, u: arb) -> tuple[arb, arb, arb, arb]:
-    """Return U_F, U_F', D_F, D_F' at u."""
+def _middles(a: arb, b: arb) -> list[arb]:
+    """Return numbers near the middles of the pieces of a cell: tangents hold wherever they touch."""
+    return [arb((a + (b - a) * (2 * i + 1) / (2 * _PIECES)).mid()) for i in range(_PIECES)]
+
+
+def _forward(nodes: Nodes, u: arb) -> _Point:
     q, mu = arb(nodes.q), arb(nodes.mu)
     log = (1 + u).log() / mu
-    upper = _phi(mu / 2 - log) - (1 + u) * _phi(-mu / 2 - log)
+    behind = _phi(-mu / 2 - log)
+    upper = _phi(mu / 2 - log) - (1 + u) * behind
     d, ga = 1 - u * (1 - q), 1 + q * u
     if not d > 0:
-        return upper, -_phi(-mu / 2 - log), arb(0), arb(0)
+        return _Point(u, upper, -behind, arb(0), arb(0))
     r = mu / 2 - (ga / d).log() / mu
-    lower = d * _phi(r) - ga * _phi(r - mu)
-    return upper, -_phi(-mu / 2 - log), lower, -(1 - q) * _phi(r) - q * _phi(r - mu)
+    near, far = _phi(r), _phi(r - mu)
+    return _Point(u, upper, -behind, d * near - ga * far, -(1 - q) * near - q * far)
 
 
-def _moments(nodes: Nodes, a: arb, b: arb) -> tuple[arb, arb]:
-    """Return the integrals of w and of w u over [a, b]."""
-    q = arb(nodes.q)
-    low, high = (1 + q * a).sqrt(), (1 + q * b).sqrt()
-    return 2 / low - 2 / high, (2 / q) * (high + 1 / high - low - 1 / low)
+def _gap(a: _Point, b: _Point) -> arb:
+    rise = b.forward_slope - a.forward_slope + b.backward_slope - a.backward_slope
+    return (b.u - a.u) * rise / 4
 
 
-def _cell(nodes: Nodes, a: arb, b: arb, at_a: tuple[arb, ...], at_b: tuple[arb, ...]) -> tuple[arb, arb, arb, arb, arb]:
-    """Return the weights of both ends, lower integrals of U_F and D_F, and the larger gap."""
-    whole, first = _moments(nodes, a, b)
-    right = (first - a * whole) / (b - a)
-    forward, backward = arb(0), arb(0)
-    for i in range(_PIECES):
-        low, high = a + (b - a) * i / _PIECES, a + (b - a) * (i + 1) / _PIECES
-        middle = arb(((low + high) / 2).mid())
-        mass, moment = _moments(nodes, low, high)
-        value = _forward(nodes, middle)
-        forward += value[0] * mass + value[1] * (moment - middle * mass)
-        backward += value[2] * mass + value[3] * (moment - middle * mass)
-    gap = (b - a) * (at_b[1] - at_a[1] + at_b[3] - at_a[3]) / 4
-    return whole - right, right, forward, backward, gap
+def _side(ref: Reference, tilt: arb) -> Side:
+    """Return the weight q (1+qu)^{-3/2-tilt}."""
+    left, right, forward, backward = [], [], [arb(0)], [arb(0)]
+    for j, pieces in enumerate(ref.middles):
+        a, b = ref.ends[j].u, ref.ends[j + 1].u
+        cuts = [_antiderivatives(ref.nodes, a + (b - a) * i / _PIECES, tilt) for i in range(_PIECES + 1)]
+        whole, first = cuts[-1][0] - cuts[0][0], cuts[-1][1] - cuts[0][1]
+        right.append((first - a * whole) / (b - a))
+        left.append(whole - right[-1])
+        ahead, behind = forward[-1], backward[-1]
+        for i, at in enumerate(pieces):
+            mass, moment = cuts[i + 1][0] - cuts[i][0], cuts[i + 1][1] - cuts[i][1]
+            ahead += at.forward * mass + at.forward_slope * (moment - at.u * mass)
+            behind += at.backward * mass + at.backward_slope * (moment - at.u * mass)
+        forward.append(ahead)
+        backward.append(behind)
+    return Side(
+        left=np.array([float_above(x) for x in left]),
+        right=np.array([float_above(x) for x in right]),
+        forward=np.array([0.0] + [float_below(x) for x in forward[1:]]),
+        backward=np.array([0.0] + [float_below(x) for x in backward[1:]]),
+    )
 
 
-def _tail(nodes: Nodes, u: arb) -> arb:
-    r"""Bound the integral of w U_F beyond u: int_y^inf G = E_Q (P/Q - y)_+^2 / 2, and w <= q."""
-    mu, y = arb(nodes.mu), 1 + u
-    log = y.log() / mu
-    square = (mu * mu).exp() * _phi(3 * mu / 2 - log) - 2 * y * _phi(mu / 2 - log) + y * y * _phi(-mu / 2 - log)
-    return arb(nodes.q) * square / 2
+def _antiderivatives(nodes: Nodes, u: arb, tilt: arb) -> tuple[arb, arb]:
+    """Return antiderivatives at u of the weight and of u times the weight; tilt must not be -1/2 or 1/2."""
+    q, y = arb(nodes.q), 1 + arb(nodes.q) * u
+    low, high = y ** (-arb(0.5) - tilt), y ** (arb(0.5) - tilt)
+    mass = -low / (arb(0.5) + tilt)
+    return mass, (high / (arb(0.5) - tilt) - mass) / q

@@ -5,14 +5,15 @@ the side y > 1 and D on the side y < 1; the leader has U_L = (1+eta) U_F and D_L
 U_t <= U_F <= U_L for every triple, so the two orders of functions needed by `recursion` come down to
 
     (windows)  int_0^X (U_t + D_t) w du <= int_0^X (U_L + D_L) w du                           for all X > 0,
-    (stairs)   int_0^inf U_t w du + int_0^X D_t w du <= int_0^inf U_L w du + int_0^X D_L w du   for all X >= 0,
+    (stairs)   int_0^inf U_t w+ du + int_0^X D_t w- du <= int_0^inf U_L w+ du + int_0^X D_L w- du   for all X >= 0,
 
-the second in both orders (U_t, D_t) and (D_t, U_t); the first is the same in both. For a box of triples U_t and D_t
-are bounded at the nodes, hence by chords between them. With b_j the value of the integrand's bound at node j (chords
-minus leader: concave inside a cell, at most `gap` above its own chord) and E_j the bound of the difference of the
-integrals up to node j, inside cell j the difference is at most E_j + (left_j + right_j) max(0, gap_j + max(b_j,
-b_{j+1})), or at most E_{j+1} if b_j, b_{j+1} >= 0. The b_j are known from above only, to 5 `_SUMS` of the values; what
-they may be below 0 by is added in the second case. Beyond the last node U_t <= U_L and int D_t w du <= `tail`.
+w = q (1+qu)^{-3/2}, w+ and w- the weights ahead and behind of a rise (`nodes`); (stairs) in both orders (U_t, D_t) and
+(D_t, U_t), (windows) is the same in both. For a box of triples U_t and D_t are bounded at the nodes, hence by chords
+between them. With b_j the value of the integrand's bound at node j (chords minus leader: concave inside a cell, at
+most `gap` above its own chord) and E_j the bound of the difference of the integrals up to node j, inside cell j the
+difference is at most E_j + (left_j + right_j) max(0, gap_j + max(b_j, b_{j+1})), or at most E_{j+1} if b_j, b_{j+1} >=
+0. The b_j are known from above only, to 5 `_SUMS` of the values; what they may be below 0 by is added in the second
+case. Beyond the last node U_t <= U_L, and D_t, at most `rest` there, is left out: K_t is bounded but for that constant.
 """
 
 from __future__ import annotations
@@ -27,24 +28,33 @@ from accountant.errors import CannotCertifyError, CertificateError
 from accountant.numbers import arb_precision
 from accountant.pld.adversary.cover import Box, find_cover, kept_boxes, squares
 from accountant.pld.adversary.leader import Leader
-from accountant.pld.adversary.nodes import Reference, grid, reference
+from accountant.pld.adversary.nodes import Integrals, Reference, Side, grid, integrals, reference
 from accountant.pld.adversary.triples import shape, upper_profile
 from accountant.pld.certified_exp import Floats
 from accountant.pld.rounding import SCALAR_BITS, float_above
 
+MOST_RISE: Final = 1e6
 _SUMS: Final = 1e-12
 """Relative margin for sums of at most 2000 float64 products: (n + 4) u < 3e-13."""
 
 
 @dataclass(frozen=True, slots=True)
+class Stairs:
+    """What blocks may use: a leader that bounds every triple on stairs of the rise, and the cover that shows it."""
+
+    leader: Leader
+    rise: float
+    cover: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ordering:
-    """A certificate: the two leaders, the fineness of the nodes, and a cover for each order of functions."""
+    """A certificate: the leader of single steps and its cover, the stairs for blocks, the fineness of the nodes."""
 
     single: Leader
-    block: Leader
-    fineness: float
     windows: str
-    stairs: str
+    stairs: tuple[Stairs, ...]
+    fineness: float
 
 
 class Judge:
@@ -54,17 +64,26 @@ class Judge:
         if not (0 < q < 1 and 0 < mu < 20 and 0.25 <= fineness <= 16):
             raise CannotCertifyError(f"no adversary is certified for q={q}, mu={mu}, fineness={fineness}")
         self.reference: Reference = reference(grid(q, mu, fineness=fineness))
-        self._known: dict[Box, tuple[Floats, Floats]] = {}
+        self._profiles: dict[Box, tuple[Floats, Floats]] = {}
+        self._integrals: dict[float, Integrals] = {}
+
+    def integrals(self, rise: float) -> Integrals:
+        """Return the weights of a rise and the forward pair's integrals against them."""
+        if not (0 <= rise <= MOST_RISE and abs(rise - 0.5) > 1e-3):
+            raise CertificateError(f"no stairs have a rise of {rise}")
+        if rise not in self._integrals:
+            self._integrals[rise] = integrals(self.reference, rise)
+        return self._integrals[rise]
 
     def profiles(self, box: Box) -> tuple[Floats, Floats]:
         """Return upper bounds of U and D over the box, at nodes 0..M."""
-        if box not in self._known:
+        if box not in self._profiles:
             s = squares(box)
-            self._known[box] = (
+            self._profiles[box] = (
                 self._upper(s.a_high, s.b_high, s.r_low),
                 self._upper(s.r_high, s.b_high, s.a_low),
             )
-        return self._known[box]
+        return self._profiles[box]
 
     def _upper(self, first: float, second: float, opposite_low: float) -> Floats:
         """Bound U over triples with A <= first, B <= second, R >= opposite_low; S12 <= min(A, B) as none is obtuse."""
@@ -73,9 +92,11 @@ class Judge:
         s = shape(ref.nodes.mu, first, second, max(product, 0.0))
         with arb_precision(SCALAR_BITS):
             start = float_above((arb(s.b) / arb(8).sqrt()).erf())
-        values = np.concatenate([[start], upper_profile(ref.nodes, s)])
-        bounded: Floats = np.minimum(values, ref.forward_high)
-        return bounded
+        values = ref.forward_high.copy()
+        near = slice(1, ref.nodes.u.size + 1)
+        values[0] = min(start, float(values[0]))
+        values[near] = np.minimum(upper_profile(ref.nodes, s), values[near])
+        return values
 
     def _for(self, leader: Leader) -> Reference:
         nodes = self.reference.nodes
@@ -85,75 +106,81 @@ class Judge:
 
     def windows_hold(self, box: Box, leader: Leader) -> bool:
         """Say whether (windows) is proved for every triple of the box."""
-        ref = self._for(leader)
+        ref, weights = self._for(leader), self.integrals(0.0)
         up, down = self.profiles(box)
-        low, integral = _leader_sum(ref, leader)
-        return self._never_above(up + down, low, integral, 0.0, (1 + leader.share) * (1 + leader.lift))
+        scale = (1 + leader.lift) * (1 - _SUMS)
+        low, integral = _leader_below(ref, weights.behind, leader)
+        low, integral = low + scale * ref.forward_low, integral + scale * weights.behind.forward
+        factor = (1 + leader.share) * (1 + leader.lift)
+        return self._never_above(weights, up + down, (low, integral), start=0.0, factor=factor)
 
-    def stairs_hold(self, box: Box, leader: Leader) -> bool:
+    def stairs_hold(self, box: Box, leader: Leader, rise: float) -> bool:
         """Say whether (stairs) is proved for every triple of the box, in both orders."""
-        ref = self._for(leader)
+        ref, weights = self._for(leader), self.integrals(rise)
         up, down = self.profiles(box)
-        low, integral = _leader_below(ref, leader)
-        total = (1 + leader.lift) * float(ref.forward_integral[-1]) * (1 - _SUMS)
+        low, integral = _leader_below(ref, weights.behind, leader)
+        total = (1 + leader.lift) * float(weights.ahead.forward[-1]) * (1 - _SUMS)
         return all(
-            self._never_above(second, low, integral, min(_ahead(ref, first) - total, 0.0), 1 + leader.lift)
+            self._never_above(
+                weights,
+                second,
+                (low, integral),
+                start=min(_whole(weights.ahead, first) - total, 0.0),
+                factor=1 + leader.lift,
+            )
             for first, second in ((up, down), (down, up))
         )
 
-    def _never_above(self, values: Floats, low: Floats, integral: Floats, start: float, factor: float) -> bool:
-        """Say whether start + int_0^X (chords of values - leader) w du <= 0 for all X; NaN says no."""
-        ref = self.reference
-        excess = start + _chord_integrals(ref, values) * (1 + _SUMS) - integral * (1 - _SUMS)
+    def _never_above(
+        self, weights: Integrals, values: Floats, leading: tuple[Floats, Floats], *, start: float, factor: float
+    ) -> bool:
+        """Say whether start + int_0^X (chords of values - leader) w- du <= 0 for all X; NaN says no."""
+        side, (low, integral) = weights.behind, leading
+        excess = start + _chord_integrals(side, values) * (1 + _SUMS) - integral * (1 - _SUMS)
         bracket = values * (1 + _SUMS) - low * (1 - _SUMS)
         rising = (bracket[:-1] >= 0) & (bracket[1:] >= 0)
-        bump = np.maximum(ref.gap * factor + np.maximum(bracket[:-1], bracket[1:]), 0.0)
-        weight = (ref.left + ref.right) * (1 + _SUMS)
+        bump = np.maximum(self.reference.gap * factor + np.maximum(bracket[:-1], bracket[1:]), 0.0)
+        weight = (side.left + side.right) * (1 + _SUMS)
         falling = 8 * _SUMS * np.maximum(values[:-1], values[1:])
         inside = np.where(rising, excess[1:] + weight * falling, excess[:-1] + weight * bump)
-        return bool(np.all(inside <= 0) and np.all(excess[1:] <= 0) and excess[-1] + ref.tail <= 0 and excess[0] <= 0)
+        return bool(np.all(inside <= 0) and np.all(excess <= 0))
 
 
-def _ahead(ref: Reference, values: Floats) -> float:
+def _whole(side: Side, values: Floats) -> float:
     """Return the whole integral of the chords, rounded up (the caller knows that it is at most that of U_F)."""
-    return float(_chord_integrals(ref, values)[-1]) * (1 + _SUMS)
+    return float(_chord_integrals(side, values)[-1]) * (1 + _SUMS)
 
 
-def _chord_integrals(ref: Reference, values: Floats) -> Floats:
+def _chord_integrals(side: Side, values: Floats) -> Floats:
     """Return the integrals of the chords up to each node; weights and values are >= 0."""
-    cells = ref.left * values[:-1] + ref.right * values[1:]
+    cells = side.left * values[:-1] + side.right * values[1:]
     return np.concatenate([[0.0], np.cumsum(cells)])
 
 
-def _leader_below(ref: Reference, leader: Leader) -> tuple[Floats, Floats]:
+def _leader_below(ref: Reference, side: Side, leader: Leader) -> tuple[Floats, Floats]:
     """Return D_L at the nodes and its integrals up to them, rounded down."""
     keep, scale = 1 - leader.share, (1 + leader.lift) * (1 - _SUMS)
     low = scale * (keep * ref.backward_low + leader.share * ref.forward_low)
-    integral = scale * (keep * ref.backward_integral + leader.share * ref.forward_integral)
+    integral = scale * (keep * side.backward + leader.share * side.forward)
     return low, integral
 
 
-def _leader_sum(ref: Reference, leader: Leader) -> tuple[Floats, Floats]:
-    low, integral = _leader_below(ref, leader)
-    scale = (1 + leader.lift) * (1 - _SUMS)
-    return low + scale * ref.forward_low, integral + scale * ref.forward_integral
-
-
 def check(ordering: Ordering) -> None:
-    """Verify a certificate; raise `CertificateError` unless every box of both complete covers holds."""
-    single, block = ordering.single, ordering.block
-    if (single.q, single.mu) != (block.q, block.mu):
-        raise CertificateError("the two leaders of a certificate must be for the same step")
-    for leader in (single, block):
+    """Verify a certificate; raise `CertificateError` unless every box of every complete cover holds."""
+    single = ordering.single
+    for leader in (single, *(entry.leader for entry in ordering.stairs)):
+        if (leader.q, leader.mu) != (single.q, single.mu):
+            raise CertificateError("the leaders of a certificate must be for the same step")
         if not leader.is_profile():
             raise CertificateError(f"share {leader.share} and lift {leader.lift} make no profile")
     judge = Judge(single.q, single.mu, ordering.fineness)
     for box in kept_boxes(ordering.windows):
         if not judge.windows_hold(box, single):
             raise CertificateError(f"a window is not dominated on {box}")
-    for box in kept_boxes(ordering.stairs):
-        if not judge.stairs_hold(box, block):
-            raise CertificateError(f"a stair is not dominated on {box}")
+    for entry in ordering.stairs:
+        for box in kept_boxes(entry.cover):
+            if not judge.stairs_hold(box, entry.leader, entry.rise):
+                raise CertificateError(f"a stair of rise {entry.rise} is not dominated on {box}")
 
 
 def find_windows(judge: Judge, leader: Leader, most_boxes: int, hint: str = "") -> str | None:
@@ -161,6 +188,6 @@ def find_windows(judge: Judge, leader: Leader, most_boxes: int, hint: str = "") 
     return find_cover(lambda box: judge.windows_hold(box, leader), most_boxes=most_boxes, hint=hint)
 
 
-def find_stairs(judge: Judge, leader: Leader, most_boxes: int, hint: str = "") -> str | None:
-    """Return a cover for blocks, or None."""
-    return find_cover(lambda box: judge.stairs_hold(box, leader), most_boxes=most_boxes, hint=hint)
+def find_stairs(judge: Judge, leader: Leader, rise: float, most_boxes: int, hint: str = "") -> str | None:
+    """Return a cover for blocks on stairs of the given rise, or None."""
+    return find_cover(lambda box: judge.stairs_hold(box, leader, rise), most_boxes=most_boxes, hint=hint)

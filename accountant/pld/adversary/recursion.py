@@ -1,14 +1,15 @@
 r"""From one step to T: single steps on symmetric functions, then blocks on extended ones.
 
-Let L be a leader for which `ordering` certified, for every triple t,
+`ordering` certified, for every triple t and leaders L,
 
     (windows) K_t f <= L f at y >= 1   for every symmetric unimodal f,
-    (stairs)  K_t g <= L g everywhere  for every g whose m_j is nonincreasing from -infinity on.
+    (stairs)  K_t g <= L g everywhere  for every g whose m_j e^{-l x_j} is nonincreasing from -infinity on, l the rise.
 
 A single step therefore is f_{k+1} = L f_k for y >= 1, continued by symmetry. Blocks: K_t and L are convolutions in
 log y, which commute, so K_t L g = L K_t g <= L L g, and b adaptive steps on g are at most L^b g. The state is raised to
-such a g by continuing it with constant m below loss 0 (`extended_step`). Early on single steps are tighter; once the
-composed loss has a density wide against one step, doubling costs next to nothing.
+such a g below loss 0 (`extended_step`): the larger the rise, the less it is raised, and the larger the leader's share.
+After k steps the composed loss is sqrt(k) times as wide as one step, and a share of about 1/sqrt(k) buys a rise that
+costs next to nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from flint import arb
 from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_precision
 from accountant.pld.adversary.leader import Leader, leading_step
+from accountant.pld.adversary.ordering import Ordering, Stairs
 from accountant.pld.adversary.state import (
     BoundState,
     extended_mass,
@@ -46,25 +48,22 @@ from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 
 _LOG_TAIL: Final = math.log(1e-13)
 _SUM_MARGIN: Final = 1e-9
-_WIDEST: Final = 650.0
-"""Losses with (theta + 1/2) x above this do not come up in float64; as infinite ones they weigh less than e^-600."""
-
-
-@dataclass(frozen=True, slots=True)
-class Leaders:
-    """The leader of single steps (windows) and that of blocks (stairs)."""
-
-    single: Leader
-    block: Leader
+_FAR: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How T steps are taken: `singles` one by one, then blocks that each multiply the number by about `growth`."""
+    """How T steps are taken: `singles` one by one, then blocks that each multiply the number by about 1 + `growth`.
+
+    Early blocks use stairs whose rise, times the width of the composed loss, is about `rise`, if there are any;
+    `epsilon` is about what the composition is for.
+    """
 
     total: int
     singles: int
     growth: float
+    rise: float = 0.0
+    epsilon: float = 0.0
 
     def blocks(self) -> list[int]:
         """Return the sizes of the blocks; they add up to total - singles."""
@@ -76,32 +75,52 @@ class Course:
         return sizes
 
 
-def composed(leaders: Leaders, frame: Frame, course: Course, log_spill: float) -> ComposedLattice:
+def composed(certificate: Ordering, frame: Frame, course: Course, log_spill: float) -> ComposedLattice:
     """Return the composition of `course.total` adaptive steps, whose delta_upper holds for every adversary.
 
     About e^log_spill of probability may be called infinite before each block, to keep windows small.
     """
-    guide = _Guide(leaders.single, frame)
-    spread = spreading_step(frame.spacing, frame.theta)
+    guide = _Guide(certificate.single, frame)
+    spread = spreading_step(frame.spacing, frame.theta, 0.0)
     state = first_state(frame.spacing, frame.theta)
     blocks = course.blocks()
     singles = course.singles if blocks else course.singles - 1
     if singles:
         state = _singles(
-            state, leading_step(leaders.single, 1, frame, guide.kappa), spread, guide.top(singles), singles
+            state,
+            leading_step(certificate.single, 1, frame, guide.kappa),
+            spread,
+            guide.top(singles, log_spill),
+            singles,
         )
     if not blocks:
-        one = leading_step(leaders.single, 1, frame, guide.kappa)
+        one = leading_step(certificate.single, 1, frame, guide.kappa)
         last = unimodal(trimmed(state, log_spill))
         start = spread_out(symmetric_step(last, one.masses.size), spread)
         return _block([start, _losing(one, 1, symmetric_mass(last), frame)], frame, log_spill)
-    one = leading_step(leaders.block, 1, frame, guide.kappa)
     for size in blocks:
         before = unimodal(flattened(unimodal(trimmed(state, log_spill))))
-        start = spread_out(extended_step(before), spread)
+        stairs = _chosen(certificate.stairs, state.steps / course.total, guide.width(state.steps), course)
+        one = leading_step(stairs.leader, 1, frame, guide.kappa)
+        spread = spreading_step(frame.spacing, frame.theta, stairs.rise)
+        start = spread_out(extended_step(before, stairs.rise), spread)
         result = _block([start, _losing(one, size, extended_mass(before), frame)], frame, log_spill)
         state = state_after(result, state.steps + size)
     return result
+
+
+def _chosen(stairs: tuple[Stairs, ...], done: float, width: float, course: Course) -> Stairs:
+    """Return the stairs of the smallest share whose rise is large enough (a guess; all are sound).
+
+    After a part `done` of the steps the losses that decide lie near `done` times epsilon. Where that is many widths
+    away from 0, what the state is raised by below 0 does not matter, and no rise is needed.
+    """
+    distance = done * course.epsilon / width
+    least = course.rise * max(1 - distance / _FAR, 0.0) / width
+    enough = [entry for entry in stairs if entry.rise >= least]
+    if enough:
+        return min(enough, key=lambda entry: entry.leader.share)
+    return max(stairs, key=lambda entry: entry.rise)
 
 
 class _Guide:
@@ -112,11 +131,20 @@ class _Guide:
         self._frame = frame
         self.kappa = float(log_moment([self._one], np.array([frame.theta]))[0])
 
-    def top(self, steps: int) -> int:
-        """Return how many lattice points above 0 hold about all of the tilted composed loss."""
+    def width(self, steps: int) -> float:
+        """Return the deviation of the composed loss where m is its density, weighted by e^{-x/2}."""
+        weights = np.exp(self._one.log_weights - self._one.losses / 2)
+        return math.sqrt(steps * float((weights * self._one.losses**2).sum() / weights.sum()))
+
+    def top(self, steps: int, log_spill: float) -> int:
+        """Return how many lattice points above 0 hold about all of the tilted composed loss.
+
+        What spills over the top is noise of the transforms, too, and should not exceed e^log_spill as a true mass.
+        """
         many = Sketch(self._one.losses, self._one.log_weights, steps)
         high = tail_tilts([many], self._frame.theta, _LOG_TAIL)[1]
-        return max(math.ceil(1.1 * high / self._frame.spacing), 16)
+        quiet = (math.log(steps) + _LOG_TAIL - log_spill) / self._frame.theta
+        return max(math.ceil(max(1.1 * high, min(quiet, 4 * high)) / self._frame.spacing), 16)
 
 
 def _losing(one: LatticeStep, count: int, mass: arb, frame: Frame) -> LatticeStep:
@@ -159,8 +187,7 @@ def _singles(state: BoundState, one: LatticeStep, spread: LatticeStep, top: int,
     length = max(FEWEST_POINTS, 1 << math.ceil(math.log2(top + 3 * reach + 2)))
     transformed = forward(_placed(masses, -reach, length))
     mass = float(masses.sum()) * (1 + _SUM_MARGIN)
-    widest = math.floor(_WIDEST / ((state.theta + 0.5) * state.spacing))
-    kernel = _Kernel(one, transformed, mass, reach, max(min(length - 3 * reach - 2, widest), 1), length)
+    kernel = _Kernel(one, transformed, mass, reach, max(length - 3 * reach - 2, 1), length)
     for _ in range(number):
         state = _single(unimodal(state), kernel)
     return state

@@ -5,11 +5,12 @@ for y = e^x >= 1, y_j = e^{jh}; below y = 1 it is continued by the mirror symmet
 f(y) = 1 - y + y f(1/y). As a measure the continuation has w_{-j} = w_j e^{-x_j} and, at 0, the jump of the slope,
 w_0 = 1 - c - sum_{j>0} w_j (1 + e^{-x_j}); where rounding made that negative, 0 is larger.
 
-Every change made here only adds mass or spreads it (P-mass and Q-mass kept), so the function only grows:
+Every change made here only adds mass or spreads it (P-mass and Q-mass kept, or P-mass added), so the function grows:
 1. `m_j = w_j e^{-x_j/2}` is made nonincreasing in j >= 0 (`unimodal`): the function is then a mixture of windows;
-2. an atom is spread evenly, in the measure e^{x/2} dx, over its cell [x_j - h/2, x_j + h/2]. The spread measure is put
-   back on the lattice by connect-the-dots: a share u = 8 sinh(h/8)^2 / (4 sinh(h/4) (1 - e^{-h})) moves one point up
-   and u e^{-h} one point down (`spreading_step`).
+2. an atom is spread over its cell [x_j - h/2, x_j + h/2] with m proportional to e^{l x}, l the rise (0 for single
+   steps), Q-mass kept; the P-mass is kept or grows, by sinhc((l+1/2)h/2) / sinhc((l-1/2)h/2) >= 1. The spread measure
+   is put back on the lattice by connect-the-dots: a part moves one point up, a part one point down, P-mass and Q-mass
+   kept (`spreading_step`). If the m_j e^{-l x_j} are nonincreasing in j, so is m e^{-l x} of the spread measure.
 
 A step of the leader loses a mass of at most its `infinite` times f(0) to infinite losses; f(0) is 1 for a profile, but
 more once masses were raised.
@@ -30,6 +31,7 @@ from flint import arb
 
 from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_precision
+from accountant.pld.adversary.hull import falling_hull
 from accountant.pld.certified_exp import HIGHEST_ARGUMENT, UNIT_ROUNDOFF, Floats, exp
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.rounding import SCALAR_BITS, float_above, normalised
@@ -88,39 +90,28 @@ def cut(state: BoundState, kept: int) -> BoundState:
     return BoundState(state.steps, state.spacing, state.theta, masses, state.log_scale, infinite)
 
 
-@dataclass(frozen=True, slots=True)
-class _Powers:
-    """e^{-(theta+1/2) x}, its inverse, e^{-theta x} + e^{-(1+theta) x} and e^{-(1+2 theta) x} at x = h, 2h, ..."""
-
-    decay: Floats
-    growth: Floats
-    slope: Floats
-    mirror: Floats
+def _rate(state: BoundState) -> float:
+    """Return what m falls by relatively to the stored masses, for a point: (theta + 1/2) h."""
+    return (state.theta + 0.5) * state.spacing
 
 
-@functools.lru_cache(maxsize=4)
-def _powers(size: int, spacing: float, theta: float) -> _Powers:
-    x = spacing * np.arange(1, size + 1, dtype=np.float64)
-    rate = theta + 0.5
-    if rate * float(x[-1]) > HIGHEST_ARGUMENT - 10:
-        raise CannotCertifyError("the window of the adversary's recursion is too wide for float64")
+@functools.lru_cache(maxsize=8)
+def _decay(size: int, rate: float) -> Floats:
+    """Return e^{-rate j}, j = 1, 2, ..., 0 where that is below e^-650."""
+    exponent = -rate * np.arange(1, size + 1, dtype=np.float64)
+    return np.where(exponent < _LOWEST_EXPONENT, 0.0, exp(np.maximum(exponent, _LOWEST_EXPONENT)))
 
-    def decaying(rate: float) -> Floats:
-        return exp(np.maximum(-rate * x, _LOWEST_EXPONENT))
 
-    return _Powers(exp(-rate * x), exp(rate * x), decaying(theta) + decaying(1 + theta), decaying(1 + 2 * theta))
+def _total(state: BoundState) -> float:
+    """Return about sum w_j (1 + e^{-x_j}), stored: within `_SUM_MARGIN`, but for terms below e^-650 of a mass."""
+    size, h = state.masses.size, state.spacing
+    slope = _decay(size, state.theta * h) + _decay(size, (1 + state.theta) * h)
+    return float((state.masses * slope).sum())
 
 
 def unimodal(state: BoundState) -> BoundState:
-    """Return the state with m_j nonincreasing in j >= 0, by raising masses."""
-    powers = _powers(state.masses.size, state.spacing, state.theta)
-    m = state.masses * powers.decay
-    peak = np.maximum.accumulate(m[::-1])[::-1]
-    if np.array_equal(peak, m):
-        return state
-    raised = np.where(peak > m, peak * powers.growth * (1 + _MARGIN), state.masses)
-    masses = np.maximum(raised, state.masses)
-    return BoundState(state.steps, state.spacing, state.theta, masses, state.log_scale, state.infinite)
+    """Return the state with m_j nonincreasing in j >= 0, by raising masses: m falls by e^-rate against them."""
+    return replace(state, masses=falling_hull(state.masses[::-1], _rate(state))[::-1].copy())
 
 
 def _middle(state: BoundState) -> float:
@@ -131,8 +122,7 @@ def _middle(state: BoundState) -> float:
 
 
 def _jump(state: BoundState) -> float:
-    slope = _powers(state.masses.size, state.spacing, state.theta).slope
-    total = float((state.masses * slope).sum())
+    total = _total(state)
     with arb_precision(SCALAR_BITS):
         return max(float_above((-state.log_scale).exp() - arb(total) * arb(1 - _SUM_MARGIN)), 0.0)
 
@@ -155,74 +145,91 @@ def flattened(state: BoundState) -> BoundState:
     if not excess > 0 or not true_level > 0:
         return state
     n = max(1, min(math.ceil(0.5 / true_level), state.masses.size - 1))
-    powers = _powers(state.masses.size, state.spacing, state.theta)
+    if _rate(state) * n > HIGHEST_ARGUMENT - 10:
+        return state
+    growth = exp(_rate(state) * np.arange(1, n + 1, dtype=np.float64))
     with arb_precision(SCALAR_BITS):
         h = arb(state.spacing)
         window = (h * (2 * n + 1) / 4).sinh() / (h / 4).sinh()
         each = float_above(arb(excess) / window)
     masses = state.masses.copy()
-    masses[:n] += each * powers.growth[:n] * (1 + _MARGIN)
+    masses[:n] += each * growth * (1 + _MARGIN)
     return replace(state, masses=masses * (1 + 4 * UNIT_ROUNDOFF), level=level + each)
 
 
 def symmetric_step(state: BoundState, reach: int) -> LatticeStep:
     """Return the symmetric continuation as a lattice measure, down to -reach: lower masses cannot come above 0."""
+    return _as_step(state, np.concatenate([_mirrored(state, reach)[::-1], [_middle(state)], state.masses]))
+
+
+def _mirrored(state: BoundState, reach: int) -> Floats:
+    """Return the stored masses at -x_j for those at x_j, rounded up; what underflows is covered by `_LEAST_MASS`."""
     n = min(reach, state.masses.size)
-    mirror = _powers(state.masses.size, state.spacing, state.theta).mirror[:n]
-    left = state.masses[:n] * mirror * (1 + _MARGIN)
-    return _as_step(state, np.concatenate([left[::-1], [_middle(state)], state.masses]), -n)
+    left: Floats = state.masses[:n] * _decay(n, 2 * _rate(state)) * (1 + _MARGIN)
+    return left
 
 
-def extended_step(state: BoundState) -> LatticeStep:
-    r"""Return the continuation with constant m to the left: the largest m, that at 0.
+def extended_step(state: BoundState, rise: float) -> LatticeStep:
+    r"""Return the least continuation to the left whose m e^{-rise x} is nonincreasing, the symmetric one below it.
 
-    It is cut where the tilt leaves nothing. What lies further left moves up to the last point.
+    m itself is nonincreasing to the left, so that what lies beyond the last point, where the tilt leaves nothing, is at
+    most what a constant m would have there; it moves up to the last point.
     """
-    rate = state.theta + 0.5
-    n = math.ceil(_LEFT_REACH / (rate * state.spacing))
-    x = state.spacing * np.arange(1, n + 1, dtype=np.float64)
-    middle = _middle(state)
-    left = middle * exp(-rate * x) * (1 + _MARGIN)
+    n = math.ceil(_LEFT_REACH / _rate(state))
+    mirrored = np.zeros(n + 1)
+    mirrored[0] = _middle(state)
+    known = _mirrored(state, n)
+    mirrored[1 : known.size + 1] = known
+    left = falling_hull(mirrored, _rate(state) + rise * state.spacing)
     with arb_precision(SCALAR_BITS):
         left[-1] = float_above(arb(float(left[-1])) / -(-arb(state.spacing) / 2).expm1())
-    return _as_step(state, np.concatenate([left[::-1], [middle], state.masses]), -n)
+    return _as_step(state, np.concatenate([left[::-1], state.masses]))
 
 
 def symmetric_mass(state: BoundState) -> arb:
     """Return an upper bound of f(0) for the symmetric continuation: what may be lost to infinity in a step."""
-    slope = _powers(state.masses.size, state.spacing, state.theta).slope
-    return _true_mass(state, float((state.masses * slope).sum()) * (1 + _SUM_MARGIN) + _middle(state))
+    return _true_mass(state, _middle(state))
 
 
 def extended_mass(state: BoundState) -> arb:
-    """Return an upper bound of g(0) for the continuation with constant m: the left part sums to m_0/(1 - e^{-h/2})."""
-    slope = _powers(state.masses.size, state.spacing, state.theta).slope
-    right = float((state.masses * slope).sum()) * (1 + _SUM_MARGIN)
+    """Return an upper bound of g(0): the left part is at most that of a constant m, m_0/(1 - e^{-h/2})."""
     with arb_precision(SCALAR_BITS):
         left = float_above(arb(_middle(state)) / -(-arb(state.spacing) / 2).expm1())
-    return _true_mass(state, right + left)
+    return _true_mass(state, left)
 
 
-def _true_mass(state: BoundState, stored: float) -> arb:
+def _true_mass(state: BoundState, left: float) -> arb:
+    """Return an upper bound of the true mass: that above 0 with its mirror image, `left` (stored), and infinity."""
+    stored = _total(state) + left + float(state.masses.sum()) * math.exp(_LOWEST_EXPONENT + 2)
     with arb_precision(SCALAR_BITS):
-        total = arb(stored) * (1 + arb(_SUM_MARGIN)) * state.log_scale.exp() + state.infinite
+        total = arb(stored) * (1 + 3 * arb(_SUM_MARGIN)) * state.log_scale.exp() + state.infinite
         return arb(total.upper()).max(arb(1))
 
 
-def _as_step(state: BoundState, masses: Floats, first: int) -> LatticeStep:
+def _as_step(state: BoundState, masses: Floats) -> LatticeStep:
+    """Return masses that end with the state's as a lattice measure."""
     scaled, log_factor = normalised(np.maximum(masses, _LEAST_MASS), 0.0, upwards=True)
+    first = state.masses.size + 1 - masses.size
     with arb_precision(SCALAR_BITS):
         return LatticeStep(1, 0.0, first, scaled, state.log_scale + log_factor, 0.0, state.infinite)
 
 
-def spreading_step(spacing: float, theta: float) -> LatticeStep:
-    """Return the three masses that spread an atom over its cell, tilted; see the header."""
+def spreading_step(spacing: float, theta: float, rise: float) -> LatticeStep:
+    """Return the three masses that spread an atom over its cell with m = e^{rise x}, tilted; see the header."""
     with arb_precision(SCALAR_BITS):
         h, t = arb(spacing), arb(theta)
-        up = 8 * (h / 8).sinh() ** 2 / (4 * (h / 4).sinh() * -(-h).expm1())
-        down = up * (-h).exp()
-        masses = [down * (-t * h).exp(), 1 - up - down, up * (t * h).exp()]
+        ahead, behind = arb(rise) + 0.5, arb(rise) - 0.5
+        scale = 1 / _between(behind, -h / 2, h / 2)
+        up = scale * (_between(ahead, arb(0), h / 2) - _between(behind, arb(0), h / 2)) / -(-h).expm1()
+        down = scale * (_between(behind, -h / 2, arb(0)) - _between(ahead, -h / 2, arb(0))) / h.expm1()
+        stay = scale * _between(ahead, -h / 2, h / 2) - up - down
+        masses = [down * (-t * h).exp(), stay, up * (t * h).exp()]
         return LatticeStep(1, 0.0, -1, np.array([float_above(m) for m in masses]), arb(0), 0.0, arb(0))
+
+
+def _between(rate: arb, low: arb, high: arb) -> arb:
+    """Return the integral of e^{rate x} over [low, high]; rate is not 0."""
+    return ((rate * high).exp() - (rate * low).exp()) / rate
 
 
 def spread_out(step: LatticeStep, spread: LatticeStep) -> LatticeStep:

@@ -28,10 +28,10 @@ from accountant import (
     read_certificate,
     recheck,
 )
-from accountant.certificates.certificate import Interval, exact_string, ledger_record, read_ledger
+from accountant.certificates.certificate import Interval, ledger_record, read_ledger
 from accountant.certificates.profile_check import require_profile_lower, require_profile_upper
 from accountant.mechanisms.steps import SubsampledGaussianStep
-from accountant.numbers import decimal_string, fraction_of
+from accountant.numbers import decimal_string, exact_string, fraction_of
 from accountant.pricing import method_epsilon
 
 LEDGERS: dict[str, Ledger] = {
@@ -79,7 +79,7 @@ def test_an_honest_certificate_is_re_derived(documents: dict[str, Certificate], 
 def test_every_real_is_a_decimal_string(documents: dict[str, Certificate]) -> None:
     shape = documents["ssadmm"].to_json()
     assert shape["format"] == "dpadmm-account"
-    assert shape["version"] == 1
+    assert shape["version"] == 2
     for method in documents["ssadmm"].methods.values():
         assert Fraction(method.lower) <= Fraction(method.epsilon) == Fraction(method.upper)
     assert set(documents["ssadmm"].methods) == {"lemma2-prop1", "lemma2-cks", "wbk27-cks", "tight-rdp-cks", "profile"}
@@ -216,7 +216,7 @@ def test_numbers_are_written_exactly_or_not_at_all() -> None:
     ("q", "nu", "count", "delta"),
     [
         ("3.4e-5", "2.22", 4, "1e-16"),  # single losses decide: a grid taken from the Renyi order is too coarse here
-        ("2.81e-5", "22.9", 3, "1e-25"),
+        pytest.param("2.81e-5", "22.9", 3, "1e-25", marks=pytest.mark.slow),
         ("1/100", "4", 50, "1/10"),  # epsilon = 0
     ],
 )

@@ -54,7 +54,6 @@ def test_however_coarsely_a_root_is_rounded_the_enclosure_holds_the_exact_price(
     [
         GaussianStep(Fraction(1), 1, Noise.DISCRETE),
         SubsampledGaussianStep(Fraction(1, 2), Fraction(1), 1, Noise.DISCRETE),
-        PoissonGaussianStep(Fraction(1, 2), Fraction(1), 1),
         PureStep(Fraction(1), 1),
     ],
     ids=lambda step: type(step).__name__,

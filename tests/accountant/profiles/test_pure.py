@@ -104,7 +104,7 @@ def test_the_price_of_known_epsilons_is_exact_and_that_of_laplace_is_a_bound() -
 
 
 def test_delta_zero_is_the_sum_and_only_for_pure_steps() -> None:
-    report = epsilon(Pure(epsilon=["0.1", "0.25"], iterations=2, relation="add-or-remove-one"), 0)
+    report = epsilon(Pure(epsilon=["0.1", "0.25"], iterations=2, neighbours="add-or-remove"), 0)
     assert set(report.methods) == {"pure"}
     assert report.epsilon.contains(Fraction(35, 100))
     with pytest.raises(InvalidQuantityError, match="Gaussian noise has none"):
@@ -115,7 +115,7 @@ def test_delta_zero_is_the_sum_and_only_for_pure_steps() -> None:
 
 def test_pure_steps_compose_with_others_of_their_relation_only() -> None:
     poisson = Poisson(sampling_rate="0.1", noise_multiplier=2, iterations=3).ledger()
-    pure = Pure(epsilon="0.1", relation=Neighbours.ADD_OR_REMOVE_ONE).ledger()
+    pure = Pure(epsilon="0.1", neighbours=Neighbours.ADD_OR_REMOVE).ledger()
     both = epsilon(poisson + pure, "1e-5")
     assert both.epsilon.upper > epsilon(poisson, "1e-5").epsilon.upper
     with pytest.raises(UnsupportedSchemeError, match="one neighbouring relation"):
@@ -126,8 +126,8 @@ def test_pure_steps_compose_with_others_of_their_relation_only() -> None:
 @pytest.mark.parametrize("relation", list(Neighbours))
 def test_a_certificate_is_read_back_and_rederived(delta: str, relation: Neighbours) -> None:
     for mechanism in (
-        Pure(epsilon="0.1", iterations=50, relation=relation),
-        Laplace(noise_multiplier=3, relation=relation),
+        Pure(epsilon="0.1", iterations=50, neighbours=relation),
+        Laplace(noise_multiplier=3, neighbours=relation),
     ):
         written = certificate(epsilon(mechanism, delta))
         read = read_certificate(_text(written.to_json()))

@@ -12,18 +12,13 @@ from accountant.numbers import Bound, fraction_of
 from accountant.pld.adversary.certificates import certificate_for
 from accountant.pld.adversary.leader import Leader, leading_step
 from accountant.pld.adversary.method import adversary_epsilon, ledger_epsilon
-from accountant.pld.adversary.recursion import Course, Leaders, composed
+from accountant.pld.adversary.recursion import Course, composed
 from accountant.pld.composition import compose
 from accountant.pld.types import Frame
 from accountant.profiles.one_step import SubsampledGaussian
 from tests.accountant.pld.adversary.independent import adaptive_delta, forward, profile
 
 Q, MU = 0.1, 1.0
-
-
-def _leaders() -> Leaders:
-    found = certificate_for(Q, MU)
-    return Leaders(found.single, found.block)
 
 
 def test_the_lattice_dominates_the_leader() -> None:
@@ -42,11 +37,22 @@ def test_the_lattice_dominates_the_leader() -> None:
         assert np.all(bound <= true + 1e-3)
 
 
-@pytest.mark.parametrize("course", [Course(4, 4, 1.0), Course(4, 1, 1.0), Course(6, 2, 0.5), Course(6, 3, 2.0)])
+COURSES = [
+    Course(4, 4, 1.0),
+    Course(4, 1, 1.0),
+    Course(6, 2, 0.5),
+    Course(6, 3, 2.0),
+    Course(6, 3, 2.0, rise=0.3),
+    Course(6, 1, 1.0, rise=5.0),
+]
+"""Single steps, blocks on stairs without a rise, with a small and with the largest rise."""
+
+
+@pytest.mark.parametrize("course", COURSES)
 def test_no_adaptive_adversary_exceeds_it(course: Course) -> None:
     epsilons = np.array([0.0, 0.05, 0.2, 0.5, 0.9])
     attained = adaptive_delta(Q, MU, course.total, epsilons, (0.0, 0.25, 0.5, 0.75, 1.0))
-    lattice = composed(_leaders(), Frame(0.004, 8.0, 4.0), course, -35.0)
+    lattice = composed(certificate_for(Q, MU), Frame(0.004, 8.0, 4.0), course, -35.0)
     bounds = np.array([float(lattice.delta_upper(Fraction(e))) for e in epsilons])
     assert np.all(bounds >= attained * (1 - 1e-4))
     if course.singles == course.total:
@@ -58,7 +64,7 @@ def test_a_leader_without_the_middle_triples_is_beaten_or_refused() -> None:
     epsilons = np.array([0.0, 0.02])
     both = adaptive_delta(Q, MU, 2, epsilons, (0.0, 1.0))
     more = adaptive_delta(Q, MU, 2, epsilons, (0.0, 0.25, 0.5, 0.75, 1.0))
-    lattice = composed(_leaders(), Frame(0.002, 8.0, 4.0), Course(2, 2, 1.0), -35.0)
+    lattice = composed(certificate_for(Q, MU), Frame(0.002, 8.0, 4.0), Course(2, 2, 1.0), -35.0)
     bounds = np.array([float(lattice.delta_upper(Fraction(e))) for e in epsilons])
     assert np.all(more >= both)
     assert np.all(bounds >= more * (1 - 1e-5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from pathlib import Path
@@ -17,7 +18,7 @@ from accountant.pld.adversary.cover import WHOLE, Box, kept_boxes, squares
 from accountant.pld.adversary.leader import Leader
 from accountant.pld.adversary.nodes import grid
 from accountant.pld.adversary.normal import PHI_ERROR, checked_log, normal_cdf
-from accountant.pld.adversary.ordering import Judge, Ordering, check, find_windows
+from accountant.pld.adversary.ordering import Judge, Ordering, Stairs, check, find_windows
 from accountant.pld.adversary.triples import shape, upper_profile
 from tests.accountant.pld.adversary.independent import forward, profile
 
@@ -62,7 +63,7 @@ def test_profiles_are_bounded_from_above_and_closely(angles: tuple[float, float]
 
 
 def test_the_forward_pair_is_the_largest_ahead(judge: Judge) -> None:
-    high = judge.reference.forward_high[1:]
+    high = judge.reference.forward_high[1 : judge.reference.nodes.u.size + 1]
     assert high == pytest.approx(forward(MU, judge.reference.nodes.u), rel=1e-9, abs=1e-14)
 
 
@@ -98,7 +99,7 @@ def test_random_triples_are_below_the_leader(ordering: Ordering, judge: Judge) -
         c, a, other = points
         sides = [float(((v - w) ** 2).sum()) for v, w in ((a, c), (a, other), (c, other))]
         up, down = profile(Q, MU, (sides[0], sides[1], sides[2]), u), profile(Q, MU, (sides[2], sides[1], sides[0]), u)
-        single, block = ordering.single, ordering.block
+        single, block = ordering.single, ordering.stairs[0].leader
         leading = (1 + single.lift) * (ahead + (1 - single.share) * behind + single.share * ahead)
         assert np.all(integrals(up + down) <= integrals(leading) + 1e-4 * integrals(leading)[-1])
         below = (1 + block.lift) * ((1 - block.share) * behind + block.share * ahead)
@@ -117,26 +118,47 @@ def test_a_file_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
         load(path)
 
 
-_EXAMPLE = Ordering(Leader(Q, MU, 0.5, 0.0), Leader(Q, MU, 0.5, 0.0), 1.0, "hkk", "hkk")
+_LEADER = Leader(Q, MU, 0.5, 0.0)
+_EXAMPLE = Ordering(_LEADER, "hkk", (Stairs(_LEADER, 0.0, "hkk"), Stairs(_LEADER, 1.0, "hkk")), 1.0)
+
+
+def _joined(cover: str) -> str:
+    """Return a complete cover in which one box stands for the two halves that were kept in its place."""
+    for start in range(len(cover)):
+        joined = cover[:start] + cover[start:].replace("hkk", "k", 1)
+        with contextlib.suppress(CertificateError):
+            if joined != cover and list(kept_boxes(joined)):
+                return joined
+    raise AssertionError("no two halves were kept")
 
 
 def _mutants(ordering: Ordering) -> dict[str, Ordering]:
-    single, block = ordering.single, ordering.block
-    last = ordering.windows.rindex("h")
+    single, flat, rising = ordering.single, ordering.stairs[0], ordering.stairs[-1]
+    block = flat.leader
+
+    def stairs(changed: Stairs) -> Ordering:
+        return dataclasses.replace(ordering, stairs=(*ordering.stairs[1:], changed))
+
+    def leading(**changes: float) -> Ordering:
+        return stairs(dataclasses.replace(flat, leader=dataclasses.replace(block, **changes)))
+
     return {
         "a box forgotten": dataclasses.replace(ordering, windows=ordering.windows[:-1]),
-        "a box too many": dataclasses.replace(ordering, stairs=ordering.stairs + "k"),
-        "two boxes joined": dataclasses.replace(ordering, windows=ordering.windows[:last] + "k"),
-        "the whole square in one box": dataclasses.replace(ordering, stairs="k"),
+        "a box of the last stairs forgotten": stairs(dataclasses.replace(rising, cover=rising.cover[:-1])),
+        "a box too many": stairs(dataclasses.replace(flat, cover=flat.cover + "k")),
+        "two boxes joined": dataclasses.replace(ordering, windows=_joined(ordering.windows)),
+        "the whole square in one box": stairs(dataclasses.replace(flat, cover="k")),
         "share halved": dataclasses.replace(ordering, single=dataclasses.replace(single, share=single.share / 2)),
-        "a ninth of the share of blocks": dataclasses.replace(
-            ordering, block=dataclasses.replace(block, share=block.share / 9)
-        ),
+        "a ninth of the share of blocks": leading(share=block.share / 9),
+        "rise doubled": stairs(dataclasses.replace(rising, rise=2 * rising.rise)),
+        "rise without a share for it": stairs(dataclasses.replace(rising, leader=block)),
+        "rise negative": stairs(dataclasses.replace(flat, rise=-0.1)),
+        "rise NaN": stairs(dataclasses.replace(flat, rise=math.nan)),
         "share outside [0, 1]": dataclasses.replace(ordering, single=dataclasses.replace(single, share=1.5)),
-        "lift above the atom": dataclasses.replace(ordering, block=dataclasses.replace(block, lift=0.5)),
+        "lift above the atom": leading(lift=0.5),
         "no lift": dataclasses.replace(ordering, single=dataclasses.replace(single, lift=0.0)),
-        "share NaN": dataclasses.replace(ordering, block=dataclasses.replace(block, share=math.nan)),
-        "another step": dataclasses.replace(ordering, block=dataclasses.replace(block, mu=1.25)),
+        "share NaN": leading(share=math.nan),
+        "another step": leading(mu=1.25),
     }
 
 
@@ -152,9 +174,9 @@ def test_nan_in_a_profile_fails(judge: Judge, ordering: Ordering, monkeypatch: p
     up, down = judge.profiles(box)
     poisoned = up.copy()
     poisoned[7] = math.nan
-    monkeypatch.setattr(judge, "_known", {box: (poisoned, down)})
+    monkeypatch.setattr(judge, "_profiles", {box: (poisoned, down)})
     assert not judge.windows_hold(box, ordering.single)
-    assert not judge.stairs_hold(box, ordering.block)
+    assert not any(judge.stairs_hold(box, entry.leader, entry.rise) for entry in ordering.stairs)
 
 
 def test_a_node_left_out_is_caught(judge: Judge, ordering: Ordering, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +185,7 @@ def test_a_node_left_out_is_caught(judge: Judge, ordering: Ordering, monkeypatch
     up, down = judge.profiles(box)
     raised = down.copy()
     raised[1] = 2 * raised[1]
-    monkeypatch.setattr(judge, "_known", {box: (up, raised)})
+    monkeypatch.setattr(judge, "_profiles", {box: (up, raised)})
     assert not judge.windows_hold(box, ordering.single)
 
 

@@ -1,0 +1,158 @@
+r"""Batches drawn with replacement: the profile of one step, and steps without replacement that dominate many.
+
+A batch is m independent uniform draws of n records. Changing one entry of a batch moves the statistic by at most D
+(2C/m for a mean of clipped gradients), so changing k entries moves it by at most kD; nu = sigma/D. Neighbours differ in
+one record, which is in the batch K times, K binomial with m and 1/n; p_k = P[K = k], eta = P[K >= 1].
+
+**Theorem** ([BBG18] Theorem 10 for replaced records; proved here for both relations). For eps >= 0
+
+    delta(eps) <= sum over k >= 1 of p_k delta_k(eps'),    e^eps' = 1 + (e^eps - 1)/eta,
+
+delta_k the profile of a Gaussian release with noise multiplier nu/k.
+
+*Proof.* Replaced records: P = (1-eta) A + eta P1 and Q = (1-eta) A + eta Q1, A the output given K = 0, which is the
+same for both. By advanced joint convexity ([BBG18] Theorem 2) the divergence D at e^eps of P and Q is eta times that
+at e^eps' of P1 and (1-b) A + b Q1, b = e^(eps - eps') <= 1, at most eta ((1-b) D'(P1, A) + b D'(P1, Q1)) by convexity.
+Given K = k and the places of the record, fill these places by the other neighbour's record (Q1), or by independent
+uniform draws of the other records (A): either way k entries change, all others agree. By joint convexity both
+divergences are at most the sum of p_k/eta delta_k(eps'). Record added or removed, n the larger number: the smaller
+data set's output is A itself, so Q = A and Q1 = A in the same lines; the other order has P1 and Q1 exchanged. QED
+
+With pi_k = p_k/eta the bound is the mixture, by weights pi_k, of the dominating profiles of steps *without*
+replacement of rate eta and noise multiplier nu/k (`one_step`): a step that says aloud which k it draws. Of T such
+steps let at most M_k have draws of at least k, for every k, but for a probability of `spare`. Put the draws in order
+of size: each is then at most that of the ledger with M_k - M_(k+1) steps at k (M_1 = T), whose profile is larger. So
+delta(eps) is at most `spare` plus that of this ledger: `dominating_phases`. For one step the theorem itself is closed:
+`single_delta`.
+
+Lower end: where all other records are equal, the pair is sum p_k N(k) against N(0) in units of D. Threshold tests are
+the best tests of it and of (1-eta) N(0) + eta N(1) against N(0), in both orders, and they are better for the former at
+every threshold: so it dominates the pair of a step without replacement of rate eta, and so do compositions of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Final
+
+from flint import arb
+
+from accountant.errors import CannotCertifyError
+from accountant.numbers import arb_from_fraction, arb_precision, fraction_from_arb
+from accountant.profiles.gaussian import delta_ball
+
+_BITS: Final = 512
+_RATE_BITS: Final = 96
+_MOST_COPIES: Final = 64
+_HALVINGS: Final = 60
+
+
+def batch_rates(records: int, batch: int) -> tuple[Fraction, Fraction]:
+    """Enclose eta, the probability that a record is in a batch, to about 96 bits."""
+    with arb_precision(_RATE_BITS):
+        eta = -(batch * (arb(-1) / records).log1p()).expm1()
+        return fraction_from_arb(eta.lower()), min(fraction_from_arb(eta.upper()), Fraction(1))
+
+
+def single_delta(records: int, batch: int, noise_multiplier: Fraction, epsilon: Fraction) -> Fraction:
+    """Return the theorem's delta(epsilon), epsilon >= 0, of one step, rounded up."""
+    with arb_precision(_BITS):
+        weights, rest = _weights(records, batch, Fraction(1, 10**60))
+        eta = -(batch * (arb(-1) / records).log1p()).expm1()
+        inner = (arb_from_fraction(epsilon).expm1() / eta).log1p()
+        total = rest
+        for k, weight in enumerate(weights, start=1):
+            total += weight * delta_ball(arb_from_fraction(k / noise_multiplier), inner)
+        return min(fraction_from_arb(total.upper()), Fraction(1))
+
+
+def single_epsilon(records: int, batch: int, noise_multiplier: Fraction, delta: Fraction) -> Fraction:
+    """Return about the least epsilon >= 0 with `single_delta` at most delta."""
+    low, high = Fraction(0), Fraction(1)
+    if single_delta(records, batch, noise_multiplier, low) <= delta:
+        return low
+    while single_delta(records, batch, noise_multiplier, high) > delta:
+        low, high = high, 2 * high
+        if high > 1 << 30:
+            raise CannotCertifyError(f"no epsilon up to {high} reaches the delta of one step with replacement")
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if single_delta(records, batch, noise_multiplier, middle) <= delta else (middle, high)
+    return high
+
+
+def dominating_phases(records: int, batch: int, count: int, spare: Fraction) -> list[tuple[int, int]]:
+    """Return (k, how many steps) of the ledger in the header: with probability 1 - spare no step needs more."""
+    with arb_precision(_BITS):
+        most = _most_copies(records, batch, spare / (2 * count))
+        share = spare / (2 * max(1, most - 1))
+        above = [count]
+        for tail in itertools.islice(_tails(records, batch), most - 1):  # P[K >= 2 | K >= 1], ...
+            above.append(min(above[-1], _binomial_quantile(count, tail, share)))
+        above.append(0)
+    return [(k, above[k - 1] - above[k]) for k in range(1, most + 1) if above[k - 1] > above[k]]
+
+
+def _weights(records: int, batch: int, rest: Fraction) -> tuple[list[arb], arb]:
+    """Return p_1, p_2, ..., and a bound of those left out, at most about `rest`."""
+    found: list[arb] = []
+    weight, tail = _none(records, batch), arb(1)
+    tail -= weight
+    for k in range(batch):
+        weight = weight * (batch - k) / ((k + 1) * (arb(records) - 1))
+        found.append(weight)
+        tail -= weight
+        if fraction_from_arb(tail.upper()) <= rest:
+            break
+    return found, tail.max(arb(0)) if len(found) < batch else arb(0)
+
+
+def _none(records: int, batch: int) -> arb:
+    return (batch * (arb(-1) / records).log1p()).exp()
+
+
+def _tails(records: int, batch: int) -> Iterator[Fraction]:
+    """Yield upper bounds of P[K >= k | K >= 1] for k = 2, 3, ..."""
+    weight = _none(records, batch)
+    eta = 1 - weight
+    tail = eta
+    for k in range(batch):
+        weight = weight * (batch - k) / ((k + 1) * (arb(records) - 1))
+        tail -= weight
+        yield min(max(fraction_from_arb((tail / eta).upper()), Fraction(0)), Fraction(1))
+    while True:
+        yield Fraction(0)
+
+
+def _most_copies(records: int, batch: int, share: Fraction) -> int:
+    """Return the least k with P[K > k | K >= 1] at most `share`."""
+    for k, tail in enumerate(itertools.islice(_tails(records, batch), _MOST_COPIES), start=1):
+        if tail <= share:
+            return k
+    raise CannotCertifyError(f"a record may be drawn more than {_MOST_COPIES} times in a batch: too often to be priced")
+
+
+def _binomial_quantile(count: int, chance: Fraction, share: Fraction) -> int:
+    """Return about the least j with P[X > j] <= share, X binomial."""
+    if count * chance <= share:
+        return 0
+    low, high = min(int(count * chance), count), count  # P[X > count] = 0
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _exceeds(count, chance, middle + 1) <= share else (middle + 1, high)
+    return low
+
+
+def _exceeds(count: int, chance: Fraction, j: int) -> Fraction:
+    """Bound P[X >= j] by the first term and a geometric series."""
+    if j > count:
+        return Fraction(0)
+    a = arb_from_fraction(chance)
+    ratio = (count - j) * a / ((j + 1) * (1 - a))
+    if not ratio < 1:
+        return Fraction(1)
+    log_ways = arb(count + 1).lgamma() - arb(j + 1).lgamma() - arb(count - j + 1).lgamma()
+    term = (log_ways + j * a.log() + (count - j) * (-a).log1p()).exp()
+    return fraction_from_arb((term / (1 - ratio)).upper())
