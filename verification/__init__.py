@@ -1,1 +1,1 @@
-"""Whether what is claimed is so: proofs, golden vectors, adversarial neighbours, conformance behind the wire."""
+"""Checks of statements and of implementations: proofs, golden vectors, adversarial neighbours, conformance."""

@@ -35,11 +35,11 @@ def dp_accounting(question: Question, kind: str) -> float:
 
     relation = {
         "replace-one": dp.NeighboringRelation.REPLACE_ONE,
-        "add-or-remove-one": dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
+        "add-or-remove": dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
     }[str(question["neighbours"])]
     event = dp.GaussianDpEvent(number(question, "noise"))
     records, batch = whole(question, "records"), whole(question, "batch")
-    if question["scheme"] == "fixed-size":
+    if question["scheme"] == "without-replacement":
         event = dp.SampledWithoutReplacementDpEvent(records, batch, event)
     elif question["scheme"] == "poisson":
         event = dp.PoissonSampledDpEvent(batch / records, event)
@@ -67,7 +67,7 @@ def autodp(question: Question) -> float:
 
     if question["ask"] == "delta":
         raise NotImplementedError("asked for epsilon and Renyi epsilon only")
-    fixed, steps = question["scheme"] == "fixed-size", whole(question, "steps")
+    fixed, steps = question["scheme"] == "without-replacement", whole(question, "steps")
     sensitivity = 2 if question["neighbours"] == "replace-one" else 1
     sigma = number(question, "noise") / sensitivity
     rate = whole(question, "batch") / whole(question, "records")
@@ -99,7 +99,7 @@ def jax_privacy(question: Question) -> float:
         num_samples=whole(question, "records"),
         delta=number(question, "delta"),
         batch_size=whole(question, "batch"),
-        sampling_method=sampling.FIXED_BATCH_SIZE if question["scheme"] == "fixed-size" else sampling.POISSON,
+        sampling_method=sampling.FIXED_BATCH_SIZE if question["scheme"] == "without-replacement" else sampling.POISSON,
     )
     config = accounting.RdpAccountantConfig()
     accountant = accounting.DpsgdTrainingAccountant(dp_accountant_config=config)
@@ -111,8 +111,8 @@ def opacus_rdp(question: Question) -> float:
     from opacus.accountants.analysis import rdp  # noqa: PLC0415
 
     if (
-        question["neighbours"] != "add-or-remove-one"
-        or question["scheme"] == "fixed-size"
+        question["neighbours"] != "add-or-remove"
+        or question["scheme"] == "without-replacement"
         or question["ask"] == "delta"
     ):
         raise NotImplementedError("Poisson sampling and one record added or removed, epsilon and Renyi epsilon only")

@@ -18,3 +18,15 @@ def elementwise(function: Callable[..., Number], *operands: object) -> NDArray[n
     for index in np.ndindex(result.shape):
         result[index] = function(*(array[index] for array in arrays))
     return cast(NDArray[np.float64], result)
+
+
+class ObjectSums:
+    """Sums and products of arrays of number objects, in the arithmetic of the objects themselves."""
+
+    def matmul(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The product of a matrix with a vector, or of a vector with a matrix."""
+        return a @ b
+
+    def sum(self, a: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The sum over the last axis."""
+        return np.asarray(np.sum(a, axis=-1), dtype=object)

@@ -23,8 +23,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from reference.arithmetic.elementwise import elementwise
-
-Array = NDArray[np.float64]
+from reference.arithmetic.system import Vector
 
 UNIT_ROUNDOFF = arb(2) ** -53
 UNDERFLOW = arb(0, arb(2) ** -1074)
@@ -137,60 +136,60 @@ class Balls:
         """A parameter, exactly."""
         return cast(float, Ball(to_arb(value)))
 
-    def array(self, values: Array) -> Array:
+    def array(self, values: Vector) -> Vector:
         """float64 values, exactly."""
         return elementwise(lambda v: Ball(arb(float(v))), values)
 
-    def greater(self, a: Array, b: Array | float) -> NDArray[np.bool_]:
+    def greater(self, a: Vector, b: Vector | float) -> NDArray[np.bool_]:
         """Whether ``a > b``: True, False, or None where the balls overlap."""
         return np.asarray(elementwise(_greater, a, b), dtype=object)
 
-    def where(self, mask: NDArray[np.bool_], a: Array | float, b: Array | float) -> Array:
+    def where(self, mask: NDArray[np.bool_], a: Vector | float, b: Vector | float) -> Vector:
         """``a`` or ``b``; the hull of both where the mask is not certain."""
         return elementwise(_where, mask, a, b)
 
-    def maximum(self, a: Array, b: Array | float) -> Array:
+    def maximum(self, a: Vector, b: Vector | float) -> Vector:
         """The larger of two values."""
         return elementwise(lambda s, t: Ball(to_arb(s).max(to_arb(t))), a, b)
 
-    def minimum(self, a: Array, b: Array | float) -> Array:
+    def minimum(self, a: Vector, b: Vector | float) -> Vector:
         """The smaller of two values."""
         return elementwise(lambda s, t: Ball(to_arb(s).min(to_arb(t))), a, b)
 
-    def absolute(self, a: Array) -> Array:
+    def absolute(self, a: Vector) -> Vector:
         """The absolute value: no rounding."""
         return elementwise(abs, a)
 
-    def sqrt(self, a: Array) -> Array:
+    def sqrt(self, a: Vector) -> Vector:
         """The square root, of the non-negative part: what is enclosed here is a sum of squares."""
         return elementwise(lambda v: rounded(_square_root(to_arb(v))), a)
 
-    def exp(self, a: Array) -> Array:
+    def exp(self, a: Vector) -> Vector:
         """The exponential to within 4 ulp."""
         return elementwise(lambda v: rounded(to_arb(v).exp(), units=8), a)
 
-    def log1p(self, a: Array) -> Array:
+    def log1p(self, a: Vector) -> Vector:
         """The logarithm of one plus its argument, to within 4 ulp."""
         return elementwise(lambda v: rounded(to_arb(v).log1p(), units=8), a)
 
-    def matmul(self, a: Array, b: Array) -> Array:
+    def matmul(self, a: Vector, b: Vector) -> Vector:
         """A matrix-vector or vector-matrix product, summed in any order."""
         rows = a if a.ndim == 2 else b.T
         vector = b if a.ndim == 2 else a
         products = [[to_arb(s) * to_arb(t) for s, t in zip(row, vector, strict=True)] for row in rows]
         return elementwise(lambda i: rounded_sum(products[i]), np.arange(len(products)))
 
-    def sum(self, a: Array) -> Array:
+    def sum(self, a: Vector) -> Vector:
         """The sum over the last axis, in any order."""
         rows = a.reshape(-1, a.shape[-1])
         sums = elementwise(lambda i: rounded_sum([to_arb(v) for v in rows[i]]), np.arange(len(rows)))
         return sums.reshape(a.shape[:-1])
 
-    def norm(self, a: Array) -> Array:
+    def norm(self, a: Vector) -> Vector:
         """The Euclidean norm over the last axis; scaling by powers of two does not round."""
         return self.sqrt(self.sum(a * a))
 
-    def all_finite(self, a: Array) -> bool:
+    def all_finite(self, a: Vector) -> bool:
         """Whether every ball is bounded."""
         return all(to_arb(v).is_finite() for v in a.flat)
 

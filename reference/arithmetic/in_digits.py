@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from reference.arithmetic.elementwise import elementwise
+from reference.arithmetic.elementwise import ObjectSums, elementwise
+from reference.arithmetic.system import Vector
 from reference.errors import NotExpressible, require_count
 
 if TYPE_CHECKING:
     from mpmath import MPContext, mpf
-
-Array = NDArray[np.float64]
 
 
 @functools.cache
@@ -28,7 +27,7 @@ def _context(decimals: int) -> MPContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Digits:
+class Digits(ObjectSums):
     """Real arithmetic rounded to ``context.dps`` decimal digits."""
 
     context: MPContext
@@ -56,59 +55,51 @@ class Digits:
         """A parameter, exactly."""
         return cast(float, self._number(value))
 
-    def array(self, values: Array) -> Array:
+    def array(self, values: Vector) -> Vector:
         """float64 values, exactly."""
         return elementwise(self._number, values)
 
-    def greater(self, a: Array, b: Array | float) -> NDArray[np.bool_]:
+    def greater(self, a: Vector, b: Vector | float) -> NDArray[np.bool_]:
         """Where ``a > b``."""
         return elementwise(lambda s, t: s > t, a, b).astype(np.bool_)
 
-    def where(self, mask: NDArray[np.bool_], a: Array | float, b: Array | float) -> Array:
+    def where(self, mask: NDArray[np.bool_], a: Vector | float, b: Vector | float) -> Vector:
         """``a`` where the mask holds, else ``b``."""
         return elementwise(lambda c, s, t: self._number(s if c else t), mask, a, b)
 
-    def maximum(self, a: Array, b: Array | float) -> Array:
+    def maximum(self, a: Vector, b: Vector | float) -> Vector:
         """The larger of two values."""
         return elementwise(lambda s, t: self._number(max(s, t)), a, b)
 
-    def minimum(self, a: Array, b: Array | float) -> Array:
+    def minimum(self, a: Vector, b: Vector | float) -> Vector:
         """The smaller of two values."""
         return elementwise(lambda s, t: self._number(min(s, t)), a, b)
 
-    def absolute(self, a: Array) -> Array:
+    def absolute(self, a: Vector) -> Vector:
         """The absolute value."""
         return elementwise(abs, a)
 
-    def sqrt(self, a: Array) -> Array:
+    def sqrt(self, a: Vector) -> Vector:
         """The square root."""
         return elementwise(self.context.sqrt, a)
 
-    def exp(self, a: Array) -> Array:
+    def exp(self, a: Vector) -> Vector:
         """The exponential."""
         return elementwise(self.context.exp, a)
 
-    def log1p(self, a: Array) -> Array:
+    def log1p(self, a: Vector) -> Vector:
         """The logarithm of one plus its argument."""
         return elementwise(self.context.log1p, a)
 
-    def matmul(self, a: Array, b: Array) -> Array:
-        """The product of a matrix with a vector, or of a vector with a matrix."""
-        return a @ b
-
-    def sum(self, a: Array) -> Array:
-        """The sum over the last axis."""
-        return np.asarray(np.sum(a, axis=-1), dtype=object)
-
-    def norm(self, a: Array) -> Array:
+    def norm(self, a: Vector) -> Vector:
         """The Euclidean norm over the last axis; mpmath has no overflow."""
         return self.sqrt(self.sum(a * a))
 
-    def all_finite(self, a: Array) -> bool:
+    def all_finite(self, a: Vector) -> bool:
         """Whether every entry is a number."""
         return all(self.context.isfinite(cast("mpf", element)) for element in a.flat)
 
-    def svd(self, matrix: Array) -> tuple[Array, Array, Array]:
+    def svd(self, matrix: Vector) -> tuple[Vector, Vector, Vector]:
         """The singular value decomposition ``U diag(s) V``, of any shape."""
         rows, columns = matrix.shape
         u, s, v = self.context.svd_r(self.context.matrix(matrix.tolist()))
@@ -122,6 +113,6 @@ class Digits:
             return self.context.mpf(numerator) / denominator
         return self.context.mpf(cast("mpf", value))
 
-    def _array(self, matrix: dict[tuple[int, int], mpf], rows: int, columns: int) -> Array:
+    def _array(self, matrix: dict[tuple[int, int], mpf], rows: int, columns: int) -> Vector:
         i, j = np.indices((rows, columns))
         return elementwise(lambda a, b: matrix[a, b], i, j)

@@ -11,10 +11,9 @@ from typing import NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from reference.arithmetic.elementwise import elementwise
+from reference.arithmetic.elementwise import ObjectSums, elementwise
+from reference.arithmetic.system import Vector
 from reference.errors import NotExpressible
-
-Array = NDArray[np.float64]
 
 
 def _number(value: object) -> Fraction:
@@ -22,11 +21,11 @@ def _number(value: object) -> Fraction:
     return Fraction(cast(float, value))
 
 
-def _refuse(a: Array) -> NoReturn:  # noqa: ARG001 - refused whatever the argument
+def _refuse(a: Vector) -> NoReturn:  # noqa: ARG001 - refused whatever the argument
     raise NotExpressible("rationals have no roots, exponentials or logarithms")
 
 
-class Fractions:
+class Fractions(ObjectSums):
     """The number system of rationals."""
 
     name = "fractions"
@@ -40,39 +39,31 @@ class Fractions:
         """A parameter, exactly."""
         return cast(float, _number(value))
 
-    def array(self, values: Array) -> Array:
+    def array(self, values: Vector) -> Vector:
         """float64 values, or rationals, exactly."""
         return elementwise(_number, values)
 
-    def greater(self, a: Array, b: Array | float) -> NDArray[np.bool_]:
+    def greater(self, a: Vector, b: Vector | float) -> NDArray[np.bool_]:
         """Where ``a > b``."""
         return elementwise(lambda s, t: s > t, a, b).astype(np.bool_)
 
-    def where(self, mask: NDArray[np.bool_], a: Array | float, b: Array | float) -> Array:
+    def where(self, mask: NDArray[np.bool_], a: Vector | float, b: Vector | float) -> Vector:
         """``a`` where the mask holds, else ``b``."""
         return elementwise(lambda c, s, t: _number(s if c else t), mask, a, b)
 
-    def maximum(self, a: Array, b: Array | float) -> Array:
+    def maximum(self, a: Vector, b: Vector | float) -> Vector:
         """The larger of two values."""
         return elementwise(lambda s, t: _number(max(s, t)), a, b)
 
-    def minimum(self, a: Array, b: Array | float) -> Array:
+    def minimum(self, a: Vector, b: Vector | float) -> Vector:
         """The smaller of two values."""
         return elementwise(lambda s, t: _number(min(s, t)), a, b)
 
-    def absolute(self, a: Array) -> Array:
+    def absolute(self, a: Vector) -> Vector:
         """The absolute value."""
         return elementwise(abs, a)
 
-    def matmul(self, a: Array, b: Array) -> Array:
-        """The product of a matrix with a vector, or of a vector with a matrix."""
-        return a @ b
-
-    def sum(self, a: Array) -> Array:
-        """The sum over the last axis."""
-        return np.asarray(np.sum(a, axis=-1), dtype=object)
-
-    def all_finite(self, a: Array) -> bool:
+    def all_finite(self, a: Vector) -> bool:
         """Whether every entry is a rational: a float would be a rounding that nobody asked for."""
         return all(isinstance(element, Fraction) for element in a.flat)
 

@@ -15,10 +15,9 @@ import numpy as np
 import z3
 from numpy.typing import NDArray
 
-from reference.arithmetic.elementwise import elementwise
+from reference.arithmetic.elementwise import ObjectSums, elementwise
+from reference.arithmetic.system import Vector
 from reference.errors import NotExpressible
-
-Array = NDArray[np.float64]
 
 FACTS: ContextVar[list[z3.BoolRef] | None] = ContextVar("FACTS", default=None)
 
@@ -80,7 +79,7 @@ for _name in ("add", "sub", "mul", "truediv"):
         setattr(Parameter, f"__{_side}{_name}__", _leaving_arrays_to_numpy(f"__{_side}{_name}__"))
 
 
-class Symbols:
+class Symbols(ObjectSums):
     """The number system of z3 terms over the reals."""
 
     name = "symbols"
@@ -89,55 +88,47 @@ class Symbols:
         """A parameter: a term as it is, a Python float as the rational it is."""
         return cast(float, Parameter.of(_term(value)))
 
-    def array(self, values: Array) -> Array:
+    def array(self, values: Vector) -> Vector:
         """float64 values as the rationals they are."""
         return elementwise(_term, values)
 
-    def greater(self, a: Array, b: Array | float) -> NDArray[np.bool_]:
+    def greater(self, a: Vector, b: Vector | float) -> NDArray[np.bool_]:
         """The formula ``a > b``."""
         return np.asarray(elementwise(lambda s, t: s > t, a, b), dtype=object)
 
-    def where(self, mask: NDArray[np.bool_], a: Array | float, b: Array | float) -> Array:
+    def where(self, mask: NDArray[np.bool_], a: Vector | float, b: Vector | float) -> Vector:
         """If-then-else."""
         return elementwise(lambda c, s, t: z3.If(c, _term(s), _term(t)), mask, a, b)
 
-    def maximum(self, a: Array, b: Array | float) -> Array:
+    def maximum(self, a: Vector, b: Vector | float) -> Vector:
         """The larger of two terms."""
         return elementwise(lambda s, t: z3.If(s > t, s, _term(t)), a, b)
 
-    def minimum(self, a: Array, b: Array | float) -> Array:
+    def minimum(self, a: Vector, b: Vector | float) -> Vector:
         """The smaller of two terms."""
         return elementwise(lambda s, t: z3.If(s < t, s, _term(t)), a, b)
 
-    def absolute(self, a: Array) -> Array:
+    def absolute(self, a: Vector) -> Vector:
         """The absolute value."""
         return elementwise(lambda s: z3.If(s >= 0, s, -s), a)
 
-    def sqrt(self, a: Array) -> Array:
+    def sqrt(self, a: Vector) -> Vector:
         """A fresh variable whose square is the argument."""
         return elementwise(_sqrt, a)
 
-    def exp(self, a: Array) -> Array:
+    def exp(self, a: Vector) -> Vector:
         """A fresh variable with facts that hold for the exponential."""
         return elementwise(_exp, a)
 
-    def log1p(self, a: Array) -> Array:  # noqa: ARG002 - refused whatever the argument
+    def log1p(self, a: Vector) -> Vector:  # noqa: ARG002 - refused whatever the argument
         """No solver theory: refused."""
         raise NotExpressible("log1p has no facts that a lemma here needs")
 
-    def matmul(self, a: Array, b: Array) -> Array:
-        """The product of a matrix with a vector, or of a vector with a matrix."""
-        return a @ b
-
-    def sum(self, a: Array) -> Array:
-        """The sum over the last axis."""
-        return np.asarray(np.sum(a, axis=-1), dtype=object)
-
-    def norm(self, a: Array) -> Array:
+    def norm(self, a: Vector) -> Vector:
         """The Euclidean norm over the last axis."""
         return self.sqrt(self.sum(a * a))
 
-    def all_finite(self, a: Array) -> bool:  # noqa: ARG002 - a term over the reals always is
+    def all_finite(self, a: Vector) -> bool:  # noqa: ARG002 - a term over the reals always is
         """Reals are finite."""
         return True
 

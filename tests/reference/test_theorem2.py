@@ -98,7 +98,7 @@ def test_the_optimum_is_the_optimum() -> None:
 
 
 @pytest.mark.parametrize("start", starts())
-@pytest.mark.parametrize("eta", [0.05, 0.5])
+@pytest.mark.parametrize("eta", [0.05, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_the_expected_gap_stays_below_the_corrected_bound(eta: float, start: str) -> None:
     begin = starts()[start]
     gaps = bounded_quantity(running_averages(run_many(Constant(eta), begin), begin))

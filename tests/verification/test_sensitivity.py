@@ -70,7 +70,8 @@ def test_from_zero_normalised_logistic_data_show_only_half() -> None:
     assert 0.49 < observe(REFERENCE, at_zero, SSADMM)["gradient"].ratio < 0.51
 
 
-@pytest.mark.parametrize("name", ["x", pytest.param("gradient", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["x", "gradient"])
 def test_the_search_finds_the_worst_case_by_itself(name: str) -> None:
     setting = SSADMM if name == "gradient" else MPADMM
     found = search(REFERENCE, name, saturated(3, far=1.0), setting, starts=2, rounds=30)

@@ -1,1 +1,1 @@
-"""Other accountants behind the wire: questions to them, our certified enclosures, and what their answers are worth."""
+"""Other accountants behind the wire: what they are asked, and their answers compared with certified enclosures."""

@@ -26,6 +26,8 @@ PROTOCOL = 1
 MOST_DEATHS = 5
 ROUNDING = Fraction(1, 10**9)
 """An answer short of an end by less than this part of it is the end, rounded."""
+LEAST_FLOAT = Fraction(1, 2**1074)
+"""The least positive binary64: an answer short of an end by no more than this is the end, underflowed."""
 
 
 class AnswerVerdict(enum.StrEnum):
@@ -197,7 +199,7 @@ def judge(question: AccountantQuestion, value: object, seconds: float = 0.0) -> 
     except (AccountantError, OverflowError) as reason:
         return Judged(question, AnswerVerdict.NOT_JUDGED, number, None, f"we have no enclosure: {reason}", seconds)
     lower, upper = fraction_of(ends.lower), fraction_of(ends.upper)
-    if number < lower * (1 - ROUNDING):
+    if number + LEAST_FLOAT < lower * (1 - ROUNDING):
         return _unsound(question, number, ends, seconds)
     verdict = AnswerVerdict.VALID if number >= upper * (1 - ROUNDING) else AnswerVerdict.BETWEEN
     return Judged(question, verdict, number, ends, "", seconds)

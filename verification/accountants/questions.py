@@ -16,13 +16,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.mechanisms.words import Neighbours
+from accountant.mechanisms.words import Neighbours, Sampling
 from accountant.numbers import exact
 from accountant.vectors.sets import ParameterSet, parameter_sets
 
 MOST_RECORDS = 10**9
 """Rates that need more records than this are no question about a data set."""
 _MOST_STEPS_TRIED = 1000
+SCHEMES = (Sampling.ALL, Sampling.WITHOUT_REPLACEMENT, Sampling.POISSON)
+"""Those that are asked about."""
 
 
 class Quantity(enum.StrEnum):
@@ -33,21 +35,13 @@ class Quantity(enum.StrEnum):
     RENYI = "renyi"
 
 
-class BatchScheme(enum.StrEnum):
-    """How the records of a step are chosen."""
-
-    ALL = "all"
-    FIXED_SIZE = "fixed-size"
-    POISSON = "poisson"
-
-
 @dataclass(frozen=True, slots=True)
 class AccountantQuestion:
     """One question; `at` is delta for epsilon, epsilon for delta, alpha for the Renyi epsilon."""
 
     id: str
     quantity: Quantity
-    scheme: BatchScheme
+    scheme: Sampling
     neighbours: Neighbours
     records: int
     batch: int
@@ -103,8 +97,8 @@ def _asked(parameters: ParameterSet) -> Iterator[AccountantQuestion]:
     if rate.denominator > MOST_RECORDS:
         return
     poisson = parameters.kind == "poisson"
-    scheme = BatchScheme.POISSON if poisson else BatchScheme.FIXED_SIZE
-    relation = Neighbours.ADD_OR_REMOVE_ONE if poisson else Neighbours.REPLACE_ONE
+    scheme = Sampling.POISSON if poisson else Sampling.WITHOUT_REPLACEMENT
+    relation = Neighbours.ADD_OR_REMOVE if poisson else Neighbours.REPLACE_ONE
     noise = numbers["noise_multiplier"] * (1 if poisson else 2)
     steps = int(numbers.get("count", Fraction(1)))
     asked = {Quantity.RENYI: "alpha", Quantity.EPSILON: "delta", Quantity.DELTA: "epsilon"}
@@ -124,22 +118,22 @@ def _gaussian(numbers: dict[str, Fraction]) -> Iterator[AccountantQuestion]:
             break
     else:
         return
-    for relation, sensitivity in ((Neighbours.REPLACE_ONE, 2), (Neighbours.ADD_OR_REMOVE_ONE, 1)):
+    for relation, sensitivity in ((Neighbours.REPLACE_ONE, 2), (Neighbours.ADD_OR_REMOVE, 1)):
         for quantity, name in ((Quantity.EPSILON, "delta"), (Quantity.DELTA, "epsilon")):
             yield AccountantQuestion(
-                "", quantity, BatchScheme.ALL, relation, 1000, 1000, sensitivity * root, steps, numbers[name]
+                "", quantity, Sampling.ALL, relation, 1000, 1000, sensitivity * root, steps, numbers[name]
             )
 
 
 def _drawn(draw: random.Random) -> AccountantQuestion:
-    scheme = draw.choice(list(BatchScheme))
-    relation = {BatchScheme.FIXED_SIZE: Neighbours.REPLACE_ONE, BatchScheme.POISSON: Neighbours.ADD_OR_REMOVE_ONE}.get(
-        scheme, draw.choice((Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE_ONE))
+    scheme = draw.choice(SCHEMES)
+    relation = {Sampling.WITHOUT_REPLACEMENT: Neighbours.REPLACE_ONE, Sampling.POISSON: Neighbours.ADD_OR_REMOVE}.get(
+        scheme, draw.choice((Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE))
     )
     records = round(10 ** draw.uniform(2, 5))
-    batch = records if scheme is BatchScheme.ALL else max(1, round(records * 10 ** draw.uniform(-3, -0.3)))
+    batch = records if scheme is Sampling.ALL else max(1, round(records * 10 ** draw.uniform(-3, -0.3)))
     noise = Fraction(round(1000 * 10 ** draw.uniform(-0.2, 1.3)), 1000)
-    steps = round(10 ** draw.uniform(0, 4 if scheme is not BatchScheme.ALL else 2))
+    steps = round(10 ** draw.uniform(0, 4 if scheme is not Sampling.ALL else 2))
     quantity = draw.choice(list(Quantity))
     at = {
         Quantity.EPSILON: Fraction(1, 10 ** draw.randint(3, 12)),

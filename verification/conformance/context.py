@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,7 +23,8 @@ class Context:
     """One check's view of the implementation.
 
     ``effort`` scales sample sizes: 1 by default, less for repeated self-tests of the statistics. Where not ``seeded``
-    the implementation draws as in production; the seeds of `determinism` are given all the same.
+    the implementation draws as in production; the seeds of `determinism` are given all the same. ``read`` keeps the
+    noise of every run that was read: sums of squares over the claimed scale, and of how many values each is.
     """
 
     session: Session
@@ -32,6 +33,13 @@ class Context:
     another: Callable[[], Session]
     effort: float = 1.0
     seeded: bool = True
+    read: list[tuple[Floats, int]] = field(default_factory=list)
+
+    def keep(self, noise: dict[str, Floats]) -> dict[str, Floats]:
+        """Keep the noise over its scale of some runs, [runs, draws, p] by stream, and return it."""
+        energies = np.sum([np.sum(array**2, axis=(1, 2)) for array in noise.values()], axis=0)
+        self.read.append((energies, sum(array.shape[1] * array.shape[2] for array in noise.values())))
+        return noise
 
     @property
     def description(self) -> StartResult:

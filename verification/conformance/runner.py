@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from verification.conformance.check import (
 from verification.conformance.context import Context
 from verification.conformance.registry import CHECKS
 from verification.outcome import Finding, Outcome, worst
+from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterError, AdapterSkipped
 from verification.wire.messages import Capability, StartResult
 from verification.wire.process import Limits
@@ -61,6 +62,7 @@ class ConformancePlan:
     effort: float = 1.0
     seeded: bool = True
     record: dict[tuple[str, str], list[Tape]] | None = None  # kept here, by check and mode, if at all
+    read: dict[str, list[tuple[Floats, int]]] = field(default_factory=dict)  # the noise that was read, by mode
     fail_fast: bool = False  # no more checks after one that refutes by itself
 
 
@@ -149,7 +151,7 @@ def run_checks(
             begin = (
                 another if plan.record is None else _recorded(session, another, plan.record, (check.name, str(mode)))
             )
-            context = Context(session, mode, rng, begin, plan.effort, plan.seeded)
+            context = Context(session, mode, rng, begin, plan.effort, plan.seeded, plan.read.setdefault(str(mode), []))
             yield run_one(check, context, share if check.statistical else 0.0)
             session.tape = None
 

@@ -32,6 +32,11 @@ class ScaleSetting:
     eta: float = 1.0
     rho: float = 1.0
 
+    def __str__(self) -> str:
+        """In the symbols of the page: n, m, C, the noise asked for, eta, rho."""
+        noise = f"noise = {self.noise:g}, eta = {self.eta:g}, rho = {self.rho:g}"
+        return f"n = {self.records}, m = {self.batch}, C = {self.bound:g}, {noise}"
+
 
 SETTINGS = (
     ScaleSetting(),
@@ -64,7 +69,9 @@ def _measure(context: Context, multiplier: bool) -> Observation:
                 excess.append(float(above[0]))
                 deviation = float(np.sqrt(np.mean(values**2)))
                 sizes.append(deviation)
-                labels.append(f"{setting}, {regularizer}: noise of {name} is {deviation:.4f} of what it should be")
+                labels.append(
+                    f"{setting}, regularizer {regularizer}: noise of {name} is {deviation:.4f} of what it should be"
+                )
     p_value, where = tails.smallest(np.array(p_values))
     too_loud, at_most = tails.smallest(np.array(excess))
     return Observation(
@@ -115,7 +122,7 @@ def _ratios(context: Context, setting: ScaleSetting, parameters: Parameters) -> 
     """Noise over what its standard deviation should be, [trials, T, p]."""
     records = silent_records(setting.records, _DIMENSION)
     run = context.trials(records, parameters, context.count(_TRIALS))
-    return standard_noise(context.mode.algorithm, records, parameters, run)
+    return context.keep(standard_noise(context.mode.algorithm, records, parameters, run))
 
 
 def _sigma(context: Context) -> Observation:

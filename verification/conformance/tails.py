@@ -38,13 +38,6 @@ def normal(z: Floats) -> Floats:
     return tails
 
 
-def chi_square(sums: Floats, degrees: int) -> Floats:
-    """Two-sided tails of sums of `degrees` squared standard normal values: exact."""
-    lower, upper = special.chdtr(degrees, sums), special.chdtrc(degrees, sums)
-    tails: Floats = np.minimum(1.0, 2.0 * np.minimum(lower, upper))
-    return tails
-
-
 def chi_square_sides(sums: Floats, degrees: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """The lower and the upper tails of sums of squared standard normal values, each doubled: exact."""
     lower, upper = special.chdtr(degrees, sums), special.chdtrc(degrees, sums)

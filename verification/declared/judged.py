@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from accountant import AccountantError, decimal_string
 from verification.declared.bench import Bench
 from verification.declared.ledger import schedule
-from verification.declared.noise import gaussian_tail_epsilon
+from verification.declared.noise import tail_epsilon
 from verification.declared.objective import RELATIVE as JACOBIAN_SLACK
 from verification.declared.objective import determinants
 from verification.declared.promise import Pricing
@@ -162,14 +163,9 @@ def _more(pricing: Pricing, name: str, counts: dict[int, str], declared: int) ->
 def _scale(bench: Bench, pricing: Pricing, name: str, witness: Witness) -> str:
     """What two deviations give away by themselves."""
     value = next(v for v in bench.declaration.noised if v.name == name)
-    if value.noise is not NoiseKind.GAUSSIAN or pricing.promise.delta == 0:
-        return f"no epsilon is known for noise whose scale differs between neighbours, {pricing.promise.claimed()}"
-    # of one coordinate: what all of them show together is no less
-    least = gaussian_tail_epsilon(witness.size, 1, float(pricing.promise.delta))
-    return (
-        f"the size of the noise of one coordinate alone tells them apart: epsilon is at least {least:.4g}, "
-        f"{pricing.promise.claimed()}"
-    )
+    least = tail_epsilon(value.noise, witness.size, witness.dimension, float(pricing.promise.delta))
+    said = "infinite" if least == math.inf else f"at least {least:.4g}"
+    return f"the size of the noise alone tells them apart: epsilon is {said}, {pricing.promise.claimed()}"
 
 
 def _fewer(bench: Bench, seen: Seen) -> str:

@@ -1,8 +1,10 @@
 r"""The price of a declaration: its releases as a ledger of the accountant, and the epsilon of that ledger.
 
-A release of noise scale s and sensitivity D is a Gaussian step of ratio D/s, or (Laplace, gamma-norm) a pure step of
-epsilon D/s; noise in an objective costs the bound on the log-determinants besides. What has no theorem here is refused
-with `CannotCertifyError`, never guessed. `weights` multiplies the ratio D/s of a value, to price what was measured.
+Values of different noise on all records are composed: Gaussian ones by their profile, pure ones by their epsilons,
+which are added. A release of noise scale s and sensitivity D is a Gaussian step of ratio D/s, or (Laplace, gamma-norm)
+a pure step of epsilon D/s; noise in an objective costs the bound on the log-determinants besides. What has no theorem
+here is refused with `CannotCertifyError`, never guessed. `weights` multiplies the ratio D/s of a value, to price what
+was measured.
 """
 
 from __future__ import annotations
@@ -14,10 +16,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant import CannotCertifyError, Ledger, decimal_string, epsilon
-from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
-from accountant.mechanisms.words import Noise
+from accountant.mechanisms.amplified import amplified_epsilon, require_pure_theorem
+from accountant.mechanisms.steps import (
+    GaussianStep,
+    PoissonGaussianStep,
+    PureStep,
+    Step,
+    SubsampledGaussianStep,
+    WithReplacementStep,
+)
+from accountant.mechanisms.words import Neighbours, Noise, Sampling
 from accountant.numbers import exact_binary64, fraction_of
-from verification.wire.declaration import PURE, Declaration, DeclaredValue, NoiseKind, Relation, SamplingScheme
+from verification.wire.declaration import PURE, Declaration, DeclaredValue, NoiseKind
 
 Weights = Mapping[str, Fraction]
 _DENOMINATOR = 10**12
@@ -52,68 +62,108 @@ def price(
             raise CannotCertifyError("Gaussian noise has no finite epsilon at delta 0")
         total = sum((step.count * step.epsilon for step in pure), Fraction(0))
         return Price(Fraction(0), total)
-    report = epsilon(Ledger(steps, (GaussianStep(attained, 1),) if attained > 0 else ()), delta, digits=_DIGITS)
+    seen = (GaussianStep(attained, 1, relation=declaration.neighbours),) if attained > 0 else ()
+    report = epsilon(Ledger(steps, seen), delta, digits=_DIGITS)
     return Price(fraction_of(report.epsilon.lower), fraction_of(report.epsilon.upper))
 
 
 def _steps(declaration: Declaration, records: int, weights: Weights) -> list[Step]:
-    scheme = declaration.sampling.scheme
-    drawn = [v for v in declaration.noised if scheme is not SamplingScheme.NONE and v.uses == "batch"]
-    whole = [v for v in declaration.noised if v not in drawn]
-    steps = [step for value in whole for step in _plain(declaration, value, weights)]
+    scheme, amplification = declaration.sampling.scheme, declaration.sampling.amplification
+    drawn = [v for v in declaration.noised if scheme is not Sampling.ALL and v.uses == "batch"]
+    steps = [step for v in declaration.noised if v not in drawn for step in _plain(declaration, v, weights)]
     if not drawn:
         return steps
-    if scheme is SamplingScheme.FIXED_SIZE and declaration.neighbours is Relation.ADD_OR_REMOVE:
-        raise CannotCertifyError("batches of a fixed size under add-or-remove neighbours have no theorem here")
-    amplified = declaration.sampling.amplification is not SamplingScheme.NONE
-    gaussian = [v for v in drawn if v.noise is NoiseKind.GAUSSIAN]
-    if not amplified:
+    if amplification == "none":
         _refuse_unequal(declaration)
         return steps + [step for value in drawn for step in _plain(declaration, value, weights)]
-    others = [v for v in drawn if v not in gaussian]
+    gaussian = [v for v in drawn if v.noise is NoiseKind.GAUSSIAN]
+    pure = [v for v in drawn if v.noise in PURE]
+    others = [v for v in drawn if v not in gaussian and v not in pure]
     if others:
-        _refuse_unequal(declaration)
-        steps += [step for value in others for step in _plain(declaration, value, weights)]
-    return steps + (_amplified(declaration, gaussian, records, weights) if gaussian else [])
+        raise CannotCertifyError(
+            f"{others[0].name}: {others[0].noise} noise on drawn records has no theorem here; amplification 'none' "
+            "prices it without what sampling gains"
+        )
+    if gaussian and pure:
+        raise CannotCertifyError(
+            f"{gaussian[0].name} and {pure[0].name} share a batch and have different noise: no theorem here prices "
+            "them together; amplification 'none' prices them without what sampling gains"
+        )
+    drawn_together = _amplified if gaussian else _amplified_pure
+    return steps + drawn_together(declaration, drawn, records, weights)
 
 
 def _refuse_unequal(declaration: Declaration) -> None:
     """Without amplification: given the batches the sensitivity holds, if neighbours draw the same batches."""
-    if declaration.neighbours is Relation.ADD_OR_REMOVE and declaration.sampling.scheme is not SamplingScheme.POISSON:
+    if declaration.neighbours is Neighbours.ADD_OR_REMOVE and declaration.sampling.scheme is not Sampling.POISSON:
         raise CannotCertifyError("neighbours of different size draw different batches: nothing is known without them")
+
+
+def _rows(declaration: Declaration, values: list[DeclaredValue], weights: Weights) -> list[tuple[Fraction, ...]]:
+    """The ratios of the values of every batch."""
+    if {declaration.releases(value) for value in values} != {declaration.iterations}:
+        raise CannotCertifyError("values of one batch must all be released once an iteration to be priced together")
+    return list(zip(*(ratios(declaration, value, weights) for value in values), strict=True))
 
 
 def _amplified(declaration: Declaration, values: list[DeclaredValue], records: int, weights: Weights) -> list[Step]:
     """Values of one step share its batch: together they are one Gaussian release of the summed squared ratios."""
-    counts = {declaration.releases(value) for value in values}
-    if counts != {declaration.iterations}:
-        raise CannotCertifyError("values of one batch must all be released once an iteration to be priced together")
-    columns = [ratios(declaration, value, weights) for value in values]
-    squares = Counter(sum((r * r for r in row), Fraction(0)) for row in zip(*columns, strict=True))
-    sampling = declaration.sampling
+    squares = Counter(sum((r * r for r in row), Fraction(0)) for row in _rows(declaration, values, weights))
     steps: list[Step] = []
     for square, count in squares.items():
-        multiplier = _root_below(1 / square)
-        if sampling.scheme is SamplingScheme.FIXED_SIZE and declaration.neighbours is Relation.REPLACE_ONE:
-            steps.append(SubsampledGaussianStep(Fraction(sampling.batch or 0, records), multiplier, count))
-        elif sampling.scheme is SamplingScheme.POISSON and declaration.neighbours is Relation.ADD_OR_REMOVE:
-            steps.append(PoissonGaussianStep(exact_binary64("rate", sampling.rate or 0.0), multiplier, count))
-        else:
-            raise CannotCertifyError(
-                f"{sampling.scheme} batches under {declaration.neighbours} neighbours have no theorem here; "
-                "amplification 'none' prices them without what sampling gains"
-            )
+        steps.append(_drawn(declaration, records, _root_below(1 / square), count))
     return steps
 
 
+def _drawn(declaration: Declaration, records: int, multiplier: Fraction, count: int) -> Step:
+    sampling, relation = declaration.sampling, declaration.neighbours
+    match sampling.scheme:
+        case Sampling.WITHOUT_REPLACEMENT:
+            return SubsampledGaussianStep(_share(declaration, records), multiplier, count, relation=relation)
+        case Sampling.WITH_REPLACEMENT:
+            return WithReplacementStep(records, sampling.batch or 0, multiplier, count, relation)
+        case Sampling.POISSON if relation is Neighbours.ADD_OR_REMOVE:
+            return PoissonGaussianStep(_share(declaration, records), multiplier, count)
+    raise CannotCertifyError(
+        f"{sampling.scheme} batches under {relation} neighbours have no theorem here; amplification 'none' prices them "
+        "without what sampling gains"
+    )
+
+
+def _share(declaration: Declaration, records: int) -> Fraction:
+    """The probability that a record is in a batch."""
+    sampling = declaration.sampling
+    if sampling.scheme is Sampling.POISSON:
+        return exact_binary64("rate", sampling.rate or 0.0)
+    if (sampling.batch or 0) > records:
+        raise CannotCertifyError(
+            f"a batch of {sampling.batch} cannot be drawn without replacement from {records} records"
+        )
+    return Fraction(sampling.batch or 0, records)
+
+
+def _amplified_pure(
+    declaration: Declaration, values: list[DeclaredValue], records: int, weights: Weights
+) -> list[Step]:
+    """Values of one step share its batch: together they are one pure release of the summed epsilons."""
+    require_pure_theorem(declaration.sampling.scheme, declaration.neighbours)
+    extra = sum((exact_binary64("jacobian", value.jacobian or 0.0) for value in values), Fraction(0))
+    sums = Counter(sum(row, extra) for row in _rows(declaration, values, weights))
+    rate = _share(declaration, records)
+    return [PureStep(amplified_epsilon(e, rate), count, declaration.neighbours) for e, count in sums.items()]
+
+
 def _plain(declaration: Declaration, value: DeclaredValue, weights: Weights) -> list[Step]:
-    """The releases of one value, as if no records were drawn."""
-    counted = Counter(ratios(declaration, value, weights))
+    """The releases of one value, as if no records were drawn; all m entries of a batch may be copies of the record."""
+    sampling, relation = declaration.sampling, declaration.neighbours
+    copied = sampling.scheme is Sampling.WITH_REPLACEMENT and value.uses == "batch"
+    copies = (sampling.batch or 1) if copied else 1
+    counted = Counter(copies * ratio for ratio in ratios(declaration, value, weights))
     if value.noise in PURE:
         jacobian = exact_binary64("jacobian", value.jacobian or 0.0)
-        return [PureStep(ratio + jacobian, count) for ratio, count in counted.items()]
+        return [PureStep(ratio + jacobian, count, relation) for ratio, count in counted.items()]
     kind = Noise.DISCRETE if value.noise is NoiseKind.DISCRETE else Noise.GAUSSIAN
-    return [GaussianStep(ratio * ratio, count, kind) for ratio, count in counted.items()]
+    return [GaussianStep(ratio * ratio, count, kind, relation) for ratio, count in counted.items()]
 
 
 def ratios(declaration: Declaration, value: DeclaredValue, weights: Weights) -> list[Fraction]:

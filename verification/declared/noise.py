@@ -133,6 +133,17 @@ def measured_scale(value: DeclaredValue, noise: Floats, count: int) -> float:
     return float(sizes.min()) if sizes.min() < overall * (1 - doubtful) else overall
 
 
+def missing_draws(noise: dict[str, Floats]) -> str:
+    """What it means that some releases have no noise at all while others have; empty where all have some."""
+    for name, array in noise.items():
+        sizes = np.linalg.norm(array, axis=2)
+        missing = int(np.sum(sizes <= 1e-6 * np.median(sizes)))
+        if 0 < missing < sizes.size:
+            share = f"{missing} of {sizes.size}"
+            return f"{share} releases of {name} have no noise: epsilon is then infinite at any delta below that share"
+    return ""
+
+
 def shared_draws(noise: dict[str, Floats]) -> str:
     """Which releases of one run have the same noise, up to a factor: their difference has none."""
     rows = [(f"{name} {k + 1}", array[:, k]) for name, array in noise.items() for k in range(array.shape[1])]
@@ -153,14 +164,20 @@ def _parallel(one: Floats, other: Floats) -> bool:
     return bool(np.all(lengths > 0) and np.all(np.abs(products) >= lengths * (1 - 1e-12)))
 
 
-def gaussian_tail_epsilon(factor: float, dimension: int, delta: float) -> float:
-    r"""An epsilon below which no claim can hold at delta if the deviation differs by this factor between neighbours.
+def tail_epsilon(kind: NoiseKind, factor: float, dimension: int, delta: float) -> float:
+    r"""An epsilon below which no claim can hold at delta if the scale differs by this factor between neighbours.
 
-    The event that the sum of squares exceeds t has probability Q(t/f^2) on one and Q(t) on the other, Q the tail of
-    chi-square: epsilon >= log((Q(t/f^2) - delta)/Q(t)), at the best t.
+    The event that the noise is longer than t has probability Q(t/f) on one and Q(t) on the other, Q the tail of its
+    length over the scale: epsilon >= log((Q(t/f) - delta)/Q(t)), at the best t. At delta = 0 that has no bound.
     """
-    t = np.linspace(0.0, 40.0 * dimension * factor**2, 4001)
-    larger = stats.chi2.sf(t / factor**2, dimension)
-    smaller = stats.chi2.logsf(t, dimension)
-    useful = larger > delta
+    if delta == 0 or factor == np.inf:
+        return np.inf
+    # of Gaussian and Laplace noise one coordinate: what all of them show together is no less
+    k = dimension if kind is NoiseKind.GAMMA_NORM else 1
+    t = np.linspace(0.0, 60.0 * k * factor, 4001)
+    if kind in (NoiseKind.LAPLACE, NoiseKind.GAMMA_NORM):
+        larger, smaller = stats.gamma.sf(t / factor, k), stats.gamma.logsf(t, k)
+    else:
+        larger, smaller = stats.chi.sf(t / factor, 1), np.log(2.0) + stats.norm.logsf(t)
+    useful = (larger > delta) & np.isfinite(smaller)
     return float(np.max(np.log(larger[useful] - delta) - smaller[useful], initial=0.0))

@@ -11,17 +11,20 @@ import numpy as np
 
 from verification.declared.bench import Bench
 from verification.declared.pairs import describe
-from verification.declared.scenes import Scenes
+from verification.declared.scenes import NeighbouringPair, Scenes
 from verification.declared.seen import Witness
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue
 from verification.wire.declared_session import Recorded
 
 RESIDUAL = 1e-6
-"""The gradient at the released point may be so long, over the scale of the noise."""
+"""The gradient at the released point may be so long, over the length of the noise."""
+NOT_SOLVED = 1e-2
+"""Where it is longer than this, the released point is no minimiser of the objective with its noise."""
 RELATIVE = 1e-3
 _STEP = 1e-4
-_KINDS = ("aligned", "random")
+_KINDS = ("zero", "aligned", "random")
+_FAR = (3.0, 10.0)  # margins at which the other records count for little
 _MOST_COLUMNS = 12
 
 
@@ -45,14 +48,35 @@ def determinants(bench: Bench, value: DeclaredValue) -> Witness | None:
         for pair in scenes.neighbours(kind, 0, scenes.direction()):
             names = (bench.send(pair.first), bench.send(pair.second))
             own = bench.record(names[0], seed=1)
-            if own.values[value.name].released.shape[1] > _MOST_COLUMNS:
+            width = own.values[value.name].released.shape[1]
+            if width > _MOST_COLUMNS:
                 return None
-            at = np.zeros_like(own.values[value.name].released)
-            sizes = [_log_determinant(bench, value, name, own, at) for name in names]
-            difference = abs(sizes[0] - sizes[1])
-            if difference > worst.size:
-                worst = Witness(difference, describe(pair, "zero"))
+            for where, point in _points(pair, width) if kind == "zero" else [("at zero", np.zeros(width))]:
+                at = np.zeros_like(own.values[value.name].released)
+                at[0] = point
+                sizes = [_log_determinant(bench, value, name, own, at) for name in names]
+                difference = abs(sizes[0] - sizes[1])
+                if difference > worst.size:
+                    worst = Witness(difference, f"{where}; {describe(pair, 'zero')}")
     return worst
+
+
+def _points(pair: NeighbouringPair, width: int) -> list[tuple[str, Floats]]:
+    """Models at which to compare: zero, and far along and against the changed record.
+
+    Coordinates beyond those of the features, such as an intercept, bring its margin back to zero, so that the changed
+    record counts in full where the others, whose loss is flat there, count for nothing.
+    """
+    found = [("at zero", np.zeros(width))]
+    record = pair.first.features[pair.position]
+    square = float(record @ record)
+    extra = width - len(record)
+    if square == 0.0 or extra < 0:
+        return found
+    for margin in (sign * far for far in _FAR for sign in (1.0, -1.0)):
+        rest = np.full(extra, -margin / max(extra, 1))
+        found.append((f"far along the record ({margin:g})", np.concatenate([record * (margin / square), rest])))
+    return found
 
 
 def _log_determinant(bench: Bench, value: DeclaredValue, data: str, own: Recorded, at: Floats) -> float:

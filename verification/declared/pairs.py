@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accountant.mechanisms.words import Sampling
 from verification.declared.bench import Bench, OutOfTimeError
 from verification.declared.ledger import schedule
 from verification.declared.scenes import ALWAYS, SOMETIMES, NeighbouringPair, Scenes, held_batches, starts, without
 from verification.declared.seen import Seen, Witness
 from verification.wire.arrays import Floats
-from verification.wire.declaration import DeclaredValue, Norm, SamplingScheme
+from verification.wire.declaration import DeclaredValue, Norm
 from verification.wire.declared_session import LabelledPoints, Recorded
 from verification.wire.faults import Fault, ProtocolStep
 from verification.wire.messages import Capability
@@ -110,7 +111,8 @@ def _batches(bench: Bench, pair: NeighbouringPair, own: Recorded, *, inside: boo
 
 def _both(bench: Bench, names: tuple[str, str], setting: _Setting) -> tuple[Recorded, Recorded]:
     """Both runs, in random order."""
-    batches = (setting.batches, without(setting.batches, setting.pair))
+    scheme = bench.declaration.sampling.scheme
+    batches = (setting.batches, without(setting.batches, setting.pair, scheme))
     order = bench.rng.permutation(2)
     runs = {
         int(i): bench.record(names[i], seed=setting.seed, outputs=setting.outputs, batches=batches[i]) for i in order
@@ -130,7 +132,7 @@ def _compare(bench: Bench, setting: _Setting, first: Recorded, second: Recorded,
                 f"{text}"
             )
     for value in bench.declaration.noised:
-        _sensitivity(bench, value, (first, second), text, seen)
+        _sensitivity(bench, value, (first, second), setting, seen)
         _noise(value, (first, second), text, seen)
     for value in bench.declaration.processed:
         rows = (first.values[value.name].released, second.values[value.name].released)
@@ -140,7 +142,9 @@ def _compare(bench: Bench, setting: _Setting, first: Recorded, second: Recorded,
         _still(shown, name, text, seen, seen.public)
 
 
-def _sensitivity(bench: Bench, value: DeclaredValue, runs: tuple[Recorded, Recorded], text: str, seen: Seen) -> None:
+def _sensitivity(
+    bench: Bench, value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Setting, seen: Seen
+) -> None:
     a, b = (run.values[value.name].before for run in runs)
     steps = min(len(a), len(b), bench.declaration.releases(value))
     if not steps or a.shape[1] != b.shape[1]:
@@ -148,12 +152,25 @@ def _sensitivity(bench: Bench, value: DeclaredValue, runs: tuple[Recorded, Recor
     distances = lengths(a[:steps] - b[:steps], value.norm)
     slack = _ROUNDING * max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)) * np.sqrt(a.shape[1])
     declared = np.array(schedule(value.sensitivity, bench.declaration.releases(value)))[:steps]
+    declared = declared * _copies(bench, value, setting, steps)
+    text = describe(setting.pair, setting.start)
     shares = np.maximum(distances - slack, 0.0) / declared
     k = int(np.argmax(shares))
     where = f"release {k + 1}: moved by {distances[k]:.6g}, declared is {declared[k]:.6g}; {text}"
     seen.keep(seen.sensitivity, value.name, float(shares[k]), where)
-    if bench.declaration.sampling.scheme is SamplingScheme.NONE or value.uses == "all":
+    if bench.declaration.sampling.scheme is Sampling.ALL or value.uses == "all":
         seen.first_release[value.name] = max(seen.first_release.get(value.name, 0.0), float(distances[0] - slack))
+
+
+def _copies(bench: Bench, value: DeclaredValue, setting: _Setting, steps: int) -> Floats:
+    """How often the changed record is in the batch of each release: with replacement the sensitivity is that of one."""
+    replaced = bench.declaration.sampling.scheme is Sampling.WITH_REPLACEMENT and value.uses == "batch"
+    if not replaced or setting.batches is None:
+        return np.ones(steps)
+    counts = [batch.count(setting.pair.position) for batch in setting.batches]
+    each = len(counts) // max(1, bench.declaration.releases(value))
+    most = [max(counts[k * each : (k + 1) * each], default=max(counts)) for k in range(steps)]
+    return np.array(most, dtype=np.float64)
 
 
 def lengths(rows: Floats, norm: Norm | None) -> Floats:
@@ -168,13 +185,17 @@ def _noise(value: DeclaredValue, runs: tuple[Recorded, Recorded], text: str, see
     if a.shape != b.shape or not a.size or np.array_equal(a, b):
         return
     for k, (one, other) in enumerate(zip(a, b, strict=True)):
-        square = float(one @ one)
-        factor = float(one @ other) / square if square > 0 else np.inf
+        if not (one.any() and other.any()):
+            if one.any() or other.any():
+                where = f"release {k + 1}: noise on one of the neighbours and none on the other; {text}"
+                seen.keep(seen.scales, value.name, np.inf, where, len(one))
+            continue
+        factor = float(one @ other) / float(one @ one)
         if not np.allclose(other, factor * one, rtol=1e-9, atol=1e-12):
             seen.other_noise.add(value.name)
         elif factor > 0 and abs(np.log(factor)) > _STILL:
             size = float(np.exp(abs(np.log(factor))))
-            seen.keep(seen.scales, value.name, size, f"release {k + 1}: by a factor of {size:.6g}; {text}")
+            seen.keep(seen.scales, value.name, size, f"release {k + 1}: by a factor of {size:.6g}; {text}", len(one))
 
 
 def _still(both: tuple[Floats, Floats], name: str, text: str, seen: Seen, where: dict[str, Witness]) -> None:

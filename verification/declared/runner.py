@@ -9,15 +9,16 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from accountant.mechanisms.words import Sampling
 from verification.declared import judged
 from verification.declared.bench import Bench, OutOfTimeError
+from verification.declared.climb import climb
 from verification.declared.draws import Certainty, draws, own_runs_check
 from verification.declared.pairs import compare_neighbours
 from verification.declared.promise import Pricing, Promise
 from verification.declared.seen import Seen
 from verification.deployment.sighting import Aspect
 from verification.outcome import Finding, Outcome
-from verification.wire.declaration import SamplingScheme
 from verification.wire.faults import AdapterSkipped
 from verification.wire.messages import Capability
 
@@ -61,7 +62,7 @@ def run_declared(
         yield from found
     if wants("objective") and any(value.enters == "objective" for value in bench.declaration.noised):
         yield from _guarded(lambda: iter([judged.objective(bench, pricing)]), "objective")
-    sampled = bench.declaration.sampling.scheme is not SamplingScheme.NONE
+    sampled = bench.declaration.sampling.scheme is not Sampling.ALL
     level = Certainty(false_alarm / (3 if sampled else 2), power)
     drawing = replace(bench, deadline=began + limit * DRAWS_TIME)
     outside = seen.outside if seen is not None else {}
@@ -77,6 +78,7 @@ def _neighbours(bench: Bench, pricing: Pricing) -> tuple[Seen | None, list[Findi
     began = time.monotonic()
     try:
         seen = compare_neighbours(bench)
+        climb(bench, seen)
     except AdapterSkipped as answer:
         skipped = Finding("sensitivity", Outcome.SKIPPED, f"not offered: {answer.reason}")
         return None, [judged.account(bench, pricing, None), skipped]

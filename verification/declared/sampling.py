@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from accountant.mechanisms.words import Sampling
 from verification.conformance import tails
 from verification.deployment.batch_tests import batch_sightings
 from verification.deployment.sighting import Aspect, Sighting, TailFamily, union
-from verification.wire.declaration import DeclaredSampling, SamplingScheme
+from verification.wire.declaration import DeclaredSampling
 
 Runs = list[list[list[int]]]
 _MARKS = 512
@@ -24,7 +25,7 @@ def malformed(runs: Runs, sampling: DeclaredSampling, records: int) -> str:
                 return f"{where}: there is no record {max(batch)}"
             if sampling.batch is not None and len(batch) != sampling.batch:
                 return f"{where}: {len(batch)} records are drawn, declared are {sampling.batch}"
-            if sampling.scheme is not SamplingScheme.WITH_REPLACEMENT and len(set(batch)) < len(batch):
+            if sampling.scheme is not Sampling.WITH_REPLACEMENT and len(set(batch)) < len(batch):
                 return f"{where}: a record is drawn twice, and batches are declared {sampling.scheme}"
     return ""
 
@@ -40,10 +41,10 @@ def sampling_sightings(
         for k in range(steps):
             np.add.at(counts[r, k], run[k], 1)
     match sampling.scheme:
-        case SamplingScheme.FIXED_SIZE:
+        case Sampling.WITHOUT_REPLACEMENT:
             held = counts[:, :, marks] > 0
             return batch_sightings("batches", held, marks, records=records, batch=sampling.batch or 1)
-        case SamplingScheme.POISSON:
+        case Sampling.POISSON:
             return _poisson(counts > 0, sampling.rate or 0.0)
         case _:
             return _with_replacement(runs, counts, sampling.batch or 1)

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accountant.mechanisms.words import Neighbours, Sampling
 from verification.wire.arrays import Floats
-from verification.wire.declaration import BoundKind, Declaration, Relation, SamplingScheme
+from verification.wire.declaration import BoundKind, Declaration
 from verification.wire.declared_session import LabelledPoints, Recorded
 
 LARGE = 1e3
@@ -97,7 +98,7 @@ class Scenes:
         """All changes of one record of a data set of this kind."""
         base = self.data(kind, direction)
         moves = self._moves(direction)
-        if self._relation is Relation.ADD_OR_REMOVE:
+        if self._relation is Neighbours.ADD_OR_REMOVE:
             for name, features, label in moves:
                 there = _with(base, position, features, label)
                 away = LabelledPoints(
@@ -183,29 +184,39 @@ def held_batches(
     sampling = declaration.sampling
     others = np.array([i for i in range(records) if i != position])
     match sampling.scheme:
-        case SamplingScheme.NONE:
+        case Sampling.ALL:
             return None
-        case SamplingScheme.FIXED_SIZE:
+        case Sampling.WITHOUT_REPLACEMENT:
             size = min(sampling.batch or 1, records)
             if not inside and size > len(others):
                 return None
             drawn = [rng.permutation(others)[: size - 1 if inside else size].tolist() for _ in range(steps)]
-        case SamplingScheme.WITH_REPLACEMENT:
+        case Sampling.WITH_REPLACEMENT:
             size = sampling.batch or 1
-            if inside:
-                return [[position] * size] * steps
             drawn = [rng.choice(others, size).tolist() for _ in range(steps)]
-        case SamplingScheme.POISSON:
+            if inside:
+                copies = [(1, size, int(rng.integers(1, size + 1)))[k % 3] for k in range(steps)]
+                return [sorted([*batch[c:], *[position] * c]) for batch, c in zip(drawn, copies, strict=True)]
+        case Sampling.POISSON:
             rates = (sampling.rate or 0.0, 0.0, 1.0)
             drawn = [others[rng.random(len(others)) < rates[k % 3]].tolist() for k in range(steps)]
     return [sorted([*batch, position]) for batch in drawn] if inside else drawn
 
 
-def without(batches: list[list[int]] | None, pair: NeighbouringPair) -> list[list[int]] | None:
-    """The same batches for the second data set, where the record is missing."""
+def without(batches: list[list[int]] | None, pair: NeighbouringPair, scheme: Sampling) -> list[list[int]] | None:
+    """The same batches for the second data set; of a fixed size, another record takes the place of a missing one."""
     if batches is None or not pair.removed:
         return batches
-    return [[i - (i > pair.position) for i in batch if i != pair.position] for batch in batches]
+    if scheme is Sampling.POISSON:
+        return [[i - (i > pair.position) for i in batch if i != pair.position] for batch in batches]
+    return [_filled(batch, pair) for batch in batches]
+
+
+def _filled(batch: list[int], pair: NeighbouringPair) -> list[int]:
+    taken = {i for i in batch if i != pair.position}
+    free = [i for i in range(pair.first.count) if i not in taken and i != pair.position]
+    spare = free[0] if free else next(i for i in range(pair.first.count) if i != pair.position)
+    return sorted(j - (j > pair.position) for j in (spare if i == pair.position else i for i in batch))
 
 
 def _with(points: LabelledPoints, position: int, features: Floats, label: float) -> LabelledPoints:

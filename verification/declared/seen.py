@@ -14,6 +14,7 @@ class Witness:
 
     size: float
     text: str
+    dimension: int = 1  # of the noise, where that is what was seen
 
 
 @dataclass(slots=True)
@@ -35,10 +36,10 @@ class Seen:
     unrepeatable: str = ""
     fixed_start: bool = True  # a first release is the same whatever the randomness
 
-    def keep(self, where: dict[str, Witness], name: str, size: float, text: str) -> None:
+    def keep(self, where: dict[str, Witness], name: str, size: float, text: str, dimension: int = 1) -> None:
         """Keep the largest."""
         if name not in where or size > where[name].size:
-            where[name] = Witness(size, text)
+            where[name] = Witness(size, text, dimension)
 
     def violated(self) -> bool:
         """Whether something is not as declared, or differs."""
@@ -55,7 +56,7 @@ class Seen:
             (self.scales, other.scales),
         ):
             for name, witness in theirs.items():
-                self.keep(mine, name, witness.size, witness.text)
+                self.keep(mine, name, witness.size, witness.text, witness.dimension)
         for name, distance in other.first_release.items():
             self.first_release[name] = max(self.first_release.get(name, 0.0), distance)
         for name, counts in other.counts.items():

@@ -1,4 +1,4 @@
-r"""Who was in the batch, at the true n and m: the rate, every position alike, every iteration anew.
+r"""Which records were in the batch, at the claimed n and m: the rate, equal positions, independent iterations.
 
 Input is a table [runs, T, marks] of zeros and ones. One mark's entries are independent over iterations and runs, so its
 count is exactly binomial. Entries of different marks in one batch are negatively associated (sampling without
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
 from verification.conformance import tails
 from verification.deployment.sighting import Aspect, Sighting, TailFamily, union
@@ -22,8 +22,19 @@ Table = NDArray[np.bool_]
 _LAGS = 64
 
 
-def batch_sightings(where: str, held: Table, places: NDArray[np.intp], *, records: int, batch: int) -> list[Sighting]:
-    """The rate of every mark, of neighbouring ones and of all together; repetition over iterations and over runs."""
+def batch_sightings(
+    where: str,
+    held: Table,
+    places: NDArray[np.intp],
+    *,
+    records: int,
+    batch: int,
+    again: Table | None = None,
+) -> list[Sighting]:
+    """The rate of every mark, of neighbouring ones and of all together; repetition over iterations and over runs.
+
+    ``again`` is what the first iterations of another request held.
+    """
     q = batch / records
     runs, iterations, marks = held.shape
     counts = held.sum(axis=(0, 1))
@@ -41,9 +52,12 @@ def batch_sightings(where: str, held: Table, places: NDArray[np.intp], *, record
         ),
         TailFamily("iteration", _by_iteration(held, q), lambda k: f"{k + 1}"),
         *_by_place(counts, places, runs * iterations, q),
+        *_together(held, places, batch * (batch - 1) / (records * max(1, records - 1))),
     ]
     rate, at = union(rates)
-    fresh, when = union([*_coincidences(held, q), *_windows(held, q), *_between_runs(held, q)])
+    fresh, when = union(
+        [*_coincidences(held, q), *_windows(held, q), *_between_runs(held, q), *_between_requests(held, again, q)]
+    )
     return [
         Sighting(f"batch-rate {where}", Aspect.BATCHES, rate, f"least likely: {at}", cause="batches are not uniform"),
         Sighting(f"batch-fresh {where}", Aspect.BATCHES, fresh, f"least likely: {when}", cause="batches are not fresh"),
@@ -86,6 +100,26 @@ def _by_place(counts: NDArray[np.int64], places: NDArray[np.intp], trials: int, 
         )
 
     return [TailFamily("marked records between", np.array(bounds), label)]
+
+
+def _together(held: Table, places: NDArray[np.intp], chance: float) -> list[TailFamily]:
+    """Two marks in one batch: batches are independent, so each pair's count is exactly binomial.
+
+    Too often alone costs privacy: who knows that the one is in the batch knows it of the other. Strata, where two never
+    come together, cost nothing.
+    """
+    rows = held.reshape(-1, held.shape[2]).astype(np.float64)
+    first, second = np.triu_indices(held.shape[2], k=1)
+    if not first.size:
+        return []
+    both = np.rint(rows.T @ rows).astype(np.int64)[first, second]
+    upper = stats.binom.sf(both - 1, len(rows), chance)
+
+    def label(i: int) -> str:
+        pair = f"{places[first[i]]} and {places[second[i]]}"
+        return f"{pair}: together in {both[i]} of {len(rows)} batches, expected {chance * len(rows):.3g}"
+
+    return [TailFamily("records", upper, label)]
 
 
 def _coincidences(held: Table, q: float) -> list[TailFamily]:
@@ -145,4 +179,15 @@ def _between_runs(held: Table, q: float) -> list[TailFamily]:
     both = int(np.sum(held[0 : runs - 1 : 2] & held[1::2]))
     pairs = held[1::2].size
     label = f"consecutive runs: {both} marks in the same batch of both, expected {pairs * q * q:.3g};"
+    return [TailFamily(label, np.array([chernoff(both, pairs, q * q)]))]
+
+
+def _between_requests(held: Table, again: Table | None, q: float) -> list[TailFamily]:
+    """The same iteration of the same run of two requests: a sampler that starts anew with each draws alike."""
+    if again is None:
+        return []
+    runs, iterations = (min(a, b) for a, b in zip(held.shape[:2], again.shape[:2], strict=True))
+    shared = held[:runs, :iterations] & again[:runs, :iterations]
+    both, pairs = int(np.sum(shared)), shared.size
+    label = f"two requests: {both} marks in the same batch of both, expected {pairs * q * q:.3g};"
     return [TailFamily(label, np.array([chernoff(both, pairs, q * q)]))]

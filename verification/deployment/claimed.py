@@ -12,6 +12,9 @@ from verification.wire.schemes import SCHEMES, Law, Scheme
 LARGEST_VALUES = 16_000_000
 """Features that are sent at once, at most: 128 MB in memory, 171 MB on the wire."""
 
+FEWER_VALUES = 1_000_000
+"""The same for questions in which the positions of records do not matter: so that many can be asked in little time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
@@ -52,7 +55,7 @@ class Claimed:
         """The same with some parameters changed."""
         return dataclasses.replace(self, parameters=self.parameters.model_copy(update=changed))
 
-    def fitting(self) -> Claimed:
+    def fitting(self, values: int = LARGEST_VALUES) -> Claimed:
         """The same with as many records as can be sent at once; the batch keeps its size."""
-        at_most = max(LARGEST_VALUES // self.columns, self.parameters.batch or 1, self.parameters.parties or 1)
+        at_most = max(values // self.columns, self.parameters.batch or 1, self.parameters.parties or 1)
         return self if self.records <= at_most else dataclasses.replace(self, records=at_most)

@@ -122,8 +122,8 @@ def _in_common(claimed: Claimed, scene: Marked, x: Floats, features: Floats) -> 
     return part
 
 
-def marked_look(claimed: Claimed, scene: Marked, run: Run) -> Look:
-    """Everything that marked records show."""
+def marked_look(claimed: Claimed, scene: Marked, run: Run, again: tuple[Claimed, Run] | None = None) -> Look:
+    """Everything that marked records show; ``again`` is the start of a run of another request."""
     read = read_weights(claimed, scene, run)
     runs = len(run.x)
     if read is None:
@@ -133,7 +133,7 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run) -> Look:
     found = [*_weighed(read, scene), *_counted(claimed, read, scene)]
     ordinary = ~scene.extreme
     held = weights[:, :, ordinary] > _SHOWN
-    seen = clear[:, :, ordinary].all(axis=(0, 2))
+    seen = np.asarray(clear[:, :, ordinary].all(axis=(0, 2)))
     if seen.any():
         found += batch_sightings(
             "at the claimed size",
@@ -141,6 +141,7 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run) -> Look:
             scene.places[ordinary],
             records=claimed.records,
             batch=claimed.parameters.batch or 1,
+            again=None if again is None else _held_again(again, scene, seen, read.first),
         )
     covers = (Aspect.CLIPPING, *((Aspect.BATCHES,) if seen.any() else ()))
     kept = {"weights": weights, "clear": clear.astype(np.float64)}
@@ -149,6 +150,17 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run) -> Look:
         share = (claimed.parameters.batch or 1) / claimed.records
         drawn[Aspect.BATCHES] = lambda: _rates_picture(scene.places[ordinary], held[:, seen], share)
     return Look("marked records", claimed.size, runs, tuple(found), covers, kept, pictures=drawn)
+
+
+def _held_again(
+    again: tuple[Claimed, Run], scene: Marked, seen: NDArray[np.bool_], first: int
+) -> NDArray[np.bool_] | None:
+    """What the batches of another request held, in the iterations that could be read of the first one."""
+    read = read_weights(again[0], scene, again[1])
+    if read is None:
+        return None
+    weights = read.weights[:, first:, ~scene.extreme]
+    return np.asarray(weights[:, seen[: weights.shape[1]]] > _SHOWN)
 
 
 def _weights_picture(scene: Marked, shown: Floats) -> Picture:

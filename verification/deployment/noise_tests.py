@@ -2,7 +2,8 @@ r"""The size of noise over its claimed scale: too small somewhere, or too large.
 
 Input are arrays [runs, draws, p], standard normal if all is well. Sums of squares over a set of entries fixed in
 advance are chi-square distributed: exact tails. The sets: everything, each run, each draw over all runs, each vector,
-each coordinate, stretches of 2^k consecutive draws, and every j-th draw.
+each coordinate, stretches of 2^k consecutive draws, and every j-th draw; and each cosine over coordinates and over
+draws, and the quietest direction of all (`direction_tests`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from verification.deployment.direction_tests import (
+    energies_of_directions,
+    energies_of_frequencies,
+    quietest_direction,
+)
 from verification.deployment.sighting import Aspect, Cost, Sighting, TailFamily, union
 from verification.wire.arrays import Floats
 
@@ -47,6 +53,10 @@ def parts(noise: Floats) -> list[Parts]:
         *_stretches(by_draw, runs * p),
         *_every(by_draw, runs * p),
     ]
+    if p > 1:
+        found.append(alike("cosine over coordinates", *energies_of_directions(noise), lambda j: str(j + 1)))
+    if draws > 1:
+        found.append(alike("cosine over iterations", *energies_of_frequencies(noise), lambda k: str(k + 1)))
     if runs > 1:
         found.append(alike("run", energy.sum(axis=1), draws * p, lambda r: str(r + 1)))
         found.append(alike("vector", energy.ravel(), p, lambda i: f"{i % draws + 1} of run {i // draws + 1}"))
@@ -97,6 +107,7 @@ def size_sightings(where: str, noise: dict[str, Floats]) -> list[Sighting]:
             label = _sized(name, part)
             small.append(TailFamily(part.kind, _float64(special.chdtr(part.degrees, part.totals)), label))
             large.append(TailFamily(part.kind, _float64(special.chdtrc(part.degrees, part.totals)), label))
+        small += quietest_direction(array)
         low, high = interval(float(np.sum(array**2)), array.size)
         shares.append(f"{name} {np.sqrt(np.mean(array**2)):.4g} ({low:.4g} to {high:.4g})")
     measured = f"standard deviation over the claimed one: {', '.join(shares)}"

@@ -12,14 +12,17 @@ import numpy as np
 
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
+from verification.deployment.asking import Asked, Clock, NotNeeded, Question
 from verification.deployment.claimed import Claimed
-from verification.deployment.questions import QUESTIONS, Asked, Clock, NotNeeded, Question
+from verification.deployment.questions import QUESTIONS
 from verification.deployment.sighting import Cost, Sighting
 from verification.outcome import Outcome
 from verification.wire.faults import AdapterSkipped
 from verification.wire.session import Session
 from verification.wire.tape import Tape
 
+SHARES = len(QUESTIONS) + 1
+"""Each question has an even share of the false alarms, and so have all runs of a gate together."""
 _LEAST_SECONDS = 0.5
 
 
@@ -82,7 +85,7 @@ def probe(session: Session, claimed: Claimed, plan: ProbePlan) -> Iterator[Answe
             continue
         clock = Clock(left / (len(plan.questions) - number))
         session.tape = tape = Tape() if plan.record else None
-        found = answer(question, context, claimed.fitting(), clock, plan.false_alarm / len(QUESTIONS))
+        found = answer(question, context, claimed.fitting(), clock, plan.false_alarm / SHARES)
         session.tape = None
         yield dataclasses.replace(found, tape=tape, clock=clock)
 

@@ -8,6 +8,7 @@ probability that a failing run shows up. So s is bounded at any confidence.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,35 +23,55 @@ from verification.wire.arrays import Floats
 CONFIDENCE = 0.999
 DIVISOR = 2.0
 """The bound is for runs with noise/2 or less."""
+NEXT_TO_NOTHING = 100.0
+"""A second bound is for runs with next to no noise, which far more runs can show."""
 ONE_IN = 50
 """The power is stated for noise/2 in one run of so many."""
+_FEWEST = 2  # a bound of 1 run in 1 is none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Census:
-    """The sums of squares of many runs' noise over its claimed scale, and of how many values each is."""
+    """The sums of squares of many runs' noise over its claimed scale, and of how many values each is.
+
+    ``whole`` tells the runs of the claimed length and size from short or small ones.
+    """
 
     energies: Floats
     degrees: NDArray[np.int64]
+    whole: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, noise: dict[str, Floats]) -> Census:
+    def of(cls, noise: dict[str, Floats], *, whole: bool = False) -> Census:
         """All streams of each run [runs, draws, p]."""
         energies = np.sum([np.sum(array**2, axis=(1, 2)) for array in noise.values()], axis=0)
-        degrees = sum(array.shape[1] * array.shape[2] for array in noise.values())
-        return cls(energies, np.full(len(energies), degrees, dtype=np.int64))
+        return cls.counted(energies, sum(array.shape[1] * array.shape[2] for array in noise.values()), whole=whole)
 
     @classmethod
-    def joined(cls, parts: list[Census]) -> Census:
+    def counted(cls, energies: Floats, degrees: int, *, whole: bool = False) -> Census:
+        """Sums of squares of so many values each."""
+        return cls(energies, np.full(len(energies), degrees, dtype=np.int64), np.full(len(energies), whole))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Census]) -> Census:
         """Several as one."""
         if not parts:
-            return cls(np.zeros(0), np.zeros(0, dtype=np.int64))
-        return cls(np.concatenate([p.energies for p in parts]), np.concatenate([p.degrees for p in parts]))
+            return cls(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))
+        return cls(
+            np.concatenate([p.energies for p in parts]),
+            np.concatenate([p.degrees for p in parts]),
+            np.concatenate([p.whole for p in parts]),
+        )
 
     @property
     def runs(self) -> int:
         """How many runs were looked at."""
         return self.energies.size
+
+    @property
+    def of_the_claimed_size(self) -> Census:
+        """The whole runs alone."""
+        return Census(self.energies[self.whole], self.degrees[self.whole], self.whole[self.whole])
 
     def sighting(self, where: str) -> Sighting:
         """The quietest run of all: exact, Bonferroni over the runs."""
@@ -104,12 +125,29 @@ class Census:
 
     def statement(self, false_alarm: float) -> str:
         """The sentence of the verdict."""
-        share = self.share_bound(false_alarm)
-        if share >= 1.0:
+        silent = _one_in(self.share_bound(false_alarm, NEXT_TO_NOTHING))
+        if silent < _FEWEST:
             return f"{self.runs:,} runs looked at: too few to bound the share of runs without proper noise"
+        half = _one_in(self.share_bound(false_alarm))
+        first = f"at most 1 run in {half:,} has noise/{DIVISOR:g} or less, " if half >= _FEWEST else ""
         power = math.floor(1000 * self.power(1 / ONE_IN, false_alarm)) / 1000
         return (
-            f"at most 1 run in {int(1 / share):,} has noise/{DIVISOR:g} or less ({CONFIDENCE:.1%} confidence, "
-            f"{self.runs:,} runs looked at); noise/{DIVISOR:g} in 1 run of {ONE_IN} would have been detected with "
-            f"probability {'above 0.999' if power >= 1 else f'at least {power:g}'}"
+            f"{first}at most 1 in {silent:,} noise/{NEXT_TO_NOTHING:g} or less ({CONFIDENCE:.1%} confidence, "
+            f"{self.runs:,} runs looked at); {self._whole(false_alarm)}; noise/{DIVISOR:g} in 1 run of {ONE_IN} would "
+            f"have been detected with probability {'above 0.999' if power >= 1 else f'at least {power:g}'}"
         )
+
+    def _whole(self, false_alarm: float) -> str:
+        """What the runs of the claimed size and length bound by themselves."""
+        whole = self.of_the_claimed_size
+        half = _one_in(whole.share_bound(false_alarm))
+        if half < _FEWEST:
+            return f"{whole.runs:,} of them of the claimed size and length, too few for a bound of their own"
+        return (
+            f"{whole.runs:,} of them of the claimed size and length, of which at most 1 in {half:,} has "
+            f"noise/{DIVISOR:g} or less"
+        )
+
+
+def _one_in(share: float) -> int:
+    return int(1 / share)

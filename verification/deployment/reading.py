@@ -12,6 +12,8 @@ from verification.wire.arrays import Floats
 from verification.wire.records import Records, Run
 from verification.wire.schemes import Law
 
+_ROUNDINGS = 8
+
 
 def standard_noise(claimed: Claimed, records: Records, run: Run, outside: Floats | None = None) -> dict[str, Floats]:
     """The noise of a run [runs, T, p] over its claimed scale, by stream; standard normal if all is well.
@@ -34,3 +36,13 @@ def _needed(claimed: Claimed, records: Records) -> Records:
     if "batch" not in claimed.scheme.takes or "inner" in claimed.scheme.takes:
         return records
     return Records(records.features[:1], np.array(records.labels[:1]))
+
+
+def grain(claimed: Claimed, run: Run) -> float:
+    """How exactly noise over its scale can be read off a run: a few roundings of its largest value."""
+    parameters = claimed.parameters
+    largest = max(float(np.abs(array).max(initial=0.0)) for array in run.values.values())
+    weight = 1 + parameters.rho + 1 / parameters.rho + max(1 / eta for eta in parameters.eta)
+    scales = noise_scales(claimed.mode.algorithm, parameters, claimed.records)
+    smallest = min(float(scale.min()) for scale in scales.values())
+    return _ROUNDINGS * 2.0**-52 * largest * weight / smallest if smallest > 0.0 else np.inf

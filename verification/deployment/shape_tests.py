@@ -7,21 +7,20 @@ fresh chi-distributed length makes the vector standard normal. So every block of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from verification.conformance import tails
+from verification.deployment.reuse_tests import repeats, twins
 from verification.deployment.sighting import Aspect, Sighting, TailFamily, union
 from verification.wire.arrays import Floats
 
 LAGS = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256, 512, 1024)
-_TAILS = (2.0, 3.0, 4.0)
+TAILS = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5)
 _BLOCK = 128
-_CLOSE = 1e-6
 _PAIRED_COLUMNS = 160
-# in fewer dimensions two of many directions are too likely to agree by chance
-_FEWEST_COLUMNS = 3
 
 
 def without_scale(noise: Floats, rng: np.random.Generator) -> Floats:
@@ -43,8 +42,18 @@ def without_scale(noise: Floats, rng: np.random.Generator) -> Floats:
     return result
 
 
-def shape_sightings(where: str, noise: dict[str, Floats], rng: np.random.Generator) -> list[Sighting]:
-    """Shape, centring, independence and freshness, each over all streams."""
+def shape_sightings(
+    where: str,
+    noise: dict[str, Floats],
+    rng: np.random.Generator,
+    grain: float | None = None,
+    again: dict[str, Floats] | None = None,
+) -> list[Sighting]:
+    """Shape, centring, independence and freshness, each over all streams.
+
+    ``grain`` is how exactly the noise could be read; without it single values are not compared. ``again`` is noise of
+    another request: nothing of it may be the same.
+    """
     scaled = {name: without_scale(array, rng) for name, array in noise.items()}
     checks = (
         ("noise-shape", _shapes(scaled), "noise is not Gaussian"),
@@ -55,9 +64,13 @@ def shape_sightings(where: str, noise: dict[str, Floats], rng: np.random.Generat
     for name, families, cause in checks:
         p_value, at = union(families)
         found.append(Sighting(f"{name} {where}", Aspect.NOISE, p_value, f"least likely: {at}", cause=cause))
-    width = max(array.shape[2] for array in scaled.values())
-    rows = np.vstack([a.reshape(-1, a.shape[2]) for a in scaled.values() if a.shape[2] == width])
-    return [*found, repeats(f"noise-freshness {where}", rows)]
+    every = [*noise.values(), *([] if again is None else again.values())]
+    width = max(array.shape[2] for array in every)
+    rows = np.vstack([a.reshape(-1, a.shape[2]) for a in every if a.shape[2] == width])
+    found.append(repeats(f"noise-freshness {where}", rows))
+    if grain is not None:
+        found.append(twins(f"noise-values-fresh {where}", np.concatenate([a.ravel() for a in every]), grain))
+    return found
 
 
 def _shapes(scaled: dict[str, Floats]) -> list[TailFamily]:
@@ -65,11 +78,17 @@ def _shapes(scaled: dict[str, Floats]) -> list[TailFamily]:
     for name, array in scaled.items():
         values = array.ravel()
         families.append(TailFamily(f"{name}: distribution function", np.array([tails.kolmogorov(values)])))
-        for threshold in _TAILS:
-            beyond = np.array([np.sum(np.abs(values) > threshold)])
-            chance = float(tails.normal(np.array(threshold)))
-            label = f"{name}: {int(beyond[0])} of {values.size} beyond {threshold:g} deviations"
-            families.append(TailFamily(label, tails.binomial(beyond, values.size, chance)))
+        families += beyond(name, values.size, [int(np.sum(np.abs(values) > threshold)) for threshold in TAILS])
+    return families
+
+
+def beyond(name: str, values: int, counts: Sequence[int]) -> list[TailFamily]:
+    """How many of so many standard normal values are beyond each of `TAILS`: exact binomial tails."""
+    families = []
+    for threshold, count in zip(TAILS, counts, strict=True):
+        chance = float(tails.normal(np.array(threshold)))
+        label = f"{name}: {count} of {values} beyond {threshold:g} deviations"
+        families.append(TailFamily(label, tails.binomial(np.array([count]), values, chance)))
     return families
 
 
@@ -129,26 +148,3 @@ def _between(scaled: dict[str, Floats]) -> list[TailFamily]:
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if scaled[a].shape == scaled[b].shape]
     products = np.array([_product(scaled[a], scaled[b]) for a, b in pairs])
     return [TailFamily("streams", tails.normal(products), lambda i: " and ".join(pairs[i]))] if pairs else []
-
-
-def repeats(name: str, rows: Floats) -> Sighting:
-    """Whether two of the vectors have one direction, up to the signs of their entries."""
-    count, p = rows.shape
-    lengths = np.linalg.norm(rows, axis=1)
-    silent = int(np.sum(lengths == 0))
-    if p < _FEWEST_COLUMNS or silent:
-        detail = f"{silent} of {count} noise vectors are zero"
-        return Sighting(name, Aspect.NOISE, 0.0 if silent else 1.0, detail, cause="noise too small")
-    unit = np.abs(rows / lengths[:, None])
-    ordered = unit[np.argsort(unit[:, 0])]
-    beside = int(np.sum(np.max(np.abs(np.diff(ordered, axis=0)), axis=1) < _CLOSE))
-    found = -(-beside // 2)
-    chance = min(1.0, count * (count - 1) / 2 * 2.0**p * _cap(p))
-    detail = f"{found} of {count} noise vectors used twice"
-    return Sighting(name, Aspect.NOISE, tails.coincidences(found, chance), detail, cause="noise is used again")
-
-
-def _cap(p: int) -> float:
-    """The share of the sphere in p dimensions within sqrt(p) * closeness of a point."""
-    radius = np.sqrt(p) * _CLOSE
-    return float(special.betainc((p - 1) / 2, 0.5, min(1.0, radius**2))) / 2

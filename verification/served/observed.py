@@ -7,9 +7,10 @@ run both do nothing. Inside one, the noise is an array that notices what it is a
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import ParamSpec
 
 import numpy as np
@@ -105,19 +106,28 @@ def observe(train: Train, data: LabelledPoints, parameters: OpaqueParameters, ru
 
 
 def serve_observed(
-    name: str, declare: Declare, train: Train, *, returns: str | None = None, reseed: Reseed | None = None
+    name: str,
+    declare: Declare,
+    train: Train,
+    *,
+    returns: str | None = None,
+    reseed: Reseed | None = None,
+    watch: Mapping[str, str] | None = None,
 ) -> None:
-    """Serve ``train(features, labels, parameters)``, whose noise function is decorated.
+    """Serve ``train(features, labels, parameters)``, whose noise function is decorated, or whose draws are watched.
 
     ``returns`` names the value that it returns, if that is computed from released ones; ``reseed(seed)`` makes its
-    randomness repeatable, such as ``np.random.seed``.
+    randomness repeatable, such as ``np.random.seed``. ``watch`` names the value of each kind of draw of numpy and
+    torch, ``{"normal": "gradient"}``, and seeds them as well.
     """
+    from verification.served.watched import watching  # noqa: PLC0415 - it imports this module
 
     def run(data: LabelledPoints, parameters: OpaqueParameters, run: DeclaredRun) -> None:
         if reseed is not None and run.seed is not None:
             reseed(run.seed % (1 << 32))
-        result = observe(train, data, parameters, run)
+        with watching(run, watch, train) if watch else contextlib.nullcontext():
+            result = observe(train, data, parameters, run)
         if returns is not None:
             run.processed(returns, np.asarray(result, dtype=np.float64))
 
-    serve_declared(name, declare, run, seeded=reseed is not None)
+    serve_declared(name, declare, run, seeded=reseed is not None or bool(watch))

@@ -11,7 +11,7 @@ import numpy as np
 from verification.outcome import Finding, Outcome, worst
 from verification.vectors import model
 from verification.vectors.recipe import Recipe, read
-from verification.vectors.wire import PlainSession, data_fields, parameter_fields, replay_fields
+from verification.vectors.wire import PlainSession, data_fields, noise_arrays, parameter_fields, replay_fields
 from verification.wire.faults import AdapterFault, AdapterRefusal, AdapterSkipped, ProtocolStep
 from verification.wire.messages import Capability, StartResult
 from verification.wire.parameters import Algorithm, Parameters
@@ -110,7 +110,7 @@ def _wrong(session: PlainSession, case: model.Case, recipe: Recipe) -> str | Non
     try:
         name = session.send(records, may_refuse=True)
         run = session.replay(
-            name, Algorithm(recipe.algorithm), parameters, recipe.noise, recipe.batches, may_refuse=True
+            name, Algorithm(recipe.algorithm), parameters, noise_arrays(recipe), recipe.batches, may_refuse=True
         )
     except AdapterRefusal as refusal:
         return f"refused a valid case as {refusal.kind}: {refusal.message}"
@@ -131,10 +131,11 @@ def _wrongly_accepted(session: PlainSession, recipe: Recipe, error: model.Refusa
 
 def first_difference(expected: model.Expected, run: Run) -> str | None:
     """Where an iterate is first outside its tolerance, in the order in which they are computed."""
+    rows = {name: run.values[name].reshape(len(expected.x), -1) for name in ITERATES if getattr(expected, name)}
     for k in range(len(expected.x)):
-        for name in ITERATES:
+        for name, found in rows.items():
             for j, value in enumerate(getattr(expected, name)[k]):
-                got = float(run.values[name][k, j])
+                got = float(found[k, j])
                 if not value.admits(got):
                     return f"{name}[{j}] after iteration {k + 1} is {got!r}, {described(value)}"
     return None

@@ -7,7 +7,7 @@ shown, a value that shrinks with the precision is 0; where that leaves doubt, in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
@@ -92,17 +92,30 @@ class Exact:
 
 def exact_values(recipe: Recipe) -> dict[str, list[list[Exact]]]:
     """Every intermediate value, by name, iteration and coordinate."""
+
+    def values(recipe: Recipe, system: NumberSystem) -> dict[str, list[Vector]]:
+        found = trace(recipe, system)
+        return {name: getattr(found, name) for name in NAMES}
+
+    return agreed_values(recipe, values)
+
+
+Traced = Callable[[Recipe, NumberSystem], dict[str, list[Vector]]]
+
+
+def agreed_values(recipe: Recipe, traced: Traced) -> dict[str, list[list[Exact]]]:
+    """What a run gives in so many digits that the shown ones are certain."""
     for count in (DIGITS, MORE_DIGITS):
         few, many = digits(count), digits(3 * count)
-        runs = trace(recipe, few), trace(recipe, many)
-        largest = 1 + max(abs(value) for name in NAMES for row in getattr(runs[1], name) for value in row)
+        runs = traced(recipe, few), traced(recipe, many)
+        largest = 1 + max(abs(value) for rows in runs[1].values() for row in rows for value in row)
         negligible = largest * many.context.mpf(10) ** (10 - 3 * count)
         values = {
             name: [
                 [_agreed(a, b, negligible, many.context) for a, b in zip(*rows, strict=True)]
-                for rows in zip(*(getattr(run, name) for run in runs), strict=True)
+                for rows in zip(*(run[name] for run in runs), strict=True)
             ]
-            for name in NAMES
+            for name in runs[0]
         }
         known = {name: [[v for v in row if v is not None] for row in rows] for name, rows in values.items()}
         if known == values:

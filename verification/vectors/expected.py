@@ -9,8 +9,11 @@ from flint import arb, ctx
 
 from verification.errors import BadVectors
 from verification.vectors import model
+from verification.vectors.baseline_forms import baseline_enclosures
+from verification.vectors.baseline_model import ALGORITHMS, BaselineExpected
+from verification.vectors.baseline_runs import SOLVING, baseline_trace
 from verification.vectors.enclosure import Real
-from verification.vectors.exact import NAMES, Exact, dyadic, exact_values
+from verification.vectors.exact import NAMES, Exact, agreed_values, dyadic, exact_values
 from verification.vectors.forms import enclosures
 from verification.vectors.recipe import Recipe
 
@@ -23,6 +26,8 @@ _DUST = arb(2) ** -1200
 
 def expected(recipe: Recipe) -> model.Expected:
     """The expected values of a case that must succeed."""
+    if recipe.algorithm in ALGORITHMS:
+        return _of_baseline(recipe)
     exact = exact_values(recipe)
     with ctx.workprec(WORKING_BITS):
         enclosed = enclosures(recipe)
@@ -34,6 +39,21 @@ def expected(recipe: Recipe) -> model.Expected:
             for name in NAMES
         }
     return model.Expected(tolerance="stated" if recipe.regularizer == "nuclear" else "proved", **columns)
+
+
+def _of_baseline(recipe: Recipe) -> BaselineExpected:
+    exact = agreed_values(recipe, baseline_trace)
+    with ctx.workprec(WORKING_BITS):
+        enclosed = baseline_enclosures(recipe)
+        columns = {
+            name: [
+                [_value(recipe, *pair) for pair in zip(*rows, strict=True)]
+                for rows in zip(exact[name], enclosed[name], strict=True)
+            ]
+            for name in exact
+        }
+    absent: dict[str, list[list[model.Value]]] = {name: [] for name in NAMES}
+    return BaselineExpected(tolerance="stated" if recipe.algorithm in SOLVING else "proved", **(absent | columns))
 
 
 def _value(recipe: Recipe, exact: Exact, enclosure: Real) -> model.Value:

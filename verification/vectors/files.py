@@ -10,12 +10,17 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from verification.errors import BadVectors
-from verification.vectors import model
+from verification.vectors import baseline_model, model
 from verification.vectors.recipe import Recipe, read
 
 FOLDER = Path(__file__).parent / "data"
 SCHEMA = "schema.json"
 NAMES = ("ssadmm.json", "mpadmm.json", "edges.json", "invalid.json")
+BASELINES, BASELINE_SCHEMA = "baselines.json", "schema-2.json"
+FILES: dict[int, type[model.VectorFile]] = {
+    model.VERSION: model.VectorFile,
+    baseline_model.VERSION: baseline_model.BaselineFile,
+}
 GENERATOR = "dpadmm vectors generate"
 NOTE = (
     "Generated; do not edit. Values from 60 digits, tolerances from ball arithmetic; "
@@ -25,6 +30,7 @@ NOTE = (
 
 def generated() -> dict[str, str]:
     """The text of every file, by name."""
+    from verification.vectors.baseline_grid import baselines  # noqa: PLC0415
     from verification.vectors.edges import edges  # noqa: PLC0415 - readers of the files need no generator
     from verification.vectors.expected import expected  # noqa: PLC0415
     from verification.vectors.grid import every_combination, sizes  # noqa: PLC0415
@@ -35,22 +41,30 @@ def generated() -> dict[str, str]:
         groups[f"{recipe.algorithm}.json"].append(recipe.written(expected(recipe)))
     groups["edges.json"] = [recipe.written(expected(recipe)) for recipe in edges()]
     groups["invalid.json"] = [recipe.written(None) for recipe in invalid()]
-    return {SCHEMA: schema_text(), **{name: text_of(file_of(cases)) for name, cases in groups.items()}}
+    groups[BASELINES] = [recipe.written(expected(recipe)) for recipe in baselines()]
+    schemas = {SCHEMA: schema_text(model.VERSION), BASELINE_SCHEMA: schema_text(baseline_model.VERSION)}
+    return schemas | {name: text_of(file_of(cases, _version(name))) for name, cases in groups.items()}
 
 
-def file_of(cases: list[model.Case]) -> model.VectorFile:
+def _version(name: str) -> int:
+    return baseline_model.VERSION if name == BASELINES else model.VERSION
+
+
+def file_of(cases: list[model.Case], version: int = model.VERSION) -> model.VectorFile:
     """A file of cases with the notes of the flags that they use."""
     from verification.vectors.flags import FLAGS  # noqa: PLC0415 - readers find them in the files
 
     used = {flag for case in cases for flag in case.flags}
-    return model.VectorFile(
-        format="dpadmm-vectors",
-        version=1,
-        generator=GENERATOR,
-        note=NOTE,
-        count=len(cases),
-        flags={name: FLAGS[name] for name in sorted(used)},
-        cases=cases,
+    return FILES[version].model_validate(
+        {
+            "format": model.FORMAT,
+            "version": version,
+            "generator": GENERATOR,
+            "note": NOTE,
+            "count": len(cases),
+            "flags": {name: FLAGS[name] for name in sorted(used)},
+            "cases": cases,
+        }
     )
 
 
@@ -63,11 +77,11 @@ def text_of(file: model.VectorFile) -> str:
     return f'{head},\n "cases": [\n{lines}\n ]\n}}\n'
 
 
-def schema_text() -> str:
-    """The JSON schema of the format."""
-    schema = model.VectorFile.model_json_schema(by_alias=True)
+def schema_text(version: int = model.VERSION) -> str:
+    """The JSON schema of a version of the format."""
+    schema = FILES[version].model_json_schema(by_alias=True)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = f"dpadmm golden vectors, version {model.VERSION}"
+    schema["title"] = f"dpadmm golden vectors, version {version}"
     return json.dumps(schema, indent=1, sort_keys=True) + "\n"
 
 
@@ -90,10 +104,12 @@ def load(path: Path) -> model.VectorFile:
         place = f"line {error.lineno}, column {error.colno}"
         raise BadVectors(f"{path}: not JSON, or cut off, at {place}: {error.msg}") from None
     found = (document.get("format"), document.get("version")) if isinstance(document, dict) else (None, None)
-    if found != (model.FORMAT, model.VERSION):
-        raise BadVectors(f"{path}: format, version must be {(model.FORMAT, model.VERSION)}, got {found}")
+    kind = FILES.get(found[1]) if found[0] == model.FORMAT and isinstance(found[1], int) else None
+    if kind is None:
+        known = " or ".join(str((model.FORMAT, version)) for version in FILES)
+        raise BadVectors(f"{path}: format, version must be {known}, got {found}")
     try:
-        file = model.VectorFile.model_validate_json(text)
+        file = kind.model_validate_json(text)
     except ValidationError as error:
         raise BadVectors(f"{path}: {_places(document, error)}") from None
     for case in file.cases:
@@ -134,10 +150,12 @@ def _require_consistent(path: Path, case: model.Case) -> None:
 
 
 def _require_shape(recipe: Recipe, expected: model.Expected) -> None:
-    for name in ("gradient", "x", "z", "y"):
+    baseline = recipe.algorithm in baseline_model.ALGORITHMS
+    for name in ("gradient", "x", "z", "y", *(("full_gradient",) if baseline else ())):
         rows: list[list[model.Value]] = getattr(expected, name)
-        if [len(row) for row in rows] != [recipe.dimension] * len(recipe.eta):
-            raise ValueError(f"expected {name} must have {len(recipe.eta)} rows of {recipe.dimension} values")
+        absent = baseline and name != "x" and not rows
+        if not absent and [len(row) for row in rows] != [recipe.width(name)] * len(recipe.eta):
+            raise ValueError(f"expected {name} must have {len(recipe.eta)} rows of {recipe.width(name)} values")
         for value in itertools.chain(*rows):
             if not value.admits(model.from_bits(value.bits)):
                 raise ValueError(f"expected {name}: {value.exact} is not admissible in its own place")
@@ -145,4 +163,4 @@ def _require_shape(recipe: Recipe, expected: model.Expected) -> None:
 
 def load_all(paths: Iterable[Path] | None = None) -> list[model.VectorFile]:
     """Every file; the package's own unless others are named."""
-    return [load(path) for path in ([FOLDER / name for name in NAMES] if paths is None else paths)]
+    return [load(path) for path in ([FOLDER / name for name in (*NAMES, BASELINES)] if paths is None else paths)]

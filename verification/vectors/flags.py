@@ -39,4 +39,9 @@ FLAGS: dict[str, Flag] = {
     "refused": _flag("bad input is accepted", "a claim about a mechanism that cannot carry it"),
     "non-finite": _flag("NaN or infinity is accepted", "NaN spreads to the model, and to whoever gets it"),
     "jump": _flag("a proximal map that jumps is accepted (erratum E11)", "no sensitivity bound exists"),
+    "proximal-step": _flag("the proximal step has threshold lambda or lambda/rho, not lambda eta", "wrong sparsity"),
+    "party-mean": _flag("the sum, or the plain mean of parties of unequal size", "records of small parties count more"),
+    "control-variate": _flag("the anchor of another epoch, or the correction's sign", "wrong iterates"),
+    "anchor-noise": _flag("the full gradient is used without its noise", "a full gradient leaves without noise"),
+    "objective": _flag("b not divided by n, the ridge missing, or the old iterate in the solve", "another epsilon"),
 }

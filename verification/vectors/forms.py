@@ -83,8 +83,8 @@ def clipped(push: Real, length: Real, bound: Real, dimension: int) -> Real:
     return forked(outcome)
 
 
-def mean_gradient(recipe: Recipe, rows: list[Reals], x: Reals, batch: Sequence[int] | None) -> Reals:
-    """The mean over a batch or over all records; divided at the end, or term by term."""
+def gradient_terms(recipe: Recipe, rows: list[Reals], x: Reals, batch: Sequence[int] | None) -> list[Reals]:
+    """For each coordinate, what every record of a batch (or of all records) adds to the sum of gradients."""
     chosen = rows if batch is None else [rows[index] for index in batch]
     pushes = []
     for row in chosen:
@@ -94,7 +94,12 @@ def mean_gradient(recipe: Recipe, rows: list[Reals], x: Reals, batch: Sequence[i
             push = clipped(push, length, Real.of(recipe.clip), len(row))
         pushes.append(push)
     columns = zip(*chosen, strict=True)
-    return [_mean([-(push * value) for push, value in zip(pushes, column, strict=True)]) for column in columns]
+    return [[-(push * value) for push, value in zip(pushes, column, strict=True)] for column in columns]
+
+
+def mean_gradient(recipe: Recipe, rows: list[Reals], x: Reals, batch: Sequence[int] | None) -> Reals:
+    """The mean over a batch or over all records; divided at the end, or term by term."""
+    return [_mean(terms) for terms in gradient_terms(recipe, rows, x, batch)]
 
 
 def _mean(terms: Reals) -> Real:

@@ -10,7 +10,7 @@ import numpy as np
 
 from reference import regularizers
 from reference.regularizers import Regularizer
-from verification.vectors import model
+from verification.vectors import baseline_model, model
 from verification.wire.arrays import Floats
 
 T = TypeVar("T")
@@ -47,6 +47,10 @@ class Recipe:
     a: float | None = None
     gamma: float | None = None
     error: model.RefusalEntry | None = None
+    parties: int | None = None  # dpadmm; its x, y and noise have the parties' values one after another in a row
+    inner: int | None = None  # dpsvrg, with anchor_sigma
+    anchor_sigma: float | None = None
+    epsilon: float | None = None  # objp, in place of sigma
 
     @property
     def dimension(self) -> int:
@@ -76,35 +80,49 @@ class Recipe:
             case _:
                 return regularizers.Unregularized()
 
+    def width(self, name: str) -> int:
+        """How many values a row of this name has."""
+        return self.dimension * (self.parties or 1 if name in ("gradient", "x", "y") else 1)
+
     def written(self, expected: model.Expected | None) -> model.Case:
         """The case as it goes into a file."""
-        start = self.start
-        return model.Case.model_validate(
-            {
-                "id": self.id,
-                "comment": self.comment,
-                "flags": list(self.flags),
-                "result": "invalid" if expected is None else "valid",
-                "algorithm": self.algorithm,
-                "release": self.release,
-                "loss": self.loss,
-                "regularizer": self._written_regularizer(),
-                "rho": model.number(self.rho),
-                "eta": _numbers(self.eta),
-                "sigma": model.number(self.sigma),
-                "clip": _optional(self.clip),
-                "normalise": _optional(self.normalise),
-                "intercept": self.intercept,
-                "features": _rows(self.features),
-                "labels": list(self.labels),
-                "batch": self.batch,
-                "batches": None if self.batches is None else [list(batch) for batch in self.batches],
-                "noise": model.NoiseEntry(**{name: _rows(rows) for name, rows in self.noise.items()}),
-                "initial": None if start is None else model.Point(**{name: _numbers(start[name]) for name in POINT}),
-                "expected": expected,
-                "error": self.error,
+        if self.algorithm in baseline_model.ALGORITHMS:
+            own = {
+                "parties": self.parties,
+                "inner": self.inner,
+                "anchor_sigma": _optional(self.anchor_sigma),
+                "epsilon": _optional(self.epsilon),
             }
-        )
+            noise = baseline_model.BaselineNoise(**{name: _rows(rows) for name, rows in self.noise.items()})
+            return baseline_model.BaselineCase.model_validate({**self._fields(expected), **own, "noise": noise})
+        plain = model.NoiseEntry(**{name: _rows(rows) for name, rows in self.noise.items()})
+        return model.Case.model_validate({**self._fields(expected), "noise": plain})
+
+    def _fields(self, expected: model.Expected | None) -> dict[str, object]:
+        start = self.start
+        return {
+            "id": self.id,
+            "comment": self.comment,
+            "flags": list(self.flags),
+            "result": "invalid" if expected is None else "valid",
+            "algorithm": self.algorithm,
+            "release": self.release,
+            "loss": self.loss,
+            "regularizer": self._written_regularizer(),
+            "rho": model.number(self.rho),
+            "eta": _numbers(self.eta),
+            "sigma": model.number(self.sigma),
+            "clip": _optional(self.clip),
+            "normalise": _optional(self.normalise),
+            "intercept": self.intercept,
+            "features": _rows(self.features),
+            "labels": list(self.labels),
+            "batch": self.batch,
+            "batches": None if self.batches is None else [list(batch) for batch in self.batches],
+            "initial": None if start is None else model.Point(**{name: _numbers(start[name]) for name in POINT}),
+            "expected": expected,
+            "error": self.error,
+        }
 
     def _written_regularizer(self) -> model.RegularizerEntry:
         return model.RegularizerEntry.model_validate(
@@ -122,7 +140,8 @@ class Recipe:
 
 def read(case: model.Case) -> Recipe:
     """The recipe of a case from a file; refuses numbers whose two forms disagree, and ragged rows."""
-    noise = {name: _matrix(rows) for name in ("gradient", *POINT) if (rows := getattr(case.noise, name)) is not None}
+    noise = {name: _matrix(rows) for name, rows in case.noise if rows is not None}
+    own = case if isinstance(case, baseline_model.BaselineCase) else None
     start = None
     if case.initial is not None:
         start = {name: _vector(getattr(case.initial, name)) for name in POINT}
@@ -154,6 +173,10 @@ def read(case: model.Case) -> Recipe:
         a=_value(reg.a),
         gamma=_value(reg.gamma),
         error=case.error,
+        parties=None if own is None else own.parties,
+        inner=None if own is None else own.inner,
+        anchor_sigma=None if own is None else _value(own.anchor_sigma),
+        epsilon=None if own is None else _value(own.epsilon),
     )
 
 

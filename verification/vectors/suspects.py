@@ -16,7 +16,7 @@ from verification.outcome import Finding, Outcome
 from verification.vectors import model
 from verification.vectors.recipe import POINT, Recipe, read
 
-_Z = frozenset({"threshold", "at-threshold", "elastic-net", "folded", "groups", "matrix"})
+_Z = frozenset({"threshold", "at-threshold", "party-mean", "elastic-net", "folded", "groups", "matrix"})
 _Y = frozenset({"old-dual"})
 _ANY = frozenset({"plain", "subnormal", "scale"})
 """Such cases fail with nearly every bug."""
@@ -31,6 +31,11 @@ _ONLY = {
     "batch-mean": ("batches", {"given"}),
     "initial": ("start", {"given"}),
     "intercept": ("intercept", {"present"}),
+    "proximal-step": ("algorithm", {"dpsgd", "dpsvrg"}),
+    "party-mean": ("algorithm", {"dpadmm"}),
+    "control-variate": ("algorithm", {"dpsvrg"}),
+    "anchor-noise": ("algorithm", {"dpsvrg"}),
+    "objective": ("algorithm", {"objp", "admm"}),
     "clipping": ("bounded by", {"clipping"}),
     "normalising": ("bounded by", {"normalising"}),
 }

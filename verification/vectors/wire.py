@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from verification.vectors.recipe import Recipe
 from verification.wire import messages as m
-from verification.wire.arrays import pack
+from verification.wire.arrays import Floats, pack
 from verification.wire.faults import AdapterRefusal, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.session import Session
 
@@ -27,11 +27,18 @@ def replay_fields(recipe: Recipe, name: str) -> Fields:
         "data": name,
         "algorithm": recipe.algorithm,
         "parameters": parameter_fields(recipe),
-        "noise": {key: pack(rows).model_dump() for key, rows in recipe.noise.items()},
+        "noise": {key: pack(rows).model_dump() for key, rows in noise_arrays(recipe).items()},
     }
     if recipe.batches is not None:
         fields["batches"] = [list(batch) for batch in recipe.batches]
     return fields
+
+
+def noise_arrays(recipe: Recipe) -> dict[str, Floats]:
+    """The noise in the shapes of the wire: of dpadmm one row a party."""
+    if recipe.parties is None:
+        return recipe.noise
+    return {name: rows.reshape(len(rows), recipe.parties, -1) for name, rows in recipe.noise.items()}
 
 
 def parameter_fields(recipe: Recipe) -> Fields:
@@ -52,7 +59,11 @@ def parameter_fields(recipe: Recipe) -> Fields:
         "eta": list(recipe.eta),
         "iterations": len(recipe.eta),
         "batch": recipe.batch,
-        "sigma": recipe.sigma,
+        "parties": recipe.parties,
+        "inner": recipe.inner,
+        "anchor_sigma": recipe.anchor_sigma,
+        "epsilon": recipe.epsilon,
+        "sigma": recipe.sigma if recipe.epsilon is None else None,
         "clip": recipe.clip,
         "normalise": recipe.normalise,
         "intercept": recipe.intercept,

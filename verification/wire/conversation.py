@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -18,6 +18,7 @@ from verification.wire.faults import AdapterFault, AdapterRefusal, AdapterSkippe
 from verification.wire.process import AdapterProcess, Limits
 
 ResultT = TypeVar("ResultT", bound=WireModel)
+StartT = TypeVar("StartT", bound=m.AdapterDescription)
 SMALL_ANSWER = 1 << 16
 """The largest answer, in bytes, that holds no arrays."""
 
@@ -29,12 +30,14 @@ class Recording(Protocol):
         """Keep one."""
 
 
-class Conversation:
+class Conversation(Generic[StartT]):
     """One adapter process; a context manager that leaves no process behind.
 
     On a clean exit `stop` is asked and its answer and exit status are checked; after an exception the process is
     killed at once.
     """
+
+    description: StartT
 
     def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
         self._prepare()
@@ -57,6 +60,24 @@ class Conversation:
                 self.stop()
         finally:
             self._process.__exit__(None, None, None)
+
+    def _describe(self, kind: type[m.Answer[StartT]]) -> StartT:
+        """Ask for the description of the adapter; its process does not outlive a fault in it."""
+        try:
+            return self._described(kind)
+        except BaseException:
+            self._process.__exit__(None, None, None)
+            raise
+
+    def _described(self, kind: type[m.Answer[StartT]]) -> StartT:
+        description = self._ask(m.StartRequest(id=self._next_id()), kind, ProtocolStep.START, SMALL_ANSWER)
+        if description.protocol != m.PROTOCOL:
+            raise self.fault(Fault.WRONG_PROTOCOL, ProtocolStep.START, f"it speaks protocol {description.protocol}")
+        return description
+
+    def can(self, *capabilities: m.Capability) -> bool:
+        """Whether the adapter declared all of these."""
+        return set(capabilities) <= set(self.description.capabilities)
 
     def stop(self) -> None:
         """Ask it to stop, and check that it ends cleanly and leaves no process."""

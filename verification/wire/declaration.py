@@ -11,8 +11,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
+from accountant.mechanisms.words import Sampling
 from verification.wire.arrays import WireModel
 from verification.wire.messages import Name
+from verification.wire.words import NeighboursWord, SamplingWord
 
 Schedule = PositiveFloat | Annotated[list[PositiveFloat], Field(min_length=1)]
 """One number for every release of a value, or one for each."""
@@ -33,22 +35,6 @@ class Norm(enum.StrEnum):
 
     L1 = "l1"
     L2 = "l2"
-
-
-class SamplingScheme(enum.StrEnum):
-    """How the records of one step are drawn."""
-
-    NONE = "none"
-    FIXED_SIZE = "fixed-size"
-    POISSON = "poisson"
-    WITH_REPLACEMENT = "with-replacement"
-
-
-class Relation(enum.StrEnum):
-    """When two data sets are neighbours."""
-
-    REPLACE_ONE = "replace-one"
-    ADD_OR_REMOVE = "add-or-remove"
 
 
 class BoundKind(enum.StrEnum):
@@ -96,18 +82,20 @@ class DeclaredValue(WireModel):
 class DeclaredSampling(WireModel):
     """How the records of a step are drawn, fresh in every step."""
 
-    scheme: Annotated[SamplingScheme, Field(strict=False)] = SamplingScheme.NONE
-    batch: PositiveInt | None = Field(default=None, description="fixed-size, with-replacement: how many are drawn")
+    scheme: SamplingWord = Sampling.ALL
+    batch: PositiveInt | None = Field(default=None, description="without- and with-replacement: how many are drawn")
     rate: Annotated[float, Field(gt=0, le=1)] | None = Field(default=None, description="poisson: the probability")
-    amplification: Annotated[SamplingScheme, Field(strict=False)] | None = Field(
+    amplification: SamplingWord | Literal["none"] | None = Field(
         default=None, description="the theorem the claim uses; none: no privacy is gained; absent: that of the scheme"
     )
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        drawn = self.scheme in (SamplingScheme.FIXED_SIZE, SamplingScheme.WITH_REPLACEMENT)
-        if (self.batch is not None) != drawn or (self.rate is not None) != (self.scheme is SamplingScheme.POISSON):
-            raise ValueError("batch belongs to fixed-size and with-replacement, rate to poisson")
+        if self.scheme is Sampling.SHUFFLE:
+            raise ValueError("shuffled epochs have no theorem here: declare scheme all, where nothing is gained")
+        drawn = self.scheme in (Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT)
+        if (self.batch is not None) != drawn or (self.rate is not None) != (self.scheme is Sampling.POISSON):
+            raise ValueError("batch belongs to without-replacement and with-replacement, rate to poisson")
         return self
 
 
@@ -137,7 +125,7 @@ class Declaration(WireModel):
     name: Name
     values: list[DeclaredValue] = Field(min_length=1)
     sampling: DeclaredSampling = DeclaredSampling()
-    neighbours: Annotated[Relation, Field(strict=False)]
+    neighbours: NeighboursWord
     bound: RecordBound
     iterations: PositiveInt = Field(default=1, description="1 for what is trained in one shot")
     stopping: Literal["fixed", "from-released"] = Field(
@@ -186,7 +174,7 @@ def contradictions(declaration: Declaration, *, neighbours: str, pure: bool) -> 
     if declaration.neighbours != neighbours:
         found.append(f"the claim is about {neighbours} neighbours, the declaration about {declaration.neighbours}")
     sampling = declaration.sampling
-    if sampling.amplification not in (None, SamplingScheme.NONE, sampling.scheme):
+    if sampling.amplification not in (None, "none", sampling.scheme):
         found.append(f"batches are drawn {sampling.scheme} and priced as {sampling.amplification}")
     if not declaration.noised:
         found.append("nothing that is released has noise")

@@ -7,25 +7,20 @@ claim file holds, unchanged.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, JsonValue, NonNegativeInt, PositiveInt
 
 from verification.wire.arrays import WireArray, WireModel
-from verification.wire.messages import Capability, Name, Seed, Text
+from verification.wire.messages import AdapterDescription, Name, Seed
 
 OpaqueParameters = dict[str, JsonValue]
 
 
-class DeclaredStart(WireModel, extra="ignore"):
+class DeclaredStart(AdapterDescription, extra="ignore"):
     """What is read of the answer to `start`; the algorithms of the protocol's own may be there or not."""
 
-    protocol: int
-    name: Text
-    version: Text
-    language: Text
     declared: list[Name] = Field(min_length=1)
-    capabilities: list[Annotated[Capability, Field(strict=False)]]
 
 
 class DeclareRequest(WireModel):

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accountant.mechanisms.words import Sampling
 from verification.wire import declared_messages as d
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, WireArray, pack, unpack
 from verification.wire.conversation import SMALL_ANSWER, Conversation
-from verification.wire.declaration import Declaration, DeclaredValue, NoiseKind, SamplingScheme
+from verification.wire.declaration import Declaration, DeclaredValue, NoiseKind
 from verification.wire.faults import Fault, ProtocolStep
 from verification.wire.process import Limits
 
@@ -61,27 +62,12 @@ class DeclaredQuestion:
     parameters: d.OpaqueParameters
 
 
-class DeclaredSession(Conversation):
+class DeclaredSession(Conversation[d.DeclaredStart]):
     """One adapter process that has an algorithm of its own."""
 
     def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
         super().__init__(command, limits)
-        try:
-            self.description = self._start()
-        except BaseException:
-            self._process.__exit__(None, None, None)
-            raise
-
-    def _start(self) -> d.DeclaredStart:
-        request = m.StartRequest(id=self._next_id())
-        description = self._ask(request, m.Answer[d.DeclaredStart], ProtocolStep.START, SMALL_ANSWER)
-        if description.protocol != m.PROTOCOL:
-            raise self.fault(Fault.WRONG_PROTOCOL, ProtocolStep.START, f"it speaks protocol {description.protocol}")
-        return description
-
-    def can(self, capability: m.Capability) -> bool:
-        """Whether the adapter offers this."""
-        return capability in self.description.capabilities
+        self.description = self._describe(m.Answer[d.DeclaredStart])
 
     def declare(self, question: DeclaredQuestion, records: int, columns: int) -> Declaration:
         """What the algorithm releases at these parameters."""
@@ -132,7 +118,7 @@ class DeclaredSession(Conversation):
         )
         result = self._ask(request, m.Answer[d.RecordResult], ProtocolStep.RECORD, None)
         self._same_names(set(result.values), declaration, ProtocolStep.RECORD)
-        drawn = declaration.sampling.scheme is not SamplingScheme.NONE
+        drawn = declaration.sampling.scheme is not Sampling.ALL
         if drawn != (result.batches is not None):
             detail = "batches are declared and not shown" if drawn else "batches are shown and not declared"
             raise self.fault(Fault.UNDECLARED, ProtocolStep.RECORD, detail)

@@ -123,17 +123,22 @@ Request = Annotated[
 ]
 
 
-class StartResult(WireModel):
-    """What an adapter says of itself."""
+class AdapterDescription(WireModel):
+    """What every adapter says of itself."""
 
     protocol: int
     name: Text
     version: Text
     language: Text
+    capabilities: list[Annotated[Capability, Field(strict=False)]]
+
+
+class StartResult(AdapterDescription):
+    """What an adapter of the protocol's own algorithms says of itself."""
+
     algorithms: list[WireAlgorithm] = Field(min_length=1)
     losses: list[WireLoss] = Field(min_length=1)
     regularizers: list[WireRegularizer] = Field(min_length=1)
-    capabilities: list[Annotated[Capability, Field(strict=False)]]
     released: dict[Annotated[Algorithm, Field(strict=False)], list[Name]] = Field(
         description="for each algorithm the name of every value that leaves the implementation; x always does"
     )

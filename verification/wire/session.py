@@ -37,27 +37,12 @@ class _Expected:
         return None if len(numbers) < len(self.shapes) else SMALL_ANSWER + _BYTES_A_NUMBER * sum(numbers)
 
 
-class Session(Conversation):
+class Session(Conversation[m.StartResult]):
     """One adapter process, started and described; a context manager that leaves no process behind."""
 
     def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
         super().__init__(command, limits)
-        try:
-            self.description = self._start()
-        except BaseException:
-            self._process.__exit__(None, None, None)
-            raise
-
-    def _start(self) -> m.StartResult:
-        request = m.StartRequest(id=self._next_id())
-        description = self._ask(request, m.Answer[m.StartResult], ProtocolStep.START, SMALL_ANSWER)
-        if description.protocol != m.PROTOCOL:
-            raise self.fault(Fault.WRONG_PROTOCOL, ProtocolStep.START, f"it speaks protocol {description.protocol}")
-        return description
-
-    def can(self, *capabilities: m.Capability) -> bool:
-        """Whether the adapter declared all of these."""
-        return set(capabilities) <= set(self.description.capabilities)
+        self.description = self._describe(m.Answer[m.StartResult])
 
     def send(self, records: Records, name: str | None = None, *, packed: bool = True, may_refuse: bool = False) -> str:
         """Send records and return the name they now have."""

@@ -15,12 +15,19 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from verification.wire.arrays import WireModel
+from verification.wire.conversation import Conversation, StartT
+from verification.wire.declared_messages import DeclaredStart
+from verification.wire.declared_session import DeclaredSession
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 from verification.wire.messages import Answer, StartResult
 from verification.wire.session import Session
 
 _ID = re.compile(rb'"id"\s*:\s*\d+')
 _NAME = re.compile(r"^D[0-9a-f]{12}$")
+
+
+class NotOnTapeError(AdapterFault):
+    """A request that was not made then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +61,24 @@ class Tape:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-class PlayedSession(Session):
+class _Played(Conversation[StartT]):
     """A conversation with a tape: every request must be the one that was made then."""
 
-    def __init__(self, description: StartResult, tape: Tape) -> None:
+    def __init__(self, description: StartT, tape: Tape) -> None:
         self.description = description
         self._left: Iterator[Exchange] = iter(tape.exchanges)
+        self._kept: Exchange | None = None
         self._own = Tape()
         self._prepare()
         self._last_id = 1
 
     def exchange(self, request: WireModel, step: ProtocolStep, limit: int | None) -> bytes:  # noqa: ARG002 - the interface
-        """The kept answer, under the present number."""
-        kept = next(self._left, None)
+        """The kept answer, under the present number; one that belongs to another request is kept for it."""
+        kept = self._kept or next(self._left, None)
         if kept is None or kept.request != self._own.digest(request):
-            raise AdapterFault(Fault.UNDECLARED, step, "the evidence holds no answer to this request")
+            self._kept = kept
+            raise NotOnTapeError(Fault.UNDECLARED, step, "the evidence holds no answer to this request")
+        self._kept = None
         self.last_seconds = kept.seconds
         number = b'"id":%d' % self._last_id
         return _ID.sub(lambda _: number, kept.answer[:200], count=1) + kept.answer[200:]
@@ -84,6 +94,14 @@ class PlayedSession(Session):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Nothing was started."""
+
+
+class PlayedSession(_Played[StartResult], Session):
+    """A session with a tape."""
+
+
+class PlayedDeclaredSession(_Played[DeclaredStart], DeclaredSession):
+    """A session about a declared algorithm with a tape."""
 
 
 def description_of(line: bytes) -> StartResult:

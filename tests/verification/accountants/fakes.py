@@ -6,9 +6,9 @@ import json
 import sys
 from fractions import Fraction
 
-from accountant.mechanisms.words import Neighbours
+from accountant.mechanisms.words import Neighbours, Sampling
 from accountant.numbers import fraction_of
-from verification.accountants.questions import AccountantQuestion, BatchScheme, Quantity, random_questions
+from verification.accountants.questions import AccountantQuestion, Quantity, random_questions
 from verification.accountants.truth import enclosure
 
 SEED = 111
@@ -27,7 +27,7 @@ def questions() -> tuple[AccountantQuestion, ...]:
     composed = AccountantQuestion(
         "composed",
         Quantity.EPSILON,
-        BatchScheme.FIXED_SIZE,
+        Sampling.WITHOUT_REPLACEMENT,
         Neighbours.REPLACE_ONE,
         100,
         10,

@@ -9,12 +9,12 @@ from fractions import Fraction
 import pytest
 from click.testing import CliRunner
 
-from accountant.mechanisms.words import Neighbours
+from accountant.mechanisms.words import Neighbours, Sampling
 from accountant.numbers import exact, fraction_of
 from dpadmm.cli import group
 from tests.verification.accountants.fakes import SEED, questions
 from verification.accountants.judging import AccountantReport, AnswerVerdict, judge, judge_all, request_of
-from verification.accountants.questions import BatchScheme, Quantity, golden_questions, random_questions
+from verification.accountants.questions import Quantity, golden_questions, random_questions
 from verification.accountants.truth import confirmed, enclosure
 from verification.outcome import Outcome
 from verification.wire.process import Limits
@@ -109,7 +109,7 @@ def test_the_table_of_an_accountant_without_one_valid_answer_is_printed(kind: st
 
 def test_an_answer_at_either_end_is_not_refuted_and_one_short_of_it_is() -> None:
     question = ASKED[-1]
-    assert question.scheme is BatchScheme.FIXED_SIZE
+    assert question.scheme is Sampling.WITHOUT_REPLACEMENT
     ends = enclosure(question)
     lower, upper = fraction_of(ends.lower), fraction_of(ends.upper)
     assert judge(question, str(lower)).verdict is not AnswerVerdict.UNSOUND

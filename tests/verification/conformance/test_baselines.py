@@ -53,6 +53,7 @@ def assert_only_skipped(report: ConformanceReport, left_out: set[str]) -> None:
         assert skipped(report.findings, str(algorithm)) == SKIPPED[str(algorithm)] - left_out
 
 
+@pytest.mark.slow
 def test_every_baseline_conforms_and_only_what_cannot_be_asked_is_skipped() -> None:
     """All checks but the two that start processes of their own, which the slow test runs."""
     checks = tuple(check for check in CHECKS if check.name not in STARTING)

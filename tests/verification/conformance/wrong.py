@@ -97,6 +97,13 @@ class LetsNaNThrough(Stepwise):
         return {name: array * np.nan if broken else array for name, array in values.items()}
 
 
+class ClipsAHairTooLong(Stepwise):
+    """Clips at C (1 + 1e-5): more than single precision explains."""
+
+    def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
+        return super().gradient(problem, x, batch) * (1 + 1e-5)
+
+
 class ForgetsSeed(Stepwise):
     def trials(
         self, records: Records, algorithm: Algorithm, parameters: Parameters, count: int, seed: int | None

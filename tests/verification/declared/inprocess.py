@@ -18,7 +18,7 @@ from verification.outcome import Finding
 from verification.served.declared import Declare, DeclaredServer, RunOnce
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
-from verification.wire.declared_messages import OpaqueParameters
+from verification.wire.declared_messages import DeclaredStart, OpaqueParameters
 from verification.wire.declared_session import DeclaredQuestion, DeclaredSession
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 
@@ -31,7 +31,7 @@ class InProcess(DeclaredSession):
     def __init__(self, name: str, declare: Declare, run: RunOnce, *, seeded: bool = True) -> None:
         self._server = DeclaredServer(name, declare, run, seeded=seeded)
         self._prepare()
-        self.description = self._start()
+        self.description = self._described(m.Answer[DeclaredStart])
 
     def exchange(self, request: WireModel, step: ProtocolStep, limit: int | None) -> bytes:
         return self._server.answer(m.line_of(request))

@@ -47,8 +47,8 @@ def test_an_honest_declaration_contradicts_nothing() -> None:
         ([VALUE], {"neighbours": "add-or-remove"}, "about replace-one neighbours"),
         (
             [VALUE],
-            {"sampling": {"scheme": "with-replacement", "batch": 3, "amplification": "fixed-size"}},
-            "drawn with-replacement and priced as fixed-size",
+            {"sampling": {"scheme": "with-replacement", "batch": 3, "amplification": "without-replacement"}},
+            "drawn with-replacement and priced as without-replacement",
         ),
         ([VALUE | {"enters": "objective", "jacobian": 0.1}], {}, "only gamma-norm noise"),
     ],

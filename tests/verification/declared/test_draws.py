@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from accountant.mechanisms.words import Sampling
 from tests.verification.declared.test_declaration import VALUE
 from verification.declared.noise import (
     fresh_size,
-    gaussian_tail_epsilon,
     measured_scale,
     noise_sightings,
     shared_draws,
     standard_normal,
+    tail_epsilon,
 )
 from verification.declared.sampling import Runs, malformed, sampling_sightings
 from verification.deployment.sighting import Cost
 from verification.wire.arrays import Floats
-from verification.wire.declaration import DeclaredSampling, DeclaredValue, NoiseKind, SamplingScheme
+from verification.wire.declaration import DeclaredSampling, DeclaredValue, NoiseKind
 
 RUNS, RELEASES, NUMBERS = 60, 4, 6
 LEVEL = 1e-9
@@ -98,31 +99,33 @@ def test_the_transformations_give_standard_normal_values(kind: NoiseKind) -> Non
 
 
 def test_two_deviations_cost_at_least_what_their_tails_say() -> None:
-    assert gaussian_tail_epsilon(1.0, 5, 1e-5) < 1e-6
-    assert gaussian_tail_epsilon(2.0, 5, 1e-5) > gaussian_tail_epsilon(1.5, 5, 1e-5) > 1.0
+    for kind in (NoiseKind.GAUSSIAN, NoiseKind.LAPLACE, NoiseKind.GAMMA_NORM):
+        assert tail_epsilon(kind, 1.0, 5, 1e-5) < 1e-6
+        assert tail_epsilon(kind, 2.0, 5, 1e-5) > tail_epsilon(kind, 1.5, 5, 1e-5) > 1.0
+        assert tail_epsilon(kind, 1.5, 5, 0.0) == np.inf
 
 
-def batch(scheme: SamplingScheme, rng: np.random.Generator) -> list[int]:
-    if scheme is SamplingScheme.FIXED_SIZE:
+def batch(scheme: Sampling, rng: np.random.Generator) -> list[int]:
+    if scheme is Sampling.WITHOUT_REPLACEMENT:
         return [int(i) for i in rng.permutation(30)[:6]]
-    if scheme is SamplingScheme.POISSON:
+    if scheme is Sampling.POISSON:
         return [int(i) for i in np.flatnonzero(rng.random(30) < 0.2)]
     return [int(i) for i in rng.integers(0, 30, 6)]
 
 
-def batches(scheme: SamplingScheme, rng: np.random.Generator) -> Runs:
+def batches(scheme: Sampling, rng: np.random.Generator) -> Runs:
     return [[batch(scheme, rng) for _ in range(5)] for _ in range(80)]
 
 
 SCHEMES = {
-    SamplingScheme.FIXED_SIZE: DeclaredSampling(scheme=SamplingScheme.FIXED_SIZE, batch=6),
-    SamplingScheme.POISSON: DeclaredSampling(scheme=SamplingScheme.POISSON, rate=0.2),
-    SamplingScheme.WITH_REPLACEMENT: DeclaredSampling(scheme=SamplingScheme.WITH_REPLACEMENT, batch=6),
+    Sampling.WITHOUT_REPLACEMENT: DeclaredSampling(scheme=Sampling.WITHOUT_REPLACEMENT, batch=6),
+    Sampling.POISSON: DeclaredSampling(scheme=Sampling.POISSON, rate=0.2),
+    Sampling.WITH_REPLACEMENT: DeclaredSampling(scheme=Sampling.WITH_REPLACEMENT, batch=6),
 }
 
 
 @pytest.mark.parametrize("scheme", list(SCHEMES))
-def test_batches_as_declared_are_let_stand_and_frozen_ones_seen(scheme: SamplingScheme) -> None:
+def test_batches_as_declared_are_let_stand_and_frozen_ones_seen(scheme: Sampling) -> None:
     rng = np.random.default_rng(5)
     honest = batches(scheme, rng)
     assert malformed(honest, SCHEMES[scheme], 30) == ""
@@ -133,8 +136,8 @@ def test_batches_as_declared_are_let_stand_and_frozen_ones_seen(scheme: Sampling
 
 def test_batches_of_a_fixed_size_are_not_poisson_and_repeats_not_without_replacement() -> None:
     rng = np.random.default_rng(5)
-    fixed = batches(SamplingScheme.FIXED_SIZE, rng)
-    assert min(s.p_value for s in sampling_sightings(fixed, SCHEMES[SamplingScheme.POISSON], 30, rng)) < LEVEL
-    assert "drawn twice" in malformed([[[1, 1, 2, 3, 4, 5]]], SCHEMES[SamplingScheme.FIXED_SIZE], 30)
-    assert "declared are 6" in malformed([[[1, 2]]], SCHEMES[SamplingScheme.FIXED_SIZE], 30)
-    assert "no record 30" in malformed([[[30]]], SCHEMES[SamplingScheme.POISSON], 30)
+    fixed = batches(Sampling.WITHOUT_REPLACEMENT, rng)
+    assert min(s.p_value for s in sampling_sightings(fixed, SCHEMES[Sampling.POISSON], 30, rng)) < LEVEL
+    assert "drawn twice" in malformed([[[1, 1, 2, 3, 4, 5]]], SCHEMES[Sampling.WITHOUT_REPLACEMENT], 30)
+    assert "declared are 6" in malformed([[[1, 2]]], SCHEMES[Sampling.WITHOUT_REPLACEMENT], 30)
+    assert "no record 30" in malformed([[[30]]], SCHEMES[Sampling.POISSON], 30)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
 
 from accountant import CannotCertifyError, Gaussian, SsADMM, epsilon
+from accountant.mechanisms.words import Neighbours
 from accountant.numbers import fraction_of
 from tests.verification.declared.test_declaration import VALUE, declared
 from verification.declared.ledger import price
 
 DELTA = Fraction(1, 10**5)
-BATCHES = {"scheme": "fixed-size", "batch": 10}
+BATCHES = {"scheme": "without-replacement", "batch": 10}
 
 
 def test_plain_gaussian_releases() -> None:
@@ -59,9 +61,9 @@ def test_a_weight_is_a_larger_sensitivity() -> None:
 @pytest.mark.parametrize(
     ("sampling", "neighbours"),
     [
-        (BATCHES, "add-or-remove"),
         ({"scheme": "poisson", "rate": 0.1}, "replace-one"),
-        ({"scheme": "with-replacement", "batch": 5}, "replace-one"),
+        ({"scheme": "with-replacement", "batch": 5, "amplification": "none"}, "add-or-remove"),
+        (BATCHES | {"amplification": "none"}, "add-or-remove"),
     ],
 )
 def test_what_has_no_theorem_here_is_refused(sampling: dict[str, object], neighbours: str) -> None:
@@ -70,5 +72,54 @@ def test_what_has_no_theorem_here_is_refused(sampling: dict[str, object], neighb
 
 
 def test_without_amplification_sampling_gains_nothing() -> None:
+    assert (
+        price(declared(sampling=BATCHES | {"amplification": "none"}), 100, DELTA).upper
+        == price(declared(), 100, DELTA).upper
+    )
     sampling = {"scheme": "with-replacement", "batch": 5, "amplification": "none"}
-    assert price(declared(sampling=sampling), 100, DELTA).upper == price(declared(), 100, DELTA).upper
+    fivefold = declared(VALUE | {"sensitivity": 2.5})  # all five entries may be copies of the record
+    assert price(declared(sampling=sampling), 100, DELTA).upper == price(fivefold, 100, DELTA).upper
+
+
+def test_draws_with_replacement_are_priced_by_their_theorem_under_both_relations() -> None:
+    sampling = {"scheme": "with-replacement", "batch": 10}
+    found = {n: price(declared(sampling=sampling, iterations=2, neighbours=n), 100, DELTA).upper for n in Neighbours}
+    assert found[Neighbours.REPLACE_ONE] == found[Neighbours.ADD_OR_REMOVE]
+    without = price(declared(sampling=BATCHES, iterations=2), 100, DELTA).upper
+    none = price(declared(sampling=sampling | {"amplification": "none"}, iterations=2), 100, DELTA).upper
+    assert without < found[Neighbours.REPLACE_ONE] < none
+
+
+def test_batches_of_a_fixed_size_cost_the_same_if_a_record_is_added() -> None:
+    both = [price(declared(sampling=BATCHES, iterations=2, neighbours=n), 100, DELTA).upper for n in Neighbours]
+    assert both[0] == both[1]
+
+
+def test_pure_values_of_one_batch_are_amplified_together() -> None:
+    one = VALUE | {"noise": "laplace", "norm": "l1"}
+    other = one | {"name": "v"}
+    found = price(declared(one, other, sampling=BATCHES, iterations=3), 100, Fraction(0)).upper
+    assert float(found) == pytest.approx(3 * math.log1p(0.1 * math.expm1(1.0)), rel=1e-12)
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_a_mixture_of_noises_on_all_records_is_priced(neighbours: Neighbours) -> None:
+    pure = VALUE | {"name": "v", "noise": "laplace", "norm": "l1", "sensitivity": 0.1}
+    both = price(declared(VALUE, pure, iterations=2, neighbours=neighbours), 100, DELTA).upper
+    alone = price(declared(VALUE, iterations=2, neighbours=neighbours), 100, DELTA).upper
+    assert alone < both < alone + Fraction(3, 10)
+
+
+def test_drawn_values_beside_one_of_all_records_are_priced() -> None:
+    whole = VALUE | {"name": "v", "uses": "all", "count": 1, "sensitivity": 0.2}
+    poisson = {"scheme": "poisson", "rate": 0.1}
+    both = price(declared(VALUE, whole, sampling=poisson, iterations=5, neighbours="add-or-remove"), 100, DELTA).upper
+    alone = price(declared(VALUE, sampling=poisson, iterations=5, neighbours="add-or-remove"), 100, DELTA).upper
+    assert alone < both
+
+
+def test_different_noises_of_one_batch_are_refused() -> None:
+    """Each shows something of the batch, so the other is not amplified given it."""
+    pure = VALUE | {"name": "v", "noise": "laplace", "norm": "l1"}
+    with pytest.raises(CannotCertifyError, match="share a batch"):
+        price(declared(VALUE, pure, sampling=BATCHES), 100, DELTA)

@@ -14,6 +14,9 @@ from verification.wire.arrays import Floats
 from verification.wire.declared_messages import OpaqueParameters
 from verification.wire.declared_session import LabelledPoints
 
+LATE = 1000
+SIZE_OF_CLAIM = 24
+
 
 class _Over(Exception):
     """The run ends here."""
@@ -26,15 +29,31 @@ class WrongRun(DeclaredRun):
         self.__dict__ = inner.__dict__  # one state: what is shown of this run is shown of that
         self._data, self._mistake = data, mistake
         self._first: dict[object, Floats] = {}
-        self._count = 0
+        self._count = self._draws = 0
 
-    def _perturbed(self, noise: Callable[[float], Floats], shape: object, scale: float) -> Floats:
+    def _perturbed(  # noqa: PLR0911 - one return a mistake
+        self, noise: Callable[[float], Floats], shape: object, scale: float
+    ) -> Floats:
         size = float(np.abs(self._data.features).sum())
         if self._mistake == "data-dependent scale":
             return noise(scale * (1.0 + 0.1 * size))
         if self._mistake == "variance as deviation":
             return noise(scale * scale)
+        if self._mistake == "scale by the largest norm":
+            return noise(scale * max(1.0, float(np.linalg.norm(self._data.features, axis=1).max()) ** 0.5))
         drawn = noise(scale)
+        self._draws += 1
+        late = self._mistake == "no noise late" and self._draws > LATE
+        unseeded = self._mistake == "no noise without a seed" and self.seed is None
+        large = self._mistake == "no noise at large n" and self._data.count >= SIZE_OF_CLAIM
+        if late or unseeded or large:
+            return np.zeros_like(drawn)
+        if self._mistake == "more noise":
+            return noise(2.0 * scale)
+        if self._mistake == "single precision":
+            return drawn.astype(np.float32).astype(np.float64)
+        if self._mistake == "another generator":
+            return drawn[::-1].copy()
         if self._mistake == "no noise":
             return np.zeros_like(drawn)
         if self._mistake == "one draw for all":
@@ -55,6 +74,14 @@ class WrongRun(DeclaredRun):
         self._count += 1
         if self._mistake == "data-dependent stopping" and self._count > 1 and np.abs(self._data.features).max() > 5:
             raise _Over
+        if self._mistake == "stops on what has no noise" and self._count > 1 and np.abs(before).max() > 1e-3:
+            raise _Over
+        if self._mistake == "more releases on some data" and np.abs(self._data.features).max() > 5:
+            super().release(name, before, noise, released)
+        if self._mistake == "an undeclared value":
+            super().processed("secret", before)
+        if self._mistake == "twice the value":
+            before = 2.0 * before
         if self._mistake == "sum for mean":
             before = before * self._data.count
         if self._mistake == "noise subtracted again":

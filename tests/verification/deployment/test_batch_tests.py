@@ -45,6 +45,38 @@ def test_honest_batches_alarm_at_most_as_often_as_stated() -> None:
     assert max(alarms.values()) <= int(stats.binom.isf(1e-6, SIMULATIONS, LEVEL)), alarms
 
 
+def windows(rng: np.random.Generator, _: int) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+    return (rng.integers(N) + np.arange(M)) % N
+
+
+def chunks_of_four(rng: np.random.Generator, _: int) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+    return (rng.choice(N // 4, M // 4, replace=False)[:, None] * 4 + np.arange(4)).ravel()
+
+
+def strata(rng: np.random.Generator, _: int) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+    return np.arange(M) * (N // M) + rng.integers(N // M, size=M)
+
+
+@pytest.mark.parametrize("draw", [windows, chunks_of_four])
+def test_records_that_come_together_are_detected(draw: Draw) -> None:
+    assert p_values(draw, np.random.default_rng(12))["batch-rate here"] <= 1e-9
+
+
+def test_strata_which_cost_nothing_are_not_accused() -> None:
+    found = p_values(strata, np.random.default_rng(13))
+    assert min(found.values()) > 1e-6, found
+
+
+def test_batches_of_another_request_are_not_the_same() -> None:
+    rng = np.random.default_rng(14)
+    where = places(rng)
+    first, other = table(honest, rng, where), table(honest, rng, where)
+    for again, alarms in ((first[:, :128], True), (other[:, :128], False)):
+        found = batch_sightings("here", first, where, records=N, batch=M, again=again)
+        (fresh,) = [s.p_value for s in found if s.name.startswith("batch-fresh")]
+        assert (fresh <= 1e-9) == alarms
+
+
 def shuffled() -> Draw:
     order: list[int] = []
 

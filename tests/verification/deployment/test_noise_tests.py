@@ -24,7 +24,7 @@ def normal(rng: np.random.Generator, runs: int = 1, draws: int = DRAWS, columns:
 
 
 def sightings(noise: Floats, rng: np.random.Generator) -> dict[str, Sighting]:
-    found = [*size_sightings("here", {"x": noise}), *shape_sightings("here", {"x": noise}, rng)]
+    found = [*size_sightings("here", {"x": noise}), *shape_sightings("here", {"x": noise}, rng, grain=1e-14)]
     return {sighting.name.removesuffix(" here"): sighting for sighting in found}
 
 
@@ -43,6 +43,7 @@ def test_every_test_alarms_at_most_as_often_as_stated() -> None:
         "noise-centring",
         "noise-independence",
         "noise-freshness",
+        "noise-values-fresh",
     }
     assert max(alarms.values()) <= allowed, alarms
 
@@ -65,6 +66,16 @@ def test_the_scale_is_taken_away_exactly() -> None:
     assert stats.kstest(values, "norm").pvalue > 1e-6
 
 
+LOST = np.random.default_rng(9).standard_normal(32)
+LOST /= np.linalg.norm(LOST)
+
+
+def _some_again(noise: Floats, one_in: int) -> Floats:
+    values = noise.ravel().copy()
+    values[::one_in] = values[7::one_in][: values[::one_in].size]
+    return values.reshape(noise.shape)
+
+
 WRONG: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "uniformly smaller": (lambda u: u / 1.2, "noise-size"),
     "decays": (lambda u: u * 0.998 ** np.arange(u.shape[1])[None, :, None], "noise-size"),
@@ -77,6 +88,13 @@ WRONG: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "one draw for two coordinates": (lambda u: u[:, :, np.arange(u.shape[2]) // 2], "noise-independence"),
     "not centred": (lambda u: u + 0.1, "noise-centring"),
     "clamped": (lambda u: np.clip(u, -2.5, 2.5), "noise-shape"),
+    "cut off at 3": (lambda u: np.clip(u, -3, 3), "noise-shape"),
+    "centred over coordinates": (lambda u: (u - u.mean(axis=2, keepdims=True)) * np.sqrt(32 / 31), "noise-size"),
+    "cancels over the run": (lambda u: (u - u.mean(axis=1, keepdims=True)) * np.sqrt(2210 / 2209), "noise-size"),
+    "a direction missing": (lambda u: u - (u @ LOST)[..., None] * LOST, "noise-size"),
+    "reversed and used again": (lambda u: np.concatenate([u, u[:, :, ::-1]], axis=1), "noise-values-fresh"),
+    "in half precision": (lambda u: u.astype(np.float16).astype(np.float64), "noise-values-fresh"),
+    "a value in a thousand used again": (lambda u: _some_again(u, 1000), "noise-values-fresh"),
 }
 
 
@@ -117,8 +135,19 @@ def test_rare_failures_are_bounded_and_the_bound_holds() -> None:
     bound = census.share_bound(1e-6)
     # none of 4000 runs failed: 1 - 0.001^(1/4000)
     assert bound == pytest.approx(1 - 0.001 ** (1 / 4000), rel=1e-3)
-    assert "at most 1 run in 579" in census.statement(1e-6)
+    assert "at most 1 run in 579 has noise/2 or less" in census.statement(1e-6)
+    assert "0 of them of the claimed size and length, too few for a bound of their own" in census.statement(1e-6)
+    whole = Census.of({"x": normal(rng, runs=200, draws=2, columns=100)}, whole=True)
+    assert "of which at most 1 in 29 has noise/2 or less" in Census.joined([census, whole]).statement(1e-6)
     assert Census.joined([]).share_bound(1e-6) == 1.0
+
+
+def test_runs_of_few_values_bound_the_share_without_noise() -> None:
+    """Eighteen values a run, as in conformance: noise/2 is hardly seen in one, next to no noise always."""
+    rng = np.random.default_rng(10)
+    census = Census.of({"x": normal(rng, runs=10_000, draws=3, columns=6)})
+    assert census.share_bound(1e-6, 100.0) == pytest.approx(1 - 0.001 ** (1 / 10_000), rel=1e-2)
+    assert "at most 1 in 1,4" in census.statement(1e-6)
 
 
 @pytest.mark.parametrize(("share", "divisor"), [(0.01, 1000.0), (0.02, 2.0)])

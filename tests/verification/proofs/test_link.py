@@ -18,6 +18,7 @@ NEEDED = ("Vectors", "Algorithm", "Rationals")
 
 
 @needs_coq
+@pytest.mark.slow
 def test_a_few_random_rationals_agree() -> None:
     link = compare(each=3, seed=SEED + 1)
     assert link.agrees, link.summary()

@@ -11,7 +11,7 @@ from verification.outcome import Finding, Outcome
 from verification.served.serve import Implementation, Server
 from verification.vectors import model
 from verification.vectors.checking import first_difference, not_offered
-from verification.vectors.recipe import Recipe, read
+from verification.vectors.recipe import POINT, Recipe, read
 from verification.vectors.wire import data_fields, line_of, replay_fields
 from verification.wire.arrays import ArrayError, Floats, unpack
 from verification.wire.messages import Answer, RunResult
@@ -49,12 +49,15 @@ def _wrong(server: Server, case: model.Case, recipe: Recipe) -> str | None:
 
 def _judged(expected: model.Expected, line: bytes, recipe: Recipe) -> str | None:
     result = Answer[RunResult].model_validate_json(line).result
-    if result is None or result.z is None or result.y is None:
-        return "the answer lacks x, z or y"
-    shape = (len(recipe.eta), recipe.dimension)
+    shown = [name for name in POINT if getattr(expected, name)]
+    if result is None or any(getattr(result, name) is None for name in shown):
+        return f"the answer lacks one of {shown}"
+    parties = () if recipe.parties is None else (recipe.parties,)
     try:
         values: dict[str, Floats] = {
-            name: unpack(array, name, shape) for name, array in (("x", result.x), ("z", result.z), ("y", result.y))
+            name: unpack(getattr(result, name), name, (len(recipe.eta), *own, recipe.dimension))
+            for name in shown
+            for own in [() if name == "z" else parties]
         }
     except ArrayError as error:
         return str(error)

@@ -6,22 +6,21 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accountant.errors import CertificateError
 from accountant.pld.adversary.certificates import certificate_for
 from accountant.pld.adversary.ordering import Ordering, check
-from accountant.pld.adversary.recursion import Course, Leaders, composed
+from accountant.pld.adversary.recursion import Course, composed
 from accountant.pld.types import Frame
 from verification.lemmas.prover import Prover
 from verification.statements.model import Evidence, EvidenceResult, Kind
+from verification.wire.arrays import Floats
 
 Q, MU, STEPS = 0.1, 1.0, 3
 EPSILONS = (0.0, 0.1, 0.3, 0.7)
 SLACK = 1e-3
 """The attacks are computed in binary64 with linear interpolation, good to less than this."""
 POLICIES = 20
-Floats = NDArray[np.float64]
 
 
 def certificate_holds() -> Evidence:
@@ -30,7 +29,7 @@ def certificate_holds() -> Evidence:
     def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rounding is bounded
         found = certificate_for(Q, MU)
         check(found)
-        boxes = found.windows.count("k"), found.stairs.count("k")
+        boxes = found.windows.count("k"), sum(entry.cover.count("k") for entry in found.stairs)
         return EvidenceResult.check(True, f"q={Q}, nu={1 / MU}: {boxes[0]} boxes for windows, {boxes[1]} for stairs")
 
     return Evidence("cover of the triples", Kind.ENCLOSURE, run)
@@ -44,12 +43,18 @@ def incomplete_certificates_fail() -> Evidence:
         wrong = {
             "a box forgotten": replace(found, windows=found.windows[:-1]),
             "half the share": replace(found, single=replace(found.single, share=found.single.share / 2)),
-            "the forward pair alone": replace(found, block=replace(found.block, share=0.0, lift=0.0)),
+            "the forward pair alone": with_stairs(found, share=0.0, lift=0.0),
         }
         passed = [name for name, certificate in wrong.items() if _passes(certificate)]
         return EvidenceResult.check(not passed, f"incomplete certificates that passed: {', '.join(passed) or 'none'}")
 
     return Evidence("incomplete certificates are refused", Kind.ENCLOSURE, run)
+
+
+def with_stairs(found: Ordering, *, share: float, lift: float) -> Ordering:
+    """Return the certificate with another leader for its first stairs."""
+    first, *others = found.stairs
+    return replace(found, stairs=(replace(first, leader=replace(first.leader, share=share, lift=lift)), *others))
 
 
 def _passes(certificate: Ordering) -> bool:
@@ -65,7 +70,7 @@ def adaptive_attacks() -> Evidence:
 
     def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, with slack
         found = certificate_for(Q, MU)
-        lattice = composed(Leaders(found.single, found.block), Frame(0.004, 8.0, 4.0), Course(STEPS, STEPS, 1.0), -35.0)
+        lattice = composed(found, Frame(0.004, 8.0, 4.0), Course(STEPS, STEPS, 1.0), -35.0)
         bounds = np.array([float(lattice.delta_upper(Fraction(epsilon))) for epsilon in EPSILONS])
         generator = np.random.default_rng(15)
         attained = [_attained(None)] + [_attained(generator) for _ in range(POLICIES)]

@@ -1,0 +1,156 @@
+"""Many runs without a seed: the quietest of all, the tails of all values, and whether two requests drew alike.
+
+1. Runs of the claimed length, as many as fit: what fails rarely *and* late.
+2. Short runs on as many records, which are many more.
+3. Requests for a single run, by the hundred: a generator that is seeded from few bits, or from the clock, repeats.
+4. Short runs on few records, by the thousand, with every loss and regularizer that is offered in turn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from verification.conformance.context import Context
+from verification.deployment import scenes
+from verification.deployment.asking import Asked, Clock, require_private, run_without_seed
+from verification.deployment.claimed import FEWER_VALUES, Claimed
+from verification.deployment.kinds import smaller
+from verification.deployment.rare import Census
+from verification.deployment.reading import standard_noise
+from verification.deployment.reuse_tests import repeats
+from verification.deployment.shape_tests import TAILS, beyond, without_scale
+from verification.deployment.sighting import Aspect, Look, Sighting, union
+from verification.picture import Draw
+from verification.wire.arrays import Floats
+from verification.wire.parameters import LossName, RegularizerName
+from verification.wire.records import Records
+from verification.wire.simple_parameters import options_for
+
+_SHORT_VALUES = 192
+_SMALL_RECORDS = 64
+_WHOLE_RUNS, _SIZED_RUNS, _REQUESTS, _SMALL_RUNS = 160, 1000, 600, 3000
+_RUNS_A_REQUEST = 200
+_RECORDS_SEEN = 2_000_000
+# its proximal map is slow, and says nothing that the others do not
+_LEFT_OUT = (RegularizerName.NUCLEAR,)
+
+
+@dataclass(slots=True, eq=False)
+class ManyRuns:
+    """What many requests showed: every run's noise, and how many values lie far out."""
+
+    rng: np.random.Generator
+    parts: list[Census] = field(default_factory=list)
+    values: int = 0
+    beyond: list[int] = field(default_factory=lambda: [0] * len(TAILS))
+
+    def add(self, noise: dict[str, Floats], *, whole: bool) -> None:
+        """Count the runs of one request."""
+        self.parts.append(Census.of(noise, whole=whole))
+        for array in noise.values():
+            sizes = np.abs(without_scale(array, self.rng))
+            self.values += sizes.size
+            self.beyond = [n + int(np.sum(sizes > at)) for n, at in zip(self.beyond, TAILS, strict=True)]
+
+    def sightings(self) -> list[Sighting]:
+        """The quietest run, and the tails."""
+        p_value, at = union(beyond("all values", self.values, self.beyond))
+        shape = Sighting(
+            "noise-tails of many", Aspect.NOISE, p_value, f"least likely: {at}", cause="noise is not Gaussian"
+        )
+        return [Census.joined(self.parts).sighting("of many"), shape]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Silent records behind the wire, and what is run on them."""
+
+    name: str
+    records: Records
+    claimed: Claimed
+
+
+def _sent(context: Context, claimed: Claimed) -> Sent:
+    records = scenes.silent(claimed.records, claimed.columns, context.rng)
+    return Sent(context.session.send(records), records, claimed)
+
+
+def _requests(
+    context: Context, sent: Sent, *, wanted: int, at_once: int, seconds: float
+) -> Iterator[dict[str, Floats]]:
+    """The noise of so many runs, a request at a time, until the time is up; at least one request."""
+    spent, runs, size = 0.0, 0, 1
+    while runs < wanted and (not runs or spent < seconds):
+        size = min(size, wanted - runs)
+        run = run_without_seed(context, sent.name, sent.claimed, size)
+        took = context.session.last_seconds
+        spent, runs = spent + took, runs + size
+        yield standard_noise(sent.claimed, sent.records, run)
+        # four times as many as long as a request stays short, so that a slow implementation is not asked for too much
+        size = min(at_once, 4 * size) if 8 * took < seconds else size
+
+
+def _settings(context: Context, claimed: Claimed) -> list[Claimed]:
+    """The claimed one, then every other loss and regularizer that is offered."""
+    offered = context.description
+    others: list[tuple[LossName, RegularizerName]] = [
+        (loss, penalty) for loss in offered.losses for penalty in offered.regularizers if penalty not in _LEFT_OUT
+    ]
+    own = (claimed.parameters.loss, claimed.parameters.regularizer)
+    if claimed.scheme.law.name != "GAUSSIAN":
+        others = []
+    rho, columns = claimed.parameters.rho, claimed.columns
+    return [
+        claimed,
+        *(
+            claimed.with_parameters(loss=loss, regularizer=penalty, options=options_for(penalty, columns, rho))
+            for loss, penalty in others
+            if (loss, penalty) != own
+        ),
+    ]
+
+
+def _cheap(claimed: Claimed, most: int) -> int:
+    """So many runs, or as many as look at a bearable number of records."""
+    seen = (claimed.parameters.batch or claimed.records) * claimed.parameters.iterations
+    return max(1, min(most, _RECORDS_SEEN // seen))
+
+
+def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
+    """Count the noise of many runs."""
+    require_private(claimed)
+    wanted = max(1, math.ceil(_SHORT_VALUES / claimed.columns))
+    short = claimed.shortened(wanted if context.sees_every_iterate else 1)
+    small = smaller(short, _SMALL_RECORDS)
+    seconds = clock.seconds / 4
+    tally, vectors = ManyRuns(context.rng), list[Floats]()
+    fewer = claimed.fitting(FEWER_VALUES)
+    sized = _sent(context, fewer.shortened(short.parameters.iterations))
+    if context.sees_every_iterate:
+        at_length = Sent(sized.name, sized.records, fewer)
+        for noise in _requests(context, at_length, wanted=_cheap(fewer, _WHOLE_RUNS), at_once=16, seconds=seconds):
+            tally.add(noise, whole=fewer is claimed)
+    at_once = _RUNS_A_REQUEST
+    for noise in _requests(context, sized, wanted=_cheap(short, _SIZED_RUNS), at_once=at_once, seconds=seconds):
+        tally.add(noise, whole=sized.claimed is claimed)
+    tiny = _sent(context, small)
+    single = Sent(tiny.name, tiny.records, small.shortened(1))
+    for noise in _requests(context, single, wanted=_REQUESTS, at_once=1, seconds=seconds):
+        tally.add(noise, whole=False)
+        vectors += [array.reshape(-1, array.shape[2]) for array in noise.values()]
+    settings = _settings(context, small)
+    for setting in settings:
+        here = Sent(tiny.name, tiny.records, setting)
+        runs = max(1, -(-_SMALL_RUNS // len(settings)))
+        for noise in _requests(context, here, wanted=runs, at_once=at_once, seconds=seconds / len(settings)):
+            tally.add(noise, whole=False)
+    census = Census.joined(tally.parts)
+    fresh = repeats("noise-freshness over requests", np.vstack(vectors))
+    pictures: dict[Aspect, Draw] = {Aspect.NOISE: census.picture}
+    title = f"many runs, {len(vectors)} requests for one, {len(settings)} losses and regularizers"
+    found = (*tally.sightings(), fresh)
+    return Asked(Look(title, sized.claimed.size, census.runs, found, (Aspect.NOISE,), pictures=pictures), census)
