@@ -1,1 +1,1 @@
-"""Whether an implementation leaks more than it says: games, attacks, lower bounds, the gate."""
+"""Statistical tests of a privacy claim: games, attacks, lower bounds on epsilon, the gate."""

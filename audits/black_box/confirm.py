@@ -11,9 +11,10 @@ import numpy as np
 from audits.black_box.explore import Chosen, describe
 from audits.black_box.pairs import BoxedPair
 from audits.black_box.tests_of_claims import designed, lower_bound
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve
+from audits.curves.privacy_curve import PrivacyCurve
 from audits.errors import AuditFault
 from audits.estimators.curve_eprocess import CurveTest
+from verification.wire.arrays import Floats
 from verification.wire.black_box import Values
 
 
@@ -39,8 +40,8 @@ class Confirming:
         self._tests: list[CurveTest | None] = [
             designed(curve, each.candidate.tails, alpha=alpha * each.share, budget=max(budget, 1)) for each in picked
         ]
-        self._first: list[FloatArray] = [np.zeros(0) for _ in picked]
-        self._second: list[FloatArray] = [np.zeros(0) for _ in picked]
+        self._first: list[Floats] = [np.zeros(0) for _ in picked]
+        self._second: list[Floats] = [np.zeros(0) for _ in picked]
         self._log_wealth = [0.0 for _ in picked]
         self._largest = 0.0
         self._refuted_after: int | None = None

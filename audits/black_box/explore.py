@@ -11,8 +11,9 @@ from audits.black_box.pairs import BoxedPair
 from audits.black_box.scores import Score, learned
 from audits.black_box.tests_of_claims import growth_of, tails_of
 from audits.black_box.views import Layout, layout_of
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve
+from audits.curves.privacy_curve import PrivacyCurve
 from audits.score_models.model import ScoreTails
+from verification.wire.arrays import Floats
 from verification.wire.black_box import Values
 
 LARGEST_NUMBER_OF_PAIRS = 3
@@ -31,7 +32,7 @@ class Candidate:
     growth: float
     apart: float
 
-    def of(self, values: Values) -> FloatArray:
+    def of(self, values: Values) -> Floats:
         """Return the scores of runs."""
         return self.score.of(self.layout.rows(values))
 

@@ -32,7 +32,7 @@ What `dpadmm audit --black-box` finds in eighteen mechanisms that have nothing i
 command, and nothing else; its library of pairs has twelve records with three features.
 
 See one with `dpadmm audit --black-box --epsilon 1 -- python -m audits.black_box ID`
-(`--neighbours add-or-remove-one` where the table says so), and all with `python -m audits.black_box list`.
+(`--neighbours add-or-remove` where the table says so), and all with `python -m audits.black_box list`.
 
 ## Wrong ones
 

@@ -1,6 +1,6 @@
 """Neighbours at which unknown code tends to leak most.
 
-Every pair differs in the first record: it is another one (`replace-one`), or it is there or not (`add-or-remove-one`).
+Every pair differs in the first record: it is another one (`replace-one`), or it is there or not (`add-or-remove`).
 What makes a pair hard is where the other records lie: an outlier among short ones shows a missing bound, a record
 against many opposed ones shows what a sum of all hides, a feature that nobody else has shows a scale or a rank that
 depends on the data.
@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountant.mechanisms.words import Neighbours
-from audits.curves.privacy_curve import FloatArray, require_finite
+from audits.curves.privacy_curve import require_finite
 from audits.errors import AuditError
+from verification.wire.arrays import Floats
 from verification.wire.records import Records
 
 
@@ -55,7 +56,7 @@ def library(domain: Domain) -> list[BoxedPair]:
     alike = np.ones(others, dtype=np.int64)
     mixed = np.where(np.arange(others) % 2 == 0, 1, -1)
 
-    def pair(name: str, other: tuple[FloatArray, int], rest: FloatArray, labels: NDArray[np.int64]) -> BoxedPair:
+    def pair(name: str, other: tuple[Floats, int], rest: Floats, labels: NDArray[np.int64]) -> BoxedPair:
         return _neighbours(domain.relation, name, ((first, 1), other), Records(rest, labels.astype(np.int64)))
 
     return [
@@ -76,7 +77,7 @@ def own_neighbours(first: Records, second: Records, relation: Neighbours) -> Box
     one, other = _multiset(first), _multiset(second)
     alone = [sum(max(one.get(row, 0) - other.get(row, 0), 0) for row in one)]
     alone.append(sum(max(other.get(row, 0) - one.get(row, 0), 0) for row in other))
-    wanted = {Neighbours.REPLACE_ONE: [[1, 1]], Neighbours.ADD_OR_REMOVE_ONE: [[0, 1], [1, 0]]}[relation]
+    wanted = {Neighbours.REPLACE_ONE: [[1, 1]], Neighbours.ADD_OR_REMOVE: [[0, 1], [1, 0]]}[relation]
     if alone not in wanted:
         raise AuditError(
             f"the two files must be {relation} neighbours: {alone[0]} records stand only in the first and {alone[1]} "
@@ -86,23 +87,23 @@ def own_neighbours(first: Records, second: Records, relation: Neighbours) -> Box
 
 
 def _neighbours(
-    relation: Neighbours, name: str, records: tuple[tuple[FloatArray, int], tuple[FloatArray, int]], rest: Records
+    relation: Neighbours, name: str, records: tuple[tuple[Floats, int], tuple[Floats, int]], rest: Records
 ) -> BoxedPair:
-    def with_record(features: FloatArray, label: int) -> Records:
+    def with_record(features: Floats, label: int) -> Records:
         return Records(np.vstack([features[None], rest.features]), np.append(label, rest.labels).astype(np.int64))
 
-    second = rest if relation is Neighbours.ADD_OR_REMOVE_ONE else with_record(*records[1])
+    second = rest if relation is Neighbours.ADD_OR_REMOVE else with_record(*records[1])
     return BoxedPair(name, with_record(*records[0]), second)
 
 
-def _short(domain: Domain, count: int) -> FloatArray:
+def _short(domain: Domain, count: int) -> Floats:
     """Ordinary records: a tenth of the norm, in directions that go round the axes."""
     rows = np.arange(count)
     signs = np.where((rows // domain.features) % 2 == 0, 1.0, -1.0)
     return np.asarray(0.1 * domain.norm * signs[:, None] * np.eye(domain.features)[rows % domain.features])
 
 
-def _cancelling(direction: FloatArray, count: int) -> FloatArray:
+def _cancelling(direction: Floats, count: int) -> Floats:
     """Records whose sum is 0: in turn one way and the other, the last empty where their number is odd."""
     signs = np.where(np.arange(count) % 2 == 0, 1.0, -1.0)
     if count % 2:

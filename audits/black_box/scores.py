@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray
+from verification.wire.arrays import Floats
 
 _RIDGE = 1e-9
 _WIDEST = 150
@@ -29,7 +29,7 @@ class Score(Protocol):
         """The kind of score."""
         ...
 
-    def of(self, rows: FloatArray) -> FloatArray:
+    def of(self, rows: Floats) -> Floats:
         """Return one number a run."""
         ...
 
@@ -38,17 +38,17 @@ class Score(Protocol):
 class Standard:
     """The columns that differ most, centred and scaled; a column without spread keeps its unit."""
 
-    columns: FloatArray
-    centre: FloatArray
-    spread: FloatArray
+    columns: Floats
+    centre: Floats
+    spread: Floats
 
-    def of(self, rows: FloatArray) -> FloatArray:
+    def of(self, rows: Floats) -> Floats:
         """Return the standardised columns."""
         chosen = rows[:, self.columns.astype(np.intp)]
         return np.clip((chosen - self.centre) / self.spread, -_CLIP, _CLIP)
 
 
-def standard(first: FloatArray, second: FloatArray) -> Standard:
+def standard(first: Floats, second: Floats) -> Standard:
     """Return the scaling learned from both sides; of very many columns the most different ones."""
     both = np.vstack([first, second])
     centre = np.median(both, axis=0)
@@ -68,15 +68,15 @@ class LinearScore:
     """Fisher's discriminant; nearly no ridge, so that a direction without noise gets all the weight it deserves."""
 
     scale: Standard
-    weights: FloatArray
+    weights: Floats
     name: str = "linear"
 
-    def of(self, rows: FloatArray) -> FloatArray:
+    def of(self, rows: Floats) -> Floats:
         """Return the discriminant."""
         return np.asarray(self.scale.of(rows) @ self.weights)
 
 
-def linear(scale: Standard, a: FloatArray, b: FloatArray) -> LinearScore:
+def linear(scale: Standard, a: Floats, b: Floats) -> LinearScore:
     """Fit the discriminant on standardised rows."""
     scatter = 0.5 * (np.cov(a, rowvar=False) + np.cov(b, rowvar=False)).reshape(a.shape[1], a.shape[1])
     ridge = _RIDGE * max(float(np.trace(scatter)) / scatter.shape[0], 1e-12)
@@ -87,15 +87,15 @@ def linear(scale: Standard, a: FloatArray, b: FloatArray) -> LinearScore:
 class Density:
     """The logarithm of the ratio of two smoothed histograms of one number."""
 
-    edges: FloatArray
-    ratio: FloatArray
+    edges: Floats
+    ratio: Floats
 
-    def of(self, numbers: FloatArray) -> FloatArray:
+    def of(self, numbers: Floats) -> Floats:
         """Return the log-ratio of each number's bin."""
         return np.asarray(self.ratio[np.searchsorted(self.edges, numbers, side="left")])
 
 
-def density(a: FloatArray, b: FloatArray) -> Density:
+def density(a: Floats, b: Floats) -> Density:
     """Fit histograms with edges at quantiles of both sides together."""
     edges = np.unique(np.quantile(np.concatenate([a, b]), np.linspace(0.0, 1.0, _BINS + 1)))
     counts = [np.bincount(np.searchsorted(edges, side, side="left"), minlength=edges.size + 1) for side in (a, b)]
@@ -108,23 +108,23 @@ class DensityScore:
     """The sum of the log-ratios of several projections: a likelihood ratio as if they were independent."""
 
     scale: Standard
-    directions: FloatArray
+    directions: Floats
     densities: tuple[Density, ...]
     name: str = "density"
 
-    def of(self, rows: FloatArray) -> FloatArray:
+    def of(self, rows: Floats) -> Floats:
         """Return the summed log-ratio."""
         seen = projections(self.scale.of(rows), self.directions)
         return np.asarray(sum(fitted.of(seen[:, k]) for k, fitted in enumerate(self.densities)))
 
 
-def projections(standardised: FloatArray, directions: FloatArray) -> FloatArray:
+def projections(standardised: Floats, directions: Floats) -> Floats:
     """Return the projections, and how far the farthest column is from its centre."""
     farthest = np.abs(standardised).max(axis=1, keepdims=True)
     return np.hstack([standardised @ directions, farthest])
 
 
-def densities(scale: Standard, a: FloatArray, b: FloatArray, discriminant: FloatArray) -> DensityScore:
+def densities(scale: Standard, a: Floats, b: Floats, discriminant: Floats) -> DensityScore:
     """Fit: the discriminant, the two directions whose spread differs most, and the farthest column."""
     spreads = [np.cov(np.clip(side, -20.0, 20.0), rowvar=False).reshape(a.shape[1], a.shape[1]) for side in (a, b)]
     values, vectors = np.linalg.eigh(spreads[0] - spreads[1])
@@ -143,12 +143,12 @@ class ExtremeScore:
     sign: float
     name: str = "extreme"
 
-    def of(self, rows: FloatArray) -> FloatArray:
+    def of(self, rows: Floats) -> Floats:
         """Return the signed distance."""
         return np.asarray(self.sign * np.abs(self.scale.of(rows)).max(axis=1))
 
 
-def extreme(scale: Standard, a: FloatArray, b: FloatArray) -> ExtremeScore:
+def extreme(scale: Standard, a: Floats, b: Floats) -> ExtremeScore:
     """Choose the sign by the largest fiftieth of both sides together."""
     far, near = np.abs(a).max(axis=1), np.abs(b).max(axis=1)
     top = np.quantile(np.concatenate([far, near]), 0.98)
@@ -161,20 +161,20 @@ class BoostedScore:
 
     scale: Standard
     helper: LinearScore
-    decide: Callable[[FloatArray], FloatArray]
+    decide: Callable[[Floats], Floats]
     name: str = "boosted"
 
-    def of(self, rows: FloatArray) -> FloatArray:
+    def of(self, rows: Floats) -> Floats:
         """Return the log-odds that the trees give."""
         return np.asarray(self.decide(tree_columns(self.scale.of(rows), self.helper.of(rows))), dtype=np.float64)
 
 
-def tree_columns(standardised: FloatArray, helper: FloatArray) -> FloatArray:
+def tree_columns(standardised: Floats, helper: Floats) -> Floats:
     """Return what the trees see."""
     return np.hstack([standardised, np.abs(standardised).max(axis=1, keepdims=True), helper[:, None]])
 
 
-def boosted(scale: Standard, a: FloatArray, b: FloatArray, helper: LinearScore, trees: int) -> BoostedScore | None:
+def boosted(scale: Standard, a: Floats, b: Floats, helper: LinearScore, trees: int) -> BoostedScore | None:
     """Fit the trees; None where scikit-learn is not installed."""
     try:
         from sklearn.ensemble import GradientBoostingClassifier  # noqa: PLC0415 - an extra
@@ -189,7 +189,7 @@ def boosted(scale: Standard, a: FloatArray, b: FloatArray, helper: LinearScore, 
     return BoostedScore(scale, helper, model.decision_function)
 
 
-def learned(first: FloatArray, second: FloatArray, *, trees: int = 40) -> list[Score]:
+def learned(first: Floats, second: Floats, *, trees: int = 40) -> list[Score]:
     """Teach every score on these runs, which must not be used again."""
     scale = standard(first, second)
     a, b = scale.of(first), scale.of(second)

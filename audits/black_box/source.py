@@ -11,13 +11,13 @@ import numpy as np
 from pydantic import JsonValue
 
 from audits.black_box.pairs import BoxedPair
-from audits.curves.privacy_curve import FloatArray
 from audits.errors import AuditError
+from verification.wire.arrays import Floats
 from verification.wire.black_box import BlackBoxSession, Values, hidden_trials
 from verification.wire.process import Limits
 from verification.wire.records import Records
 
-Batch: TypeAlias = Callable[[Records, int, np.random.Generator], dict[str, FloatArray]]
+Batch: TypeAlias = Callable[[Records, int, np.random.Generator], dict[str, Floats]]
 
 
 class PairSource(Protocol):

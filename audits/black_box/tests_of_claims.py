@@ -13,12 +13,13 @@ import math
 import numpy as np
 
 from audits.curves.families import ClaimFamily, approximate_family
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve
+from audits.curves.privacy_curve import PrivacyCurve
 from audits.estimators.curve_eprocess import Bet, CurveTest, refuted_after
 from audits.estimators.design import log_optimal
 from audits.estimators.horizon import HorizonBet
 from audits.estimators.point_eprocess import pessimistic
 from audits.score_models.model import ScoreTails, tails_of_samples
+from verification.wire.arrays import Floats
 
 _THRESHOLDS = 60
 _PESSIMISM = 0.5
@@ -27,7 +28,7 @@ _CELL = 1.2
 _LEAST, _GREATEST = 0.05, 12.0
 
 
-def tails_of(first: FloatArray, second: FloatArray) -> ScoreTails:
+def tails_of(first: Floats, second: Floats) -> ScoreTails:
     """Return the tails that bets are designed for, half a standard error worse than what was seen."""
     return pessimistic(tails_of_samples(first, second, _THRESHOLDS), first.size, _PESSIMISM)
 
@@ -60,9 +61,7 @@ def _leaking(tails: ScoreTails) -> ScoreTails:
     return ScoreTails(tails.thresholds, (1.0 - _LEAK) * common + _LEAK, (1.0 - _LEAK) * common)
 
 
-def lower_bound(
-    tails: ScoreTails, first: FloatArray, second: FloatArray, *, delta: float, alpha: float, budget: int
-) -> float:
+def lower_bound(tails: ScoreTails, first: Floats, second: Floats, *, delta: float, alpha: float, budget: int) -> float:
     """Return an epsilon below which every claim at this delta is refuted, wrong with probability at most ``alpha``.
 
     Epsilon is cut into cells; each has bets designed for its upper end before the trials, so that the true epsilon is
@@ -85,7 +84,7 @@ def _boundary(
     test: CurveTest,
     family: ClaimFamily,
     cell: tuple[float, float],
-    scores: tuple[FloatArray, FloatArray],
+    scores: tuple[Floats, Floats],
     alpha: float,
 ) -> float:
     low, high = cell

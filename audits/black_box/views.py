@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray
+from verification.wire.arrays import Floats
 
 _HUGE = 1e150
 
@@ -18,14 +18,14 @@ class Layout:
 
     widths: tuple[tuple[str, int], ...]
 
-    def rows(self, values: Mapping[str, FloatArray]) -> FloatArray:
+    def rows(self, values: Mapping[str, Floats]) -> Floats:
         """Return one row a run; what is missing is 0.
 
         The number of values and of those that are not finite is part of the row: an output that is longer, or NaN, on
         one of the neighbours tells them apart.
         """
         count = len(next(iter(values.values())))
-        columns: list[FloatArray] = []
+        columns: list[Floats] = []
         known = {name for name, _ in self.widths}
         for name, width in self.widths:
             flat = values[name].reshape(count, -1) if name in values else np.zeros((count, 0))
@@ -39,7 +39,7 @@ class Layout:
         return np.hstack([*columns, np.full((count, 1), float(surplus))])
 
 
-def layout_of(first: Mapping[str, FloatArray], second: Mapping[str, FloatArray]) -> Layout:
+def layout_of(first: Mapping[str, Floats], second: Mapping[str, Floats]) -> Layout:
     """Return a layout that holds everything that either side released."""
     widths: dict[str, int] = {}
     for values in (first, second):
@@ -48,6 +48,6 @@ def layout_of(first: Mapping[str, FloatArray], second: Mapping[str, FloatArray])
     return Layout(tuple(sorted(widths.items())))
 
 
-def joined(parts: list[FloatArray]) -> FloatArray:
+def joined(parts: list[Floats]) -> Floats:
     """Return chunks of rows below each other."""
     return np.vstack(parts)

@@ -15,12 +15,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_ndtr
 
 from audits.errors import AuditError
-
-FloatArray = npt.NDArray[np.float64]
+from verification.wire.arrays import Floats
 
 _UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 _SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
@@ -28,7 +26,7 @@ _SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 _ULPS = 64.0
 
 
-def rounded_up(values: FloatArray, relative: float = _ULPS * _UNIT_ROUNDOFF) -> FloatArray:
+def rounded_up(values: Floats, relative: float = _ULPS * _UNIT_ROUNDOFF) -> Floats:
     """Return at least the true value when ``values`` carries at most the given relative error."""
     return np.minimum(np.asarray(values) * (1.0 + relative) + _SMALLEST_NORMAL, 1.0)
 
@@ -47,7 +45,7 @@ class PrivacyCurve(abc.ABC):
     __slots__ = ()
 
     @abc.abstractmethod
-    def delta(self, epsilon: FloatArray) -> FloatArray:
+    def delta(self, epsilon: Floats) -> Floats:
         """Return an upper bound of the claimed delta at each epsilon >= 0."""
 
     @abc.abstractmethod
@@ -77,11 +75,11 @@ class PrivacyCurve(abc.ABC):
                 high = middle
         return high
 
-    def betting_epsilons(self, count: int = 20) -> FloatArray:
+    def betting_epsilons(self, count: int = 20) -> Floats:
         """Return epsilons at which to bet against this curve; any choice is sound."""
         return default_epsilons(self, count, 1e-6)
 
-    def trade_off(self, type_one: FloatArray, epsilons: FloatArray | None = None) -> FloatArray:
+    def trade_off(self, type_one: Floats, epsilons: Floats | None = None) -> Floats:
         r"""Return a lower bound of the least type II error at each type I error (the trade-off function f).
 
         f(a) = max over eps >= 0 of 1 - delta - e^eps a and e^-eps (1 - delta - a); any finite set of epsilons
@@ -92,11 +90,11 @@ class PrivacyCurve(abc.ABC):
         growth = np.exp(eps)[:, None]
         alpha = np.asarray(type_one, dtype=np.float64)[None, :]
         lines = np.maximum(1.0 - delta - growth * alpha, (1.0 - delta - alpha) / growth)
-        lower: FloatArray = np.maximum(lines.max(axis=0), 0.0)
+        lower: Floats = np.maximum(lines.max(axis=0), 0.0)
         return lower
 
 
-def default_epsilons(curve: PrivacyCurve, count: int = 200, least_delta: float = 1e-12) -> FloatArray:
+def default_epsilons(curve: PrivacyCurve, count: int = 200, least_delta: float = 1e-12) -> Floats:
     """Return epsilons from 0 to where the curve has fallen to ``least_delta`` (or stays above it)."""
     try:
         last = curve.epsilon_at(least_delta)
@@ -105,7 +103,7 @@ def default_epsilons(curve: PrivacyCurve, count: int = 200, least_delta: float =
     return np.linspace(0.0, max(last, 1e-6), count)
 
 
-def gaussian_delta_upper(mu: float, epsilon: FloatArray) -> FloatArray:
+def gaussian_delta_upper(mu: float, epsilon: Floats) -> Floats:
     r"""Return at least Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), within 1e-9 relative for delta > 1e-300.
 
     The difference is evaluated as Phi(a) * -expm1(eps + log Phi(b) - log Phi(a)), whose exponent carries an absolute
@@ -130,7 +128,7 @@ class GaussianCurve(PrivacyCurve):
     def __post_init__(self) -> None:
         require_finite("mu", self.mu, strictly=True)
 
-    def delta(self, epsilon: FloatArray) -> FloatArray:
+    def delta(self, epsilon: Floats) -> Floats:
         """Return the hockey-stick divergence of N(mu, 1) against N(0, 1), rounded up."""
         return gaussian_delta_upper(self.mu, epsilon)
 
@@ -151,7 +149,7 @@ class ApproximateCurve(PrivacyCurve):
         if not 0.0 <= self.failure <= 1.0:
             raise AuditError(f"delta must be in [0, 1], got delta={self.failure!r}")
 
-    def delta(self, epsilon: FloatArray) -> FloatArray:
+    def delta(self, epsilon: Floats) -> Floats:
         """Return failure + (1 - failure) (e^eps0 - e^eps)_+ / (1 + e^eps0), rounded up."""
         eps = np.asarray(epsilon, dtype=np.float64)
         # (e^eps0 - e^eps)/(1 + e^eps0), without overflow for large eps0
@@ -160,7 +158,7 @@ class ApproximateCurve(PrivacyCurve):
         slack = np.where(eps < self.epsilon, _UNIT_ROUNDOFF * 4.0 * (eps + self.epsilon), 0.0)
         return rounded_up(self.failure + (1.0 - self.failure) * (gap + slack))
 
-    def betting_epsilons(self, count: int = 20) -> FloatArray:  # noqa: ARG002 - the signature of every curve
+    def betting_epsilons(self, count: int = 20) -> Floats:  # noqa: ARG002 - the signature of every curve
         """Return the one epsilon that was claimed, and 0: the rest of the curve says no more."""
         return np.unique([0.0, self.epsilon])
 
@@ -178,7 +176,7 @@ class LaplaceCurve(PrivacyCurve):
     def __post_init__(self) -> None:
         require_finite("epsilon", self.epsilon, strictly=True)
 
-    def delta(self, epsilon: FloatArray) -> FloatArray:
+    def delta(self, epsilon: Floats) -> Floats:
         """Return (1 - e^((eps - eps0)/2))_+, rounded up."""
         eps = np.asarray(epsilon, dtype=np.float64)
         slack = np.where(eps < self.epsilon, _UNIT_ROUNDOFF * 2.0 * (eps + self.epsilon), 0.0)

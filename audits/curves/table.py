@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve, rounded_up
+from audits.curves.privacy_curve import PrivacyCurve, rounded_up
 from audits.errors import AuditError
+from verification.wire.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class TableCurve(PrivacyCurve):
         if any(b <= a for a, b in zip(self.epsilons, self.epsilons[1:], strict=False)):
             raise AuditError("epsilons must be strictly increasing")
 
-    def delta(self, epsilon: FloatArray) -> FloatArray:
+    def delta(self, epsilon: Floats) -> Floats:
         """Return the lower convex hull of the points and (y = 0, 1) at e^epsilon, rounded up."""
         ratios, values = self._hull()
         y = np.exp(np.asarray(epsilon, dtype=np.float64))
@@ -49,7 +50,7 @@ class TableCurve(PrivacyCurve):
         slack = 64.0 * float(np.finfo(np.float64).eps) * (values[right - 1] - values[right]) * high / (high - low)
         return rounded_up(np.where(y >= ratios[-1], values[-1], chord + slack))
 
-    def _hull(self) -> tuple[FloatArray, FloatArray]:
+    def _hull(self) -> tuple[Floats, Floats]:
         hull: list[tuple[float, float]] = []
         least = 1.0
         for y, d in [(0.0, 1.0), *zip(np.exp(self.epsilons).tolist(), self.deltas, strict=True)]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from audits.curves.families import ClaimFamily
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve, default_epsilons
+from audits.curves.privacy_curve import PrivacyCurve, default_epsilons
 from audits.errors import AuditError
 from audits.estimators.result import Assumption, LowerBound, require_confidence
 from audits.estimators.uniform_band import tail_band
 from audits.score_models.model import checked_scores
+from verification.wire.arrays import Floats
 
 ASSUMES = (Assumption.FRESH_TRIALS, Assumption.CLAIMED_CURVE)
 
@@ -20,12 +21,12 @@ ASSUMES = (Assumption.FRESH_TRIALS, Assumption.CLAIMED_CURVE)
 class RocBand:
     """At each threshold, with joint confidence: P(score > t) of the first at least, of the second at most, this."""
 
-    thresholds: FloatArray
-    first_at_least: FloatArray
-    second_at_most: FloatArray
+    thresholds: Floats
+    first_at_least: Floats
+    second_at_most: Floats
     runs: int
 
-    def excess(self, curve: PrivacyCurve, epsilons: FloatArray | None = None) -> float:
+    def excess(self, curve: PrivacyCurve, epsilons: Floats | None = None) -> float:
         """Return the largest certified P(S) - e^eps Q(S) - delta(eps), over events and directions; > 0 refutes."""
         eps = default_epsilons(curve, 120, 1e-9) if epsilons is None else epsilons
         growth = np.exp(eps)[:, None]
@@ -46,7 +47,7 @@ class RocBand:
         return best
 
 
-def roc_band(first: FloatArray, second: FloatArray, *, confidence: float) -> RocBand:
+def roc_band(first: Floats, second: Floats, *, confidence: float) -> RocBand:
     """Return the band on both tails; each side may miss with probability (1 - confidence)/2.
 
     The reversed direction, on {score <= t}, needs the same two one-sided bands, so nothing is paid for it.
@@ -65,7 +66,7 @@ def roc_band(first: FloatArray, second: FloatArray, *, confidence: float) -> Roc
 
 
 def lower_bound(
-    family: ClaimFamily, first: FloatArray, second: FloatArray, *, delta: float, confidence: float = 0.95
+    family: ClaimFamily, first: Floats, second: Floats, *, delta: float, confidence: float = 0.95
 ) -> LowerBound:
     """Return the epsilon at ``delta`` of the infimum of the claims that the band does not refute.
 
@@ -85,7 +86,7 @@ def lower_bound(
     return LowerBound(name, family.curve(low).epsilon_at(delta), delta, confidence, assumes, band.runs)
 
 
-def point_lower_bound(first: FloatArray, second: FloatArray, *, delta: float, confidence: float = 0.95) -> LowerBound:
+def point_lower_bound(first: Floats, second: Floats, *, delta: float, confidence: float = 0.95) -> LowerBound:
     """Return the epsilon that the band certifies at ``delta`` for any mechanism whatever."""
     band = roc_band(first, second, confidence=confidence)
     epsilon = band.epsilon_at(delta)

@@ -11,13 +11,13 @@ import math
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray
 from audits.errors import AuditError
+from verification.wire.arrays import Floats
 
 _LARGEST_STAKE = 0.9
 
 
-def mean_at_least(samples: FloatArray, miss: float) -> float:
+def mean_at_least(samples: Floats, miss: float) -> float:
     """Return a number that exceeds the mean with probability at most ``miss``; samples independent, in [0, 1]."""
     x = np.asarray(samples, dtype=np.float64)
     if x.ndim != 1 or x.size == 0 or not bool(np.all((x >= 0.0) & (x <= 1.0))):
@@ -39,16 +39,16 @@ def mean_at_least(samples: FloatArray, miss: float) -> float:
     return low
 
 
-def mean_at_most(samples: FloatArray, miss: float) -> float:
+def mean_at_most(samples: Floats, miss: float) -> float:
     """Return a number that the mean exceeds with probability at most ``miss``."""
     return 1.0 - mean_at_least(1.0 - np.asarray(samples, dtype=np.float64), miss)
 
 
-def _stakes(x: FloatArray, miss: float) -> FloatArray:
+def _stakes(x: Floats, miss: float) -> Floats:
     """Stakes from past samples only: sqrt(2 log(1/miss) / (n * running variance))."""
     steps = np.arange(1, x.size + 1)
     mean = (0.5 + np.cumsum(x)) / (steps + 1.0)
     variance = (0.25 + np.cumsum((x - mean) ** 2)) / (steps + 1.0)
     before = np.concatenate([[0.25], variance[:-1]])
-    stakes: FloatArray = np.minimum(np.sqrt(2.0 * -math.log(miss) / (x.size * before)), _LARGEST_STAKE)
+    stakes: Floats = np.minimum(np.sqrt(2.0 * -math.log(miss) / (x.size * before)), _LARGEST_STAKE)
     return stakes

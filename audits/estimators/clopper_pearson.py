@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
-from audits.curves.privacy_curve import FloatArray
 from audits.errors import AuditError, AuditFault
 from audits.estimators.result import Assumption, LowerBound, require_confidence
 from audits.score_models.model import checked_scores
+from verification.wire.arrays import Floats
 
 IntArray = npt.NDArray[np.int64]
 
@@ -43,10 +43,10 @@ class HeldOutRates:
     false_trials: int
 
 
-Merit = Callable[[FloatArray, FloatArray], FloatArray]
+Merit = Callable[[Floats, Floats], Floats]
 
 
-def held_out_rates(first: FloatArray, second: FloatArray, *, merit: Merit, miss: float) -> HeldOutRates:
+def held_out_rates(first: Floats, second: Floats, *, merit: Merit, miss: float) -> HeldOutRates:
     """Choose threshold and direction on the even runs, count on the odd ones.
 
     ``merit(at_least, at_most)`` is the value of bounds on the hit rate and the false hit rate.
@@ -63,7 +63,7 @@ def held_out_rates(first: FloatArray, second: FloatArray, *, merit: Merit, miss:
     return HeldOutRates(above_a, a.size, above_b, b.size)
 
 
-def _choose(first: FloatArray, second: FloatArray, merit: Merit, miss: float) -> tuple[float, bool]:
+def _choose(first: Floats, second: Floats, merit: Merit, miss: float) -> tuple[float, bool]:
     """Return the threshold and direction with the best Clopper-Pearson bounds on the selection half."""
     a, b = np.sort(first), np.sort(second)
     pooled = np.sort(np.concatenate([a, b]))
@@ -79,18 +79,18 @@ def _choose(first: FloatArray, second: FloatArray, merit: Merit, miss: float) ->
 
 def _bounds(
     hits: IntArray, hit_trials: int, false_hits: IntArray, false_trials: int, miss: float
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Floats, Floats]:
     at_least = np.where(hits > 0, betaincinv(np.maximum(hits, 1), hit_trials - hits + 1, miss), 0.0)
     spared = false_trials - false_hits
     at_most = 1.0 - np.where(spared > 0, betaincinv(np.maximum(spared, 1), false_trials - spared + 1, miss), 0.0)
     return at_least, at_most
 
 
-def lower_bound(first: FloatArray, second: FloatArray, *, delta: float, confidence: float = 0.95) -> LowerBound:
+def lower_bound(first: Floats, second: Floats, *, delta: float, confidence: float = 0.95) -> LowerBound:
     """Return log((hit rate - delta)/false hit rate) from exact bounds on runs that did not choose the event."""
     miss = 0.5 * require_confidence(confidence)
 
-    def merit(hit: FloatArray, false_hit: FloatArray) -> FloatArray:
+    def merit(hit: Floats, false_hit: Floats) -> Floats:
         return np.log(np.maximum(hit - delta, 1e-300) / false_hit)
 
     rates = held_out_rates(first, second, merit=merit, miss=miss)

@@ -15,12 +15,13 @@ from typing import Protocol
 import numpy as np
 
 from audits.curves.families import ClaimFamily
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve
+from audits.curves.privacy_curve import PrivacyCurve
 from audits.errors import AuditError, NoPower
 from audits.estimators.design import Design, log_optimal
 from audits.estimators.horizon import HorizonBet
 from audits.estimators.result import Assumption, LowerBound, require_confidence
 from audits.score_models.model import ScoreModel, ScoreTails, checked_scores
+from verification.wire.arrays import Floats
 
 METHOD = "e-process against the curve"
 ASSUMES = (Assumption.FRESH_TRIALS, Assumption.FIXED_EVENTS, Assumption.CLAIMED_CURVE)
@@ -39,7 +40,7 @@ class EveryClaimRefuted(AuditError):
 class Bet(Protocol):
     """One betting strategy against a curve: its wealth starts at 1 and is never negative."""
 
-    def log_path(self, curve: PrivacyCurve, first: FloatArray, second: FloatArray) -> FloatArray:
+    def log_path(self, curve: PrivacyCurve, first: Floats, second: Floats) -> Floats:
         """Return the log-wealth after each trial pair (last axis)."""
         ...
 
@@ -57,7 +58,7 @@ class CurveTest:
         if min(self.shares) <= 0.0 or math.fsum(self.shares) > 1.0 + 1e-12:
             raise AuditError(f"shares must be > 0 and sum to at most 1, got {self.shares!r}")
 
-    def log_wealth(self, curve: PrivacyCurve, first: FloatArray, second: FloatArray) -> FloatArray:
+    def log_wealth(self, curve: PrivacyCurve, first: Floats, second: Floats) -> Floats:
         """Return the log-wealth after each trial pair (last axis); leading axes are independent repetitions.
 
         ``first`` and ``second`` are the scores of the runs on the two neighbours, pair by pair.
@@ -71,7 +72,7 @@ class CurveTest:
             total = np.logaddexp(total, bet.log_path(curve, first, second) + math.log(share))
         return total - _LOG_WEALTH_SLACK
 
-    def refutes(self, curve: PrivacyCurve, first: FloatArray, second: FloatArray, alpha: float) -> bool:
+    def refutes(self, curve: PrivacyCurve, first: Floats, second: Floats, alpha: float) -> bool:
         """Whether the wealth ever reaches 1/alpha; stops at the first bet that alone suffices."""
         total = np.full(first.shape, -np.inf)
         for bet, share in zip(self.bets, self.shares, strict=True):
@@ -81,7 +82,7 @@ class CurveTest:
         return False
 
 
-def refuted_after(log_wealth: FloatArray, alpha: float) -> FloatArray:
+def refuted_after(log_wealth: Floats, alpha: float) -> Floats:
     """Return after how many trial pairs the wealth reached 1/alpha (infinity if it never did)."""
     reached = log_wealth >= -math.log(alpha)
     first = np.argmax(reached, axis=-1) + 1.0
@@ -168,8 +169,8 @@ def _rare_leak(tails: ScoreTails, share: float = 0.01) -> ScoreTails:
 def lower_bound(
     family: ClaimFamily,
     model: ScoreModel,
-    first: FloatArray,
-    second: FloatArray,
+    first: Floats,
+    second: Floats,
     *,
     delta: float,
     confidence: float = 0.95,
@@ -190,7 +191,7 @@ def lower_bound(
 
 
 def _least_not_refuted(
-    family: ClaimFamily, model: ScoreModel, first: FloatArray, second: FloatArray, alpha: float
+    family: ClaimFamily, model: ScoreModel, first: Floats, second: Floats, alpha: float
 ) -> float | None:
     low = family.least
     anchor, excess = 0.0, 0.0

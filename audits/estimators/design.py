@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve
+from audits.curves.privacy_curve import PrivacyCurve
 from audits.estimators.portfolio import LARGEST_RISK, Portfolio
 from audits.score_models.model import ScoreTails
+from verification.wire.arrays import Floats
 
 _SHIFTS = (-2, 0, 2)
 _SMALL_STAKE = 1e-12
@@ -64,12 +65,12 @@ def _candidates(curve: PrivacyCurve, tails: ScoreTails) -> Portfolio:
     )
 
 
-def _masses(tail: FloatArray) -> FloatArray:
-    masses: FloatArray = np.maximum(-np.diff(np.concatenate([[1.0], tail, [0.0]])), 0.0)
+def _masses(tail: Floats) -> Floats:
+    masses: Floats = np.maximum(-np.diff(np.concatenate([[1.0], tail, [0.0]])), 0.0)
     return np.asarray(masses / masses.sum(), dtype=np.float64)
 
 
-def _payoffs(bets: Portfolio, curve: PrivacyCurve) -> FloatArray:
+def _payoffs(bets: Portfolio, curve: PrivacyCurve) -> Floats:
     """Return the payoff of each bet (rows) for each pair of bins (columns)."""
     bins = np.arange(bets.thresholds.size + 1)
     above = (bins[None, :] > bets.index[:, None]).astype(np.float64)
@@ -78,18 +79,18 @@ def _payoffs(bets: Portfolio, curve: PrivacyCurve) -> FloatArray:
     first = np.where(reverse, -growth * (1.0 - above), above)
     second = np.where(reverse, above - 1.0, growth * above)
     pairs = (first[:, :, None] - second[:, None, :]).reshape(len(bets.epsilon), -1)
-    payoff: FloatArray = pairs - curve.delta(bets.epsilon)[:, None]
+    payoff: Floats = pairs - curve.delta(bets.epsilon)[:, None]
     return payoff
 
 
-def _objective(payoff: FloatArray, weight: FloatArray, stake: FloatArray) -> float:
+def _objective(payoff: Floats, weight: Floats, stake: Floats) -> float:
     multiplier = 1.0 + stake @ payoff
     if not bool(np.all(multiplier > 0.0)):
         return -np.inf
     return float(weight @ np.log(multiplier))
 
 
-def _newton(payoff: FloatArray, weight: FloatArray, risk: FloatArray) -> FloatArray:
+def _newton(payoff: Floats, weight: Floats, risk: Floats) -> Floats:
     stake = np.zeros(payoff.shape[0])
     value = 0.0
     root = np.sqrt(weight)
@@ -109,9 +110,7 @@ def _newton(payoff: FloatArray, weight: FloatArray, risk: FloatArray) -> FloatAr
     return stake
 
 
-def _line_search(
-    payoff: FloatArray, weight: FloatArray, stake: FloatArray, target: FloatArray, value: float
-) -> tuple[FloatArray, float]:
+def _line_search(payoff: Floats, weight: Floats, stake: Floats, target: Floats, value: float) -> tuple[Floats, float]:
     step = 1.0
     while step > 1e-4:
         moved = (1.0 - step) * stake + step * target
@@ -122,9 +121,7 @@ def _line_search(
     return stake, 0.0
 
 
-def _multiplicative(
-    payoff: FloatArray, weight: FloatArray, risk: FloatArray, start: FloatArray, rounds: int = 300
-) -> FloatArray:
+def _multiplicative(payoff: Floats, weight: Floats, risk: Floats, start: Floats, rounds: int = 300) -> Floats:
     returns = payoff / risk[:, None] + 1.0
     share = np.maximum(start * risk, 1e-4 / len(risk))
     share *= LARGEST_RISK / max(float(share.sum()), LARGEST_RISK)

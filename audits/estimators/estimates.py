@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from audits.curves.privacy_curve import FloatArray, GaussianCurve, PrivacyCurve
+from audits.curves.privacy_curve import GaussianCurve, PrivacyCurve
 from audits.estimators import berk_jones, clopper_pearson, gaussian_shaped, point_eprocess, renyi
 from audits.estimators.noise_family import pair_lower_bound
 from audits.estimators.result import Assumption
 from audits.score_models.model import Simulator
 from audits.score_models.stepwise import StepwiseScores
+from verification.wire.arrays import Floats
 
 _RENYI_ORDERS = (2.0, 8.0)
 
@@ -45,8 +46,8 @@ class Estimate:
 
 
 def estimates(
-    first: FloatArray,
-    second: FloatArray,
+    first: Floats,
+    second: Floats,
     claim: PrivacyCurve,
     delta: float,
     *,

@@ -9,14 +9,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from audits.curves.privacy_curve import FloatArray, GaussianCurve, PrivacyCurve
+from audits.curves.privacy_curve import GaussianCurve, PrivacyCurve
 from audits.errors import UnsupportedClaim
 from audits.estimators.clopper_pearson import binomial_at_least, binomial_at_most, held_out_rates
 from audits.estimators.result import Assumption, LowerBound, require_confidence
+from verification.wire.arrays import Floats
 
 
 def lower_bound(
-    claim: PrivacyCurve, first: FloatArray, second: FloatArray, *, delta: float, confidence: float = 0.95
+    claim: PrivacyCurve, first: Floats, second: Floats, *, delta: float, confidence: float = 0.95
 ) -> LowerBound:
     """Return the epsilon at ``delta`` of the mu-GDP that one held-out operating point forces."""
     if not isinstance(claim, GaussianCurve):
@@ -26,8 +27,8 @@ def lower_bound(
         )
     miss = 0.5 * require_confidence(confidence)
 
-    def merit(hit: FloatArray, false_hit: FloatArray) -> FloatArray:
-        difference: FloatArray = ndtri(np.maximum(hit, 1e-300)) - ndtri(false_hit)
+    def merit(hit: Floats, false_hit: Floats) -> Floats:
+        difference: Floats = ndtri(np.maximum(hit, 1e-300)) - ndtri(false_hit)
         return difference
 
     rates = held_out_rates(first, second, merit=merit, miss=miss)

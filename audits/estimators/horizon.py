@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve
+from audits.curves.privacy_curve import PrivacyCurve
 from audits.estimators.portfolio import Portfolio
+from verification.wire.arrays import Floats
 
 _BLOCKS = 400
 # aiming slightly above 1/alpha lets the wealth pass 1/alpha before the last trial when the case is clear
@@ -37,7 +38,7 @@ class HorizonBet:
     log_target: float
     budget: int
 
-    def log_path(self, curve: PrivacyCurve, first: FloatArray, second: FloatArray) -> FloatArray:
+    def log_path(self, curve: PrivacyCurve, first: Floats, second: Floats) -> Floats:
         """Return the log-wealth after each trial pair (last axis); the stakes of a block use earlier blocks only."""
         pairs = first.shape[-1]
         rows, columns = self.portfolio.bins(first), self.portfolio.bins(second)
@@ -55,7 +56,7 @@ class HorizonBet:
             state = state + np.log1p(fraction * steering[rows[here], columns[here]]).sum(axis=-1)
         return path
 
-    def _fraction(self, log_wealth: FloatArray, done: int) -> FloatArray:
+    def _fraction(self, log_wealth: Floats, done: int) -> Floats:
         remaining = max(self.budget - done, 1) * self.variance
         log_share = np.minimum(log_wealth - self.log_target - math.log(_OVERSHOOT), -1e-3)
         d = ndtri_exp(log_share)

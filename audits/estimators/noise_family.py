@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from audits.curves.families import ClaimFamily
-from audits.curves.privacy_curve import FloatArray, GaussianCurve, require_finite
+from audits.curves.privacy_curve import GaussianCurve, require_finite
 from audits.errors import AuditError
 from audits.estimators import curve_eprocess
 from audits.estimators.result import LowerBound
@@ -21,6 +21,7 @@ from audits.score_models.attained import attained_curve
 from audits.score_models.composed import ComposedScores
 from audits.score_models.model import THRESHOLDS, ScoreModel, ScoreTails
 from audits.score_models.stepwise import StepwiseScores
+from verification.wire.arrays import Floats
 
 LEAST, GREATEST = 0.25, 8.0
 
@@ -52,7 +53,7 @@ def with_less_noise(pair: StepwiseScores) -> tuple[ClaimFamily, ScoreModel]:
 
 
 def pair_lower_bound(
-    pair: StepwiseScores, first: FloatArray, second: FloatArray, *, delta: float, confidence: float = 0.95
+    pair: StepwiseScores, first: Floats, second: Floats, *, delta: float, confidence: float = 0.95
 ) -> LowerBound:
     """Return the confidence lower bound on epsilon at ``delta``: the default e-process over the family above."""
     family, model = with_less_noise(pair)

@@ -13,9 +13,10 @@ import numpy as np
 from scipy.special import betainc, gammaln, xlog1py, xlogy
 
 from audits.curves.families import ClaimFamily
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve
+from audits.curves.privacy_curve import PrivacyCurve
 from audits.errors import AuditError
 from audits.estimators.result import Assumption, LowerBound, require_confidence
+from verification.wire.arrays import Floats
 
 ASSUMES = (Assumption.CANARY_COINS,)
 
@@ -36,7 +37,7 @@ class Guesses:
             )
 
 
-def guess_by_score(scores: FloatArray, coins: FloatArray, guesses: int) -> Guesses:
+def guess_by_score(scores: Floats, coins: Floats, guesses: int) -> Guesses:
     """Guess "in" for the highest scores and "out" for the lowest, half each; ``coins`` are +1 (in) and -1 (out)."""
     if scores.shape != coins.shape or scores.ndim != 1:
         raise AuditError(f"needs one score a coin, got shapes {scores.shape} and {coins.shape}")

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from audits.curves.families import ClaimFamily, approximate_family
-from audits.curves.privacy_curve import FloatArray
 from audits.errors import AuditError
 from audits.estimators.curve_eprocess import CurveTest
 from audits.estimators.design import log_optimal
 from audits.estimators.horizon import HorizonBet
 from audits.estimators.result import Assumption, LowerBound, require_confidence
 from audits.score_models.model import ScoreTails, checked_scores, tails_of_samples
+from verification.wire.arrays import Floats
 
 ASSUMES = (Assumption.FRESH_TRIALS, Assumption.FIXED_EVENTS)
 _DESIGN_SHARE = 0.1
@@ -46,7 +46,7 @@ def pessimistic(tails: ScoreTails, count: int, deviations: float) -> ScoreTails:
     return ScoreTails(tails.thresholds, *ordered)
 
 
-def lower_bound(first: FloatArray, second: FloatArray, *, delta: float, confidence: float = 0.95) -> LowerBound:
+def lower_bound(first: Floats, second: Floats, *, delta: float, confidence: float = 0.95) -> LowerBound:
     """Return the infimum of the epsilons for which (epsilon, ``delta``)-DP is not refuted."""
     alpha = require_confidence(confidence)
     split = _split(first, second)
@@ -54,7 +54,7 @@ def lower_bound(first: FloatArray, second: FloatArray, *, delta: float, confiden
     return LowerBound("e-process on (epsilon, delta)", epsilon, delta, confidence, ASSUMES, first.size)
 
 
-def refutes(first: FloatArray, second: FloatArray, *, epsilon: float, delta: float, alpha: float) -> bool:
+def refutes(first: Floats, second: Floats, *, epsilon: float, delta: float, alpha: float) -> bool:
     """Whether (epsilon, delta)-DP itself is refuted, with false-alarm probability at most ``alpha``."""
     split = _split(first, second)
     family = approximate_family(delta)
@@ -70,11 +70,11 @@ class _Split:
     """What the design trials showed, and the trials that are left to bet on."""
 
     tails: ScoreTails
-    first: FloatArray
-    second: FloatArray
+    first: Floats
+    second: Floats
 
 
-def _split(first: FloatArray, second: FloatArray) -> _Split:
+def _split(first: Floats, second: Floats) -> _Split:
     checked_scores("first", first)
     checked_scores("second", second)
     cut = max(1, int(_DESIGN_SHARE * first.size))

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve
+from audits.curves.privacy_curve import PrivacyCurve
 from audits.errors import AuditError
 from audits.score_models.model import ScoreTails
+from verification.wire.arrays import Floats
 
 LARGEST_RISK = 0.98
 _EPS64 = float(np.finfo(np.float64).eps)
@@ -29,11 +30,11 @@ _EPS64 = float(np.finfo(np.float64).eps)
 class Portfolio:
     """Bets (threshold index, epsilon, reversed or not) with their stakes."""
 
-    thresholds: FloatArray
+    thresholds: Floats
     index: npt.NDArray[np.int64]
-    epsilon: FloatArray
+    epsilon: Floats
     reverse: npt.NDArray[np.bool_]
-    stake: FloatArray
+    stake: Floats
 
     def __post_init__(self) -> None:
         if np.isnan(self.thresholds).any() or not bool(np.all(np.diff(self.thresholds) > 0)):
@@ -41,19 +42,19 @@ class Portfolio:
         if bool(np.any(self.stake < 0)) or bool(np.any(self.epsilon < 0)) or np.isnan(self.stake).any():
             raise AuditError("stakes and epsilons must be >= 0")
 
-    def log_multipliers(self, curve: PrivacyCurve) -> FloatArray:
+    def log_multipliers(self, curve: PrivacyCurve) -> Floats:
         """Return log(1 + payoff) for each pair (bin of the first score, bin of the second score), rounded down."""
         gain, loss, cost = self._tables(curve)
         multiplier = 1.0 + gain[:, None] - loss[None, :] - cost
         if not bool(np.all(multiplier > 0.0)):
             raise AuditError("the stakes risk more than the wealth; sum of stake * (e^epsilon + delta) must be < 1")
-        logs: FloatArray = np.log(multiplier)
+        logs: Floats = np.log(multiplier)
         return logs
 
-    def log_path(self, curve: PrivacyCurve, first: FloatArray, second: FloatArray) -> FloatArray:
+    def log_path(self, curve: PrivacyCurve, first: Floats, second: Floats) -> Floats:
         """Return the log-wealth after each trial pair (last axis) of one unit staked on this portfolio."""
         table = self.log_multipliers(curve)
-        path: FloatArray = np.cumsum(table[self.bins(first), self.bins(second)], axis=-1)
+        path: Floats = np.cumsum(table[self.bins(first), self.bins(second)], axis=-1)
         return path
 
     def scaled_to_risk(self, curve: PrivacyCurve, risk: float = LARGEST_RISK) -> Portfolio:
@@ -71,11 +72,11 @@ class Portfolio:
         )
         return float(first @ (payoff * payoff) @ second)
 
-    def bins(self, scores: FloatArray) -> npt.NDArray[np.int64]:
+    def bins(self, scores: Floats) -> npt.NDArray[np.int64]:
         """Return for each score how many thresholds lie below it."""
         return np.searchsorted(self.thresholds, scores, side="left").astype(np.int64)
 
-    def _tables(self, curve: PrivacyCurve) -> tuple[FloatArray, FloatArray, float]:
+    def _tables(self, curve: PrivacyCurve) -> tuple[Floats, Floats, float]:
         growth = np.exp(self.epsilon)
         delta = curve.delta(self.epsilon)
         above = np.arange(self.thresholds.size + 1)[None, :] > self.index[:, None]
@@ -88,8 +89,8 @@ class Portfolio:
         return gain, loss, float(self.stake @ delta) + rounding
 
 
-def bin_masses(portfolio: Portfolio, thresholds: FloatArray, tail: FloatArray) -> FloatArray:
+def bin_masses(portfolio: Portfolio, thresholds: Floats, tail: Floats) -> Floats:
     """Return the probability of each bin of the portfolio when P(score > t) is ``tail`` at ``thresholds``."""
     at = np.interp(portfolio.thresholds, thresholds, tail)
-    masses: FloatArray = np.maximum(-np.diff(np.concatenate([[1.0], at, [0.0]])), 0.0)
+    masses: Floats = np.maximum(-np.diff(np.concatenate([[1.0], at, [0.0]])), 0.0)
     return np.asarray(masses / masses.sum(), dtype=np.float64)

@@ -11,19 +11,20 @@ expectations are of bounded variables and are bounded by betting on the other ha
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray
 from audits.errors import AuditError
 from audits.estimators.bounded_mean import mean_at_least, mean_at_most
 from audits.estimators.result import Assumption, require_confidence
 from audits.score_models.model import checked_scores
+from verification.wire.arrays import Floats
 
 ASSUMES = (Assumption.FRESH_TRIALS, Assumption.FIXED_EVENTS)
 _BINS = 24
-Samples = tuple[FloatArray, FloatArray]
+Samples = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class RenyiLowerBound:
     runs: int
 
 
-def lower_bound(first: FloatArray, second: FloatArray, *, order: float, confidence: float = 0.95) -> RenyiLowerBound:
+def lower_bound(first: Floats, second: Floats, *, order: float, confidence: float = 0.95) -> RenyiLowerBound:
     """Return a lower bound of the Renyi divergence of the given order, in the direction the selection half prefers."""
     if not (math.isfinite(order) and order > 1.0):
         raise AuditError(f"order must be finite and > 1, got order={order!r}")
@@ -68,30 +69,28 @@ def _certified(fit: Samples, judged: Samples, *, order: float, alpha: float, cli
     return order / (order - 1.0) * first - second
 
 
-def _log_ratio(first: FloatArray, second: FloatArray, clip: float) -> tuple[FloatArray, FloatArray]:
+def _log_ratio(first: Floats, second: Floats, clip: float) -> tuple[Floats, Floats]:
     pooled = np.sort(np.concatenate([first, second]))
     edges = np.unique(pooled[np.linspace(0, pooled.size - 1, _BINS + 1).astype(np.int64)[1:-1]])
     p = np.bincount(np.searchsorted(edges, first), minlength=edges.size + 1) + 1.0
     q = np.bincount(np.searchsorted(edges, second), minlength=edges.size + 1) + 1.0
-    ratio: FloatArray = np.clip(np.log(p / p.sum()) - np.log(q / q.sum()), -clip, clip)
+    ratio: Floats = np.clip(np.log(p / p.sum()) - np.log(q / q.sum()), -clip, clip)
     return edges, ratio
 
 
-def _log_mean_at_least(logs: FloatArray, miss: float) -> float:
-    low, high = float(logs.min()), float(logs.max())
-    if high - low < 1e-12:
-        return low
-    scaled = np.exp(logs - high)
-    floor = math.exp(low - high)
-    mean = floor + (1.0 - floor) * mean_at_least(np.clip((scaled - floor) / (1.0 - floor), 0.0, 1.0), miss)
-    return high + math.log(mean) - 1e-9
+def _log_mean_at_least(logs: Floats, miss: float) -> float:
+    return _log_mean(logs, lambda scaled: mean_at_least(scaled, miss), slack=-1e-9)
 
 
-def _log_mean_at_most(logs: FloatArray, miss: float) -> float:
+def _log_mean_at_most(logs: Floats, miss: float) -> float:
+    return _log_mean(logs, lambda scaled: mean_at_most(scaled, miss), slack=1e-9)
+
+
+def _log_mean(logs: Floats, bound: Callable[[Floats], float], *, slack: float) -> float:
+    """Return the logarithm of a bound on the mean of exp(logs), which is scaled into [0, 1]; slack covers rounding."""
     low, high = float(logs.min()), float(logs.max())
     if high - low < 1e-12:
-        return high
-    scaled = np.exp(logs - high)
+        return low if slack < 0 else high
     floor = math.exp(low - high)
-    mean = floor + (1.0 - floor) * mean_at_most(np.clip((scaled - floor) / (1.0 - floor), 0.0, 1.0), miss)
-    return high + math.log(mean) + 1e-9
+    scaled = np.clip((np.exp(logs - high) - floor) / (1.0 - floor), 0.0, 1.0)
+    return high + math.log(floor + (1.0 - floor) * bound(scaled)) + slack

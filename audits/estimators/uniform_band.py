@@ -16,8 +16,8 @@ import numpy.typing as npt
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import betaincinv, gammaln
 
-from audits.curves.privacy_curve import FloatArray
 from audits.errors import AuditError, AuditFault
+from verification.wire.arrays import Floats
 
 _LARGEST_CHAIN = 900
 # FFT rounding, amplified by 1/P(Poisson(n) = n) <= sqrt(2 pi n) + 1 and by the number of steps, stays below this
@@ -25,7 +25,7 @@ _ARITHMETIC = 1e-8
 
 
 @functools.lru_cache(maxsize=32)
-def tail_band(count: int, miss: float) -> FloatArray:
+def tail_band(count: int, miss: float) -> Floats:
     """Return ``lower[k]``, k = 0..count: the tail probability is at least that wherever k of the sample lie above.
 
     Holds for all thresholds at once with probability at least ``1 - miss``; ``lower[0] = 0``.
@@ -43,13 +43,13 @@ def tail_band(count: int, miss: float) -> FloatArray:
         low, high = (middle, high) if held - _ARITHMETIC >= 1.0 - miss else (low, middle)
     bounds = _quantiles(count, ranks, math.exp(low))
     at = np.searchsorted(ranks, np.arange(1, count + 1), side="right") - 1
-    band: FloatArray = np.concatenate([[0.0], bounds[at]])
+    band: Floats = np.concatenate([[0.0], bounds[at]])
     band.setflags(write=False)
     return band
 
 
-def _quantiles(count: int, ranks: npt.NDArray[np.int64], level: float) -> FloatArray:
-    bounds: FloatArray = np.asarray(betaincinv(ranks, count - ranks + 1, level), dtype=np.float64)
+def _quantiles(count: int, ranks: npt.NDArray[np.int64], level: float) -> Floats:
+    bounds: Floats = np.asarray(betaincinv(ranks, count - ranks + 1, level), dtype=np.float64)
     if np.isnan(bounds).any():
         raise AuditFault(f"beta quantiles failed for count={count}, level={level!r}")
     return bounds
@@ -87,26 +87,26 @@ def _coverage(count: int, ranks: npt.NDArray[np.int64], level: float) -> float:
     return float(state @ np.exp(_log_poisson(missing, count * (1.0 - previous)) - _log_poisson(count, float(count))))
 
 
-def _convolved(a: FloatArray, b: FloatArray) -> FloatArray:
+def _convolved(a: Floats, b: Floats) -> Floats:
     if min(a.size, b.size) <= 40:
         return np.convolve(a, b)
     size = a.size + b.size - 1
     fast = next_fast_len(size, real=True)
-    product: FloatArray = irfft(rfft(a, fast) * rfft(b, fast), fast)[:size]
+    product: Floats = irfft(rfft(a, fast) * rfft(b, fast), fast)[:size]
     return product
 
 
-def _poisson_window(mean: float) -> tuple[int, FloatArray]:
+def _poisson_window(mean: float) -> tuple[int, Floats]:
     """Return the Poisson masses around their mean, from which index on; what is cut off is below 1e-20."""
     reach = 10.0 * math.sqrt(mean + 1.0) + 30.0
     first = max(0, math.floor(mean - reach))
     values = np.arange(first, math.ceil(mean + reach) + 1)
-    masses: FloatArray = np.exp(_log_poisson(values, mean))
+    masses: Floats = np.exp(_log_poisson(values, mean))
     return first, masses
 
 
-def _log_poisson(values: npt.NDArray[np.int64] | int, mean: float) -> FloatArray:
+def _log_poisson(values: npt.NDArray[np.int64] | int, mean: float) -> Floats:
     if mean <= 0.0:
         return np.where(np.asarray(values) == 0, 0.0, -np.inf)
-    logs: FloatArray = values * math.log(mean) - mean - gammaln(np.asarray(values) + 1.0)
+    logs: Floats = values * math.log(mean) - mean - gammaln(np.asarray(values) + 1.0)
     return logs

@@ -10,13 +10,13 @@ from typing import Protocol
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray
 from audits.errors import AuditError
 from audits.games.game import Game
 from reference.gradients import batch_gradients
 from verification.conformance.inside import INSIDE
 from verification.conformance.observe import noise_of
 from verification.served.translate import noise_scales, problem_of
+from verification.wire.arrays import Floats
 from verification.wire.messages import Show
 from verification.wire.records import Run
 
@@ -26,7 +26,7 @@ _RIDGE = 1e-3
 class Attack(Protocol):
     """How runs are scored."""
 
-    def scores(self, game: Game, run: Run) -> FloatArray:
+    def scores(self, game: Game, run: Run) -> Floats:
         """Return one score a trial."""
         ...
 
@@ -50,7 +50,7 @@ class LikelihoodRatio:
     before it.
     """
 
-    def scores(self, game: Game, run: Run) -> FloatArray:
+    def scores(self, game: Game, run: Run) -> Floats:
         """Return the log-likelihood ratio of each trial."""
         shown = with_iterations(game, run)
         noise = noise_scales(game.algorithm, game.parameters, game.records)
@@ -61,7 +61,7 @@ class LikelihoodRatio:
         return _subsampled(game, shown, noise)
 
 
-def _gaussian(game: Game, run: Run, sigma: dict[str, FloatArray]) -> FloatArray:
+def _gaussian(game: Game, run: Run, sigma: dict[str, Floats]) -> Floats:
     near = noise_of(game.algorithm, game.first, game.parameters, run)
     far = noise_of(game.algorithm, game.second, game.parameters, run)
     total = np.zeros(len(run.x))
@@ -72,16 +72,16 @@ def _gaussian(game: Game, run: Run, sigma: dict[str, FloatArray]) -> FloatArray:
     return total
 
 
-def _subsampled(game: Game, run: Run, sigma: dict[str, FloatArray]) -> FloatArray:
+def _subsampled(game: Game, run: Run, sigma: dict[str, Floats]) -> Floats:
     residual = noise_of(game.algorithm, game.second, game.parameters, run)["gradient"]
     shift = record_shift(game, run)
     exponent = (2.0 * (residual * shift).sum(axis=2) - (shift**2).sum(axis=2)) / (2.0 * sigma["gradient"] ** 2)
     q = game.rate
-    total: FloatArray = np.logaddexp(np.log1p(-q), np.log(q) + exponent).sum(axis=1)
+    total: Floats = np.logaddexp(np.log1p(-q), np.log(q) + exponent).sum(axis=1)
     return total
 
 
-def record_shift(game: Game, run: Run) -> FloatArray:
+def record_shift(game: Game, run: Run) -> Floats:
     """Return what the differing record adds to the mean gradient of a batch that holds it; [count, T, p]."""
     m = float(game.parameters.batch or game.records)
     gradients = []
@@ -100,18 +100,18 @@ class LearnedScore:
     """A linear score of *every* released value and its square, fitted on runs that are not judged by it."""
 
     names: tuple[str, ...]
-    centre: FloatArray
-    spread: FloatArray
-    weights: FloatArray
+    centre: Floats
+    spread: Floats
+    weights: Floats
 
-    def scores(self, game: Game, run: Run) -> FloatArray:  # noqa: ARG002 - the signature of every attack
+    def scores(self, game: Game, run: Run) -> Floats:  # noqa: ARG002 - the signature of every attack
         """Return the discriminant of each trial."""
         return self.of(run)
 
-    def of(self, run: Run) -> FloatArray:
+    def of(self, run: Run) -> Floats:
         """Return the discriminant of each trial, which needs no game."""
         standard = (_flat(run, self.names) - self.centre) / self.spread
-        result: FloatArray = np.hstack([standard, standard**2]) @ self.weights
+        result: Floats = np.hstack([standard, standard**2]) @ self.weights
         return result
 
 
@@ -134,16 +134,16 @@ def learn(first: Run, second: Run) -> LearnedScore:
     return LearnedScore(names, centre, spread, weights)
 
 
-def _flat(run: Run, names: tuple[str, ...]) -> FloatArray:
+def _flat(run: Run, names: tuple[str, ...]) -> Floats:
     return np.hstack([run.values[name].reshape(len(run.x), -1) for name in names])
 
 
-def canary_inner_products(output: FloatArray, canaries: FloatArray) -> FloatArray:
+def canary_inner_products(output: Floats, canaries: Floats) -> Floats:
     """Return <output, canary> / |canary| for each canary: the scores of a one-run audit."""
     if canaries.ndim != 2 or output.shape != canaries.shape[1:]:
         raise AuditError(f"needs canaries [k, p] and an output [p], got {canaries.shape} and {output.shape}")
     lengths = np.linalg.norm(canaries, axis=1)
     if not bool(np.all(lengths > 0.0)):
         raise AuditError("a canary of length 0 cannot be recognised")
-    products: FloatArray = canaries @ output / lengths
+    products: Floats = canaries @ output / lengths
     return products

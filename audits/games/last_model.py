@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray
 from audits.errors import AuditError
 from audits.games.game import Game
 from audits.score_models.stepwise import StepwiseScores
 from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.wire.arrays import Floats
 from verification.wire.records import Records, Run
 
 _RUNS = 4000
@@ -30,12 +30,12 @@ class AlongTheDifference:
     gap: float
     nu: float
 
-    def scores(self, game: Game, run: Run) -> FloatArray:
+    def scores(self, game: Game, run: Run) -> Floats:
         """Return the log-likelihood ratio of each trial."""
         if run.x.ndim != 2:
             raise AuditError(f"{game.name} is scored by its last model alone, got x of shape {run.x.shape}")
-        along: FloatArray = (run.x @ np.array(self.direction) - self.origin) / self.gap
-        ratio: FloatArray = (2.0 * along - 1.0) / (2.0 * self.nu**2)
+        along: Floats = (run.x @ np.array(self.direction) - self.origin) / self.gap
+        ratio: Floats = (2.0 * along - 1.0) / (2.0 * self.nu**2)
         return ratio
 
     def simulator(self) -> StepwiseScores:
@@ -53,6 +53,6 @@ def along_the_difference(game: Game) -> AlongTheDifference:
     return AlongTheDifference(tuple(direction.tolist()), float((second @ direction).mean()), gap, spread / gap)
 
 
-def _last(game: Game, records: Records, seed: int) -> FloatArray:
-    x: FloatArray = StepwiseBaselines().trials(records, game.algorithm, game.parameters, _RUNS, seed)["x"]
+def _last(game: Game, records: Records, seed: int) -> Floats:
+    x: Floats = StepwiseBaselines().trials(records, game.algorithm, game.parameters, _RUNS, seed)["x"]
     return x[:, -1]

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from accountant.mechanisms.words import Algorithm, Release
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve
+from audits.curves.privacy_curve import PrivacyCurve
 from audits.errors import NothingToAudit
 from audits.games.attacks import learn
 from audits.games.game import curve_of
@@ -27,6 +27,7 @@ from verification.outcome import Finding, Outcome
 from verification.picture import Draw
 from verification.pictures import scores
 from verification.served.translate import sensitivities
+from verification.wire.arrays import Floats
 from verification.wire.hidden_pair import HiddenPair
 from verification.wire.messages import Capability, Show
 from verification.wire.parameters import Parameters
@@ -71,7 +72,7 @@ def neighbours(length: float) -> Iterator[tuple[str, Records, Records]]:
     yield "of another label", _records([e1, e2, -e1, e3], odd_label=-1), _records([0.1 * e1, e2, -e1, e3])
 
 
-def _records(rows: list[FloatArray], odd_label: int = 1) -> Records:
+def _records(rows: list[Floats], odd_label: int = 1) -> Records:
     return Records(np.array(rows), np.array([odd_label, *[1] * (len(rows) - 1)], dtype=np.int64))
 
 

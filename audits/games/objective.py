@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray
 from audits.games.attacks import with_iterations
 from audits.games.game import Game
 from verification.conformance.observe import noise_of
 from verification.served.translate import noise_scales
+from verification.wire.arrays import Floats
 from verification.wire.records import Run
 
 
@@ -22,7 +22,7 @@ from verification.wire.records import Run
 class Midpoint:
     """The midpoint of the two b, along their difference, in units of the noise; summed over the iterations."""
 
-    def scores(self, game: Game, run: Run) -> FloatArray:
+    def scores(self, game: Game, run: Run) -> Floats:
         """Return one score per trial; a high score indicates the first neighbour."""
         shown = with_iterations(game, run)
         first, second = (
@@ -34,7 +34,7 @@ class Midpoint:
         # equal values say nothing either way
         direction = np.divide(apart, length, out=np.zeros_like(apart), where=length > 0.0)
         scale = noise_scales(game.algorithm, game.parameters, game.records)["objective"]
-        middle: FloatArray = (((first + second) / 2 * direction).sum(axis=2) / scale).sum(axis=1)
+        middle: Floats = (((first + second) / 2 * direction).sum(axis=2) / scale).sum(axis=1)
         return middle
 
 
@@ -44,7 +44,7 @@ class LaplaceMidpoints:
 
     apart: float
 
-    def __call__(self, strength: float, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    def __call__(self, strength: float, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Return ``count`` scores of each neighbour with the noise divided by ``strength``."""
         first = rng.laplace(self.apart / 2, 1.0 / strength, count)
         second = rng.laplace(-self.apart / 2, 1.0 / strength, count)

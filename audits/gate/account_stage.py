@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from accountant import AccountantError, Mechanism, Report, decimal_string, epsilon
 from accountant.numbers import fraction_of
+from accountant.pricing import slow_methods_for
 from audits.gate.claim_file import Claim
 from audits.gate.findings import Stage
 from verification.outcome import Finding, Outcome
@@ -43,7 +44,7 @@ def account(claim: Claim, mechanism: Mechanism) -> Account:
         )
         return Account(claim, mechanism, None, Outcome.STANDS if claim.nothing else Outcome.REFUTED, text)
     try:
-        report = epsilon(mechanism, claim.delta)
+        report = _report(claim, mechanism)
     except AccountantError as error:
         if error.exit_code == 2:
             raise
@@ -64,3 +65,10 @@ def account(claim: Claim, mechanism: Mechanism) -> Account:
         f"concrete pair) and {high} (holds for every pair). Claim {high}, or add noise"
     )
     return Account(claim, mechanism, report, Outcome.INCONCLUSIVE, text)
+
+
+def _report(claim: Claim, mechanism: Mechanism) -> Report:
+    """Price it by the quick methods; where these leave the claim undecided, by the slow ones too."""
+    report = epsilon(mechanism, claim.delta)
+    undecided = fraction_of(report.epsilon.lower) <= claim.epsilon < fraction_of(report.epsilon.upper)
+    return epsilon(mechanism, claim.delta, effort="tight") if undecided and slow_methods_for(mechanism) else report

@@ -23,6 +23,7 @@ from audits.gate.observed import ObservedNoise, observe
 from audits.gate.options import AUDIT_SHARE, GateOptions, GateRun, adapter_failed
 from audits.trials.sequential import AuditResult, plan_audit, run_audit
 from verification.conformance.check import Mode
+from verification.deployment.rare import Census
 from verification.deployment.sighting import Aspect
 from verification.outcome import Finding, Outcome
 from verification.pictures import scores
@@ -55,6 +56,8 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
                 findings.append(Finding(name, Outcome.INCONCLUSIVE, str(error)))
                 continue
             results.append(result)
+            parts = [Census.counted(energies, degrees) for energies, degrees in result.noise]
+            run.census.setdefault(str(subject.mode), []).extend(parts)
             finding = _audit_finding(name, subject, plan, result, run.options)
             findings.append(finding)
             _keep(run, finding, result, stream)

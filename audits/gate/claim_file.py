@@ -13,17 +13,18 @@ import re
 import tomllib
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from accountant import AccountantError, Mechanism, decimal_string, exact, mechanism_from
 from accountant.mechanisms.registry import FORMER_ALGORITHMS
-from accountant.mechanisms.words import Algorithm
+from accountant.mechanisms.words import Algorithm, Neighbours, Sampling
 from audits.errors import ClaimFileError
 from audits.gate.declared_table import DeclaredTable
 from audits.gate.deployment import DeploymentTable, taken_from_mechanisms
 from verification.deployment.sighting import Aspect
+from verification.wire.words import NeighboursWord
 
 INFINITY = "infinity"
 """What a claim file writes for the epsilon of what is not private."""
@@ -66,7 +67,6 @@ def _power(value: object) -> float:
 
 
 Number = Annotated[Fraction, BeforeValidator(_number)]
-PositiveNumber = Annotated[Fraction, BeforeValidator(_number), Field(gt=0)]
 Probability = Annotated[Fraction, BeforeValidator(_number), Field(gt=0, lt=1)]
 Seconds = Annotated[float, BeforeValidator(_duration)]
 Divisor = Annotated[float, BeforeValidator(_power)]
@@ -80,7 +80,7 @@ class Claim(_Table):
 
     epsilon: Annotated[Fraction | float, BeforeValidator(_epsilon), Field(ge=0)]
     delta: Delta
-    neighbours: Literal["replace-one", "add-or-remove"]
+    neighbours: NeighboursWord
 
     @property
     def nothing(self) -> bool:
@@ -102,9 +102,15 @@ def _mechanism(value: object) -> Mechanism:
         if isinstance(number, float):
             raise ValueError(f"{name}: {_BINARY.format(number)}")  # noqa: TRY004
     try:
-        return mechanism_from(value, everything=True)
+        mechanism = mechanism_from(value, everything=True)
     except AccountantError as error:
         raise ValueError(str(error)) from None
+    if value.get("sampling") == Sampling.WITH_REPLACEMENT:
+        raise ValueError(
+            f"sampling: {mechanism.algorithm} of the protocol draws batches without-replacement; `dpadmm account` "
+            "prices with-replacement, and a [declared] algorithm may draw so"
+        )
+    return mechanism
 
 
 class ImplementationTable(_Table):
@@ -198,7 +204,7 @@ class ClaimFile(_Table):
         titles = [mechanism.title for mechanism in self.mechanism]
         if not titles:
             raise ValueError("at least one [mechanism] is needed, or [declared]")
-        if self.claim.delta == 0 or self.claim.neighbours != "replace-one":
+        if self.claim.delta == 0 or self.claim.neighbours is not Neighbours.REPLACE_ONE:
             raise ValueError("delta must be greater than 0 and neighbours replace-one, but of a [declared] algorithm")
         twice = sorted({title for title in titles if titles.count(title) > 1})
         if twice:

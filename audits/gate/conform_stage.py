@@ -1,9 +1,9 @@
 r"""The second stage: conformance, with its half of the false alarms and at most half of the time.
 
-A statistical check of share s that refutes by a hair, s^2 < p <= s, is asked once more, with fresh draws, and refutes
-only if it does so again; below s^2 there is no second chance, so that a fault that shows only at first is not
-forgiven. An honest implementation is refuted with probability at most 2 s^2 where both are run, and at most s where
-there was no time for the second.
+A statistical check has a share s of the false-alarm probability. If s^2 < p <= s, it is rerun with fresh randomness and
+refutes only if both runs reject; at p <= s^2 it refutes without a second run, so that a fault which shows in one run
+only still counts. A correct implementation is refuted with probability at most 2 s^2 where both runs were made, and at
+most s where there was no time for the second.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from audits.gate.options import CONFORMANCE_SHARE, GateOptions, GateRun, adapter
 from verification.conformance.check import ALL_MODES, Check, Family, Mode
 from verification.conformance.registry import CHECKS
 from verification.conformance.runner import ConformancePlan, ConformanceReport, conform
+from verification.deployment.rare import Census
 from verification.outcome import Finding, Outcome, counted
 from verification.wire.tape import Tape
 
@@ -52,6 +53,8 @@ def conform_stage(run: GateRun) -> tuple[list[Finding], Coverage]:
     plan = ConformancePlan(checks, share, time_left * _TIME_SHARE, options.seed, seeded=options.seeded, record=tapes)
     target = run.target
     report = conform(target.command, plan, target.limits, lambda finding: options.say(f"conform: {finding.name}"))
+    for mode, parts in plan.read.items():
+        run.census.setdefault(mode, []).extend(Census.counted(energies, degrees) for energies, degrees in parts)
     by_name = {check.name: check for check in checks}
     findings = tuple(
         _looked_at_again(finding, by_name[finding.name], run) if _by_a_hair(finding, by_name[finding.name]) else finding

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
+from accountant.mechanisms.words import Sampling
 from audits.errors import ContradictionError
 from audits.gate.claim_file import ClaimFile
 from audits.gate.coverage import Coverage, Covered, Uncovered, needed_aspects
 from audits.gate.declared_table import DeclaredTable
+from audits.gate.evidence import of_finding
 from audits.gate.findings import Stage
 from audits.gate.options import GateOptions, adapter_failed
 from audits.gate.time_limit import TookTooLongError, time_limit
@@ -20,10 +23,11 @@ from verification.declared.judged import account
 from verification.declared.promise import Pricing, Promise
 from verification.declared.runner import ASPECTS, run_declared
 from verification.outcome import Finding, Outcome
-from verification.wire.declaration import Declaration, SamplingScheme, contradictions
+from verification.wire.declaration import Declaration, contradictions
 from verification.wire.declared_session import DeclaredQuestion, DeclaredSession
 from verification.wire.faults import AdapterError, Fault, ProtocolStep
 from verification.wire.process import Limits
+from verification.wire.tape import Tape
 
 _LOOKED = (Outcome.STANDS, Outcome.DEVIATES, Outcome.REFUTED)
 
@@ -39,10 +43,11 @@ def declared_stage(
     deadline = time.monotonic() + claims.gate.budget
     try:
         with DeclaredSession(claims.implementation.command, limits) as session:
-            bench = _bench(claims, table, session, options, deadline)
+            tape = session.tape = Tape()
+            bench = declared_bench(claims, table, session, options.seed, deadline=deadline)
             # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                for finding in _within(claims, bench, lambda name: options.wants(f"{Stage.DECLARED}: {name}")):
+                for finding in declared_findings(claims, bench, options):
                     name = f"{Stage.DECLARED}: {finding.name}"
                     if options.wants(name):
                         options.say(name)
@@ -50,14 +55,32 @@ def declared_stage(
                     coverage = coverage.joined(_covered(finding, table))
             if not (options.only or claims.claim.nothing or _refuted(findings)):
                 findings += _uncovered(claims, table, bench.declaration, coverage)
+            _keep(findings, session, tape, options)
     except AdapterError as error:
         findings.append(adapter_failed(Stage.DECLARED, error, options))
     return findings, coverage
 
 
-def _bench(
-    claims: ClaimFile, table: DeclaredTable, session: DeclaredSession, options: GateOptions, deadline: float
+def _keep(findings: list[Finding], session: DeclaredSession, tape: Tape, options: GateOptions) -> None:
+    """Keep the whole conversation beside what refutes."""
+    if options.evidence is None:
+        return
+    said = session.description
+    for finding in findings:
+        kept = of_finding(finding, said, seed=options.seed, seeded=False, tapes=(tape,), only=options.only)
+        options.evidence.keep(finding, kept)
+
+
+def declared_bench(
+    claims: ClaimFile,
+    table: DeclaredTable,
+    session: DeclaredSession,
+    seed: int,
+    *,
+    deadline: float = math.inf,
+    kind: type[Bench] = Bench,
 ) -> Bench:
+    """The algorithm as it declares itself; an error if the declaration contradicts itself or the claim."""
     if table.algorithm not in session.description.declared:
         known = ", ".join(session.description.declared)
         detail = f"the claim is about {table.algorithm!r}, declared are {known}"
@@ -68,17 +91,21 @@ def _bench(
     if found:
         listed = "\n".join(f"  {each}" for each in found)
         raise ContradictionError(f"the declaration of {table.algorithm} contradicts itself or the claim:\n{listed}")
-    rng = np.random.default_rng(options.seed)
-    return Bench(session, question, declaration, table.records, table.columns, rng, deadline)
+    rng = np.random.default_rng(seed)
+    return kind(session, question, declaration, table.records, table.columns, rng, deadline)
 
 
-def _within(claims: ClaimFile, bench: Bench, wants: Callable[[str], bool]) -> Iterator[Finding]:
+def declared_findings(claims: ClaimFile, bench: Bench, options: GateOptions) -> Iterator[Finding]:
     """Every check; our own computations are limited by the same time."""
     promise = Promise(claims.claim.epsilon, claims.claim.delta)
     if claims.claim.nothing:  # where no privacy is claimed there is nothing to protect
         yield account(bench, Pricing(bench, promise), None)
         return
     gate = claims.gate
+
+    def wants(name: str) -> bool:
+        return options.wants(f"{Stage.DECLARED}: {name}")
+
     try:
         with time_limit(2 * gate.budget):
             share = float(gate.false_alarm)
@@ -106,7 +133,7 @@ def _covered(finding: Finding, table: DeclaredTable) -> Coverage:
 
 def _uncovered(claims: ClaimFile, table: DeclaredTable, declaration: Declaration, coverage: Coverage) -> list[Finding]:
     """What the claim rests on and no check could look at."""
-    needed = needed_aspects(private=True, sampled=declaration.sampling.scheme is not SamplingScheme.NONE, clips=True)
+    needed = needed_aspects(private=True, sampled=declaration.sampling.scheme is not Sampling.ALL, clips=True)
     missing = [a for a in coverage.missing(table.algorithm, needed) if a not in claims.gate.accepts]
     if not missing:
         return []

@@ -82,10 +82,10 @@ def _one_mechanism(
         findings += found
         _keep(run, offered, answered, found)
     census = Census.joined([a.asked.census for a in answers if a.asked is not None and a.asked.census is not None])
-    rare = f"{title}: {census.statement(share / len(QUESTIONS))}" if census.runs else ""
-    coverage = _coverage(answers, str(claimed.mode), rare)
+    run.census.setdefault(str(claimed.mode), []).append(census)
+    coverage = _coverage(answers, str(claimed.mode))
     if not any(f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) for f in findings):
-        findings.append(_summary(name, answers, str(claimed.mode), census, share))
+        findings.append(_summary(name, answers, str(claimed.mode)))
     return findings, coverage
 
 
@@ -156,7 +156,7 @@ def _costs(run: GateRun, mechanism: Mechanism, answered: Answered) -> list[str]:
     return [f"{text}; {priced(run.claims.claim, mechanism, really)}"]
 
 
-def _summary(name: str, answers: Sequence[Answered], subject: str, census: Census, share: float) -> Finding:
+def _summary(name: str, answers: Sequence[Answered], subject: str) -> Finding:
     asked = [a for a in answers if a.asked is not None and not a.reason]
     unfinished = [a for a in answers if a.outcome is Outcome.INCONCLUSIVE]
     outcome = Outcome.INCONCLUSIVE if unfinished else (Outcome.STANDS if asked else Outcome.SKIPPED)
@@ -164,12 +164,10 @@ def _summary(name: str, answers: Sequence[Answered], subject: str, census: Censu
     text = f"without a seed, at {'; at '.join(sizes)}: " if sizes else ""
     text += ", ".join(f"{a.question.name} {a.outcome}" for a in answers if a.needed)
     text += "".join(f"; {a.question.name}: {a.reason}" for a in unfinished)
-    if census.runs:
-        text += f"; {census.statement(share / len(QUESTIONS))}"
     return Finding(name, outcome, text, subject, sum(a.seconds for a in answers))
 
 
-def _coverage(answers: Sequence[Answered], subject: str, rare: str) -> Coverage:
+def _coverage(answers: Sequence[Answered], subject: str) -> Coverage:
     covered = tuple(
         Covered(f"deploy: {a.asked.look.scene}", subject, a.asked.look.size, a.asked.look.runs, a.asked.look.covers)
         for a in answers
@@ -180,4 +178,4 @@ def _coverage(answers: Sequence[Answered], subject: str, rare: str) -> Coverage:
         for a in answers
         if a.needed and (a.asked is None or a.reason)
     )
-    return Coverage(covered, skipped, rare)
+    return Coverage(covered, skipped)

@@ -16,10 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray
 from audits.errors import EvidenceError
+from audits.gate.findings import Stage
 from verification.outcome import Finding, Outcome
-from verification.wire.messages import StartResult
+from verification.wire.arrays import Floats
+from verification.wire.declared_messages import DeclaredStart
+from verification.wire.messages import AdapterDescription, StartResult
 from verification.wire.tape import Exchange, Tape
 
 VERSION = 1
@@ -37,12 +39,13 @@ class Kept:
     false_alarm: float
     seed: int
     seeded: bool
-    description: StartResult
+    description: AdapterDescription
     tapes: Sequence[Tape] = ()
     seconds: float = 0.0  # what the question was given
-    scores: tuple[FloatArray, FloatArray] | None = None
+    scores: tuple[Floats, Floats] | None = None
     stream: int = 0
     games: int = 0
+    only: tuple[str, ...] = ()  # what alone was looked for
 
 
 @dataclass(slots=True)
@@ -71,15 +74,16 @@ class KeptEvidence:
 
 def of_finding(
     finding: Finding,
-    description: StartResult,
+    description: AdapterDescription,
     *,
     seed: int,
     seeded: bool,
     tapes: Sequence[Tape] = (),
     seconds: float = 0.0,
-    scores: tuple[FloatArray, FloatArray] | None = None,
+    scores: tuple[Floats, Floats] | None = None,
     stream: int = 0,
     games: int = 0,
+    only: tuple[str, ...] = (),
 ) -> Kept:
     """What is kept of a finding."""
     return Kept(
@@ -97,6 +101,7 @@ def of_finding(
         scores,
         stream,
         games,
+        only,
     )
 
 
@@ -116,6 +121,7 @@ def _document(kept: Kept, claim_text: str) -> dict[str, object]:
         "seconds": kept.seconds,
         "stream": kept.stream,
         "games": kept.games,
+        "only": list(kept.only),
         "scores": None if kept.scores is None else [_packed(side) for side in kept.scores],
         "tapes": [
             [
@@ -143,25 +149,31 @@ def read(path: Path) -> tuple[Kept, str]:
             document["false_alarm"],
             document["seed"],
             document["seeded"],
-            StartResult.model_validate_json(json.dumps(document["description"])),
+            _described(str(document["finding"]), json.dumps(document["description"])),
             tuple(_tape(exchanges) for exchanges in document["tapes"]),
             document["seconds"],
             None if scores is None else (_unpacked(scores[0]), _unpacked(scores[1])),
             document["stream"],
             document["games"],
+            tuple(document.get("only", ())),
         )
         return kept, str(document["claim_file"])
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
         raise EvidenceError(f"{path} is no evidence: {error}") from None
 
 
+def _described(finding: str, text: str) -> AdapterDescription:
+    kind = DeclaredStart if finding.startswith(f"{Stage.DECLARED}:") else StartResult
+    return kind.model_validate_json(text)
+
+
 def _tape(exchanges: Sequence[dict[str, object]]) -> Tape:
     return Tape([Exchange(str(e["request"]), str(e["answer"]).encode(), float(str(e["seconds"]))) for e in exchanges])
 
 
-def _packed(values: FloatArray) -> str:
+def _packed(values: Floats) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
 
 
-def _unpacked(text: str) -> FloatArray:
+def _unpacked(text: str) -> Floats:
     return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8").astype(np.float64)

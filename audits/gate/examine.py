@@ -17,20 +17,28 @@ from audits.games.learned import judged
 from audits.games.plans import standard_games
 from audits.games.subject import Subject
 from audits.gate.claim_file import ClaimFile, read_claim_file
+from audits.gate.declared_stage import declared_bench, declared_findings
 from audits.gate.deployment import claimed_run
 from audits.gate.evidence import Kept, read
+from audits.gate.findings import Stage
+from audits.gate.options import GateOptions
 from audits.trials.sequential import plan_audit
 from verification.conformance.check import ALL_MODES
 from verification.conformance.context import Context
 from verification.conformance.registry import CHECKS
 from verification.conformance.runner import generator as check_generator
 from verification.conformance.runner import run_one
+from verification.declared.bench import ReplayedBench
+from verification.deployment.asking import Clock
 from verification.deployment.probe import answer
 from verification.deployment.probe import generator as question_generator
-from verification.deployment.questions import QUESTIONS, Clock
+from verification.deployment.questions import QUESTIONS
 from verification.outcome import Outcome
+from verification.wire.declared_messages import DeclaredStart
+from verification.wire.faults import AdapterFault
+from verification.wire.messages import StartResult
 from verification.wire.session import Session
-from verification.wire.tape import PlayedSession, Tape
+from verification.wire.tape import PlayedDeclaredSession, PlayedSession, Tape
 
 LEARNING = 1 << 21
 """Where the streams of the learned games begin, among those of a gate's seed."""
@@ -69,6 +77,7 @@ def _examined(path: Path) -> Examined:
     draw: dict[str, Callable[[Kept, ClaimFile], tuple[Outcome, str]]] = {
         "conform": _check,
         "deploy": _question,
+        "declared": _declared,
         "audit": _learned if kept.finding.endswith(LEARNED) else _game,
     }
     if stage not in draw:
@@ -92,7 +101,7 @@ def _question(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
     title, _, name = kept.finding.partition(": ")[2].rpartition(", ")
     question = next(question for question in QUESTIONS if question.name == name)
     mechanism = next(mechanism for mechanism in claims.mechanism if mechanism.title == title)
-    claimed = claimed_run(mechanism, claims.deployment, kept.description)
+    claimed = claimed_run(mechanism, claims.deployment, _described(kept))
     session = next(_sessions(kept))
     context = Context(session, claimed.mode, question_generator(kept.seed, question, claimed), _nobody)
     found = answer(question, context, claimed.fitting(), Clock(kept.seconds), 1.0)
@@ -101,6 +110,27 @@ def _question(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
     if least is None:
         return Outcome.STANDS, "no test of the kept answers refutes"
     return Outcome.REFUTED, f"{least.name}: {least.detail} (p = {least.p_value:.2g})"
+
+
+def _declared(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
+    if claims.declared is None or not isinstance(kept.description, DeclaredStart):
+        raise EvidenceError(f"{kept.finding}: the claim file declares no algorithm")
+    options = GateOptions(seed=kept.seed, only=kept.only)
+    session = PlayedDeclaredSession(kept.description, next(iter(kept.tapes), Tape()))
+    try:
+        bench = declared_bench(claims, claims.declared, session, kept.seed, kind=ReplayedBench)
+        for finding in declared_findings(claims, bench, options):
+            if f"{Stage.DECLARED}: {finding.name}" == kept.finding:
+                return finding.outcome, finding.detail
+    except AdapterFault as error:
+        return Outcome.INCONCLUSIVE, str(error)
+    return Outcome.INCONCLUSIVE, "the kept answers do not reach this check"
+
+
+def _described(kept: Kept) -> StartResult:
+    if not isinstance(kept.description, StartResult):
+        raise EvidenceError(f"{kept.finding}: what the implementation said of itself is of another kind")
+    return kept.description
 
 
 def _learned(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
@@ -140,7 +170,7 @@ def _subject(kept: Kept, claims: ClaimFile) -> Subject:
 
 
 def _sessions(kept: Kept) -> Iterator[Session]:
-    return (PlayedSession(kept.description, tape) for tape in (kept.tapes or [Tape()]))
+    return (PlayedSession(_described(kept), tape) for tape in (kept.tapes or [Tape()]))
 
 
 def _nobody() -> Session:

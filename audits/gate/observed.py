@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray
 from audits.games.attacks import with_iterations
 from audits.games.game import Game
 from audits.trials.executors import Chunk, Target, run_pair
 from verification.conformance.observe import standard_noise
+from verification.wire.arrays import Floats
 
 _STREAM = 1 << 20
 _PAIRS = 250
@@ -21,7 +21,7 @@ class ObservedNoise:
     """Noise draws divided by the claimed sigma, sorted: standard normal if all is well."""
 
     game: str
-    standardised: FloatArray
+    standardised: Floats
 
 
 def observe(target: Target, game: Game, seed: int) -> ObservedNoise:

@@ -14,6 +14,7 @@ from audits.gate.claim_file import ClaimFile
 from audits.gate.evidence import KeptEvidence
 from audits.gate.findings import Stage
 from audits.trials.executors import Target
+from verification.deployment.rare import Census
 from verification.outcome import Finding, Outcome
 from verification.wire.faults import AdapterError
 
@@ -64,6 +65,7 @@ class GateRun:
     pool: Executor
     options: GateOptions
     deadline: float
+    census: dict[str, list[Census]] = dataclasses.field(default_factory=dict)  # runs whose noise was read, by mode
 
 
 def adapter_failed(stage: Stage, error: AdapterError, options: GateOptions) -> Finding:

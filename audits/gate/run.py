@@ -34,6 +34,7 @@ from audits.gate.findings import GateReport, Stage
 from audits.gate.observed import ObservedNoise
 from audits.gate.options import GateOptions, GateRun
 from audits.gate.provenance import provenance_of
+from audits.gate.rare_runs import pooled
 from audits.gate.time_limit import TookTooLongError, time_limit
 from audits.gate.waivers import decided, waived
 from audits.trials.executors import Target
@@ -142,7 +143,8 @@ def _behind_the_wire(
     if decided(findings, waivers, options):
         return findings, coverage, [], None
     games, audits, seen, played = audit_stage(run)
-    return [*findings, *games], coverage.joined(played), audits, seen
+    quiet, rare = pooled(run)
+    return [*findings, *games, *quiet], coverage.joined(played).joined(Coverage(rare=rare)), audits, seen
 
 
 def _concluded(findings: Sequence[Finding], options: GateOptions) -> Outcome:

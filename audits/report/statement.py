@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from accountant import decimal_string
+from accountant.mechanisms.words import Neighbours
 from audits.gate.findings import GateReport, Stage
 from verification.deployment.sighting import Aspect
 from verification.outcome import Outcome
@@ -20,8 +21,8 @@ NOT_CHECKED = "not checked by anything here"
 BEYOND = "taken as stated: no check can find it out"
 ADD = "nothing: say it in [statement] of the claim file"
 RELATIONS = {
-    "replace-one": "one record is replaced by another, the number of records is public",
-    "add-or-remove": "one record is added or removed",
+    Neighbours.REPLACE_ONE: "one record is replaced by another, the number of records is public",
+    Neighbours.ADD_OR_REMOVE: "one record is added or removed",
 }
 _DIGITS = 12
 HAZARDS = {

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 
+from accountant import decimal_string
+from accountant.mechanisms.words import Neighbours
 from audits.gate.causes import grouped
 from audits.gate.findings import GateReport
 from verification.outcome import Outcome
 from verification.plain_text import harmless
+
+_DIGITS = 12
 
 
 def summary(report: GateReport) -> str:
@@ -24,13 +28,17 @@ def _promised(report: GateReport) -> str:
     claim = report.claims.claim
     if claim.nothing:
         return f"{_who(report)} promises no privacy."
-    change = "replacing one record by another" if claim.neighbours == "replace-one" else "adding or removing one record"
+    change = (
+        "replacing one record by another"
+        if claim.neighbours is Neighbours.REPLACE_ONE
+        else "adding or removing one record"
+    )
     factor = math.exp(min(float(claim.epsilon), 700.0))
     return (
         f"{_who(report)} promises that hardly anything can be learned about any single record of its data from what it "
         f"releases: {change} changes the probability of any outcome by a factor of at most "
         f"{factor:.3g} (epsilon = {float(claim.epsilon):g}), apart from a probability of at most "
-        f"{float(claim.delta):g} (delta)."
+        f"{decimal_string(claim.delta, _DIGITS, 'up')} (delta)."
     )
 
 
@@ -38,7 +46,7 @@ def _found(report: GateReport) -> str:
     outcome = report.outcome
     if outcome is Outcome.REFUTED:
         causes = list(dict.fromkeys(g.cause for g in grouped(report.findings) if g.findings[0].outcome is outcome))
-        why = f" Found was: {harmless('; '.join(causes))}." if causes else ""
+        why = f" What was found: {harmless('; '.join(causes))}." if causes else ""
         return f"This promise is not kept: it was refuted, with evidence that is shown below.{why}"
     if report.partial:
         return "Only a part of the checks was asked for, so nothing can be said about the promise as a whole."

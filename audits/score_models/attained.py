@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray, require_finite
+from audits.curves.privacy_curve import require_finite
 from audits.curves.table import TableCurve
 from audits.errors import AuditError
 from audits.score_models.log_ratios import cells_of, convolved
+from verification.wire.arrays import Floats
 
 # all steps' cells together: by so much, at most, epsilon is too large
 _WIDTH = 0.01
@@ -60,14 +61,14 @@ class _Composed:
         self._above = np.append(np.cumsum(kept[::-1])[::-1], 0.0)
         self._weighed = np.append(np.cumsum((kept * np.exp(-self._losses))[::-1])[::-1], 0.0)
 
-    def delta(self, epsilon: FloatArray) -> FloatArray:
+    def delta(self, epsilon: Floats) -> Floats:
         """Return at least delta at each epsilon >= 0."""
         at = np.searchsorted(self._losses, epsilon, side="right")
-        found: FloatArray = np.maximum(self._above[at] - np.exp(epsilon) * self._weighed[at], 0.0) + self._lost
+        found: Floats = np.maximum(self._above[at] - np.exp(epsilon) * self._weighed[at], 0.0) + self._lost
         return found
 
 
-def _one_step(rate: float, nu: float, width: float, reverse: bool) -> tuple[FloatArray, int, float]:
+def _one_step(rate: float, nu: float, width: float, reverse: bool) -> tuple[Floats, int, float]:
     """The masses of one step's loss, rounded up to multiples of ``width``, from which multiple on, and what is lost."""
     law = cells_of(rate, nu, nu, width, taking_part=not reverse)
     inside, beyond = np.diff(law.below), max(1.0 - float(law.below[-1]), 0.0)

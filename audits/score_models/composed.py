@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from audits.curves.privacy_curve import FloatArray, require_finite
+from audits.curves.privacy_curve import require_finite
 from audits.score_models.log_ratios import cells_of, convolved
 from audits.score_models.model import THRESHOLDS, ScoreTails
+from verification.wire.arrays import Floats
 
 _WIDTH = 0.02
 _REACH = 4.9  # of the thresholds, in normal deviates: a hundred thousand runs hardly go beyond
@@ -39,7 +40,7 @@ class ComposedScores:
 def _tails(rate: float, nu: float, steps: int, scale: float) -> ScoreTails:
     first, start = _law(rate, nu, steps, scale, taking_part=True)
     second, _ = _law(rate, nu, steps, scale, taking_part=False)
-    scores: FloatArray = np.asarray(start + np.arange(first.size), dtype=np.float64) * (_WIDTH / steps)
+    scores: Floats = np.asarray(start + np.arange(first.size), dtype=np.float64) * (_WIDTH / steps)
     below = np.cumsum(first), np.cumsum(second)
     levels = ndtr(np.linspace(-_REACH, _REACH, THRESHOLDS))
     index = np.unique(np.searchsorted(0.5 * (below[0] + below[1]), levels))
@@ -48,7 +49,7 @@ def _tails(rate: float, nu: float, steps: int, scale: float) -> ScoreTails:
     return ScoreTails(scores[index], above[0], above[1])
 
 
-def _law(rate: float, nu: float, steps: int, scale: float, *, taking_part: bool) -> tuple[FloatArray, int]:
+def _law(rate: float, nu: float, steps: int, scale: float, *, taking_part: bool) -> tuple[Floats, int]:
     cells = cells_of(rate, nu, scale, _WIDTH / steps, taking_part=taking_part)
     total, _ = convolved(np.diff(cells.below, prepend=0.0), steps)
     return total / total.sum(), steps * cells.first

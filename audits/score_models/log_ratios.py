@@ -13,8 +13,8 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtr
 
-from audits.curves.privacy_curve import FloatArray
 from audits.errors import AuditError
+from verification.wire.arrays import Floats
 
 LARGEST_LATTICE = 1 << 24
 _REACH = 8.3  # P(N(0, 1) > 8.3) < 1e-16
@@ -25,7 +25,7 @@ _UNIT = float(np.finfo(np.float64).eps)
 class RatioCells:
     """P(l <= k width) for k = first, first + 1, ...; nothing lies below the first, next to nothing above the last."""
 
-    below: FloatArray
+    below: Floats
     first: int
 
     @property
@@ -45,17 +45,17 @@ def cells_of(rate: float, nu: float, scale: float, width: float, *, taking_part:
     ratios = width * np.arange(first, last + 1)
     with np.errstate(divide="ignore"):
         x = nu * nu * (np.log(np.maximum(np.expm1(ratios) + rate, 0.0)) - math.log(rate)) + 0.5
-    absent: FloatArray = ndtr(x / scale)
-    mixed: FloatArray = (1.0 - rate) * absent + rate * ndtr((x - 1.0) / scale)
+    absent: Floats = ndtr(x / scale)
+    mixed: Floats = (1.0 - rate) * absent + rate * ndtr((x - 1.0) / scale)
     return RatioCells(mixed if taking_part else absent, first)
 
 
-def convolved(masses: FloatArray, steps: int) -> tuple[FloatArray, float]:
+def convolved(masses: Floats, steps: int) -> tuple[Floats, float]:
     """Return the masses of the sum of ``steps`` independent values, and a bound of the sum of all their errors."""
     size = next_fast_len(steps * (masses.size - 1) + 1, real=True)
     if size > LARGEST_LATTICE:
         raise AuditError(f"{steps} steps need a lattice of {size} log-ratios, which is beyond {LARGEST_LATTICE}")
-    total: FloatArray = irfft(rfft(masses, size) ** steps, size)
+    total: Floats = irfft(rfft(masses, size) ** steps, size)
     # the relative error of a transform in the Euclidean norm, T times for the power, and by Cauchy-Schwarz as a sum
     relative = 8.0 * _UNIT * math.log2(size)
     lengths = (steps + 1) * float(np.linalg.norm(masses)) + float(np.linalg.norm(total))

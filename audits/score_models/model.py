@@ -13,8 +13,9 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtr
 
-from audits.curves.privacy_curve import FloatArray, require_finite
+from audits.curves.privacy_curve import require_finite
 from audits.errors import AuditError
+from verification.wire.arrays import Floats
 
 THRESHOLDS = 40
 
@@ -23,9 +24,9 @@ THRESHOLDS = 40
 class ScoreTails:
     """P(score > t) at increasing thresholds t, when the first and when the second neighbour was used."""
 
-    thresholds: FloatArray
-    first: FloatArray
-    second: FloatArray
+    thresholds: Floats
+    first: Floats
+    second: Floats
 
 
 class ScoreModel(Protocol):
@@ -47,7 +48,7 @@ class GaussianScores:
         return ScoreTails(t, ndtr(mu - t), ndtr(-t))
 
 
-Simulator = Callable[[float, int, np.random.Generator], tuple[FloatArray, FloatArray]]
+Simulator = Callable[[float, int, np.random.Generator], tuple[Floats, Floats]]
 
 
 @dataclass(slots=True)
@@ -70,7 +71,7 @@ class SampledScores:
         return self._cache[strength]
 
 
-def tails_of_samples(first: FloatArray, second: FloatArray, thresholds: int = THRESHOLDS) -> ScoreTails:
+def tails_of_samples(first: Floats, second: Floats, thresholds: int = THRESHOLDS) -> ScoreTails:
     """Return smoothed tails of two samples at quantiles of their mixture, evenly spaced on the normal scale."""
     checked_scores("first", first)
     checked_scores("second", second)
@@ -87,13 +88,13 @@ def tails_of_samples(first: FloatArray, second: FloatArray, thresholds: int = TH
     return ScoreTails(t, _tail(first, t), _tail(second, t))
 
 
-def _tail(sample: FloatArray, thresholds: FloatArray) -> FloatArray:
+def _tail(sample: Floats, thresholds: Floats) -> Floats:
     above = sample.size - np.searchsorted(np.sort(sample), thresholds, side="right")
-    tail: FloatArray = np.asarray((above + 0.5) / (sample.size + 1.0), dtype=np.float64)
+    tail: Floats = np.asarray((above + 0.5) / (sample.size + 1.0), dtype=np.float64)
     return tail
 
 
-def checked_scores(name: str, scores: FloatArray) -> FloatArray:
+def checked_scores(name: str, scores: Floats) -> Floats:
     """Return the scores as float64; refuse an empty sample and NaN, which no event could hold."""
     values = np.asarray(scores, dtype=np.float64)
     if values.size == 0:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray
+from verification.wire.arrays import Floats
 
 _AT_ONCE = 1_000_000
 
@@ -21,7 +21,7 @@ class StepwiseScores:
     rate: float
     multipliers: tuple[float, ...]
 
-    def __call__(self, strength: float, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    def __call__(self, strength: float, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Return ``count`` scores of each neighbour with the noise divided by ``strength``."""
         first, second = np.zeros(count), np.zeros(count)
         for start in range(0, count, _AT_ONCE):
@@ -33,9 +33,9 @@ class StepwiseScores:
                 second[here] += self._step(rng.normal(0.0, nu / strength, size), nu)
         return first, second
 
-    def _step(self, seen: FloatArray, nu: float) -> FloatArray:
+    def _step(self, seen: Floats, nu: float) -> Floats:
         exponent = (2.0 * seen - 1.0) / (2.0 * nu * nu)
         if self.rate == 1.0:
             return exponent
-        mixed: FloatArray = np.logaddexp(np.log1p(-self.rate), np.log(self.rate) + exponent)
+        mixed: Floats = np.logaddexp(np.log1p(-self.rate), np.log(self.rate) + exponent)
         return mixed

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray
 from audits.errors import CheckpointError
 from audits.games.game import Game
 from audits.trials.executors import Scored
 from verification.files import append_line
+from verification.wire.arrays import Floats
 
 _VERSION = 2
 
@@ -113,9 +113,9 @@ class Checkpoint:
         return iter(sorted(self.done.values(), key=lambda s: s.number))
 
 
-def _packed(values: FloatArray) -> str:
+def _packed(values: Floats) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
 
 
-def _unpacked(text: str) -> FloatArray:
+def _unpacked(text: str) -> Floats:
     return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8").astype(np.float64)

@@ -19,10 +19,13 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray
+from accountant.mechanisms.words import Visibility
 from audits.errors import AuditError
-from audits.games.attacks import Attack
+from audits.games.attacks import Attack, with_iterations
 from audits.games.game import Game
+from verification.conformance.check import NotApplicable
+from verification.conformance.observe import standard_noise
+from verification.wire.arrays import Floats
 from verification.wire.hidden_pair import HiddenPair
 from verification.wire.process import Limits
 from verification.wire.records import Run
@@ -64,8 +67,9 @@ class Scored:
     """The scores of one chunk, pair by pair."""
 
     number: int
-    first: FloatArray
-    second: FloatArray
+    first: Floats
+    second: Floats
+    noise: tuple[Floats, int] | None = None  # sums of squares over the claimed scale, and of how many values
 
 
 # one conversation a thread: a Dask worker may run several chunks at once
@@ -116,8 +120,22 @@ def score_chunk(target: Target, game: Game, attack: Attack, chunk: Chunk) -> Sco
     # huge but finite answers are answers: their scores may overflow, and still speak for a side, or for none
     with np.errstate(over="ignore", invalid="ignore"):
         scores = [attack.scores(game, run) for run in (first, second)]
+        noise = _noise(game, second)
     near, far = (np.nan_to_num(side, nan=0.0, posinf=_HUGE, neginf=-_HUGE) for side in scores)
-    return Scored(chunk.number, near, far)
+    return Scored(chunk.number, near, far, noise)
+
+
+def _noise(game: Game, run: Run) -> tuple[Floats, int] | None:
+    """The noise of each run on records that are all alike, where it can be read; else nothing."""
+    signed = game.second.features * game.second.labels[:, None]
+    if game.visibility is Visibility.LAST_MODEL or np.ptp(signed, axis=0).any():
+        return None
+    try:
+        noise = standard_noise(game.algorithm, game.second, game.parameters, with_iterations(game, run))
+    except NotApplicable:
+        return None
+    energies = np.sum([np.sum(array**2, axis=(1, 2)) for array in noise.values()], axis=0)
+    return energies, sum(array.shape[1] * array.shape[2] for array in noise.values())
 
 
 class Here(Executor):

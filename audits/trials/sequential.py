@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve
+from audits.curves.privacy_curve import PrivacyCurve
 from audits.errors import AuditError, NoPower
 from audits.estimators.curve_eprocess import STOP_EARLY, CurveTest, design_test, refuted_after
 from audits.estimators.design import log_optimal
@@ -22,6 +22,7 @@ from audits.trials.checkpoint import Checkpoint
 from audits.trials.executors import Chunk, Scored, Target, chunks, score_chunk, workers_of
 from audits.trials.power import smallest_caught
 from audits.trials.verdict import Verdict, judge
+from verification.wire.arrays import Floats
 
 CHUNK = 250
 DEFAULT_DIVISOR = 1.2
@@ -56,11 +57,12 @@ class AuditResult:
     """The scores pair by pair, the wealth after each pair, and the verdict."""
 
     plan: AuditPlan
-    first: FloatArray
-    second: FloatArray
-    log_wealth: FloatArray
+    first: Floats
+    second: Floats
+    log_wealth: Floats
     verdict: Verdict
     seconds: float
+    noise: Sequence[tuple[Floats, int]] = ()  # of the runs on the second neighbour, as far as it can be read
 
 
 def plan_audit(
@@ -149,18 +151,20 @@ def run_audit(
     """
     began = time.monotonic()
     first, second = np.zeros(0), np.zeros(0)
-    wealth = np.zeros(0)
+    wealth, noise = np.zeros(0), []
     for scored in _in_order(plan, target, pool, deadline, checkpoint):
         first, second = np.concatenate([first, scored.first]), np.concatenate([second, scored.second])
         wealth = plan.test.log_wealth(plan.curve, first, second)
+        if scored.noise is not None:
+            noise.append(scored.noise)
         if progress is not None:
             progress(first.size, float(wealth[-1]))
         if float(wealth.max()) >= -math.log(plan.alpha):
             break
-    return AuditResult(plan, first, second, wealth, _verdict(plan, wealth), time.monotonic() - began)
+    return AuditResult(plan, first, second, wealth, _verdict(plan, wealth), time.monotonic() - began, noise)
 
 
-def _verdict(plan: AuditPlan, wealth: FloatArray) -> Verdict:
+def _verdict(plan: AuditPlan, wealth: Floats) -> Verdict:
     trials = wealth.size
     after = float(refuted_after(wealth, plan.alpha)) if trials else math.inf
     power = None

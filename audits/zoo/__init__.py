@@ -1,4 +1,4 @@
-"""Wrong implementations behind the wire, one real bug each; every one must be caught.
+"""Wrong implementations behind the wire, one real bug each; every one must be detected.
 
 Each member is the served reference with one part replaced (`verification.served.stepwise`), kept at one or more
 sights: white-box, black-box, last model only. ``python -m audits.zoo ID [SIGHT]`` serves one on stdin and stdout,
@@ -17,6 +17,9 @@ from audits.zoo import (
     preprocessing,
     production,
     production_batches,
+    production_bounds,
+    production_data,
+    production_noise,
     releases,
     sensitivities,
     updates,
@@ -42,10 +45,11 @@ MEMBERS: dict[str, Member] = {
     member.identity: member for group in GROUPS for member in registered() if member.kind.__module__ == group.__name__
 }
 """What conformance refutes at small sizes."""
+PRODUCTION_GROUPS = (production, production_noise, production_data, production_batches, production_bounds)
 PRODUCTION: dict[str, Member] = {
     member.identity: member
     for member in registered()
-    if member.kind.__module__ in (production.__name__, production_batches.__name__)
+    if member.kind.__module__ in {group.__name__ for group in PRODUCTION_GROUPS}
 }
 """What shows at the claimed size, without a seed, rarely or late, and not before."""
 

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.curves.privacy_curve import FloatArray, GaussianCurve
+from audits.curves.privacy_curve import GaussianCurve
 from audits.estimators.curve_eprocess import CurveTest, design_test, refuted_after
 from audits.score_models.model import GaussianScores
 from verification.served.translate import sensitivities
+from verification.wire.arrays import Floats
 from verification.wire.hidden_pair import HiddenPair
 from verification.wire.messages import Capability, Show
 from verification.wire.parameters import Algorithm, Parameters, Release
@@ -89,7 +90,7 @@ def _games(session: Session, algorithm: Algorithm) -> Iterator[tuple[str, Parame
 
 def _scores(
     session: Session, algorithm: Algorithm, parameters: Parameters, rng: np.random.Generator, budget: int
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Floats, Floats]:
     """Scores of both neighbours, pair by pair, centred and scaled on trials of their own."""
     usual = np.tile([[-_LENGTH * parameters.bound, 0.0]], (_RECORDS, 1))
     second = Records(usual, np.ones(_RECORDS, dtype=np.int64))

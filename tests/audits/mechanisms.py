@@ -10,7 +10,6 @@ from scipy.optimize import brentq
 
 from audits.curves.privacy_curve import (
     ApproximateCurve,
-    FloatArray,
     GaussianCurve,
     LaplaceCurve,
     PrivacyCurve,
@@ -18,6 +17,7 @@ from audits.curves.privacy_curve import (
     rounded_up,
 )
 from audits.score_models.model import GaussianScores, SampledScores, ScoreModel
+from verification.wire.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class SubsampledGaussianCurve(PrivacyCurve):
     rate: float
     noise_multiplier: float
 
-    def delta(self, epsilon: FloatArray) -> FloatArray:
+    def delta(self, epsilon: Floats) -> Floats:
         """Return the profile D at each epsilon, rounded up."""
         eps = np.asarray(epsilon, dtype=np.float64)
         inner = np.log1p(np.expm1(eps) / self.rate)
@@ -43,7 +43,7 @@ class SubsampledGaussianCurve(PrivacyCurve):
         return f"one Gaussian step at nu={self.noise_multiplier:.6g} on a batch of rate {self.rate:.6g}"
 
 
-Sample = Callable[[float, int, np.random.Generator], tuple[FloatArray, FloatArray]]
+Sample = Callable[[float, int, np.random.Generator], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +57,25 @@ class Honest:
     model: ScoreModel
     designed_for: float
 
-    def draw(self, shape: tuple[int, ...], seed: int) -> tuple[FloatArray, FloatArray]:
+    def draw(self, shape: tuple[int, ...], seed: int) -> tuple[Floats, Floats]:
         rng = np.random.default_rng(seed)
         first, second = self.sample(self.strength, int(np.prod(shape)), rng)
         return first.reshape(shape), second.reshape(shape)
 
 
-def gaussian(mu: float, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def gaussian(mu: float, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return rng.normal(mu, 1.0, count), rng.normal(0.0, 1.0, count)
 
 
-def silent(_: float, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def silent(_: float, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return rng.normal(0.0, 1.0, count), rng.normal(0.0, 1.0, count)
 
 
-def laplace(epsilon: float, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def laplace(epsilon: float, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return rng.laplace(epsilon, 1.0, count), rng.laplace(0.0, 1.0, count)
 
 
-def randomised_response(epsilon: float, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def randomised_response(epsilon: float, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     truth = 1.0 / (1.0 + np.exp(-epsilon))
     return (rng.random(count) < truth).astype(np.float64), (rng.random(count) >= truth).astype(np.float64)
 
@@ -83,7 +83,7 @@ def randomised_response(epsilon: float, count: int, rng: np.random.Generator) ->
 RATE, NU = 0.2, 0.5
 
 
-def subsampled(strength: float, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def subsampled(strength: float, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """One step at noise NU/strength: (1-q) N(0) + q N(1) against N(0)."""
     sigma = NU / strength
     chosen = rng.random(count) < RATE

@@ -78,7 +78,7 @@ HONEST = (
     BoxedSubject("gaussian-mean", "a mean with Gaussian noise", gaussian_mean),
     BoxedSubject("laplace-histogram", "a histogram with Laplace noise", laplace_histogram),
     BoxedSubject("objective-perturbation", "logistic regression, its objective perturbed", objective_perturbation),
-    BoxedSubject("poisson-sgd", "private SGD with Poisson sampling", poisson_sgd, Neighbours.ADD_OR_REMOVE_ONE),
+    BoxedSubject("poisson-sgd", "private SGD with Poisson sampling", poisson_sgd, Neighbours.ADD_OR_REMOVE),
     BoxedSubject("randomised-response", "labels by randomised response", randomised_response),
     BoxedSubject("two-parties", "two parties with noise of their own", two_parties),
 )

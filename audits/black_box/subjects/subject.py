@@ -11,12 +11,13 @@ import numpy as np
 from accountant.mechanisms.words import Neighbours
 from audits.black_box.pairs import Domain
 from audits.black_box.source import Batch
-from audits.curves.privacy_curve import ApproximateCurve, FloatArray, GaussianCurve
+from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve
+from verification.wire.arrays import Floats
 from verification.wire.black_box import Values
 from verification.wire.records import Records
 
 CLAIM = (1.0, 1e-5)
-Statistic = Callable[[Values], FloatArray]
+Statistic = Callable[[Values], Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,24 +55,24 @@ def claimed_mu() -> float:
     return low
 
 
-def signed(records: Records) -> FloatArray:
+def signed(records: Records) -> Floats:
     """Return the records times their labels."""
     return np.asarray(records.features * records.labels[:, None])
 
 
-def normals(rng: np.random.Generator, count: int, size: int, std: float) -> FloatArray:
+def normals(rng: np.random.Generator, count: int, size: int, std: float) -> Floats:
     """Return noise for ``count`` runs."""
     return rng.normal(0.0, std, (count, size))
 
 
-def gradients(records: Records, theta: FloatArray) -> FloatArray:
+def gradients(records: Records, theta: Floats) -> Floats:
     """Return each record's logistic gradient at each run's model; [count, n, p]."""
     rows = signed(records)
     margin = theta @ rows.T
     return np.asarray(-rows[None] / (1.0 + np.exp(margin))[:, :, None])
 
 
-def perturbed_minimum(records: Records, weight: float, tilt: FloatArray) -> FloatArray:
+def perturbed_minimum(records: Records, weight: float, tilt: Floats) -> Floats:
     """Return the minimiser of mean logistic loss + weight/2 |theta|^2 + <tilt, theta> for each run's tilt (Newton)."""
     rows = signed(records)
     theta = np.zeros_like(tilt)
@@ -87,14 +88,14 @@ def perturbed_minimum(records: Records, weight: float, tilt: FloatArray) -> Floa
     return theta
 
 
-def gamma_norm(rng: np.random.Generator, count: int, size: int, rate: float) -> FloatArray:
+def gamma_norm(rng: np.random.Generator, count: int, size: int, rate: float) -> Floats:
     """Return noise of density proportional to exp(-rate |b|)."""
     direction = rng.normal(size=(count, size))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     return np.asarray(direction * rng.gamma(size, 1.0 / rate, (count, 1)))
 
 
-def bins(records: Records) -> FloatArray:
+def bins(records: Records) -> Floats:
     """Return how many records fall into each bin: which of a record's features is largest, and its label."""
     width = records.columns
     where = np.argmax(np.abs(records.features), axis=1) + width * (records.labels > 0)

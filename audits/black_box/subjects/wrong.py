@@ -17,7 +17,7 @@ from audits.black_box.subjects.subject import (
     perturbed_minimum,
     signed,
 )
-from audits.curves.privacy_curve import FloatArray
+from verification.wire.arrays import Floats
 from verification.wire.black_box import Values
 from verification.wire.records import Records
 
@@ -104,7 +104,7 @@ def diagnostic(records: Records, count: int, rng: np.random.Generator) -> Values
     return {"mean": signed(records).mean(axis=0) + noise, "diagnostic": 3.0 * noise @ _turn(records.columns)}
 
 
-def _turn(size: int) -> FloatArray:
+def _turn(size: int) -> Floats:
     """A fixed rotation."""
     return np.asarray(np.linalg.qr(np.arange(1.0, size**2 + 1).reshape(size, size) ** 0.5)[0])
 
@@ -131,7 +131,7 @@ def steps_of_data(records: Records, count: int, rng: np.random.Generator) -> Val
     return {"model": model, "steps": np.full((count, 1), float(steps))}
 
 
-def _laplace_ratio(values: Values) -> FloatArray:
+def _laplace_ratio(values: Values) -> Floats:
     """The log-likelihood ratio of Laplace noise, up to a factor: each step's noisy gradient, cut at the shift."""
     shift = 0.25 / 12.0
     moved = np.diff(values["iterates"][:, :, 0], axis=1, prepend=0.0) / -_STEP
@@ -199,7 +199,7 @@ WRONG = (
         "exact-count",
         "the number of records without noise",
         exact_count,
-        Neighbours.ADD_OR_REMOVE_ONE,
+        Neighbours.ADD_OR_REMOVE,
         pair="outlier",
         statistic=lambda v: v["records"][:, 0],
     ),

@@ -13,10 +13,11 @@ from audits.black_box.source import Batch, LocalSource
 from audits.black_box.subjects import CLAIM, BoxedSubject, boxed, claimed_curve
 from audits.black_box.tests_of_claims import designed, lower_bound, tails_of
 from audits.black_box.views import layout_of
-from audits.curves.privacy_curve import ApproximateCurve, FloatArray
+from audits.curves.privacy_curve import ApproximateCurve
 from audits.curves.table import TableCurve
 from audits.errors import AuditError, NothingToAudit
 from verification.outcome import Outcome
+from verification.wire.arrays import Floats
 from verification.wire.black_box import Values
 from verification.wire.faults import AdapterRefusal
 from verification.wire.records import Records
@@ -135,7 +136,7 @@ def test_the_wealth_of_bets_on_an_honest_mechanism_that_attains_its_claim_has_me
     curve = ApproximateCurve(1.0)
     hit = 1.0 / (1.0 + math.exp(-1.0))
 
-    def draw(shape: tuple[int, ...], p: float) -> FloatArray:
+    def draw(shape: tuple[int, ...], p: float) -> Floats:
         return (rng.random(shape) < p).astype(np.float64)
 
     tails = tails_of(draw((300,), 0.85), draw((300,), 0.15))

@@ -28,7 +28,7 @@ def test_every_pair_of_the_library_is_a_pair_of_neighbours_within_the_norm(relat
 def test_a_pair_of_ones_own_must_be_neighbours_in_the_relation_asked_for() -> None:
     first = Records(np.array([[1.0], [2.0], [2.0]]), np.array([1, 1, 1]))
     fewer = Records(np.array([[2.0], [2.0]]), np.array([1, 1]))
-    assert own_neighbours(first, fewer, Neighbours.ADD_OR_REMOVE_ONE).second is fewer
+    assert own_neighbours(first, fewer, Neighbours.ADD_OR_REMOVE).second is fewer
     with pytest.raises(AuditError, match="1 records stand only in the first and 0 only in the second"):
         own_neighbours(first, fewer, Neighbours.REPLACE_ONE)
     with pytest.raises(AuditError, match="0 records stand only in the first and 0"):

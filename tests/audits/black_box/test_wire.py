@@ -170,7 +170,7 @@ def test_the_page_of_evidence_is_what_its_files_say_and_they_show_what_is_stated
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("identity", ["rare-leak", "noise-where-not-empty"])
+@pytest.mark.parametrize("identity", ["noise-where-not-empty"])
 def test_a_wrong_subject_is_refuted_within_five_minutes_on_two_workers(identity: str) -> None:
     """All twelve: ``python -m audits.black_box measure``, whose table is in docs/evidence/black-box.md."""
     result, seconds = wire_audit(boxed(identity))

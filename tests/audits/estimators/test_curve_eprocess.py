@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from audits.curves.families import gaussian_family
-from audits.curves.privacy_curve import ApproximateCurve, FloatArray, GaussianCurve, PrivacyCurve
+from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve, PrivacyCurve
 from audits.errors import AuditError
 from audits.estimators.curve_eprocess import FIXED_SAMPLE, CurveTest, design_test, lower_bound, refuted_after
 from audits.estimators.portfolio import Portfolio
 from audits.score_models.model import GaussianScores, tails_of_samples
 from tests.audits.mechanisms import HONEST, MU, Honest, gaussian, mu_of
+from verification.wire.arrays import Floats
 
 ALPHA = 0.05
 CLAIM = GaussianCurve(MU)
@@ -58,7 +61,7 @@ class HalfTheDelta(PrivacyCurve):
     def __init__(self, curve: PrivacyCurve) -> None:
         self.curve = curve
 
-    def delta(self, epsilon: FloatArray) -> FloatArray:
+    def delta(self, epsilon: Floats) -> Floats:
         return 0.5 * self.curve.delta(epsilon)
 
     def describe(self) -> str:
@@ -128,7 +131,7 @@ def test_a_rare_total_leak_is_caught() -> None:
 
 def test_stakes_that_could_lose_more_than_everything_are_refused() -> None:
     reckless = Portfolio(
-        np.array([0.0]), np.array([0]), np.array([1.0]), np.array([False]), np.array([1.0 / np.e + 0.1])
+        np.array([0.0]), np.array([0]), np.array([1.0]), np.array([False]), np.array([1.0 / math.e + 0.1])
     )
     with pytest.raises(AuditError, match="risk more than the wealth"):
         reckless.log_multipliers(CLAIM)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import beta, binom
 
 from audits.curves.families import ClaimFamily, gaussian_family, laplace_family
-from audits.curves.privacy_curve import FloatArray, GaussianCurve, LaplaceCurve
+from audits.curves.privacy_curve import GaussianCurve, LaplaceCurve
 from audits.errors import AuditError, UnsupportedClaim
 from audits.estimators import berk_jones, clopper_pearson, gaussian_shaped, point_eprocess, renyi
 from audits.estimators.bounded_mean import mean_at_least, mean_at_most
@@ -27,8 +27,9 @@ from tests.audits.mechanisms import (
     mu_of,
     subsampled,
 )
+from verification.wire.arrays import Floats
 
-Estimator = Callable[[FloatArray, FloatArray], LowerBound]
+Estimator = Callable[[Floats, Floats], LowerBound]
 
 
 def estimators(delta: float, confidence: float) -> dict[str, Estimator]:

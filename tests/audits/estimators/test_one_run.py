@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from audits.curves.families import gaussian_family
-from audits.curves.privacy_curve import ApproximateCurve, FloatArray, GaussianCurve
+from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve
 from audits.errors import AuditError
 from audits.estimators.one_run import (
     Guesses,
@@ -17,9 +17,10 @@ from audits.estimators.one_run import (
 )
 from tests.audits.estimators.test_curve_eprocess import assert_alarms_at_most_as_stated
 from tests.audits.mechanisms import MU, mu_of
+from verification.wire.arrays import Floats
 
 
-def gaussian_canaries(mu: float, count: int, seed: int) -> tuple[FloatArray, FloatArray]:
+def gaussian_canaries(mu: float, count: int, seed: int) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(seed)
     coins = rng.choice([-1.0, 1.0], count)
     return 0.5 * mu * coins + rng.normal(size=count), coins

@@ -12,7 +12,7 @@ from scipy.stats import ks_2samp
 
 from accountant import mechanism_from
 from accountant.mechanisms.words import Sensitivity, Visibility
-from audits.curves.privacy_curve import FloatArray, GaussianCurve
+from audits.curves.privacy_curve import GaussianCurve
 from audits.errors import AuditError
 from audits.games.attacks import LikelihoodRatio, canary_inner_products, learn
 from audits.games.game import Game, curve_of
@@ -20,6 +20,7 @@ from audits.games.plans import Planned, standard_games
 from audits.games.subject import Subject
 from audits.score_models.stepwise import StepwiseScores
 from audits.trials.executors import Chunk, Target, close_sessions, run_pair, score_chunk
+from verification.wire.arrays import Floats
 from verification.wire.parameters import Algorithm, RegularizerName, Release
 from verification.wire.process import Limits
 from verification.wire.session import Session
@@ -91,7 +92,7 @@ def test_a_learned_score_sees_what_is_released_beside_the_model() -> None:
     honest = learn(*run_pair(REFERENCE, game, Chunk(1, 0, 0, 1500)))
     fair = score_chunk(REFERENCE, game, honest, Chunk(1, 1, 0, 1500))
 
-    def separation(a: FloatArray, b: FloatArray) -> float:
+    def separation(a: Floats, b: Floats) -> float:
         return float((a.mean() - b.mean()) / np.sqrt(0.5 * (a.var() + b.var())))
 
     assert separation(seen.first, seen.second) > 2.0 * separation(fair.first, fair.second)

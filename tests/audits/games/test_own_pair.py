@@ -102,6 +102,7 @@ def test_files_that_cannot_be_a_pair_are_usage_errors(tmp_path: Path) -> None:
     assert "did you mean 'second'?" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_audit_command_takes_a_pair(tmp_path: Path) -> None:
     first, second = opposed(records())
     files = [str(written(tmp_path / name, data)) for name, data in (("a.csv", first), ("b.csv", second))]

@@ -1,9 +1,10 @@
-"""Every member of the zoo is refuted by the gate, at the share of the false alarms that a whole gate gives a check.
+"""The gate refutes members of the zoo, at the share of the false alarms that a whole gate gives a check.
 
 Whole gates of all of them are in docs/evidence/zoo-gates.md, which a test here compares with the register; a sample of
-them is run. Every member is put through the check that docs/evidence/zoo.md names, with at most the false-alarm
-probability that it has in a whole gate. A check's draws depend on the seed, its name and the mode, so a whole gate with
-this seed sends the implementation the same.
+them is run. Every third member is put through the check that docs/evidence/zoo.md names, with at most the false-alarm
+probability that it has in a whole gate; tests/audits/zoo/test_catches.py puts all of them through the checks meant for
+their bug. A check's draws depend on the seed, its name and the mode, so a whole gate with this seed sends the
+implementation the same.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ def _name(value: object) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("entry", MEMBERS.values(), ids=_name)
-def test_every_member_is_refuted_by_the_gate_within_a_minute(entry: Member, tmp_path: Path) -> None:
+@pytest.mark.parametrize("entry", list(MEMBERS.values())[::3], ids=_name)
+def test_a_member_is_refuted_by_the_gate_within_a_minute(entry: Member, tmp_path: Path) -> None:
     """As a black box, which every member is kept as; in each algorithm that it claims."""
     found = {algorithm: caught_by(entry.identity, algorithm, Sight.BLACK_BOX) for algorithm in entry.algorithms}
     names = {SEEN_IN_THE_CLAIMED_MODE.get(entry.identity, name) for name, _ in found.values()}

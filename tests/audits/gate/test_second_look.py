@@ -1,4 +1,4 @@
-"""A check that refutes by a hair is asked once more; what is certain, or cannot be asked again, stays refuted."""
+"""A check with s^2 < p <= s is rerun with fresh randomness; a smaller p, or no second run, stays refuted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from verification.outcome import Outcome
 from verification.wire.faults import AdapterError, AdapterFault, Fault, ProtocolStep
 
 SHARE = 1e-3 * CONFORMANCE_SHARE
-HAIR = 0.5 * SHARE
+NARROW = 0.5 * SHARE
 
 
 def gated(
@@ -46,14 +46,14 @@ def gated(
 def test_what_fresh_draws_do_not_confirm_stands_and_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    report, draws = gated([HAIR, 0.7], tmp_path, monkeypatch)
+    report, draws = gated([NARROW, 0.7], tmp_path, monkeypatch)
     assert report.findings[0].outcome is Outcome.STANDS
-    assert f"told (ssadmm) showed p = {HAIR:.2g}, and 0.7 in fresh runs" in report.findings[0].detail
+    assert f"told (ssadmm) showed p = {NARROW:.2g}, and 0.7 in fresh runs" in report.findings[0].detail
     assert len(set(draws)) == 2, "the second look must have draws of its own"
 
 
 def test_what_fresh_draws_confirm_is_refuted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    report, draws = gated([HAIR, HAIR], tmp_path, monkeypatch)
+    report, draws = gated([NARROW, NARROW], tmp_path, monkeypatch)
     assert report.outcome is Outcome.REFUTED
     assert len(draws) == 2
 
@@ -71,4 +71,4 @@ def test_an_implementation_that_fails_at_the_second_look_stays_refuted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault = AdapterFault(Fault.CRASHED, ProtocolStep.TRIALS, "gone")
-    assert gated([HAIR, fault], tmp_path, monkeypatch)[0].outcome is Outcome.REFUTED
+    assert gated([NARROW, fault], tmp_path, monkeypatch)[0].outcome is Outcome.REFUTED

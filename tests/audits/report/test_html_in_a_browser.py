@@ -20,6 +20,7 @@ from audits.report.text import headline
 from audits.trials.executors import executor
 from tests.audits.gate.test_gate import claim_file, zoo
 
+pytestmark = pytest.mark.slow  # a gate, and a browser for every test
 _FLAGS = (
     "--headless",
     "--no-sandbox",

@@ -50,7 +50,20 @@ def in_process() -> dict[str, object]:
     return document(audit("--workers", "1"))
 
 
-def test_a_pool_gives_the_same_numbers_as_this_process(in_process: dict[str, object]) -> None:
+def test_a_pool_scores_what_this_process_scores() -> None:
+    with Session(COMMAND) as session:
+        planned = standard_games(session, SUBJECT)[0]
+    curve = curve_of(SUBJECT.ledger(planned.game.records, planned.game.parameters))
+    plan = plan_audit(planned.game, curve, planned.simulate, alpha=1e-3, pairs=500, seed=5)
+    with executor(1) as here, executor(2) as workers:
+        one, other = (run_audit(plan, REFERENCE, pool) for pool in (here, workers))
+    np.testing.assert_array_equal(one.first, other.first)
+    np.testing.assert_array_equal(one.second, other.second)
+    assert one.verdict == other.verdict
+
+
+@pytest.mark.slow
+def test_a_pool_gives_the_same_document_as_this_process(in_process: dict[str, object]) -> None:
     assert document(audit("--workers", "2")) == in_process
 
 

@@ -60,7 +60,9 @@ def living(mark: str) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT", "SIGKILL"])
+@pytest.mark.parametrize(
+    "name", ["SIGKILL", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGTERM", "SIGHUP", "SIGINT"))]
+)
 def test_nothing_is_left_of_a_killed_program(name: str, tmp_path: Path) -> None:
     adapter, program, ready = tmp_path / "adapter.py", tmp_path / "program.py", tmp_path / "ready"
     adapter.write_text(STUBBORN, encoding="utf-8")

@@ -83,7 +83,13 @@ def test_without_a_bug_a_specimen_is_the_reference() -> None:
         assert _distance(ours, theirs) == 0.0
 
 
-@pytest.mark.parametrize("identity", ["objective-beside-the-model", "poisson-divided-by-m", "nan-passes-the-clip"])
+@pytest.mark.parametrize(
+    "identity",
+    [
+        "objective-beside-the-model",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("poisson-divided-by-m", "nan-passes-the-clip")),
+    ],
+)
 @pytest.mark.parametrize("sight", [Sight.WHITE_BOX, Sight.BLACK_BOX])
 def test_a_served_member_is_a_sound_adapter(identity: str, sight: Sight) -> None:
     steps = list(smoke([sys.executable, "-m", "audits.zoo", identity, sight]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import sys
@@ -77,9 +78,9 @@ def test_an_honest_one_stands(tmp_path: Path) -> None:
         ('noise = "gaussian", norm = "l2"', "0", "delta is 0"),
         ('noise = "gaussian"', "1e-5", "hides an l2 sensitivity"),
         (
-            'sampling = {scheme = "with-replacement", batch = 3, amplification = "fixed-size"}',
+            'sampling = {scheme = "with-replacement", batch = 3, amplification = "without-replacement"}',
             "1e-5",
-            "drawn with-replacement and priced as fixed-size",
+            "drawn with-replacement and priced as without-replacement",
         ),
     ],
 )
@@ -115,3 +116,20 @@ def test_a_claim_file_is_about_mechanisms_or_about_a_declared_one(tmp_path: Path
     path.write_text(text.replace("algorithm =", "algoritm ="))
     with pytest.raises(ClaimFileError, match="did you mean 'algorithm'"):
         read_claim_file(path)
+
+
+@pytest.mark.slow
+def test_a_refutation_without_a_seed_is_drawn_again_from_its_evidence(tmp_path: Path) -> None:
+    folder = tmp_path / "evidence"
+    path = claim(tmp_path, "sensitivity = 0.1", epsilon="0.2001")
+    refuted = gate(path, "--evidence", str(folder))
+    assert refuted.exit_code == 1, refuted.output
+    (tmp_path / "adapter.py").unlink()  # whoever looks again needs no implementation
+    again = gate(path, "--examine", str(folder))
+    assert again.exit_code == 1, again.output
+    assert "refuted" in again.output
+    assert "moves by 2 times its declared sensitivity" in again.output
+    kept = sorted(folder.glob("*.json.gz"))
+    altered = gzip.decompress(kept[0].read_bytes()).decode().replace("sensitivity = 0.1", "sensitivity = 0.3")
+    kept[0].write_bytes(gzip.compress(altered.encode()))
+    assert gate(path, "--examine", str(folder)).exit_code == 3

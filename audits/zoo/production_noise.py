@@ -1,0 +1,206 @@
+"""Bugs of production in how noise is drawn: missing in a direction, cut off, used again, or absent now and then."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from accountant.mechanisms.words import Algorithm
+from audits.zoo.production import SIZE, Production
+from audits.zoo.specimen import MP, Sight, member
+from verification.served.serve import Values
+from verification.served.stepwise import TrialRandomness
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters
+from verification.wire.records import Records
+
+_BLACK = (Sight.BLACK_BOX,)
+_WIDE, _LONG, _MANY = 10, 8, 1000
+
+
+@member("noise-centred-in-wide-data", sights=_BLACK, claims=SIZE)
+class NoiseCentredInWideData(Production):
+    """In data of more than ten columns the mean over the coordinates is taken from the noise: their sum has none.
+
+    Source: class seen where noise goes through the same centring as the features.
+    """
+
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+        """Every coordinate keeps its variance."""
+        fresh = super().draw_normals(random, names, dimension, iterations)
+        if dimension <= _WIDE:
+            return fresh
+        scale = np.sqrt(dimension / (dimension - 1))
+        return {name: (draws - draws.mean(axis=2, keepdims=True)) * scale for name, draws in fresh.items()}
+
+
+@member("noise-cancels-over-a-run", sights=_BLACK, claims=SIZE)
+class NoiseCancelsOverARun(Production):
+    """The noise of a long run adds up to zero: the average of all models is nearly without noise.
+
+    Source: class seen where noise is generated for a whole run and normalised to mean zero.
+    """
+
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+        """Every iteration keeps its variance."""
+        fresh = super().draw_normals(random, names, dimension, iterations)
+        if iterations <= _LONG:
+            return fresh
+        scale = np.sqrt(iterations / (iterations - 1))
+        return {name: (draws - draws.mean(axis=1, keepdims=True)) * scale for name, draws in fresh.items()}
+
+
+@member("a-direction-without-noise", sights=_BLACK, claims=SIZE)
+class ADirectionWithoutNoise(Production):
+    """In data of more than ten columns one fixed direction gets no noise: a covariance that lost a rank.
+
+    Source: class seen where noise is shaped by a matrix square root that is computed once and rounded.
+    """
+
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+        """Project one direction out."""
+        fresh = super().draw_normals(random, names, dimension, iterations)
+        if dimension <= _WIDE:
+            return fresh
+        lost = np.random.default_rng(5).standard_normal(dimension)
+        lost /= np.linalg.norm(lost)
+        return {name: draws - (draws @ lost)[..., None] * lost for name, draws in fresh.items()}
+
+
+@member("tails-cut-in-long-runs", sights=_BLACK, claims=SIZE)
+class TailsCutInLongRuns(Production):
+    """In long runs noise is cut off at three deviations: what is beyond rules a neighbour out.
+
+    Source: class seen where a truncated normal initialiser is used for noise.
+    """
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """Cut."""
+        return super().scale_noise(np.clip(standard, -3, 3) if len(sigma) > _LONG else standard, sigma)
+
+
+@member("noise-reversed-and-used-again", sights=_BLACK, claims=SIZE)
+class NoiseReversedAndUsedAgain(Production):
+    """In long runs every second iteration uses the noise of the one before, coordinates in reverse order.
+
+    Source: class seen where a buffer is read by a view with a negative stride.
+    """
+
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+        """No vector comes twice, every value does."""
+        fresh = super().draw_normals(random, names, dimension, iterations)
+        if iterations <= _LONG:
+            return fresh
+        for draws in fresh.values():
+            odd = draws[:, 1::2]
+            odd[:] = draws[:, 0::2][:, : odd.shape[1], ::-1]
+        return fresh
+
+
+@member("streams-overlap", algorithms=MP, sights=_BLACK, claims=SIZE)
+class StreamsOverlap(Production):
+    """The noise of x, z and y comes from one buffer at offsets 0, 1 and 2: all but two values are shared.
+
+    Source: class seen where an offset counts arrays where it should count numbers.
+    """
+
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+        """Overlapping slices, in wide data."""
+        fresh = super().draw_normals(random, names, dimension, iterations)
+        if dimension <= _WIDE:
+            return fresh
+        shape = (random.runs, iterations, dimension + len(names))
+        buffer = np.random.default_rng(random.seed).standard_normal(shape)
+        return {name: buffer[:, :, i : i + dimension] for i, name in enumerate(names)}
+
+
+@member("half-precision-noise-in-wide-data", sights=_BLACK, claims=SIZE)
+class HalfPrecisionNoiseInWideData(Production):
+    """In data of more than ten columns noise is drawn in half precision: it has a few thousand values.
+
+    Source: class seen where a fast path runs in mixed precision.
+    """
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """Round."""
+        noise = super().scale_noise(standard, sigma)
+        return noise.astype(np.float16).astype(np.float64) if standard.shape[2] > _WIDE else noise
+
+
+class _Reseeded(Production):
+    """Without a seed one of its own making is used."""
+
+    def made_seed(self, records: Records) -> int | None:
+        """The seed of a request that has none."""
+        raise NotImplementedError
+
+    def trials(
+        self, records: Records, algorithm: Algorithm, parameters: Parameters, count: int, seed: int | None
+    ) -> Values:
+        """With that seed."""
+        made = self.made_seed(records) if seed is None else seed
+        return super().trials(records, algorithm, parameters, count, made)
+
+
+@member("seed-of-twelve-bits", sights=_BLACK, claims=SIZE)
+class SeedOfTwelveBits(_Reseeded):
+    """Every request draws with one of 4,096 seeds: whoever tries them all removes the noise.
+
+    Source: class seen where a seed is `randrange(4096)`, or derived from a process id.
+    """
+
+    def made_seed(self, records: Records) -> int | None:  # noqa: ARG002 - for overriding
+        """Few bits."""
+        return int(np.random.default_rng().integers(1 << 12))
+
+
+@member("seed-from-the-clock", sights=_BLACK, claims=SIZE)
+class SeedFromTheClock(_Reseeded):
+    """The seed is the time in whole seconds, known from any log file.
+
+    Source: class seen with `srand(time(NULL))`.
+    """
+
+    def made_seed(self, records: Records) -> int | None:  # noqa: ARG002 - for overriding
+        """The second."""
+        return int(time.time())
+
+
+@member("same-draws-for-large-data", sights=_BLACK, claims=SIZE)
+class SameDrawsForLargeData(_Reseeded):
+    """From a thousand records on the seed is the number of records: every training of these data draws alike.
+
+    Source: class seen where a cache of random numbers is keyed by shape.
+    """
+
+    def made_seed(self, records: Records) -> int | None:
+        """The size."""
+        return records.count if records.count >= _MANY else None
+
+
+@member("one-quiet-run-in-twenty-of-large-data", sights=_BLACK, claims=SIZE)
+class OneQuietRunInTwentyOfLargeData(Production):
+    """On a thousand records or more one run in twenty has no noise.
+
+    Source: class seen where noise is drawn in a worker whose failure is ignored, and workers exist only at that size.
+    """
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """Silence by chance."""
+        quiet = (self._chance.integers(20, size=len(standard)) == 0) & (self._records.count >= _MANY)
+        return self.silenced(standard, sigma, np.where(quiet, 0.0, 1.0)[:, None, None])
+
+
+@member("noise-stops-in-one-run-of-five", sights=_BLACK, claims=SIZE)
+class NoiseStopsInOneRunOfFive(Production):
+    """In one run of five there is no noise from iteration 100 on.
+
+    Source: class seen where a generator is exhausted, or a connection to one is lost.
+    """
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """Late, and by chance."""
+        stops = self._chance.integers(5, size=len(standard)) == 0
+        late = np.arange(len(sigma)) >= 100
+        return self.silenced(standard, sigma, np.where(stops[:, None] & late, 0.0, 1.0)[:, :, None])
