@@ -1,4 +1,4 @@
-"""The command line: one file a subcommand, loaded only when it is asked for.
+"""The command line: one file a subcommand, loaded only when it is used.
 
 A subcommand lives in ``dpadmm/cli/<name>.py`` and calls its click command ``command``.
 Loading on demand keeps ``dpadmm --help`` instant and lets each subcommand need its own extras.

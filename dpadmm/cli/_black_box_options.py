@@ -9,11 +9,12 @@ from typing import TypeAlias, TypeVar
 import click
 
 from accountant.mechanisms.words import Neighbours
+from dpadmm.cli.suggesting import WordChoice
 
 CommandT = TypeVar("CommandT", bound=Callable[..., object])
 _Kind: TypeAlias = click.Path | click.Choice[str] | click.FloatRange | click.IntRange
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
-_NEIGHBOURS = click.Choice([relation.value for relation in Neighbours])
+_NEIGHBOURS = WordChoice([relation.value for relation in Neighbours])
 _AT_LEAST_0 = click.FloatRange(min=0)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _CONFIDENCE = click.FloatRange(0, 1, min_open=True, max_open=True)

@@ -7,9 +7,9 @@ from fractions import Fraction
 import click
 
 from accountant.calibration import Calibration
-from accountant.certificates.certificate import exact_string, ledger_record, record_json
+from accountant.certificates.certificate import ledger_record, record_json
 from accountant.mechanisms.quantities import failure_probability, positive
-from accountant.numbers import Bound, decimal_string, fraction_of
+from accountant.numbers import Bound, decimal_string, exact_string, fraction_of
 from accountant.pricing import epsilon
 from dpadmm.cli.common import emit_json
 

@@ -9,7 +9,7 @@ import click
 from accountant.mechanisms.fields import Field, FieldKind, fields_of
 from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.registry import FORMER_ALGORITHMS, FORMER_FIELDS, MECHANISMS, unknown_field
-from dpadmm.cli.suggesting import SuggestingGroup
+from dpadmm.cli.suggesting import SuggestingGroup, WordChoice
 
 REAL = "NUMBER"
 """Exact numbers: decimals ("1e-8") and ratios ("1/3") are read as written, never through binary floats."""
@@ -94,7 +94,7 @@ def _option(name: str, field: Field[object, object], *, required: bool) -> click
             names, type=int, required=required, default=default, show_default=shown or False, help=explain
         )
     return click.Option(
-        names, type=click.Choice(field.choices), default=shown, show_default=shown is not None, help=explain
+        names, type=WordChoice(field.choices), default=shown, show_default=shown is not None, help=explain
     )
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from accountant.certificates.certificate import exact_string
 from accountant.errors import InvalidQuantityError
 from accountant.mechanisms.quantities import order
-from accountant.numbers import shown
+from accountant.numbers import exact_string, shown
 from accountant.pricing import Report
 from accountant.renyi_curve import RenyiPoint, renyi_curve
 from dpadmm.cli import _accounting as shared

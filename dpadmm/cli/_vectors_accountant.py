@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.cli.common import emit_json, format_option
+from dpadmm.cli.common import emit_json, format_option, memory_option, timeout_option
 from verification.plain_text import harmless
 from verification.wire.process import Limits
 
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 @click.option("--golden/--no-golden", default=True, show_default=True, help="Ask the questions of the golden vectors.")
 @click.option("--random", "fresh", type=click.IntRange(min=0), default=40, show_default=True, help="Fresh questions.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the fresh questions; by default drawn and printed.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds per request.")
-@click.option(
-    "--memory", type=click.IntRange(min=64), default=8192, show_default=True, help="Memory limit, in megabytes."
-)
+@timeout_option
+@memory_option(8192)
 @format_option
 @click.argument("adapter", nargs=-1, required=True, metavar="-- COMMAND...")
 def accountant(
@@ -64,6 +62,7 @@ def _progress(judged: Judged) -> None:
 
 
 def _show(report: AccountantReport, seed: int) -> None:
+    from accountant.numbers import float_up
     from verification.accountants.judging import AnswerVerdict
 
     click.echo(harmless(report.name))
@@ -74,7 +73,7 @@ def _show(report: AccountantReport, seed: int) -> None:
         reasons = Counter(harmless(each.detail) for each in report.judged if each.verdict is verdict)
         for reason, count in reasons.most_common(5):
             click.echo(f"{verdict:<10} {count} questions: {reason}")
-    loose = sorted(float(each.loose) for each in report.judged if each.loose is not None)
+    loose = sorted(float_up(each.loose) for each in report.judged if each.loose is not None)
     counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in AnswerVerdict if report.count(verdict))
     how = ""
     if loose:
@@ -93,11 +92,14 @@ def _refuted(judged: Judged) -> str:
 
 
 def _short(judged: Judged) -> str:
-    return "no number" if judged.answer is None else f"{float(judged.answer):.8g}"
+    from accountant.numbers import float_up
+
+    return "no number" if judged.answer is None else f"{float_up(judged.answer):.8g}"
 
 
 def as_document(report: AccountantReport, adapter: tuple[str, ...], seed: int) -> dict[str, object]:
     """The report as JSON, version 1; reals are decimal strings."""
+    from accountant.numbers import float_up
     from verification.accountants.judging import request_of
 
     return {
@@ -115,7 +117,7 @@ def as_document(report: AccountantReport, adapter: tuple[str, ...], seed: int) -
                 "ends": None
                 if each.ends is None
                 else dict(zip(("lower", "upper"), each.ends.printed(12), strict=True)),
-                "loose": None if each.loose is None else f"{float(each.loose):.6g}",
+                "loose": None if each.loose is None else f"{float_up(each.loose):.6g}",
                 "detail": each.detail,
                 "seconds": f"{each.seconds:.3f}",
             }

@@ -28,6 +28,7 @@ class PriceOptions(TypedDict):
     digits: int
     rdp: str | None
     plot: Path | None
+    dp_event: Path | None
     time_limit: float
     output_format: str
 
@@ -60,6 +61,11 @@ output_options = shared.combined(
         help="Draw epsilon by method, epsilon over alpha and delta(epsilon) to FILE (png, svg, pdf); with --rdp, "
         "the Renyi curve.",
     ),
+    click.option(
+        "--dp-event",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Also write the ledger to FILE as a DpEvent of dp-accounting (JSON).",
+    ),
     shared.time_limit_option,
     format_option,
 )
@@ -87,12 +93,17 @@ def _check(path: Path, seconds: float) -> None:
     from accountant.certificates.reading import read_certificate
     from accountant.certificates.recheck import recheck
 
-    document = read_certificate(path.read_text("utf-8"))
+    document = read_certificate(path.read_bytes())
     with time_limit(seconds):
         findings = recheck(document)
     for finding in findings:
         click.echo(f"{finding.subject}: {finding.statement}")
-    click.echo(f"certified: epsilon in [{document.epsilon.lower}, {document.epsilon.upper}] at delta {document.delta}")
+    lower, upper = document.epsilon.lower, document.epsilon.upper
+    if document.mechanisms or lower == "0":
+        click.echo(f"certified: epsilon in [{lower}, {upper}] at delta {document.delta}")
+        return
+    click.echo(f"certified: epsilon at most {upper} at delta {document.delta}")
+    click.echo(f"not certified: the lower end {lower}: no mechanism is named that would attain it")
 
 
 def _account(kind: type[Mechanism]) -> MechanismCommand:
@@ -116,6 +127,24 @@ def ledger_command(file: Path, **output: Unpack[PriceOptions]) -> None:
     _answer(read_ledger_file(file), **output)
 
 
+@command.command("dp-event", short_help="A DpEvent of dp-accounting (JSON): ours beside theirs.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@output_options
+def dp_event_command(file: Path, **output: Unpack[PriceOptions]) -> None:
+    """Price a DpEvent of dp-accounting, written as JSON, and show theirs beside it where that is installed.
+
+    An event states noise over the norm of one record's value, and not for which neighbours it is meant: the file names
+    the relation, and replacing a record counts twice that norm. What no theorem here covers is refused.
+    """
+    from accountant.dp_events import ledger_of_event, read_event_file
+    from dpadmm.cli._dp_event import show_theirs
+
+    event, neighbours = read_event_file(file)
+    _answer(ledger_of_event(event, neighbours), **output)
+    if output["output_format"] == "text":
+        show_theirs(event, neighbours, output["delta"])
+
+
 def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
     methods = output["methods"] or None
     orders = None
@@ -133,6 +162,10 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
             progress=shared.progress,
         )
     document = certificate(report)
+    if output["dp_event"] is not None:
+        from dpadmm.cli._dp_event import write_event
+
+        write_event(ledger, output["dp_event"])
     if output["plot"] is not None and orders is None:
         from dpadmm.cli._account_plot import draw
 

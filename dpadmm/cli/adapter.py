@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.cli.common import EXIT_ADAPTER, emit_json, format_option
+from dpadmm.cli.common import EXIT_ADAPTER, emit_json, format_option, memory_option, timeout_option
 from dpadmm.cli.suggesting import SuggestingGroup
 from verification.files import write_text
 from verification.wire.faults import AdapterError, as_fields
 from verification.wire.process import Limits
-from verification.wire.skeletons import ACCOUNTANT_FILE, COMMANDS, FILE_NAMES, Language, accountant_skeleton, skeleton
+from verification.wire.skeletons import (
+    ACCOUNTANT_FILE,
+    FILE_NAMES,
+    FILLED_IN,
+    Face,
+    Language,
+    accountant_skeleton,
+    declared_claim,
+    next_commands,
+    skeleton,
+)
 
 if TYPE_CHECKING:
     from verification.wire.smoke import Passed
@@ -23,8 +34,24 @@ def command() -> None:
     """Adapters connect dpadmm to an implementation in any language (docs/reference/protocol.md)."""
 
 
-@command.command("new")
+FACES = """\b
+  paper      it is ssADMM (or mpADMM, ...) of the paper: checked against the reference, step by step, on given
+             randomness. Three lines: a record's gradient, the update, the draws. Finds most.
+  declared   it is an algorithm of its own: you declare what it releases and what protects it, and the gate checks
+             that. Three lines: scale and sensitivity, a value before its noise, the noise.
+  black-box  only runs are to be seen: an audit looks for two neighbouring data sets that can be told apart. One line:
+             a run. Finds least."""
+
+
+@command.command(
+    "new", help=f"Write a dependency-free adapter with one to three lines to fill in.\n\nWhich face fits:\n\n{FACES}"
+)
 @click.option("--language", type=click.Choice([str(language) for language in Language]), required=True)
+@click.option(
+    "--face",
+    type=click.Choice([str(face) for face in Face]),
+    help="What the adapter shows, see above; asked for on a terminal, else paper.",
+)
 @click.option(
     "--directory",
     type=click.Path(path_type=Path, file_okay=False),
@@ -33,36 +60,51 @@ def command() -> None:
 )
 @click.option("--accountant", is_flag=True, help="A skeleton for `dpadmm vectors accountant` (Python).")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")
-def new(*, language: str, directory: Path, accountant: bool, force: bool) -> None:
-    """Write a dependency-free adapter with three functions to fill in."""
+def new(*, language: str, face: str | None, directory: Path, accountant: bool, force: bool) -> None:
+    """Write a dependency-free adapter with one to three lines to fill in."""
     chosen = Language(language)
-    if accountant and chosen is not Language.PYTHON:
-        raise click.UsageError(
-            "--accountant has a Python skeleton only; docs/reference/accountants.md has the protocol"
-        )
-    path = directory / (ACCOUNTANT_FILE if accountant else FILE_NAMES[chosen])
-    if path.exists() and not force:
-        raise click.UsageError(f"{path} exists; use --force to overwrite it")
-    directory.mkdir(parents=True, exist_ok=True)
     if accountant:
-        write_text(path, accountant_skeleton())
-        click.echo(f"wrote {path}: fill in `epsilon`, then\n  dpadmm vectors accountant -- python3 {ACCOUNTANT_FILE}")
+        if chosen is not Language.PYTHON or face is not None:
+            raise click.UsageError(
+                "--accountant has a Python skeleton only, and no face; docs/reference/accountants.md has the protocol"
+            )
+        _write(directory, {ACCOUNTANT_FILE: accountant_skeleton()}, force=force)
+        click.echo(f"fill in `epsilon`, then\n  dpadmm vectors accountant -- python3 {ACCOUNTANT_FILE}")
         return
-    write_text(path, skeleton(chosen))
-    click.echo(f"wrote {path}: fill in the three lines marked FILL IN, then")
-    for line in COMMANDS[chosen]:
+    shown = Face(face or _asked())
+    files = {FILE_NAMES[chosen]: skeleton(chosen, shown)}
+    if shown is Face.DECLARED:
+        files["claim.toml"] = declared_claim(chosen)
+    _write(directory, files, force=force)
+    lines = FILLED_IN[shown]
+    click.echo(f"fill in the {'line' if lines == 1 else f'{lines} lines'} marked FILL IN, then")
+    for line in next_commands(chosen, shown):
         click.echo(f"  {line}")
 
 
+def _asked() -> str:
+    """The face that the user chooses on a terminal; otherwise that of the paper."""
+    if not sys.stdin.isatty():
+        return Face.PAPER
+    click.echo("Which face fits?\n" + FACES.removeprefix("\b\n"))
+    answer: str = click.prompt("face", type=click.Choice([str(face) for face in Face]), default=str(Face.PAPER))
+    return answer
+
+
+def _write(directory: Path, files: dict[str, str], *, force: bool) -> None:
+    """All of the files or none of them."""
+    for path in (directory / name for name in files):
+        if path.exists() and not force:
+            raise click.UsageError(f"{path} exists; use --force to overwrite it")
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        write_text(directory / name, text)
+        click.echo(f"wrote {directory / name}")
+
+
 @command.command("smoke")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds per request.")
-@click.option(
-    "--memory",
-    type=click.IntRange(min=64),
-    default=4096,
-    show_default=True,
-    help="Memory limit of the adapter, in megabytes.",
-)
+@timeout_option
+@memory_option()
 @format_option
 @click.argument("adapter", nargs=-1, required=True, metavar="-- COMMAND...")
 def smoke_command(*, timeout: float, memory: int, output_format: str, adapter: tuple[str, ...]) -> None:

@@ -13,7 +13,7 @@ import click
 from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
 from audits.errors import NoPower
 from dpadmm.cli._black_box_options import black_box_options, require_fitting
-from dpadmm.cli.common import emit_json, format_option
+from dpadmm.cli.common import emit_json, format_option, timeout_option
 from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
 
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     "--bounds/--no-bounds", default=False, help="Also print confidence lower bounds on epsilon by every estimator."
 )
 @click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=1e-5, show_default=True)
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds per request.")
+@timeout_option
 @format_option
 @black_box_options
 @click.argument("adapter", nargs=-1, metavar="-- COMMAND...")

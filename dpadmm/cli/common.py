@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
+from typing import TypeVar
 
 import click
 
-EXIT_STANDS = 0
+Command = TypeVar("Command", bound=Callable[..., object])
+
 EXIT_REFUTED = 1
 EXIT_USAGE = 2
-EXIT_INCONCLUSIVE = 3
 EXIT_ADAPTER = 4
 EXIT_FAULT = 70
 
@@ -22,7 +25,39 @@ format_option = click.option(
     help="Text, or JSON (versioned, reals as decimal strings).",
 )
 
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 fail_fast_option = click.option("--fail-fast", is_flag=True, help="Stop at the first refutation.")
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, or a number with s, m or h."""
+
+    name = "duration"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", value)
+        if match is None or float(match[1]) == 0:
+            self.fail(f"{value!r} is no positive duration; write 90, 90s, 5m or 1h", param, ctx)
+        return float(match[1]) * _SECONDS[match[2]]
+
+
+timeout_option = click.option(
+    "--timeout", type=Duration(), default=60.0, show_default=True, help="Seconds per request."
+)
+
+
+def memory_option(megabytes: int = 4096) -> Callable[[Command], Command]:
+    """``--memory``, with the command's own default."""
+    return click.option(
+        "--memory",
+        type=click.IntRange(min=64),
+        default=megabytes,
+        show_default=True,
+        help="Memory limit of the adapter, in megabytes.",
+    )
 
 
 def exit_code_of(error: Exception) -> int:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import re
 import shlex
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.cli.common import emit_json, fail_fast_option, format_option
+from dpadmm.cli.common import Duration, emit_json, fail_fast_option, format_option, memory_option, timeout_option
 from verification.outcome import Finding, Outcome, counted
 from verification.wire.faults import as_fields
 from verification.wire.process import Limits
@@ -18,23 +17,6 @@ from verification.wire.process import Limits
 if TYPE_CHECKING:
     from verification.conformance.check import Check
     from verification.conformance.runner import ConformanceReport
-
-_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-class Duration(click.ParamType[float]):
-    """Seconds, or a number with s, m or h."""
-
-    name = "duration"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return seconds."""
-        if isinstance(value, float):
-            return value
-        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", value)
-        if match is None or float(match[1]) == 0:
-            self.fail(f"{value!r} is no positive duration; write 90, 90s, 5m or 1h", param, ctx)
-        return float(match[1]) * _SECONDS[match[2]]
 
 
 @click.command("conform")
@@ -57,14 +39,8 @@ class Duration(click.ParamType[float]):
     show_default=True,
     help="Factor on the number of trials; more trials detect smaller violations.",
 )
-@click.option("--timeout", type=Duration(), default=60.0, show_default=True, help="Seconds per request.")
-@click.option(
-    "--memory",
-    type=click.IntRange(min=64),
-    default=4096,
-    show_default=True,
-    help="Memory limit of the adapter, in megabytes.",
-)
+@timeout_option
+@memory_option()
 @click.option("--list", "list_checks", is_flag=True, help="List the checks and what each detects, then exit.")
 @fail_fast_option
 @format_option

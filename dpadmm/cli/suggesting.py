@@ -1,10 +1,24 @@
-"""A group that says which command was meant."""
+"""Groups and options that say what was meant: the nearest command, the new spelling of a word."""
 
 from __future__ import annotations
 
 import difflib
 
 import click
+
+
+class WordChoice(click.Choice[str]):
+    """One of several words; a spelling of an earlier version is refused with the new one."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word."""
+        # not at the top: this file is loaded before our packages are known to be ours
+        from accountant.mechanisms.words import FORMER_WORDS, former_word
+
+        for kind, words in FORMER_WORDS.items():
+            if words.get(value) in self.choices:
+                self.fail(former_word(kind, value), param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def unknown_command(group: click.Group, ctx: click.Context, name: str) -> click.UsageError:

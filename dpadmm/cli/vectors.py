@@ -16,6 +16,8 @@ from dpadmm.cli.common import (
     emit_json,
     fail_fast_option,
     format_option,
+    memory_option,
+    timeout_option,
 )
 from dpadmm.cli.suggesting import SuggestingGroup
 from verification.files import write_text
@@ -75,14 +77,8 @@ def generate(*, only_check: bool, output: Path | None) -> None:
 
 @command.command("check")
 @_files_option
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds per request.")
-@click.option(
-    "--memory",
-    type=click.IntRange(min=64),
-    default=4096,
-    show_default=True,
-    help="Memory limit of the adapter, in megabytes.",
-)
+@timeout_option
+@memory_option()
 @fail_fast_option
 @format_option
 @click.argument("adapter", nargs=-1, required=True, metavar="-- COMMAND...")
@@ -127,6 +123,7 @@ def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case])
         if finding.outcome is Outcome.REFUTED:
             click.echo(f"failed   {finding.name}: {finding.detail}")
     from verification.vectors.suspects import diagnose
+    from verification.wire.schemes import BASELINES
 
     found = diagnose(report.findings, cases)
     for line in found.lines():
@@ -139,8 +136,15 @@ def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case])
         rest = ", ".join(s.flag for s in found.suspects[_MOST_SUSPECTS:])
         click.echo(f"suspect  less likely: {rest}")
     reasons = Counter(f.detail for f in report.findings if f.outcome is Outcome.SKIPPED)
+    offered = () if report.description is None else report.description.algorithms
+    other = {f"not offered: {name}": name for name in BASELINES if name not in offered}
     for reason, count in reasons.most_common():
-        click.echo(f"skipped  {count} cases: {reason}")
+        if reason not in other:
+            click.echo(f"skipped  {count} cases: {reason}")
+    unoffered = [f"{name} ({reasons[reason]})" for reason, name in other.items() if reason in reasons]
+    if unoffered:
+        count = sum(reasons[reason] for reason in other)
+        click.echo(f"skipped  {count} cases of baselines that it does not offer: {', '.join(unoffered)}")
     if report.fault is not None:
         where = f" in case {report.during}" if report.during else ""
         click.echo(f"FAULT{where} {report.fault}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import math
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -57,23 +59,21 @@ class Loaded:
     label: str = ""
 
 
-UNPACK: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-    ".xz": lzma.decompress,
-}
-
-
 def numbered_lines(path: Path, content: bytes | None = None) -> Iterator[tuple[int, str]]:
     """The lines of a file, packed or not, counted from 1; or of that part of it."""
-    for number, line in enumerate((unpacked(path) if content is None else content).splitlines(), start=1):
-        try:
-            yield number, line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise UnreadableData(f"{path}, line {number}: is not text in UTF-8 ({error.reason})") from None
+    number = 0
+    with unpacking(path), opened(path) if content is None else io.BytesIO(content) as file:
+        for ended in file:
+            for line in ended.splitlines():
+                number += 1
+                try:
+                    yield number, line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    raise UnreadableData(f"{path}, line {number}: is not text in UTF-8 ({error.reason})") from None
 
 
-def _opened(path: Path) -> IO[bytes]:
+def opened(path: Path) -> IO[bytes]:
+    """A file to read from, unpacked on the way where it is packed."""
     if path.suffix == ".gz":
         return gzip.open(path, "rb")  # type: ignore[return-value]  # a GzipFile reads bytes, but is no IO to its stub
     if path.suffix == ".bz2":
@@ -81,28 +81,22 @@ def _opened(path: Path) -> IO[bytes]:
     return lzma.open(path, "rb") if path.suffix == ".xz" else path.open("rb")
 
 
+@contextmanager
+def unpacking(path: Path) -> Iterator[None]:
+    """Turn what goes wrong in reading packed content into an error that names the file."""
+    try:
+        yield
+    except (UnreadableData, FileNotFoundError, UnicodeDecodeError):
+        raise
+    except (lzma.LZMAError, EOFError, OSError, zlib.error) as error:
+        raise UnreadableData(f"{path}: cannot be unpacked ({error})") from None
+
+
 def head(path: Path, limit: int = 1 << 16) -> bytes:
     """The first bytes of a file, packed or not, up to its last line end."""
-    try:
-        with _opened(path) as file:
-            first = file.read(limit)
-    except FileNotFoundError:
-        raise
-    except (lzma.LZMAError, EOFError, OSError, ValueError, zlib.error) as error:
-        raise UnreadableData(f"{path}: cannot be unpacked ({error})") from None
+    with unpacking(path), opened(path) as file:
+        first = file.read(limit)
     return first if len(first) < limit else first[: first.rfind(b"\n") + 1 or limit]
-
-
-def unpacked(path: Path) -> bytes:
-    """The content of a file, packed or not."""
-    packed = path.read_bytes()
-    unpack = UNPACK.get(path.suffix)
-    if unpack is None:
-        return packed
-    try:
-        return unpack(packed)
-    except (lzma.LZMAError, EOFError, OSError, ValueError, zlib.error) as error:
-        raise UnreadableData(f"{path}: cannot be unpacked ({error})") from None
 
 
 def number_at(text: str, where: str) -> float:

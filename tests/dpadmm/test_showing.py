@@ -70,8 +70,12 @@ def claims(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_outcomes_are_coloured_on_a_terminal_and_nowhere_else(claims: Path) -> None:
+def test_outcomes_are_coloured_on_a_terminal(claims: Path) -> None:
     assert "\x1b[31m\x1b[1mrefuted\x1b[0m" in on_a_terminal(claims, "gate", "strict.toml")
+
+
+@pytest.mark.slow
+def test_no_color_is_honoured_on_a_terminal(claims: Path) -> None:
     assert "\x1b[" not in on_a_terminal(claims, "gate", "strict.toml", NO_COLOR="1")
 
 

@@ -295,7 +295,10 @@ main()
 """
 
 
-@pytest.mark.parametrize(("name", "pause"), [("run", 0), ("write_json", 60)], ids=["training", "writing"])
+@pytest.mark.parametrize(
+    ("name", "pause"),
+    [pytest.param("run", 0, marks=pytest.mark.slow, id="training"), pytest.param("write_json", 60, id="writing")],
+)
 def test_ctrl_c_leaves_nothing_behind(shell: Shell, name: str, pause: int) -> None:
     iterations = 10_000_000 if name == "run" else 10
     script = INTERRUPTED.format(name=name, pause=pause)
