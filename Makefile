@@ -8,8 +8,10 @@ STAMP  := $(VENV)/.installed
 # BLAS threads only fight each other on the small matrices used here.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
+# An idle worker takes tests from the other, so that neither waits at the end.
+PARALLEL := -n 2 --dist worksteal
 
-.PHONY: setup setup-peers gate proofs test test-slow test-all check coverage mutants docs bench wheel lock clean
+.PHONY: setup setup-peers setup-third-party gate proofs test test-default test-slow test-all check coverage mutants docs bench wheel lock clean
 
 setup: $(STAMP)
 
@@ -53,17 +55,21 @@ docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site: out/site/index.html"
 
-test: check
-	$(BIN)/pytest -m "not slow and not peers" -n 2
+# The checks use one core for a minute: they run beside the tests.
+test: setup
+	@$(MAKE) --no-print-directory -j2 check test-default
+
+test-default: setup
+	$(BIN)/pytest -m "not slow and not peers" $(PARALLEL)
 
 test-slow: setup
-	$(BIN)/pytest -m "slow and not peers" -n 2
+	$(BIN)/pytest -m "slow and not peers" $(PARALLEL)
 
 test-all: test test-slow
 
 coverage: setup
 	rm -rf out/coverage && mkdir -p out/coverage
-	$(BIN)/coverage run -m pytest -q -m "not slow and not peers" -n 2
+	$(BIN)/coverage run -m pytest -q -m "not slow and not peers" $(PARALLEL)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet -d out/coverage/html
 	$(BIN)/coverage report
@@ -90,6 +96,13 @@ $(PEERS)/.installed: requirements/peers.lock requirements/peers-torch.txt
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
 	@touch $@
 
+# Real third-party code for examples/third_party: APPFL and what its trainers import, beside the peers.
+setup-third-party: $(PEERS)/.third-party
+$(PEERS)/.third-party: $(PEERS)/.installed requirements/third-party.lock requirements/third-party.txt
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/third-party.lock
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/third-party.txt
+	@touch $@
+
 bench: setup-peers
 	$(PEERS)/bin/python -m benchmarks
 
@@ -100,6 +113,8 @@ lock:
 	  --extra sklearn --extra proofs --extra plots --extra data --extra cluster --group dev --group docs -o requirements/dev.lock
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command 'make lock' requirements/peers.in -o requirements/peers.lock
+	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --custom-compile-command 'make lock' -c requirements/peers.lock requirements/third-party.in -o requirements/third-party.lock
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command 'make lock' -c requirements/dev.lock pyproject.toml --group mutants -o requirements/mutants.lock
 

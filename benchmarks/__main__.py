@@ -51,6 +51,7 @@ def planned(options: argparse.Namespace) -> list[Benchmark]:
         Benchmark("bench_accountant", ("flint", "mpmath", "matplotlib"), ("--out", out, *check)),
         Benchmark("bench_accountant_widths", ("flint", "mpmath"), ()),
         Benchmark("bench_startup", ("flint", "mpmath"), check),
+        Benchmark("bench_reading", ("pandas", "sklearn"), (*check, *(("--rounds", "1") if options.quick else ()))),
         Benchmark("bench_auditors", ("scipy",), ("--out", out, *check, *quick)),
         Benchmark("bench_tightness", ("scipy", "flint"), ("--pairs", "5000" if options.quick else "50000")),
         Benchmark(

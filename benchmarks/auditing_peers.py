@@ -16,14 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from audits.curves.families import ClaimFamily
-from audits.curves.privacy_curve import FloatArray, PrivacyCurve
+from audits.curves.privacy_curve import PrivacyCurve
 from audits.estimators import berk_jones, clopper_pearson, curve_eprocess, gaussian_shaped, one_run, point_eprocess
 from audits.estimators.curve_eprocess import CurveTest, design_test
 from audits.score_models.model import ScoreModel
+from verification.wire.arrays import Floats
 
 DELTA = 1e-5
 ALPHA = 0.05
-Sampler = Callable[[float, int, np.random.Generator], tuple[FloatArray, FloatArray]]
+Sampler = Callable[[float, int, np.random.Generator], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ class Case:
     sample: Sampler
 
 
-Bound = Callable[[Case, FloatArray, FloatArray], float]
-Refutes = Callable[[Case, FloatArray, FloatArray], bool]
+Bound = Callable[[Case, Floats, Floats], float]
+Refutes = Callable[[Case, Floats, Floats], bool]
 
 
 def require_number(name: str, value: float) -> float:
@@ -84,12 +85,12 @@ class CurveAuditor:
             self._designs[case.name, budget] = made
         return self._designs[case.name, budget]
 
-    def refutes(self, case: Case, first: FloatArray, second: FloatArray) -> bool:
+    def refutes(self, case: Case, first: Floats, second: Floats) -> bool:
         """Whether the wealth ever reached 1/ALPHA."""
         return self.test(case, first.size).refutes(case.claim, first, second, ALPHA)
 
     @staticmethod
-    def bound(case: Case, first: FloatArray, second: FloatArray) -> float:
+    def bound(case: Case, first: Floats, second: Floats) -> float:
         """Return the infimum of the family's claims that are not refuted."""
         return curve_eprocess.lower_bound(case.family, case.model, first, second, delta=DELTA).epsilon
 
@@ -97,31 +98,31 @@ class CurveAuditor:
 CURVE = CurveAuditor()
 
 
-def _band_bound(case: Case, first: FloatArray, second: FloatArray) -> float:
+def _band_bound(case: Case, first: Floats, second: Floats) -> float:
     return berk_jones.lower_bound(case.family, first, second, delta=DELTA).epsilon
 
 
-def _band_refutes(case: Case, first: FloatArray, second: FloatArray) -> bool:
+def _band_refutes(case: Case, first: Floats, second: Floats) -> bool:
     return berk_jones.roc_band(first, second, confidence=1.0 - ALPHA).excess(case.claim) > 0.0
 
 
-def _point_band(_: Case, first: FloatArray, second: FloatArray) -> float:
+def _point_band(_: Case, first: Floats, second: Floats) -> float:
     return berk_jones.point_lower_bound(first, second, delta=DELTA).epsilon
 
 
-def _point_bets(_: Case, first: FloatArray, second: FloatArray) -> float:
+def _point_bets(_: Case, first: Floats, second: Floats) -> float:
     return point_eprocess.lower_bound(first, second, delta=DELTA).epsilon
 
 
-def _point_bets_refute(case: Case, first: FloatArray, second: FloatArray) -> bool:
+def _point_bets_refute(case: Case, first: Floats, second: Floats) -> bool:
     return point_eprocess.refutes(first, second, epsilon=case.epsilon, delta=DELTA, alpha=ALPHA)
 
 
-def _held_out(_: Case, first: FloatArray, second: FloatArray) -> float:
+def _held_out(_: Case, first: Floats, second: Floats) -> float:
     return clopper_pearson.lower_bound(first, second, delta=DELTA).epsilon
 
 
-def _gaussian_shaped(case: Case, first: FloatArray, second: FloatArray) -> float:
+def _gaussian_shaped(case: Case, first: Floats, second: Floats) -> float:
     return gaussian_shaped.lower_bound(case.claim, first, second, delta=DELTA).epsilon
 
 
@@ -130,7 +131,7 @@ def _coins(count: int) -> npt.NDArray[np.bool_]:
     return np.random.default_rng(20_240_516).random(count) < 0.5
 
 
-def _one_run(_: Case, first: FloatArray, second: FloatArray) -> float:
+def _one_run(_: Case, first: Floats, second: Floats) -> float:
     coins = _coins(first.size)
     scores = np.where(coins, first, second)
     # a fifth of the coins guessed: fixed before the scores are seen, as the theorem asks
@@ -138,32 +139,32 @@ def _one_run(_: Case, first: FloatArray, second: FloatArray) -> float:
     return one_run.point_lower_bound(seen, delta=DELTA).epsilon
 
 
-def _jax_clopper_pearson(_: Case, first: FloatArray, second: FloatArray) -> float:
+def _jax_clopper_pearson(_: Case, first: Floats, second: Floats) -> float:
     from jax_privacy import auditing
 
     return float(auditing.CanaryScoreAuditor(first, second).epsilon_clopper_pearson(ALPHA, DELTA))
 
 
-def _jax_split(_: Case, first: FloatArray, second: FloatArray) -> float:
+def _jax_split(_: Case, first: Floats, second: Floats) -> float:
     from jax_privacy import auditing
 
     auditor = auditing.CanaryScoreAuditor(first, second)
     return float(auditor.epsilon_clopper_pearson(ALPHA, DELTA, threshold_strategy=auditing.Split(seed=0)))
 
 
-def _jax_gdp(_: Case, first: FloatArray, second: FloatArray) -> float:
+def _jax_gdp(_: Case, first: Floats, second: Floats) -> float:
     from jax_privacy import auditing
 
     return float(auditing.CanaryScoreAuditor(first, second).epsilon_from_gdp(ALPHA, DELTA))
 
 
-def _jax_raw_counts(_: Case, first: FloatArray, second: FloatArray) -> float:
+def _jax_raw_counts(_: Case, first: Floats, second: Floats) -> float:
     from jax_privacy import auditing
 
     return float(auditing.CanaryScoreAuditor(first, second).epsilon_raw_counts(delta=DELTA))
 
 
-def _jax_one_run(_: Case, first: FloatArray, second: FloatArray) -> float:
+def _jax_one_run(_: Case, first: Floats, second: Floats) -> float:
     from jax_privacy import auditing
 
     coins = _coins(first.size)

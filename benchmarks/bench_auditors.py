@@ -32,12 +32,13 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 
 from audits.curves.families import gaussian_family, laplace_family, pure_family
-from audits.curves.privacy_curve import ApproximateCurve, FloatArray, GaussianCurve, LaplaceCurve
+from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve, LaplaceCurve
 from audits.errors import UnsupportedClaim
 from audits.estimators.curve_eprocess import refuted_after
 from audits.estimators.uniform_band import tail_band
 from audits.score_models.model import GaussianScores, SampledScores
 from benchmarks.auditing_peers import ALPHA, AUDITORS, CURVE, DELTA, Auditor, Case, require_number
+from verification.wire.arrays import Floats
 
 LARGEST = 100_000
 GRID = tuple(int(size) for size in np.unique(np.rint(np.geomspace(100, LARGEST, 31)).astype(np.int64)))
@@ -84,17 +85,17 @@ class Row:
         return not any(map(self.wrong_on, self.false_alarms)) and all(value <= 1.0 for value in self.ratio.values())
 
 
-def gaussian(mu: float, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def gaussian(mu: float, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw the scores of the Gaussian mechanism."""
     return rng.normal(mu, 1.0, count), rng.normal(0.0, 1.0, count)
 
 
-def laplace(epsilon: float, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def laplace(epsilon: float, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw the scores of the Laplace mechanism."""
     return rng.laplace(epsilon, 1.0, count), rng.laplace(0.0, 1.0, count)
 
 
-def silent(_: float, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def silent(_: float, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw scores that do not depend on the record."""
     return rng.normal(0.0, 1.0, count), rng.normal(0.0, 1.0, count)
 
@@ -132,7 +133,7 @@ def measure_ratio(row: Row, auditor: Auditor, case: Case, seed: int) -> None:
     row.seconds[case.name] = min(spent, row.seconds.get(case.name, float("inf")))
 
 
-def streams(case: Case, divisor: float, seeds: int) -> Iterator[tuple[FloatArray, FloatArray]]:
+def streams(case: Case, divisor: float, seeds: int) -> Iterator[tuple[Floats, Floats]]:
     """Yield the scores of a mechanism with too little noise, one stream a seed."""
     for seed in range(seeds):
         yield case.sample(case.strength * divisor, LARGEST, np.random.default_rng([2, seed]))

@@ -4,7 +4,7 @@
 
 * ssADMM of this project, T = 2210 batches of 221, noise certified for (epsilon, 1e-8), replace-one neighbours;
 * opacus DP-SGD (PyTorch), the same model, expected batch size and number of steps, its noise from its own accountant
-  for add-or-remove-one neighbours: a *weaker* promise at the same epsilon (replace-one is up to twice that);
+  for add-or-remove neighbours: a *weaker* promise at the same epsilon (replace-one is up to twice that);
 * diffprivlib's LogisticRegression: objective perturbation, pure epsilon, L2 penalty.
 
 Every peer gets rows of length 1 and the same split. Peers that are not installed are left out and named. Times are
@@ -17,7 +17,6 @@ import argparse
 import importlib.util
 import json
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,6 +24,8 @@ from pathlib import Path
 import numpy as np
 
 import accountant
+from benchmarks import training_peers
+from benchmarks.training_peers import Steps
 from dpadmm.experiments.data import adult, prepared
 from dpadmm.experiments.folds import batch_size, fold_members, iterations, split
 from reference.arithmetic import Vector
@@ -121,53 +122,9 @@ def ours(training: Dataset, test: Dataset, epsilon: str) -> Measured:
 
 def opacus(training: Dataset, test: Dataset, epsilon: str) -> Measured:
     """Opacus: a linear model without bias (the intercept is a column), Poisson batches, gradients clipped to 1."""
-    import torch
-    from opacus import PrivacyEngine
-    from opacus.accountants.utils import get_noise_multiplier
-
     n, m = training.records, batch_size(training.records)
     T = iterations(EPOCHS, n, m)
-    torch.set_num_threads(1)
-    features = torch.tensor(training.features, dtype=torch.float32)
-    targets = torch.tensor((training.labels + 1) / 2, dtype=torch.float32)
-    start = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        multiplier = get_noise_multiplier(
-            target_epsilon=float(epsilon), target_delta=float(DELTA), sample_rate=m / n, steps=T, accountant="rdp"
-        )
-    calibration = time.process_time() - start
-
-    def train(seed: int) -> Vector:
-        torch.manual_seed(seed)
-        model = torch.nn.Linear(training.dimension, 1, bias=False)
-        torch.nn.init.zeros_(model.weight)
-        optimizer = torch.optim.SGD(model.parameters(), lr=ETA0)
-        loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(features, targets), batch_size=m)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            private, noisy, batches = PrivacyEngine(accountant="rdp").make_private(
-                module=model,
-                optimizer=optimizer,
-                data_loader=loader,
-                noise_multiplier=multiplier,
-                max_grad_norm=1.0,
-            )
-            done = 0
-            while done < T:
-                for rows, labels in batches:
-                    for group in noisy.param_groups:
-                        group["lr"] = ETA0 / (1 + done * m // n)
-                    noisy.zero_grad()
-                    if len(rows):
-                        loss = torch.nn.functional.binary_cross_entropy_with_logits(private(rows)[:, 0], labels)
-                        loss.backward()
-                        noisy.step()
-                    done += 1
-                    if done == T:
-                        break
-        return np.asarray(model.weight.detach().numpy()[0], dtype=np.float64)
-
+    train, calibration = training_peers.opacus(training, float(epsilon), float(DELTA), Steps(m, T, ETA0))
     seconds, accuracy = _repeated(train, test)
     promise = f"({epsilon}, {DELTA}), add or remove one, RDP of Poisson batches; T = {T}, expected m = {m}"
     return Measured("opacus DP-SGD", seconds, calibration, accuracy, promise)
@@ -175,17 +132,7 @@ def opacus(training: Dataset, test: Dataset, epsilon: str) -> Measured:
 
 def diffprivlib(training: Dataset, test: Dataset, epsilon: str) -> Measured:
     """diffprivlib: L2-regularised logistic regression by objective perturbation, defaults but for the norm bound."""
-    from diffprivlib.models import LogisticRegression
-
-    def train(seed: int) -> Vector:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = LogisticRegression(epsilon=float(epsilon), data_norm=1.0, fit_intercept=False, random_state=seed)
-            # Rows normalised in binary64 may exceed 1 by an ulp, which the library would clip with a warning.
-            model.fit(training.features * (1 - 1e-12), training.labels)
-        return np.asarray(model.coef_[0], dtype=np.float64)
-
-    seconds, accuracy = _repeated(train, test)
+    seconds, accuracy = _repeated(training_peers.diffprivlib(training, float(epsilon)), test)
     return Measured(
         "diffprivlib LogisticRegression", seconds, 0.0, accuracy, f"({epsilon}, 0), L2 penalty, its defaults"
     )

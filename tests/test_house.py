@@ -81,6 +81,23 @@ def test_no_class_name_has_two_meanings() -> None:
     assert set(SAME_MEANING) <= set(twice), "an exception that is needed no more"
 
 
+def test_arrays_of_floats_have_one_name() -> None:
+    """``Floats``, once on each side of the import rule; Vector and Matrix hold numbers of any system."""
+    alias = re.compile(r"^(\w+)(?:: TypeAlias)? = (?:npt\.)?NDArray\[np\.float64\]", re.MULTILINE)
+    found = {
+        f"{path.relative_to(ROOT).as_posix()}: {name}"
+        for path in project_files()
+        if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in SHIPPED
+        for name in alias.findall(path.read_text("utf-8"))
+    }
+    assert found == {
+        "accountant/pld/certified_exp.py: Floats",
+        "verification/wire/arrays.py: Floats",
+        "reference/arithmetic/system.py: Vector",
+        "reference/arithmetic/system.py: Matrix",
+    }
+
+
 def subcommands() -> list[str]:
     return [name for name in SUBCOMMANDS if (ROOT / "dpadmm" / "cli" / f"{name}.py").exists()]
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
+from pydantic import ValidationError
 
 from accountant import InvalidQuantityError, Mechanism
 from accountant.mechanisms.fields import fields_of
 from accountant.mechanisms.ledger_file import read_ledger_file
-from accountant.mechanisms.registry import FORMER_ALGORITHMS, FORMER_FIELDS, MECHANISMS
-from accountant.mechanisms.words import Algorithm
+from accountant.mechanisms.registry import FORMER_ALGORITHMS, FORMER_FIELDS, MECHANISMS, mechanism_from
+from accountant.mechanisms.words import Algorithm, Neighbours, Sampling
 from audits.errors import ClaimFileError
-from audits.gate.claim_file import TEMPLATE, read_claim_file
+from audits.gate.claim_file import TEMPLATE, Claim, read_claim_file
 from dpadmm.cli import group
 from dpadmm.cli.account import command as account
 from dpadmm.cli.audit import command as audit
 from dpadmm.cli.calibrate import NOISE
 from dpadmm.cli.calibrate import command as calibrate
 from dpadmm.cli.train_options import Choices
+from verification.accountants.questions import AccountantQuestion
+from verification.wire.declaration import Declaration, DeclaredSampling
 from verification.wire.parameters import Parameters, RegularizerOptions
 
 FIELDS = {name for kind in MECHANISMS.values() for name in fields_of(kind)}
@@ -35,6 +39,7 @@ OF_A_PRICE = {
     "method",
     "digits",
     "plot",
+    "dp_event",
     "output_format",
     "quantity",
 }
@@ -75,6 +80,7 @@ def test_the_options_of_calibrate_are_the_same_and_the_target(kind: type[Mechani
     assert options(calibrate, kind.algorithm) == options(account, kind.algorithm) - {
         "methods",
         "plot",
+        "dp_event",
         "effort",
         "rdp",
     } | {
@@ -88,7 +94,7 @@ def test_the_options_of_calibrate_are_the_same_and_the_target(kind: type[Mechani
 def test_commands_are_named_like_the_algorithms() -> None:
     names = {kind.algorithm for kind in PRIVATE}
     assert set(calibrate.list_commands(click.Context(calibrate))) == names
-    assert set(account.list_commands(click.Context(account))) == names | {"ledger"}
+    assert set(account.list_commands(click.Context(account))) == names | {"ledger", "dp-event"}
 
 
 def test_train_and_audit_use_the_same_names() -> None:
@@ -153,3 +159,41 @@ def test_old_spellings_in_a_ledger_file_name_the_new_one(tmp_path: Path) -> None
         path.write_text(f"[[step]]\n{text}\n")
         with pytest.raises(InvalidQuantityError, match=message):
             read_ledger_file(path)
+
+
+def test_there_is_one_word_for_neighbours_and_one_for_sampling() -> None:
+    declared = Declaration.model_fields
+    assert declared["neighbours"].annotation is Claim.model_fields["neighbours"].annotation is Neighbours
+    assert DeclaredSampling.model_fields["scheme"].annotation is Sampling
+    asked = {field.name: field.type for field in dataclasses.fields(AccountantQuestion)}
+    assert (asked["scheme"], asked["neighbours"]) == ("Sampling", "Neighbours")
+    spelt = {tuple(field.choices) for kind in MECHANISMS.values() for field in fields_of(kind).values()}
+    assert {tuple(Neighbours), tuple(Sampling)} <= spelt
+
+
+@pytest.mark.parametrize(("former", "now"), [("fixed-size", "without-replacement"), ("none", "all")])
+def test_old_words_for_sampling_name_the_new_one(former: str, now: str) -> None:
+    message = f"'{former}' is now called '{now}'"
+    with pytest.raises(ValidationError, match=message):
+        DeclaredSampling.model_validate_json(f'{{"scheme": "{former}"}}')
+    with pytest.raises(InvalidQuantityError, match=message):
+        mechanism_from({"algorithm": "ssadmm", "records": 9, "batch": 3, "iterations": 1, "sampling": former})
+    outcome = CliRunner().invoke(group, ["account", "ssadmm", "--sampling", former])
+    assert outcome.exit_code == 2
+    assert message in outcome.output
+
+
+def test_old_words_for_neighbours_name_the_new_one(tmp_path: Path) -> None:
+    message = "'add-or-remove-one' is now called 'add-or-remove'"
+    path = tmp_path / "claim.toml"
+    path.write_text(TEMPLATE.replace('"replace-one"', '"add-or-remove-one"', 1))
+    with pytest.raises(ClaimFileError, match=message):
+        read_claim_file(path)
+    with pytest.raises(InvalidQuantityError, match=message):
+        mechanism_from({"algorithm": "laplace", "noise_multiplier": 1, "neighbours": "add-or-remove-one"})
+    for command in (["account", "laplace"], ["audit", "--black-box"]):
+        outcome = CliRunner().invoke(group, [*command, "--neighbours", "add-or-remove-one"])
+        assert outcome.exit_code == 2
+        assert message in outcome.output
+    former = CliRunner().invoke(group, ["account", "pure", "--relation", "replace-one"])
+    assert "relation is now called neighbours" in former.output

@@ -33,6 +33,7 @@ def noticed(mutant: Mutant, folder: Path, suspects: tuple[str, ...]) -> bool:
     return any(answer != "stands" for answer in ask(folder, suspects).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", BY_CLAIM[::18], ids=lambda mutant: mutant.id)
 def test_a_claim_notices_the_mutant(mutant: Mutant, tmp_path: Path) -> None:
     assert noticed(mutant, tmp_path, mutant.suspects[:1])
