@@ -24,6 +24,7 @@ from audits.errors import ClaimFileError
 from audits.gate.declared_table import DeclaredTable
 from audits.gate.deployment import DeploymentTable, taken_from_mechanisms
 from verification.deployment.sighting import Aspect
+from verification.wire.process import Limits
 from verification.wire.words import NeighboursWord
 
 INFINITY = "infinity"
@@ -118,6 +119,7 @@ class ImplementationTable(_Table):
 
     command: Annotated[list[str], Field(min_length=1)]
     timeout: Seconds = 60.0
+    memory: Annotated[int, Field(ge=64)] = Limits().memory_bytes >> 20
     _folder: Path | None = PrivateAttr(default=None)
 
     @property
@@ -288,6 +290,7 @@ released = "every-iterate"       # what is shown of a run; or "last-model"
                                  # it runs in the folder of this file, and every path in this file is relative to it
 command = ["python", "adapter.py"]
 timeout = "60s"                  # for one request
+memory = 4096                    # what its process may use, in megabytes
 
 # [deployment]                   # how it is run, as far as the price does not depend on it; these are the defaults
 # eta = "0.1"                    # step size of every iteration; 1/sqrt(k) in the k-th where none is named

@@ -119,11 +119,11 @@ def _account(claims: ClaimFile, mechanism: Mechanism) -> Account:
 
 
 def limits_of(claims: ClaimFile) -> Limits:
-    """The time limit of the claim file, from `start` on."""
+    """The limits of the claim file, from `start` on."""
     if claims.implementation is None:
         return Limits()
-    seconds = claims.implementation.timeout
-    return Limits(start_seconds=seconds, request_seconds=seconds, folder=claims.implementation.folder)
+    named = claims.implementation
+    return Limits.of(named.timeout, named.memory, named.folder)
 
 
 def _behind_the_wire(

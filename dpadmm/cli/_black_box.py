@@ -61,6 +61,7 @@ class SharedOptions(BaseModel):
     seed: int | None
     workers: int | None
     timeout: float
+    memory: int
     output_format: str
 
 
@@ -73,7 +74,7 @@ def black_box_audit(box: dict[str, object], rest: dict[str, object], adapter: Se
     seed = secrets.randbits(32) if shared.seed is None else shared.seed
     plan = _plan(options, shared, seed)
     request = None if options.request is None else _read(options.request, _REQUEST)
-    limits = Limits(request_seconds=shared.timeout, start_seconds=shared.timeout)
+    limits = Limits.of(shared.timeout, shared.memory)
     workers = shared.workers if shared.workers is not None else os.cpu_count() or 1
     with WireSource(adapter, limits, workers=workers, request=request, seeded=shared.seed is not None) as source:
         result = audit(source, pairs, plan, _progress)

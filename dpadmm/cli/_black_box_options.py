@@ -48,7 +48,19 @@ def black_box_options(command: CommandT) -> CommandT:
 
 NAMES = frozenset({"library", *(name[2:].replace("-", "_") for name, *_ in _OPTIONS)})
 SHARED = frozenset(
-    {"black_box", "false_alarm", "delta", "pairs", "own", "label_column", "seed", "workers", "timeout", "output_format"}
+    {
+        "black_box",
+        "false_alarm",
+        "delta",
+        "pairs",
+        "own",
+        "label_column",
+        "seed",
+        "workers",
+        "timeout",
+        "memory",
+        "output_format",
+    }
 )
 
 

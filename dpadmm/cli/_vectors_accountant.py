@@ -48,7 +48,7 @@ def accountant(
 
     chosen = secrets.randbits(32) if seed is None else seed
     questions = (*(golden_questions() if golden else ()), *random_questions(fresh, chosen))
-    limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
+    limits = Limits.of(timeout, memory)
     report = judge_all(adapter, questions, limits, _progress if sys.stderr.isatty() else None)
     if output_format == "json":
         emit_json(as_document(report, adapter, chosen))

@@ -114,7 +114,7 @@ def smoke_command(*, timeout: float, memory: int, output_format: str, adapter: t
     """
     from verification.wire.smoke import smoke
 
-    limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
+    limits = Limits.of(timeout, memory)
     passed: list[Passed] = []
     try:
         for step in smoke(adapter, limits):

@@ -13,7 +13,7 @@ import click
 from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
 from audits.errors import NoPower
 from dpadmm.cli._black_box_options import black_box_options, require_fitting
-from dpadmm.cli.common import emit_json, format_option, timeout_option
+from dpadmm.cli.common import emit_json, format_option, memory_option, timeout_option
 from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
 
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
 )
 @click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=1e-5, show_default=True)
 @timeout_option
+@memory_option()
 @format_option
 @black_box_options
 @click.argument("adapter", nargs=-1, metavar="-- COMMAND...")
@@ -113,6 +114,7 @@ def command(
     bounds: bool,
     delta: float,
     timeout: float,
+    memory: int,
     output_format: str,
     adapter: tuple[str, ...],
     **box: object,
@@ -155,7 +157,7 @@ def command(
     subject = _subject(algorithm, release, sensitivity, Visibility(released))
     neighbours = None if own is None else load_pair(*own, label_column=label_column, bound=clip or BOUND)
     chosen = secrets.randbits(32) if seed is None else seed
-    target = Target(adapter, Limits(request_seconds=timeout, start_seconds=timeout), seeded=seed is not None)
+    target = Target(adapter, Limits.of(timeout, memory), seeded=seed is not None)
     with Session(target.command, target.limits) as session:
         games = standard_games(session, subject)
         if neighbours is not None:

@@ -72,7 +72,7 @@ def command(
     if not adapter:
         raise click.UsageError("name the adapter's command after --, for example: dpadmm conform -- ./adapter")
     plan = ConformancePlan(checks, false_alarm, budget, seed, effort, fail_fast=fail_fast)
-    limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
+    limits = Limits.of(timeout, memory)
     quiet = output_format == "json"
     report = conform(adapter, plan, limits, _progress if quiet and sys.stderr.isatty() else None)
     if quiet:

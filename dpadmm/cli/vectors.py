@@ -102,7 +102,7 @@ def check(
     loaded = load_all(files or None)
     notes = {name: flag for file in loaded for name, flag in file.flags.items()}
     cases = [case for file in loaded for case in file.cases]
-    limits = Limits(request_seconds=timeout, start_seconds=timeout, memory_bytes=memory << 20)
+    limits = Limits.of(timeout, memory)
     report = check_adapter(adapter, cases, limits, _progress if sys.stderr.isatty() else None, fail_fast=fail_fast)
     if output_format == "json":
         emit_json(as_document(report, adapter, cases))

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Self
 
 from verification.plain_text import harmless
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
@@ -31,8 +31,9 @@ _CHUNK = 1 << 20
 _LAST_WORDS_BYTES = 1 << 16
 _LAST_WORDS_LINES = 12
 _TOKEN_VARIABLE = "DPADMM_ADAPTER_TOKEN"
-# `ulimit` before `exec` leaves no moment at which the program runs without its limit.
-_LIMITED = 'ulimit -v "$0" && exec "$@"'
+# `ulimit` before `exec` leaves no moment at which the program runs without its limit. It limits what can be written to,
+# not addresses that are only reserved: a Java or Go program reserves far more than it uses.
+_LIMITED = 'ulimit -d "$0" && exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,11 @@ class Limits:
     answer_bytes: int = 256 << 20
     memory_bytes: int = 4 << 30
     folder: Path | None = None  # where the adapter runs; here, where none is named
+
+    @classmethod
+    def of(cls, seconds: float, megabytes: int, folder: Path | None = None) -> Self:
+        """So many seconds for `start` and for every request, and so much memory."""
+        return cls(start_seconds=seconds, request_seconds=seconds, memory_bytes=megabytes << 20, folder=folder)
 
     def seconds(self, step: ProtocolStep) -> float:
         """Return the time limit of one request."""

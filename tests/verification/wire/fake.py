@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import mmap
 import os
 import random
 import struct
@@ -20,6 +21,7 @@ mode = sys.argv[1]
 Json = dict[str, object]
 data: dict[str, list[float]] = {}
 columns: dict[str, int] = {}
+reserved: list[mmap.mmap] = []
 
 
 def say(text: str) -> None:
@@ -136,6 +138,8 @@ def misbehave(request: Json) -> None:  # noqa: PLR0912 - one branch a mode
     if mode == f"hog-at-{kind}":
         hoard = [bytes(1 << 26) for _ in range(1 << 10)]
         print(len(hoard), file=sys.stderr)
+    if mode == "reserves" and kind == "start":
+        reserved.append(mmap.mmap(-1, 8 << 30, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ))
     if mode == f"close-at-{kind}":
         os.close(1)
         time.sleep(3600)

@@ -116,6 +116,11 @@ def test_a_flood_on_stderr_does_not_deadlock_the_harness() -> None:
     assert list(smoke(command("noisy-stderr"), LIMITS))
 
 
+def test_addresses_that_are_only_reserved_count_for_nothing() -> None:
+    # as the runtimes of Java and Go do
+    assert list(smoke(command("reserves"), LIMITS))
+
+
 def test_a_missing_program_is_a_fault_and_not_a_traceback() -> None:
     with pytest.raises(AdapterFault, match="no such program: 'no-such-adapter'"):
         AdapterProcess(["no-such-adapter"])

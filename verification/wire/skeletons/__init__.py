@@ -42,7 +42,7 @@ BUILDS = {
 RUNS = {
     Language.PYTHON: "python3 adapter.py",
     Language.NODE: "node adapter.mjs",
-    Language.JAVA: "java -Xmx1g -XX:+UseSerialGC Adapter.java",
+    Language.JAVA: "java Adapter.java",
 }
 FILLED_IN = {Face.PAPER: 3, Face.DECLARED: 3, Face.BLACK_BOX: 1}
 """How many lines of each face are to be filled in."""
