@@ -40,10 +40,12 @@ abbr{text-decoration:none}abbr a{color:inherit;text-decoration:underline dotted;
 dt{font-weight:600}dt:target,dt:target+dd{background:var(--card)}dd{margin:0 0 .6rem}summary{cursor:pointer}
 @media(max-width:40rem){body{margin-top:1rem}table,tbody,tr,td{display:block;width:auto}thead{display:none}
 tr{border-bottom:1px solid var(--line);padding:.5rem 0}td{border:0;padding:.1rem 0}td[data-name]::before{
-content:attr(data-name) ": ";color:var(--soft);font-size:.85rem}td:first-child{font-weight:600}}
+content:attr(data-name) ": ";color:var(--soft);font-size:.85rem}td:first-child{font-weight:600}svg text{font-size:14px}}
 @page{margin:16mm}
 @media print{:root{color-scheme:light;--ink:#000;--paper:#fff;--soft:#444;--line:#bbb;--card:#fff;--seen:#0b62c4;
 --other:#6b2fa0;--claimed:#b3261e;--floor:#2e7d32;--good:#14602c;--bad:#8f1d17;--odd:#6b4600}
 body{max-width:none;margin:0;padding:0;font-size:10.5pt}abbr a{text-decoration:none}
-figure,tr,dd{break-inside:avoid}h2,h3,dt{break-after:avoid}.plots{grid-template-columns:1fr 1fr}details{display:none}}
+figure,tr,dd{break-inside:avoid}h2,h3,dt{break-after:avoid}.plots{grid-template-columns:1fr 1fr}.folded{display:none}
+td figure{max-width:19rem}figure h3{margin:.2rem 0}
+.legend .dot{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """
