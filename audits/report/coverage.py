@@ -15,7 +15,7 @@ def coverage_section(coverage: Coverage) -> str:
     parts = []
     if coverage.covered:
         head = ("of which mechanism", "at which size", "what about", "checks")
-        parts += ["<h3>Checked</h3>", table(head, map(escaped, _rows(coverage)))]
+        parts.append(f'<h3>Checked</h3><div class="coverage">{table(head, map(escaped, _rows(coverage)))}</div>')
     if coverage.rare:
         parts.append(f"<p>Rare failures: {escape(harmless(coverage.rare))}.</p>")
     parts.append("<h3>Not checked</h3>")
