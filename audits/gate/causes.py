@@ -28,13 +28,13 @@ def cause_of(finding: Finding) -> str:
 
 
 def grouped(findings: Sequence[Finding]) -> list[CauseGroup]:
-    """The refuted and deviating findings by mechanism and cause, in the order in which they were found.
+    """The refuted and deviating findings by mechanism and cause, in the order in which the causes were found.
 
     What leaks in a game, or tells neighbours apart, is a consequence of whatever else is wrong with the mechanism.
     """
     wrong = [f for f in findings if f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) and f.waiver is None]
     groups: dict[tuple[str, str, Outcome], list[Finding]] = {}
-    for finding in wrong:
+    for finding in sorted(wrong, key=_consequence):  # what may be a consequence comes after all that may be its cause
         key = (finding.subject, _root(cause_of(finding)), finding.outcome)
         if key[1] in (LEAK, "record") and _consequence(finding):
             key = next((k for k in groups if k[0] == finding.subject and k[2] is Outcome.REFUTED), key)

@@ -13,7 +13,7 @@ from audits.gate.deployment import claimed_run
 from audits.gate.evidence import of_finding
 from audits.gate.findings import Stage
 from audits.gate.options import DEPLOYMENT_SHARE, GateRun, adapter_failed
-from audits.gate.price import priced
+from audits.gate.price import REALLY, priced
 from verification.deployment.noise_tests import effective
 from verification.deployment.probe import Answered, ProbePlan, probe
 from verification.deployment.questions import QUESTIONS
@@ -152,7 +152,7 @@ def _costs(run: GateRun, mechanism: Mechanism, answered: Answered) -> list[str]:
     if not noise:
         return []
     really = effective(noise)
-    text = f"the noise it really has: {really.ratio:.4g} of the claimed (99.9 %: {really.low:.4g} to {really.high:.4g})"
+    text = f"{REALLY}{really.ratio:.4g} of the claimed (99.9 %: {really.low:.4g} to {really.high:.4g})"
     return [f"{text}; {priced(run.claims.claim, mechanism, really)}"]
 
 

@@ -12,6 +12,8 @@ from audits.gate.claim_file import Claim
 from audits.gate.time_limit import TookTooLongError, time_limit
 from verification.deployment.noise_tests import Effective
 
+REALLY = "the noise it really has: "
+"""How the line of a finding begins that says what the measured noise costs."""
 _DIGITS = 4
 _SECONDS = 1.5  # for each method: some are slow where there is next to no noise, and others are not
 

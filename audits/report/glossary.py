@@ -29,9 +29,27 @@ TERMS = {
     "stands": "Not refuted, by checks that would have detected the stated violation.",
     "deviates": "Different from what is claimed, and not less private.",
     "inconclusive": "Could not be decided. Never a pass.",
+    "e-value": "A score of the evidence against a claim. If the claim is true, it ever exceeds 1/a with probability "
+    "at most a.",
     "trade-off": "The errors of a test that tries to tell two neighbours apart: how rarely it can be wrong on one, "
     "given how often it is wrong on the other.",
 }
+
+PARTS = {
+    "account": "Epsilon computed anew from the stated mechanism, with proved bounds. Nothing is run.",
+    "conform": "Small, exact questions to the program: updates, clipping, sensitivity, batches, noise.",
+    "deploy": "The program at the claimed size and without a seed, as it will run. Its parts:",
+    "silent": "records without gradient, so that everything that moves is noise: its size, shape and independence.",
+    "mixed": "ordinary records with outliers among them: the noise there, and the updates where they can be replayed.",
+    "marked": "records that can be told apart in what is released: which are in each batch, and how much each counts.",
+    "alike": "equal records, too long: whatever the batch, one clipped record shows, against the noise beside it.",
+    "kinds": "many kinds of data in turn: noise that is left out for some of them.",
+    "last": "whole runs of which only the last model is shown: the noise in it.",
+    "rare": "many runs, and many requests for one: noise left out once in a while, and draws that come twice.",
+    "audit": "A game: two neighbouring data sets, many runs on each, and a score that tries to tell them apart.",
+    "learned scores": "An audit whose score is learned on one half of the runs and tested on the other.",
+}
+"""The stages of a gate and the parts of the stage `deploy`, as findings name them."""
 
 
 def explained(text: str) -> str:
@@ -56,8 +74,9 @@ def anchor(term: str) -> str:
 
 
 def glossary() -> str:
-    """All terms as a list of definitions."""
+    """All terms, and the stages of a gate, as lists of definitions."""
     rows = "".join(
         f'<dt id="{anchor(term)}">{escape(term)}</dt><dd>{escape(text)}</dd>' for term, text in TERMS.items()
     )
-    return f"<dl>{rows}</dl>"
+    parts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in PARTS.items())
+    return f"<dl>{rows}</dl><h3>The stages of the gate</h3><dl>{parts}</dl>"

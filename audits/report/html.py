@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from accountant import decimal_string
 from audits.gate.causes import grouped
 from audits.gate.findings import GateReport
+from audits.report.coverage import coverage_section
 from audits.report.glossary import explained, glossary
 from audits.report.parameters import parameters
 from audits.report.plots import plots_of, refuted_price
@@ -15,6 +16,7 @@ from audits.report.statement import statement
 from audits.report.style import STYLE
 from audits.report.summary import summary
 from audits.report.svg import figure
+from audits.report.table import escaped, table
 from audits.report.text import headline
 from audits.zoo import MEMBERS
 from verification.outcome import Finding, Outcome
@@ -31,15 +33,15 @@ def render_html(report: GateReport) -> str:
     sections = (
         ("What this page is about", _identity(report)),
         ("Findings", _findings(report)),
-        ("Coverage", _coverage(report)),
+        ("Coverage", coverage_section(report.coverage)),
         ("What a claim must state", _statement(report)),
         ("What was seen", f'<div class="plots">{"".join(map(figure, plots_of(report)))}</div>'),
-        ("Every parameter", _table(("table", "parameter", "value"), map(_escaped, parameters(report.claims)))),
+        ("Every parameter", table(("table", "parameter", "value"), map(escaped, parameters(report.claims)))),
         ("The claim file", f"<pre>{escape(harmless(report.provenance.text))}</pre>" if report.provenance.text else ""),
         ("Words", glossary()),
         ("What such a gate catches", _zoo()),
     )
-    body = "".join(f"<section><h2>{name}</h2>{content}</section>\n" for name, content in sections if content)
+    body = "".join(_section(name, content) for name, content in sections if content)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -48,6 +50,11 @@ def render_html(report: GateReport) -> str:
 <p class="lead {word}">{explained(summary(report))}</p>
 {body}</body></html>
 """
+
+
+def _section(name: str, content: str) -> str:
+    folded = ' class="folded"' if content.startswith("<details") else ""  # left out on paper, with its heading
+    return f"<section{folded}><h2>{name}</h2>{content}</section>\n"
 
 
 def _identity(report: GateReport) -> str:
@@ -71,13 +78,13 @@ def _identity(report: GateReport) -> str:
         ("seed", str(report.seed)),
         ("time", f"{report.seconds:.1f} s"),
     ]
-    return _table(
+    return table(
         (), ((explained(name), f'<span class="detail">{escape(harmless(text))}</span>') for name, text in rows)
     )
 
 
 def _findings(report: GateReport) -> str:
-    """Under the cause of each refutation and deviation, with its picture; then everything else."""
+    """Under the cause of each refutation and deviation, with its picture; then what is missing; then what stands."""
     parts, shown = [], set[int]()
     for group in sorted(grouped(report.findings), key=lambda group: group.findings[0].outcome is not Outcome.REFUTED):
         about = f" ({group.subject})" if group.subject else ""
@@ -86,13 +93,14 @@ def _findings(report: GateReport) -> str:
         parts.append(_finding_table(report, group.findings))
         shown |= {id(finding) for finding in group.findings}
     rest = [finding for finding in report.findings if id(finding) not in shown]
+    rest.sort(key=lambda finding: finding.outcome is Outcome.STANDS)  # what is missing before what stands
     if rest:
         parts += ["<h3>Everything else</h3>"] * bool(shown) + [_finding_table(report, rest)]
     return "".join(parts)
 
 
 def _finding_table(report: GateReport, findings: Sequence[Finding]) -> str:
-    return _table(("finding", "outcome", "detail"), (_row(report, finding) for finding in findings))
+    return table(("finding", "outcome", "detail"), (_row(report, finding) for finding in findings))
 
 
 def _row(report: GateReport, finding: Finding) -> tuple[str, str, str]:
@@ -115,27 +123,6 @@ def picture_of(report: GateReport, finding: Finding) -> Picture | None:
     return finding.picture if finding.picture is not None else refuted_price(report, finding)
 
 
-def _coverage(report: GateReport) -> str:
-    coverage = report.coverage
-    covered = (
-        (item.what, item.subject, item.size, f"{item.runs:,}" if item.runs else "", ", ".join(item.aspects))
-        for item in coverage.covered
-    )
-    skipped = dict.fromkeys((item.what, item.subject, " ".join(item.reason.split())) for item in coverage.skipped)
-    parts = []
-    if coverage.covered:
-        parts.append("<h3>Checked</h3>")
-        parts.append(_table(("what", "of which mechanism", "at which size", "runs", "about"), map(_escaped, covered)))
-    if coverage.rare:
-        parts.append(f"<p>Rare failures: {escape(harmless(coverage.rare))}.</p>")
-    parts.append("<h3>Not checked</h3>")
-    if skipped:
-        parts.append(_table(("what", "of which mechanism", "why not"), map(_escaped, skipped)))
-    else:
-        parts.append("<p>Nothing that was planned was left out.</p>")
-    return "".join(parts)
-
-
 def _statement(report: GateReport) -> str:
     note = (
         "The lines that NIST SP 800-226 (Guidelines for Evaluating Differential Privacy Guarantees) asks for, what the "
@@ -149,32 +136,15 @@ def _statement(report: GateReport) -> str:
         )
         for line in statement(report)
     )
-    table = _table(("asked for", "stated", "backed by"), rows)
-    return f'<p class="note">{note}</p><div class="statement">{table}</div>'
+    lines = table(("asked for", "stated", "backed by"), rows)
+    return f'<p class="note">{note}</p><div class="statement">{lines}</div>'
 
 
 def _zoo() -> str:
     rows = ((escape(m.identity), escape(m.wrong), escape(str(m.harm))) for m in MEMBERS.values())
-    table = _table(("id", "what is wrong", "harm"), rows)
+    bugs = table(("id", "what is wrong", "harm"), rows)
     note = f"{len(MEMBERS)} wrong implementations that this project keeps, one real bug each, to test its checks with"
-    return f"<details><summary>{note}</summary>{table}</details>"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are HTML already; on a narrow screen a cell is named by its column."""
-    names = "".join(f"<th>{explained(name)}</th>" for name in head)
-    top = f"<thead><tr>{names}</tr></thead>" if head else ""
-    labels = [""] + [f' data-name="{escape(name, quote=True)}"' for name in head[1:]]
-
-    def cells(row: Sequence[str]) -> str:
-        return "".join(f"<td{labels[i] if i < len(labels) and cell else ''}>{cell}</td>" for i, cell in enumerate(row))
-
-    body = "".join(f"<tr>{cells(row)}</tr>" for row in rows)
-    return f"<table>{top}<tbody>{body}</tbody></table>"
-
-
-def _escaped(row: Sequence[str]) -> tuple[str, ...]:
-    return tuple(escape(harmless(cell)) for cell in row)
+    return f"<details><summary>{note}</summary>{bugs}</details>"
 
 
 def _class(word: str) -> str:

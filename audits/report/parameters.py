@@ -14,6 +14,7 @@ from accountant.errors import AccountantError
 from audits.gate.claim_file import ClaimFile
 
 _DIGITS = 12
+_SECONDS = ("budget", "timeout")
 
 
 def parameters(claims: ClaimFile) -> Iterator[tuple[str, str, str]]:
@@ -42,10 +43,12 @@ def _table(name: str, table: BaseModel) -> Iterator[tuple[str, str, str]]:
     for field, info in type(table).model_fields.items():
         value = getattr(table, field)
         if value is not None and value not in ([], {}):
-            yield name, info.alias or field, _shown(value)
+            yield name, info.alias or field, f"{value:g} s" if field in _SECONDS else _shown(value)
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, Fraction):
         return _decimal(value)
     if isinstance(value, enum.Enum):

@@ -63,14 +63,14 @@ def wealth(audit: AuditResult) -> Picture:
     pick = thinned(size, 2 * MOST_POINTS)
     goal = -math.log(audit.plan.alpha)
     return Picture(
-        f"Wealth: {audit.plan.game.name}",
-        "What a gambler against the claim has left, or has won; under the claim it ever reaches the dashed line with "
-        f"probability at most {audit.plan.alpha:.2g}.",
+        f"Evidence against the claim: {audit.plan.game.name}",
+        "A running score of the evidence against the claim (the logarithm of an e-process). If the claim is true, it "
+        f"ever reaches the dashed line with probability at most {audit.plan.alpha:.2g}; reaching it refutes the claim.",
         "trial pairs",
-        "log wealth",
+        "log e-value",
         (
-            Series("log wealth", pairs((pick + 1).astype(np.float64), audit.log_wealth[pick]), Ink.SEEN),
-            Series("refuted from here on", ((0.0, goal), (float(size), goal)), Ink.CLAIMED),
+            Series("evidence so far", pairs((pick + 1).astype(np.float64), audit.log_wealth[pick]), Ink.SEEN),
+            Series("refuted from here up", ((0.0, goal), (float(size), goal)), Ink.CLAIMED),
         ),
     )
 

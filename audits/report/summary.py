@@ -8,6 +8,7 @@ from accountant import decimal_string
 from accountant.mechanisms.words import Neighbours
 from audits.gate.causes import grouped
 from audits.gate.findings import GateReport
+from audits.gate.price import REALLY
 from verification.outcome import Outcome
 from verification.plain_text import harmless
 
@@ -35,7 +36,7 @@ def _promised(report: GateReport) -> str:
     )
     factor = math.exp(min(float(claim.epsilon), 700.0))
     return (
-        f"{_who(report)} promises that hardly anything can be learned about any single record of its data from what it "
+        f"{_who(report)} promises a limit on what can be learned about any single record of its data from what it "
         f"releases: {change} changes the probability of any outcome by a factor of at most "
         f"{factor:.3g} (epsilon = {float(claim.epsilon):g}), apart from a probability of at most "
         f"{decimal_string(claim.delta, _DIGITS, 'up')} (delta)."
@@ -47,11 +48,11 @@ def _found(report: GateReport) -> str:
     if outcome is Outcome.REFUTED:
         causes = list(dict.fromkeys(g.cause for g in grouped(report.findings) if g.findings[0].outcome is outcome))
         why = f" What was found: {harmless('; '.join(causes))}." if causes else ""
-        return f"This promise is not kept: it was refuted, with evidence that is shown below.{why}"
+        return f"This promise is not kept: it was refuted, with evidence that is shown below.{why}{_costs(report)}"
     if report.partial:
         return "Only a part of the checks was asked for, so nothing can be said about the promise as a whole."
     return {
-        Outcome.STANDS: "Everything was done to refute this promise, within the stated limits, and nothing refuted it. "
+        Outcome.STANDS: "The checks listed below tried to refute this promise, and none of them did. "
         + _would_have(report),
         Outcome.DEVIATES: "What is run differs from what is stated, but nothing showed that it is less private. "
         + _would_have(report),
@@ -59,6 +60,13 @@ def _found(report: GateReport) -> str:
         Outcome.ADAPTER_FAILED: "The program stopped or answered wrongly, so nothing can be said about the promise.",
         Outcome.FAULT: "The checks themselves failed, so nothing can be said about the promise.",
     }[outcome]
+
+
+def _costs(report: GateReport) -> str:
+    """What the noise that was measured costs, where a finding says it."""
+    lines = (line for f in report.findings if f.outcome is Outcome.REFUTED for line in f.detail.splitlines())
+    costs = next((line for line in lines if line.startswith(REALLY)), "")
+    return f" Measured: {harmless(costs)}." if costs else ""
 
 
 def _would_have(report: GateReport) -> str:

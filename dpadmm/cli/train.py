@@ -9,7 +9,7 @@ import click
 
 from dpadmm.cli.common import emit_json, format_option
 from dpadmm.cli.train_options import Choices, choice_options
-from dpadmm.loaders import FORMATS, load
+from dpadmm.cli.train_words import FORMATS
 from dpadmm.saving import require_free
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def command(
     parameter, the versions, the guarantee). On any error nothing is written.
     """
     from dpadmm.cli.train_run import train
+    from dpadmm.loaders import load
 
     if features is not None and features < 1:
         raise click.UsageError(f"--features must be >= 1, got {features}")

@@ -6,15 +6,14 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
-from dpadmm.selection import AUTO
-from dpadmm.training import ALGORITHMS, REGULARIZERS, SCHEDULES, Shape
-from reference.losses import LOSSES
-from reference.mpadmm import Release
-from reference.outputs import Output
+from dpadmm.cli.train_words import ALGORITHMS, LOSSES, OUTPUTS, REGULARIZERS, RELEASES, SCHEDULES
+
+if TYPE_CHECKING:
+    from dpadmm.training import Shape
 
 R = TypeVar("R")
 
@@ -69,6 +68,8 @@ class Choices:
 
     def shape(self) -> Shape:
         """What the regularizer needs beyond lambda."""
+        from dpadmm.training import Shape
+
         return Shape(self.l1_ratio, self.a, self.gamma, self.groups, self.matrix)
 
     def document(self) -> dict[str, object]:
@@ -126,9 +127,9 @@ def _matrix(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[i
 
 
 OPTIONS = [
-    click.option("--algorithm", type=click.Choice([a.value for a in ALGORITHMS]), default="ssadmm", show_default=True),
-    click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True),
-    click.option("--regularizer", type=click.Choice(list(REGULARIZERS)), default="l1", show_default=True),
+    click.option("--algorithm", type=click.Choice(ALGORITHMS), default="ssadmm", show_default=True),
+    click.option("--loss", type=click.Choice(LOSSES), default="logistic", show_default=True),
+    click.option("--regularizer", type=click.Choice(REGULARIZERS), default="l1", show_default=True),
     click.option("--lambda", "lam", type=float, default=1e-4, show_default=True, help="Weight of the regularizer."),
     click.option("--l1-ratio", type=float, default=0.5, show_default=True, help="elastic-net: share of L1."),
     click.option("--a", type=float, default=3.7, show_default=True, help="scad: where it becomes flat."),
@@ -139,7 +140,7 @@ OPTIONS = [
     click.option("--eta", type=float, help=f"Step size (its first value).  {_BY_DEFAULT}"),
     click.option(
         "--schedule",
-        type=click.Choice(list(SCHEDULES)),
+        type=click.Choice(SCHEDULES),
         help="How the step size falls.  [default: ssadmm per-epoch, mpadmm constant]",
     ),
     click.option("--batch", type=int, help="ssadmm: records an iteration.  [default: the root of n, rounded up]"),
@@ -164,10 +165,8 @@ OPTIONS = [
     click.option("--seed", type=int, help="Repeat a run. Whoever knows the seed can remove the noise."),
     click.option("--noise", type=click.Choice(["gaussian", "discrete"]), default="gaussian", show_default=True),
     click.option("--grid", type=float, help="discrete: a power of two that the noise is a multiple of."),
-    click.option("--release", type=click.Choice([r.value for r in Release]), default="primal", show_default=True),
-    click.option(
-        "--output-kind", type=click.Choice([AUTO, *(o.value for o in Output)]), default=AUTO, show_default=True
-    ),
+    click.option("--release", type=click.Choice(RELEASES), default="primal", show_default=True),
+    click.option("--output-kind", type=click.Choice(OUTPUTS), default=OUTPUTS[0], show_default=True),
 ]
 
 

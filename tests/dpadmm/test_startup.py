@@ -7,7 +7,11 @@ import sys
 
 import pytest
 
-from dpadmm.cli import SUBCOMMANDS
+from dpadmm import loaders, selection, training
+from dpadmm.cli import SUBCOMMANDS, train_words
+from reference.losses import LOSSES
+from reference.mpadmm import Release
+from reference.outputs import Output
 
 HEAVY = ("numpy", "scipy", "pydantic", "matplotlib", "pandas", "sklearn", "flint", "mpmath", "importlib.metadata")
 LISTING = """
@@ -34,12 +38,22 @@ def test_the_help_of_the_program_loads_nothing_heavy() -> None:
     assert loaded_by("--help") == set()
 
 
-ALLOWED = {"train": {"numpy"}, "account": {"flint", "mpmath"}, "calibrate": {"flint", "mpmath"}}
+ALLOWED = {"account": {"flint", "mpmath"}, "calibrate": {"flint", "mpmath"}}
 
 
 @pytest.mark.parametrize("name", SUBCOMMANDS)
 def test_the_help_of_a_command_loads_no_more_than_its_options_need(name: str) -> None:
     assert loaded_by(name, "--help") <= ALLOWED.get(name, set())
+
+
+def test_the_words_of_train_are_those_of_the_code() -> None:
+    assert tuple(algorithm.value for algorithm in training.ALGORITHMS) == train_words.ALGORITHMS
+    assert tuple(LOSSES) == train_words.LOSSES
+    assert tuple(training.REGULARIZERS) == train_words.REGULARIZERS
+    assert tuple(training.SCHEDULES) == train_words.SCHEDULES
+    assert tuple(release.value for release in Release) == train_words.RELEASES
+    assert (selection.AUTO, *(output.value for output in Output)) == train_words.OUTPUTS
+    assert train_words.FORMATS == loaders.FORMATS
 
 
 def test_a_gaussian_price_needs_no_arrays_and_no_schemas() -> None:

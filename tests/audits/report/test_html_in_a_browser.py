@@ -56,12 +56,20 @@ for(const e of d.querySelectorAll("body *")){{const r=e.getBoundingClientRect();
 if(r.width&&(r.right>w+1||r.left<-1))cut.push(e.tagName);
 if(e.tagName=="text"){{const s=e.ownerSVGElement.getBoundingClientRect();
 if(r.left<s.left-1||r.right>s.right+1||r.top<s.top-1||r.bottom>s.bottom+1)cut.push("text "+e.textContent)}}}}
+const walk=d.createTreeWalker(d.body,NodeFilter.SHOW_TEXT);
+while(walk.nextNode()){{const t=walk.currentNode;if(!t.parentElement.closest("td,th"))continue;
+for(const m of t.data.matchAll(/[A-Za-z]{{2,24}}/g)){{const r=d.createRange();
+r.setStart(t,m.index);r.setEnd(t,m.index+m[0].length);
+if(new Set([...r.getClientRects()].map(b=>b.top)).size>1&&!/[0-9a-f]{{64}}/.test(t.data))cut.push("word "+m[0])}}}}
 o.textContent="scroll "+d.documentElement.scrollWidth+" inner "+f.contentWindow.innerWidth+" cut "+cut}}</script>
 """
 
 
 def measured(page: Path, scratch: Path, width: int) -> tuple[int, int, str]:
-    """Return the page's scroll width and inner width in a window of this width, and what sticks out of it."""
+    """Return the page's scroll width and inner width in a window of this width, and what sticks out of it or is cut.
+
+    A word of a table's cell that stands on two lines is cut; digests are no words.
+    """
     frame = scratch / f"frame-{width}.html"
     frame.write_text(_MEASURE.format(width=width, page=page.as_uri()), encoding="utf-8")
     more = ("--allow-file-access-from-files", "--window-size=1400,1000", "--virtual-time-budget=5000")
@@ -149,7 +157,7 @@ def test_the_browser_test_would_see_a_fetch_and_a_complaint(refuted: GateReport,
     assert asked == {"http://elsewhere.invalid/a.png"}
 
 
-@pytest.mark.parametrize("width", [375, 1200])
+@pytest.mark.parametrize("width", [375, 672, 1200])  # 672: what A4 leaves between its margins
 def test_nothing_sticks_out_of_the_window(refuted: GateReport, tmp_path: Path, width: int) -> None:
     page = tmp_path / "report.html"
     page.write_text(RENDERERS["html"](refuted), encoding="utf-8")
@@ -157,6 +165,14 @@ def test_nothing_sticks_out_of_the_window(refuted: GateReport, tmp_path: Path, w
     assert inner == width
     assert scroll <= inner
     assert cut == ""
+
+
+def test_the_measure_would_see_a_cut_word(refuted: GateReport, tmp_path: Path) -> None:
+    narrow = "<style>td{max-width:2rem;width:2rem;min-width:0 !important;display:block}</style></head>"
+    page = tmp_path / "report.html"
+    page.write_text(RENDERERS["html"](refuted).replace("</head>", narrow), encoding="utf-8")
+    _, _, cut = measured(page, tmp_path, 1200)
+    assert "word " in cut
 
 
 def test_the_measure_would_see_what_sticks_out(refuted: GateReport, tmp_path: Path) -> None:

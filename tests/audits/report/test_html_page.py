@@ -12,10 +12,12 @@ import pytest
 
 from audits.gate.claim_file import TEMPLATE, read_claim_file
 from audits.gate.coverage import Coverage, Covered, Uncovered
-from audits.gate.findings import GateReport
+from audits.gate.findings import GateReport, Stage
+from audits.gate.price import REALLY
 from audits.gate.provenance import provenance_of
 from audits.gate.run import GateOptions, run_gate
-from audits.report.glossary import TERMS, explained, glossary
+from audits.report.coverage import coverage_section
+from audits.report.glossary import PARTS, TERMS, explained, glossary
 from audits.report.html import picture_of, render_html
 from audits.report.json import document
 from audits.report.parameters import parameters
@@ -25,6 +27,7 @@ from audits.report.svg import figure
 from audits.trials.executors import executor
 from tests.audits.gate.test_gate import claim_file, zoo
 from verification import pictures
+from verification.deployment.questions import QUESTIONS
 from verification.deployment.sighting import Aspect
 from verification.outcome import Finding, Outcome, worst
 from verification.picture import Ink, Picture, Series
@@ -124,6 +127,53 @@ def test_the_first_paragraph_says_what_to_think(tmp_path: Path, outcome: Outcome
     if outcome is not Outcome.REFUTED:
         part = dataclasses.replace(made(tmp_path), outcome=Outcome.INCONCLUSIVE, partial=True)
         assert "Only a part" in summary(part)
+
+
+def test_the_first_paragraph_says_what_the_measured_noise_costs(tmp_path: Path) -> None:
+    cost = f"{REALLY}0.1 of the claimed; epsilon at delta 1e-8 is then at most 99"
+    refuted = Finding("deploy: ssadmm, silent", Outcome.REFUTED, f"too small\n{cost}", "ssadmm")
+    assert f"Measured: {cost}." in summary(made(tmp_path, refuted))
+    assert "Measured" not in summary(made(tmp_path, dataclasses.replace(refuted, detail="too small")))
+
+
+def test_a_large_epsilon_is_not_said_to_hide_everything(tmp_path: Path) -> None:
+    report = made(tmp_path, Finding("conform: x", Outcome.STANDS, ""))
+    assert "a limit on what can be learned" in summary(report)
+    assert "hardly anything" not in summary(report)
+
+
+def test_what_is_missing_stands_before_what_passed(tmp_path: Path) -> None:
+    page = render_html(
+        made(
+            tmp_path,
+            Finding("account: ssadmm", Outcome.STANDS, "fine"),
+            Finding("deploy: ssadmm", Outcome.INCONCLUSIVE, "no time"),
+        )
+    )
+    assert page.index("deploy: ssadmm</td>") < page.index("account: ssadmm</td>")
+
+
+def test_checks_of_one_size_share_a_row_and_keep_their_runs() -> None:
+    page = coverage_section(
+        Coverage(
+            (
+                Covered("conform: noise-grid", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
+                Covered("conform: noise-scale", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
+                Covered("conform: seed-repeats", "ssadmm", "small sizes", 0, ()),
+                Covered("deploy: silent records", "ssadmm", "n = 9", 1234, (Aspect.NOISE,)),
+            )
+        )
+    )
+    assert "conform: noise-grid, conform: noise-scale</td>" in page
+    assert "deploy: silent records (1,234 runs)</td>" in page
+    assert page.count("<tr>") == 1 + 3
+    assert "Nothing that was planned was left out" in page
+
+
+def test_every_part_of_the_stage_deploy_is_explained() -> None:
+    assert {question.name for question in QUESTIONS} <= PARTS.keys()
+    assert {str(stage) for stage in (Stage.ACCOUNT, Stage.CONFORM, Stage.DEPLOY, Stage.AUDIT)} <= PARTS.keys()
+    assert all(f"<dt>{name}</dt>" in glossary() for name in PARTS)
 
 
 def test_terms_are_explained_once_and_markup_stays_text() -> None:
