@@ -45,16 +45,18 @@ def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     require_every_iterate(context)
     records = scenes.silent(claimed.records, claimed.columns, context.rng)
     name = context.session.send(records)
-    used = clock.fitting(context, name, claimed)
+    fitting = clock.fitting(context, name, claimed)
+    used = fitting.used
     runs = repeated(used)
     run = run_without_seed(context, name, used, runs)
     noise = standard_noise(used, records, run)
-    start, more = another_request(context, name, used)
-    again = standard_noise(start, records, more)
+    # what repeats itself in another request does so in a few iterations: those of the clock will do
+    start = fitting.start or another_request(context, name, used)
+    again = standard_noise(start.claimed, records, start.run)
     where = "on silent records"
     found = [
         *size_sightings(where, noise),
-        *shape_sightings(where, noise, context.rng, max(grain(used, run), grain(start, more)), again),
+        *shape_sightings(where, noise, context.rng, max(grain(used, run), grain(start.claimed, start.run)), again),
     ]
     look = Look("silent records", used.size, runs, tuple(found), (Aspect.NOISE,), pictures=drawn(where, noise))
     return Asked(look, Census.of(noise, whole=used is claimed), noise)
@@ -69,7 +71,7 @@ def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     name = context.session.send(scene.records)
     found, covers, used, census, noise, runs = [], [], claimed, None, None, 1
     if context.sees_every_iterate:
-        used = clock.fitting(context, name, claimed)
+        used = clock.fitting(context, name, claimed).used
         runs = repeated(used)
         run = run_without_seed(context, name, used, runs)
         noise = standard_noise(used, scene.records, run, scene.outside)
@@ -98,7 +100,7 @@ def marked(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     m = claimed.parameters.batch or 1
     scene = scenes.marked(claimed.records, claimed.columns, m, claimed.parameters.bound, context.rng)
     name = context.session.send(scene.records)
-    used = clock.fitting(context, name, quiet)
+    used = clock.fitting(context, name, quiet).used
     run = run_without_seed(context, name, used, repeated(used))
     return Asked(marked_look(used, scene, run, another_request(context, name, used)))
 
