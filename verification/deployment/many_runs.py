@@ -32,9 +32,10 @@ from verification.wire.simple_parameters import options_for
 
 _SHORT_VALUES = 192
 _SMALL_RECORDS = 64
+_SMALL_BATCH = 32
 _WHOLE_RUNS, _SIZED_RUNS, _REQUESTS, _SMALL_RUNS = 160, 1000, 600, 3000
 _RUNS_A_REQUEST = 200
-_RECORDS_SEEN = 2_000_000
+_RECORDS_SEEN, _VALUES_SHOWN = 2_000_000, 1_500_000
 # its proximal map is slow, and says nothing that the others do not
 _LEFT_OUT = (RegularizerName.NUCLEAR,)
 
@@ -123,10 +124,16 @@ def _settings(context: Context, claimed: Claimed) -> list[Claimed]:
     ]
 
 
+def _small_batches(claimed: Claimed) -> Claimed:
+    batch = claimed.parameters.batch
+    return claimed if batch is None else claimed.with_parameters(batch=min(batch, _SMALL_BATCH))
+
+
 def _cheap(claimed: Claimed, most: int) -> int:
-    """So many runs, or as many as look at a bearable number of records."""
-    seen = (claimed.parameters.batch or claimed.records) * claimed.parameters.iterations
-    return max(1, min(most, _RECORDS_SEEN // seen))
+    """So many runs, or as many as look at a bearable number of records and show a bearable number of values."""
+    iterations = claimed.parameters.iterations
+    seen = (claimed.parameters.batch or claimed.records) * iterations
+    return max(1, min(most, _RECORDS_SEEN // seen, _VALUES_SHOWN // (iterations * claimed.columns)))
 
 
 def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
@@ -140,8 +147,10 @@ def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     fewer = claimed.fitting(FEWER_VALUES)
     sized = _sent(context, fewer.shortened(short.parameters.iterations))
     if context.sees_every_iterate:
-        at_length = Sent(sized.name, sized.records, fewer)
-        for noise in _noise(context, at_length, wanted=_cheap(fewer, _WHOLE_RUNS), at_once=16, seconds=seconds):
+        # in smaller batches, which cost less: what is looked for here is rare and late
+        long = fewer if fewer is claimed else _small_batches(fewer)
+        at_length = Sent(sized.name, sized.records, long)
+        for noise in _noise(context, at_length, wanted=_cheap(long, _WHOLE_RUNS), at_once=16, seconds=seconds):
             tally.add(noise, whole=fewer is claimed)
     at_once = _RUNS_A_REQUEST
     for noise in _noise(context, sized, wanted=_cheap(short, _SIZED_RUNS), at_once=at_once, seconds=seconds):

@@ -43,8 +43,8 @@ def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     """The noise of every iteration of a run on records without gradient."""
     require_private(claimed)
     require_every_iterate(context)
-    records = scenes.silent(claimed.records, claimed.columns, context.rng)
-    name = context.session.send(records)
+    records = scenes.shared_silent(claimed.records, claimed.columns, context.scene_seed)
+    name = context.session.send_once(records)
     fitting = clock.fitting(context, name, claimed)
     used = fitting.used
     runs = repeated(used)
@@ -65,10 +65,10 @@ def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
 def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     """The noise of every iteration on ordinary records with outliers among them, and a replay of the same length."""
     require_private(claimed)
-    scene = scenes.mixed(claimed.records, claimed.columns, claimed.parameters.bound, context.rng)
+    scene = scenes.shared_mixed(claimed.records, claimed.columns, claimed.parameters.bound, context.scene_seed)
     if not scene.outside.shape[1]:
         raise NotApplicable("one column: nothing lies outside of what the records span")
-    name = context.session.send(scene.records)
+    name = context.session.send_once(scene.records)
     found, covers, used, census, noise, runs = [], [], claimed, None, None, 1
     if context.sees_every_iterate:
         used = clock.fitting(context, name, claimed).used
