@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from accountant.mechanisms.words import Algorithm, Release
 from audits.curves.privacy_curve import PrivacyCurve
@@ -174,6 +174,6 @@ def tail(hits: int, misses: int, runs: int, epsilon: float, curve: PrivacyCurve)
     delta = float(curve.delta(np.array([epsilon]))[0])
     allowed = np.minimum(1.0, math.exp(epsilon) * _GRID + delta)
     # in each interval the one tail grows and the other falls: the ends bound the product from above
-    above = stats.binom.sf(hits - 1, runs, allowed[1:])
-    below = stats.binom.cdf(misses, runs, _GRID[:-1])
+    above = special.betainc(hits, runs - hits + 1, allowed[1:]) if hits else np.ones(allowed.size - 1)
+    below = special.betaincc(misses + 1, runs - misses, _GRID[:-1]) if misses < runs else np.ones(_GRID.size - 1)
     return min(1.0, float(np.max(above * below)))

@@ -103,7 +103,8 @@ def _question(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
     mechanism = next(mechanism for mechanism in claims.mechanism if mechanism.title == title)
     claimed = claimed_run(mechanism, claims.deployment, _described(kept))
     session = next(_sessions(kept))
-    context = Context(session, claimed.mode, question_generator(kept.seed, question, claimed), _nobody)
+    rng = question_generator(kept.seed, question, claimed)
+    context = Context(session, claimed.mode, rng, _nobody, scene_seed=kept.seed)
     found = answer(question, context, claimed.fitting(), Clock(kept.seconds), 1.0)
     against = [s for s in (found.asked.look.sightings if found.asked else ()) if not s.p_value > kept.false_alarm]
     least = min(against, key=lambda sighting: sighting.p_value, default=None)

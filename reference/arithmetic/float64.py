@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from reference.arithmetic.system import NumberSystem
 
 LONG_MASK = 4096  # entries; below it numpy's call overhead decides
+_SMALL, _LARGE = 2.0**-400, 2.0**400
 
 
 def _bits(values: NDArray[np.float64] | float) -> NDArray[np.int64]:
@@ -66,8 +67,11 @@ class Float64:
         """The Euclidean norm over the last axis, scaled so that no square over- or underflows."""
         if a.shape[-1] == 0:
             return np.zeros(a.shape[:-1])
+        largest = np.maximum(np.max(a, axis=-1, keepdims=True), -np.min(a, axis=-1, keepdims=True))
+        if _squares_are_exact(largest):  # then scaling changes no bit
+            return np.asarray(np.sqrt(np.sum(a * a, axis=-1)))
         # A power of two scales without rounding; frexp's mantissa is below 1, so no square exceeds 1.
-        exponent = np.frexp(np.max(np.absolute(a), axis=-1, keepdims=True))[1]
+        exponent = np.frexp(largest)[1]
         scaled = np.ldexp(a, -exponent)
         with np.errstate(over="ignore"):  # a norm beyond binary64 is inf, which the caller refuses
             length: NDArray[np.float64] = np.ldexp(np.sqrt(np.sum(scaled * scaled, axis=-1)), exponent[..., 0])
@@ -77,6 +81,14 @@ class Float64:
     def all_finite(a: NDArray[np.float64]) -> bool:
         """Whether every entry is a number."""
         return bool(np.isfinite(a).all())
+
+
+def _squares_are_exact(largest: NDArray[np.float64]) -> bool:
+    """Whether every row is 0 or has an entry so far from both ends of binary64 that squares neither over- nor underflow.
+
+    A square that underflows beside such an entry's is below 2^-1074 < 2^-274 of it: it changes no sum.
+    """
+    return bool(np.all((largest == 0) | ((largest > _SMALL) & (largest < _LARGE))))
 
 
 # numpy's own functions take more than the protocol asks for, which a type checker cannot see through.

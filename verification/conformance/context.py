@@ -25,6 +25,7 @@ class Context:
     ``effort`` scales sample sizes: 1 by default, less for repeated self-tests of the statistics. Where not ``seeded``
     the implementation draws as in production; the seeds of `determinism` are given all the same. ``read`` keeps the
     noise of every run that was read: sums of squares over the claimed scale, and of how many values each is.
+    ``scene_seed`` is that of data which several mechanisms are asked about.
     """
 
     session: Session
@@ -34,6 +35,7 @@ class Context:
     effort: float = 1.0
     seeded: bool = True
     read: list[tuple[Floats, int]] = field(default_factory=list)
+    scene_seed: int = 0
 
     def keep(self, noise: dict[str, Floats]) -> dict[str, Floats]:
         """Keep the noise over its scale of some runs, [runs, draws, p] by stream, and return it."""

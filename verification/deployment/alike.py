@@ -145,7 +145,7 @@ def alike(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     fewer = claimed.fitting(FEWER_VALUES)
     records = alike_records(fewer, context.rng)
     name = context.session.send(records)
-    used = clock.fitting(context, name, fewer)
+    used = clock.fitting(context, name, fewer).used
     runs = repeated(used)
     seen = {"from 0": parted(used, records, run_without_seed(context, name, used, runs))}
     if context.can(Capability.INITIAL):

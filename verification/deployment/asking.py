@@ -34,22 +34,37 @@ class Clock:
 
     seconds: float
 
-    def fitting(self, context: Context, name: str, claimed: Claimed) -> Claimed:
+    def fitting(self, context: Context, name: str, claimed: Claimed) -> Fitting:
         """The claimed number of iterations, or as many as fit: measured on a few of them."""
         few, more = claimed.shortened(_FEW), claimed.shortened(_MORE)
         if few is claimed:
-            return claimed
-        first = self._took(context, name, few)
-        each = first / few.parameters.iterations
+            return Fitting(claimed, None)
+        first = Start(few, run_without_seed(context, name, few, 1))
+        took = context.session.last_seconds
+        each = took / few.parameters.iterations
         if each * claimed.parameters.iterations > self.seconds and more is not claimed:
             # part of it was for the request, not for the iterations
+            run_without_seed(context, name, more, 1)
             longer = more.parameters.iterations - few.parameters.iterations
-            each = max(self._took(context, name, more) - first, 1e-9) / max(1, longer)
-        return claimed.shortened(max(few.parameters.iterations, int(self.seconds / max(each, 1e-9))))
+            each = max(context.session.last_seconds - took, 1e-9) / max(1, longer)
+        used = claimed.shortened(max(few.parameters.iterations, int(self.seconds / max(each, 1e-9))))
+        return Fitting(used, first)
 
-    def _took(self, context: Context, name: str, claimed: Claimed) -> float:
-        run_without_seed(context, name, claimed, 1)
-        return context.session.last_seconds
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """The first iterations of a run, in a request of their own, and what was asked for."""
+
+    claimed: Claimed
+    run: Run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitting:
+    """What fits the time, and the few iterations on which that was measured; None where all of them are few."""
+
+    used: Claimed
+    start: Start | None
 
 
 class NotNeeded(NotApplicable):
@@ -73,10 +88,10 @@ def run_without_seed(context: Context, name: str, claimed: Claimed, count: int) 
     return context.trials_of(context.session, name, claimed.parameters, count, None)
 
 
-def another_request(context: Context, name: str, claimed: Claimed) -> tuple[Claimed, Run]:
+def another_request(context: Context, name: str, claimed: Claimed) -> Start:
     """The first iterations once more, in a request of its own: what starts anew with every request repeats itself."""
     start = claimed.shortened(_MORE)
-    return start, run_without_seed(context, name, start, 1)
+    return Start(start, run_without_seed(context, name, start, 1))
 
 
 def repeated(claimed: Claimed) -> int:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,14 +27,15 @@ from verification.deployment.sighting import Aspect, Look, Sighting, union
 from verification.picture import Draw
 from verification.wire.arrays import Floats
 from verification.wire.parameters import LossName, RegularizerName
-from verification.wire.records import Records
+from verification.wire.records import Records, Run
 from verification.wire.simple_parameters import options_for
 
 _SHORT_VALUES = 192
 _SMALL_RECORDS = 64
+_SMALL_BATCH = 32
 _WHOLE_RUNS, _SIZED_RUNS, _REQUESTS, _SMALL_RUNS = 160, 1000, 600, 3000
 _RUNS_A_REQUEST = 200
-_RECORDS_SEEN = 2_000_000
+_RECORDS_SEEN, _VALUES_SHOWN = 2_000_000, 1_500_000
 # its proximal map is slow, and says nothing that the others do not
 _LEFT_OUT = (RegularizerName.NUCLEAR,)
 
@@ -79,19 +80,28 @@ def _sent(context: Context, claimed: Claimed) -> Sent:
     return Sent(context.session.send(records), records, claimed)
 
 
-def _requests(
-    context: Context, sent: Sent, *, wanted: int, at_once: int, seconds: float
-) -> Iterator[dict[str, Floats]]:
-    """The noise of so many runs, a request at a time, until the time is up; at least one request."""
+def _requests(context: Context, sent: Sent, *, wanted: int, at_once: int, seconds: float) -> Iterator[Run]:
+    """So many runs, a request at a time, until the time is up; at least one request."""
     spent, runs, size = 0.0, 0, 1
     while runs < wanted and (not runs or spent < seconds):
         size = min(size, wanted - runs)
         run = run_without_seed(context, sent.name, sent.claimed, size)
         took = context.session.last_seconds
         spent, runs = spent + took, runs + size
-        yield standard_noise(sent.claimed, sent.records, run)
+        yield run
         # four times as many as long as a request stays short, so that a slow implementation is not asked for too much
         size = min(at_once, 4 * size) if 8 * took < seconds else size
+
+
+def _noise(context: Context, sent: Sent, *, wanted: int, at_once: int, seconds: float) -> Iterator[dict[str, Floats]]:
+    """The noise of so many runs, a request at a time."""
+    for run in _requests(context, sent, wanted=wanted, at_once=at_once, seconds=seconds):
+        yield standard_noise(sent.claimed, sent.records, run)
+
+
+def _joined(runs: Sequence[Run]) -> Run:
+    """The runs of several requests as those of one."""
+    return Run({name: np.concatenate([run.values[name] for run in runs]) for name in runs[0].values})
 
 
 def _settings(context: Context, claimed: Claimed) -> list[Claimed]:
@@ -114,10 +124,16 @@ def _settings(context: Context, claimed: Claimed) -> list[Claimed]:
     ]
 
 
+def _small_batches(claimed: Claimed) -> Claimed:
+    batch = claimed.parameters.batch
+    return claimed if batch is None else claimed.with_parameters(batch=min(batch, _SMALL_BATCH))
+
+
 def _cheap(claimed: Claimed, most: int) -> int:
-    """So many runs, or as many as look at a bearable number of records."""
-    seen = (claimed.parameters.batch or claimed.records) * claimed.parameters.iterations
-    return max(1, min(most, _RECORDS_SEEN // seen))
+    """So many runs, or as many as look at a bearable number of records and show a bearable number of values."""
+    iterations = claimed.parameters.iterations
+    seen = (claimed.parameters.batch or claimed.records) * iterations
+    return max(1, min(most, _RECORDS_SEEN // seen, _VALUES_SHOWN // (iterations * claimed.columns)))
 
 
 def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
@@ -127,30 +143,34 @@ def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     short = claimed.shortened(wanted if context.sees_every_iterate else 1)
     small = smaller(short, _SMALL_RECORDS)
     seconds = clock.seconds / 4
-    tally, vectors = ManyRuns(context.rng), list[Floats]()
+    tally = ManyRuns(context.rng)
     fewer = claimed.fitting(FEWER_VALUES)
     sized = _sent(context, fewer.shortened(short.parameters.iterations))
     if context.sees_every_iterate:
-        at_length = Sent(sized.name, sized.records, fewer)
-        for noise in _requests(context, at_length, wanted=_cheap(fewer, _WHOLE_RUNS), at_once=16, seconds=seconds):
+        # in smaller batches, which cost less: what is looked for here is rare and late
+        long = fewer if fewer is claimed else _small_batches(fewer)
+        at_length = Sent(sized.name, sized.records, long)
+        for noise in _noise(context, at_length, wanted=_cheap(long, _WHOLE_RUNS), at_once=16, seconds=seconds):
             tally.add(noise, whole=fewer is claimed)
     at_once = _RUNS_A_REQUEST
-    for noise in _requests(context, sized, wanted=_cheap(short, _SIZED_RUNS), at_once=at_once, seconds=seconds):
+    for noise in _noise(context, sized, wanted=_cheap(short, _SIZED_RUNS), at_once=at_once, seconds=seconds):
         tally.add(noise, whole=sized.claimed is claimed)
     tiny = _sent(context, small)
     single = Sent(tiny.name, tiny.records, small.shortened(1))
-    for noise in _requests(context, single, wanted=_REQUESTS, at_once=1, seconds=seconds):
-        tally.add(noise, whole=False)
-        vectors += [array.reshape(-1, array.shape[2]) for array in noise.values()]
+    # read all together: what takes the time is the reading of one run, not of many
+    runs = list(_requests(context, single, wanted=_REQUESTS, at_once=1, seconds=seconds))
+    noise = standard_noise(single.claimed, single.records, _joined(runs))
+    tally.add(noise, whole=False)
+    vectors = [array.reshape(-1, array.shape[2]) for array in noise.values()]
     settings = _settings(context, small)
     for setting in settings:
         here = Sent(tiny.name, tiny.records, setting)
-        runs = max(1, -(-_SMALL_RUNS // len(settings)))
-        for noise in _requests(context, here, wanted=runs, at_once=at_once, seconds=seconds / len(settings)):
+        each = max(1, -(-_SMALL_RUNS // len(settings)))
+        for noise in _noise(context, here, wanted=each, at_once=at_once, seconds=seconds / len(settings)):
             tally.add(noise, whole=False)
     census = Census.joined(tally.parts)
     fresh = repeats("noise-freshness over requests", np.vstack(vectors))
     pictures: dict[Aspect, Draw] = {Aspect.NOISE: census.picture}
-    title = f"many runs, {len(vectors)} requests for one, {len(settings)} losses and regularizers"
+    title = f"many runs, {len(runs)} requests for one, {len(settings)} losses and regularizers"
     found = (*tally.sightings(), fresh)
     return Asked(Look(title, sized.claimed.size, census.runs, found, (Aspect.NOISE,), pictures=pictures), census)

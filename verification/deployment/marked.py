@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reference.clipping import clipped_slopes
 from verification.conformance.inside import INSIDE
 from verification.conformance.inside.svrg import InsideSvrg
+from verification.deployment.asking import Start
 from verification.deployment.batch_tests import batch_sightings, chernoff
 from verification.deployment.claimed import Claimed
 from verification.deployment.scenes import Marked
@@ -122,7 +123,7 @@ def _in_common(claimed: Claimed, scene: Marked, x: Floats, features: Floats) -> 
     return part
 
 
-def marked_look(claimed: Claimed, scene: Marked, run: Run, again: tuple[Claimed, Run] | None = None) -> Look:
+def marked_look(claimed: Claimed, scene: Marked, run: Run, again: Start | None = None) -> Look:
     """Everything that marked records show; ``again`` is the start of a run of another request."""
     read = read_weights(claimed, scene, run)
     runs = len(run.x)
@@ -153,10 +154,10 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run, again: tuple[Claimed,
 
 
 def _held_again(
-    again: tuple[Claimed, Run], scene: Marked, seen: NDArray[np.bool_], first: int
+    again: Start, scene: Marked, seen: NDArray[np.bool_], first: int
 ) -> NDArray[np.bool_] | None:
     """What the batches of another request held, in the iterations that could be read of the first one."""
-    read = read_weights(again[0], scene, again[1])
+    read = read_weights(again.claimed, scene, again.run)
     if read is None:
         return None
     weights = read.weights[:, first:, ~scene.extreme]

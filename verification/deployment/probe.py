@@ -78,7 +78,8 @@ def probe(session: Session, claimed: Claimed, plan: ProbePlan) -> Iterator[Answe
     until = time.monotonic() + plan.seconds
     for number, question in enumerate(plan.questions):
         left = until - time.monotonic()
-        context = Context(session, claimed.mode, generator(plan.seed, question, claimed), _nobody)
+        rng = generator(plan.seed, question, claimed)
+        context = Context(session, claimed.mode, rng, _nobody, scene_seed=plan.seed)
         if left < _LEAST_SECONDS:
             reason = f"the budget of {plan.seconds:.3g} seconds was spent"
             yield Answered(question, claimed, Outcome.INCONCLUSIVE, None, reason)

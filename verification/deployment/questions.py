@@ -43,18 +43,20 @@ def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     """The noise of every iteration of a run on records without gradient."""
     require_private(claimed)
     require_every_iterate(context)
-    records = scenes.silent(claimed.records, claimed.columns, context.rng)
-    name = context.session.send(records)
-    used = clock.fitting(context, name, claimed)
+    records = scenes.shared_silent(claimed.records, claimed.columns, context.scene_seed)
+    name = context.session.send_once(records)
+    fitting = clock.fitting(context, name, claimed)
+    used = fitting.used
     runs = repeated(used)
     run = run_without_seed(context, name, used, runs)
     noise = standard_noise(used, records, run)
-    start, more = another_request(context, name, used)
-    again = standard_noise(start, records, more)
+    # what repeats itself in another request does so in a few iterations: those of the clock will do
+    start = fitting.start or another_request(context, name, used)
+    again = standard_noise(start.claimed, records, start.run)
     where = "on silent records"
     found = [
         *size_sightings(where, noise),
-        *shape_sightings(where, noise, context.rng, max(grain(used, run), grain(start, more)), again),
+        *shape_sightings(where, noise, context.rng, max(grain(used, run), grain(start.claimed, start.run)), again),
     ]
     look = Look("silent records", used.size, runs, tuple(found), (Aspect.NOISE,), pictures=drawn(where, noise))
     return Asked(look, Census.of(noise, whole=used is claimed), noise)
@@ -63,13 +65,13 @@ def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
 def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     """The noise of every iteration on ordinary records with outliers among them, and a replay of the same length."""
     require_private(claimed)
-    scene = scenes.mixed(claimed.records, claimed.columns, claimed.parameters.bound, context.rng)
+    scene = scenes.shared_mixed(claimed.records, claimed.columns, claimed.parameters.bound, context.scene_seed)
     if not scene.outside.shape[1]:
         raise NotApplicable("one column: nothing lies outside of what the records span")
-    name = context.session.send(scene.records)
+    name = context.session.send_once(scene.records)
     found, covers, used, census, noise, runs = [], [], claimed, None, None, 1
     if context.sees_every_iterate:
-        used = clock.fitting(context, name, claimed)
+        used = clock.fitting(context, name, claimed).used
         runs = repeated(used)
         run = run_without_seed(context, name, used, runs)
         noise = standard_noise(used, scene.records, run, scene.outside)
@@ -98,7 +100,7 @@ def marked(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     m = claimed.parameters.batch or 1
     scene = scenes.marked(claimed.records, claimed.columns, m, claimed.parameters.bound, context.rng)
     name = context.session.send(scene.records)
-    used = clock.fitting(context, name, quiet)
+    used = clock.fitting(context, name, quiet).used
     run = run_without_seed(context, name, used, repeated(used))
     return Asked(marked_look(used, scene, run, another_request(context, name, used)))
 

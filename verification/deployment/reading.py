@@ -32,10 +32,12 @@ def standard_noise(claimed: Claimed, records: Records, run: Run, outside: Floats
 
 
 def _needed(claimed: Claimed, records: Records) -> Records:
-    """One record where gradients of a batch are only removed outside of the span; else all of them."""
-    if "batch" not in claimed.scheme.takes or "inner" in claimed.scheme.takes:
-        return records
-    return Records(records.features[:1], np.array(records.labels[:1]))
+    """One record where it stands for all: without gradient, or removed only outside of the span; else all of them."""
+    takes = claimed.scheme.takes
+    alike = "parties" not in takes and claimed.scheme.law is not Law.OBJECTIVE and not records.features.any()
+    if alike or ("batch" in takes and "inner" not in takes):
+        return Records(records.features[:1], np.array(records.labels[:1]))
+    return records
 
 
 def grain(claimed: Claimed, run: Run) -> float:

@@ -13,6 +13,7 @@ space, as redundant features do; what a run shows outside of their span is noise
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,6 +59,18 @@ class Mixed:
 def silent(count: int, columns: int, rng: np.random.Generator) -> Records:
     """Records without features, both labels."""
     return Records(np.zeros((count, columns)), _labels(count, rng))
+
+
+@functools.lru_cache(maxsize=1)
+def shared_silent(count: int, columns: int, seed: int) -> Records:
+    """Silent records that are the same object for every mechanism of one size, so that they are sent once."""
+    return silent(count, columns, np.random.default_rng([seed, 0]))
+
+
+@functools.lru_cache(maxsize=1)
+def shared_mixed(count: int, columns: int, bound: float, seed: int) -> Mixed:
+    """Mixed records that are the same object for every mechanism of one size and bound."""
+    return mixed(count, columns, bound, np.random.default_rng([seed, 1]))
 
 
 def marked(count: int, columns: int, batch: int, bound: float, rng: np.random.Generator) -> Marked:

@@ -7,7 +7,6 @@ A wrong implementation for a test, or a real one in Python, is a class with thre
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from collections.abc import Sequence
 from typing import BinaryIO, Protocol
@@ -24,6 +23,7 @@ from verification.wire.records import Records
 from verification.wire.schemes import SCHEMES
 
 Values = dict[str, Floats]
+_BUFFER = 1 << 20
 _REQUEST: TypeAdapter[m.Request] = TypeAdapter(m.Request)
 
 
@@ -138,9 +138,9 @@ class Server:
 
 def serve(implementation: Implementation) -> None:
     """Answer requests on stdin until `stop` or the end of input; stray prints go to stderr, not onto the wire."""
-    with os.fdopen(os.dup(1), "wb", buffering=0) as wire:
+    with os.fdopen(os.dup(1), "wb", buffering=0) as wire, os.fdopen(os.dup(0), "rb", buffering=_BUFFER) as source:
         os.dup2(2, 1)
-        serve_streams(implementation, sys.stdin.buffer, wire)
+        serve_streams(implementation, source, wire)
 
 
 def serve_streams(implementation: Implementation, source: BinaryIO, sink: BinaryIO) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
 from typing import TypeVar
 
@@ -52,13 +54,23 @@ def regularizer_of(parameters: Parameters) -> Regularizer:  # noqa: PLR0911 - on
 
 def problem_of(records: Records, parameters: Parameters) -> Problem:
     """Preprocess the records (intercept first, then normalise) and return the reference's problem."""
-    data = Dataset.of(records.features, records.labels)
-    if parameters.intercept:
-        data = data.with_intercept()
-    if parameters.normalise is not None:
-        data = data.normalised(parameters.normalise)
+    whole = _preprocessed(records, parameters.intercept, parameters.normalise)
+    # the parameters are validated with one record, so that the lengths of all are computed once a data set
+    first = Dataset(whole.signed[:1], np.ones(1))
     regularizer = regularizer_of(parameters)
-    return Problem.of(data, loss_of(parameters), regularizer, rho=parameters.rho, clip=parameters.clip)
+    checked = Problem.of(first, loss_of(parameters), regularizer, rho=parameters.rho, clip=parameters.clip)
+    return dataclasses.replace(checked, signed=whole.signed, norms=whole.norms)
+
+
+@functools.lru_cache(maxsize=2)
+def _preprocessed(records: Records, intercept: bool, normalise: float | None) -> Problem:  # noqa: FBT001 - cached by position
+    """Signed rows and their lengths, of a loss and penalty that do not matter; records are never changed in place."""
+    data = Dataset.of(records.features, records.labels)
+    if intercept:
+        data = data.with_intercept()
+    if normalise is not None:
+        data = data.normalised(normalise)
+    return Problem.of(data, losses.Logistic(), regularizers.Unregularized(), rho=1.0)
 
 
 def initial_of(parameters: Parameters, dimension: int) -> State:

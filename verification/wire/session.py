@@ -20,6 +20,7 @@ from verification.wire.process import Limits
 from verification.wire.records import Records, Run
 from verification.wire.schemes import SCHEMES
 
+_LATELY = 2
 _BYTES_A_NUMBER = 32  # a binary64 as decimal text with its separators; base64 needs 11
 
 
@@ -44,6 +45,10 @@ class Session(Conversation[m.StartResult]):
         super().__init__(command, limits)
         self.description = self._describe(m.Answer[m.StartResult])
 
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._lately: list[tuple[Records, str]] = []
+
     def send(self, records: Records, name: str | None = None, *, packed: bool = True, may_refuse: bool = False) -> str:
         """Send records and return the name they now have."""
         name = name or f"D{secrets.token_hex(6)}"
@@ -59,6 +64,17 @@ class Session(Conversation[m.StartResult]):
             sent = f"{records.count} of {records.columns}"
             raise self.fault(Fault.WRONG_SHAPE, ProtocolStep.DATA, f"it understood {seen}, sent were {sent}")
         self._shapes[name] = (records.count, records.columns)
+        return name
+
+    def send_once(self, records: Records) -> str:
+        """Send records unless these very ones were sent lately in this way; return the name they have.
+
+        While a tape runs they are sent again, so that what is on it is complete.
+        """
+        name = next((name for kept, name in self._lately if kept is records), None)
+        if name is None or self.tape is not None:
+            name = self.send(records)
+            self._lately = [*self._lately, (records, name)][-_LATELY:]
         return name
 
     def unsent(self, columns: int) -> str:

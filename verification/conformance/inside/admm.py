@@ -61,22 +61,27 @@ class GradientPerturbed(Linearised):
 
     def batch_gradients(self, parameters: Parameters, problem: Problem, run: Run) -> Floats:
         """Invert the x update."""
-        old = self.previous(parameters, problem, run)
-        eta = np.array(parameters.eta)[:, None]
-        gradients: Floats = -(problem.rho + 1 / eta) * run.x - old.y + problem.rho * old.z + old.x / eta
-        return gradients
+        return _inverted(parameters, problem, run, self.previous(parameters, problem, run))
 
     def noise(self, parameters: Parameters, problem: Problem, run: Run) -> Values:
         """What the gradient does not explain."""
         if SCHEMES[self.algorithm].law is Law.NONE:
             return {}
-        clean = common_gradients(problem, parameters.batch, self.previous(parameters, problem, run).x)
-        return {"gradient": self.batch_gradients(parameters, problem, run) - clean}
+        old = self.previous(parameters, problem, run)
+        clean = common_gradients(problem, parameters.batch, old.x)
+        return {"gradient": _inverted(parameters, problem, run, old) - clean}
 
     def couple(self, parameters: Parameters, other: Problem, runs: Pair, noise: Values, k: int) -> None:  # noqa: ARG002 - the interface
         """Noise on the gradient moves x by eta/(1 + eta rho) times as much."""
         run, twin = runs
         noise["gradient"][k] += (twin.x[k] - run.x[k]) * (parameters.rho + 1 / parameters.eta[k])
+
+
+def _inverted(parameters: Parameters, problem: Problem, run: Run, old: State) -> Floats:
+    """The noisy gradient behind every x, [count, T, p]."""
+    eta = np.array(parameters.eta)[:, None]
+    gradients: Floats = -(problem.rho + 1 / eta) * run.x - old.y + problem.rho * old.z + old.x / eta
+    return gradients
 
 
 class ModelPerturbed(Linearised):
