@@ -27,6 +27,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal
 
+from accountant.dyadic import INFINITE
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
@@ -40,7 +41,7 @@ from accountant.mechanisms.steps import (
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Neighbours, Noise
-from accountant.numbers import CONTEXT, Bound, Exact, fraction_of
+from accountant.numbers import Bound, Exact
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.pure import pure_epsilon
 from accountant.renyi.conversion import Conversion, best_epsilon
@@ -263,8 +264,8 @@ def _enclosure(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult]
     if ledger.corrected:
         truth = Ledger(ledger.corrected, ledger.realisable)
         return epsilon(truth, delta, digits=digits).epsilon
-    upper = min((result.epsilon.upper for result in results.values()), default=CONTEXT.inf)
-    return Bound(_realisable_lower(ledger, delta, results, digits).lower, upper)
+    upper = min((result.epsilon.most for result in results.values()), default=INFINITE)
+    return Bound(_realisable_lower(ledger, delta, results, digits).least, upper)
 
 
 def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult], digits: int) -> Bound:
@@ -318,10 +319,10 @@ def profile_upper(ledger: Ledger, delta: Fraction, tolerance: Fraction) -> Fract
     if rest:
         spent = delta * REST_SHARE
         others = Ledger(rest)
-        found = [method_epsilon(others, spent, name, digits=10).epsilon.upper for name in methods_for(others)[-1:]]
+        found = [method_epsilon(others, spent, name, digits=10).epsilon.most for name in methods_for(others)[-1:]]
         if others.is_pure:
-            found.append(method_epsilon(others, spent, "pure", digits=10).epsilon.upper)
-        total = fraction_of(min(found))
+            found.append(method_epsilon(others, spent, "pure", digits=10).epsilon.most)
+        total = min(found).fraction()
     return total + composed_epsilon_upper(core, delta - spent, tolerance)
 
 

@@ -19,6 +19,7 @@ from accountant.pld.certified_fft import MAX_LENGTH
 from accountant.pld.convolution import ComposedLattice, Window, compose_lattices
 from accountant.pld.heuristics import (
     Sketch,
+    expected_epsilon,
     log_moment,
     sketch,
     support,
@@ -67,7 +68,10 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class CompositionPlan:
-    """Everything a composed lattice is built from; `epsilon` and `log_delta` say what the tilt was chosen for."""
+    """Everything a composed lattice is built from; `epsilon` and `log_delta` say what the tilt was chosen for.
+
+    `epsilon` is Chernoff's bound, `expected` about what will be found there (never trusted).
+    """
 
     pair: Pair
     steps: tuple[BinaryStep, ...]
@@ -75,6 +79,7 @@ class CompositionPlan:
     kappas: tuple[float, ...]
     epsilon: float
     log_delta: float
+    expected: float
     low: float
     length: int
     below: float
@@ -169,7 +174,8 @@ def _build(plan: CompositionPlan) -> ComposedLattice:
 def _plan(
     steps: Sequence[BinaryStep], pair: Pair, sketches: Sequence[Sketch], aim: _Aim, resolution: Resolution
 ) -> CompositionPlan:
-    if not tilted_deviation(sketches, aim.theta) > 0:
+    deviation = tilted_deviation(sketches, aim.theta)
+    if not deviation > 0:
         raise CannotCertifyError(f"no window for the composition: nothing is left after tilting by {aim.theta}")
     low, high, below, above = tail_tilts(sketches, aim.theta, LOG_TAIL)
     wanted = _wanted_spacing(steps, aim, resolution)
@@ -186,6 +192,7 @@ def _plan(
         kappas=kappas,
         epsilon=aim.epsilon,
         log_delta=aim.log_delta,
+        expected=expected_epsilon(aim.epsilon, aim.theta, deviation),
         low=low,
         length=length,
         below=below,
