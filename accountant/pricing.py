@@ -44,7 +44,7 @@ from accountant.mechanisms.words import Neighbours, Noise
 from accountant.numbers import Bound, Exact
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.pure import pure_epsilon
-from accountant.renyi.conversion import Conversion, best_epsilon
+from accountant.renyi.conversion import Conversion, MomentGuess, best_epsilon
 from accountant.renyi.moments import Subsampling, ledger_log_moment
 
 DEFAULT_DIGITS = 15
@@ -205,6 +205,7 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
             digits=digits,
             integers=ledger.is_subsampled and subsampling is not Subsampling.TIGHT,
             hints=order_hints(ledger, delta),
+            guess=_order_guess(ledger, subsampling),
         )
         return MethodResult(found.epsilon, found.alpha, theorem)
     if method == "profile":
@@ -223,6 +224,16 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
         return MethodResult(pure_epsilon(pure_releases(ledger.steps), delta, digits=digits), None, theorem)
     total = sum((step.count * step.epsilon for step in ledger.steps if isinstance(step, PureStep)), Fraction(0))
     return MethodResult(Bound.from_fractions(total, total), None, theorem)
+
+
+def _order_guess(ledger: Ledger, theorem: Subsampling) -> MomentGuess | None:
+    """Return about the Renyi curve where it is an integral; the sums of the printed theorems are quick as they are."""
+    integrals = any(isinstance(step, PoissonGaussianStep | SubsampledGaussianStep) for step in ledger.steps)
+    if not integrals or (ledger.is_subsampled and theorem is not Subsampling.TIGHT):
+        return None
+    from accountant.pld.order_guesses import moment_guess  # noqa: PLC0415 - numpy is loaded only when needed
+
+    return moment_guess(ledger.steps)
 
 
 def pure_releases(steps: tuple[Step, ...]) -> tuple[tuple[Fraction, int], ...]:

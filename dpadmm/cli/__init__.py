@@ -47,7 +47,7 @@ class LazyGroup(SuggestingGroup):
         """Every subcommand whose file exists, in the order of the help."""
         return [name for name in SUBCOMMANDS if importlib.util.find_spec(f"dpadmm.cli.{name}")]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
         """Import the subcommand's file; None for a name that is not one."""
         if cmd_name not in SUBCOMMANDS or importlib.util.find_spec(f"dpadmm.cli.{cmd_name}") is None:
             return None
