@@ -22,8 +22,10 @@ _GUESS_DIGITS: Final = 9
 _TILT_SUITS_FROM: Final = 10.0
 """theta epsilon from which on the tilt is about the slope: no time is spent on looking."""
 _SURPLUS: Final = 1.05
-_WORTHWHILE: Final = 0.2
-"""How much further than the slope says to go; which part of a miss, spared, is worth another look."""
+_WORTHWHILE: Final = Fraction(1, 10**5)
+_WORTHWHILE_MISS: Final = 0.2
+_MOST_CHORDS: Final = 8
+"""How much further than the slope says to go; which part of epsilon, and of a miss, is worth another look."""
 _MOST_REFINED: Final = 1 << 18
 _LEAST_TOLERANCE: Final = 1e-15
 
@@ -130,14 +132,22 @@ def certified_by_slope(guess: float, scale: float, miss: Callable[[Fraction], fl
 def _on_the_chord(
     failed: tuple[Fraction, float], good: tuple[Fraction, float], unit: Fraction, miss: Callable[[Fraction], float]
 ) -> Fraction:
-    """Return the good point, or one between the two where the chord says that much is to be gained and it holds."""
-    (bad, missed), (found, spared) = failed, good
-    if not (math.isfinite(missed) and -spared > _WORTHWHILE * missed):
-        return found
-    share = _SURPLUS * missed / (missed - spared) if math.isfinite(spared) else 0.5
-    way = abs(found - bad)
-    nearer = bad + _whole_units(share * float(way), unit) * (1 if found > bad else -1)
-    return nearer if abs(nearer - bad) < way and miss(nearer) <= 0 else found
+    """Return a good point near a failed one: chords and halves while the way between them is worth another look."""
+    for _ in range(_MOST_CHORDS):
+        (bad, missed), (found, spared) = failed, good
+        way = abs(found - bad)
+        if way <= _WORTHWHILE * found or -spared <= _WORTHWHILE_MISS * missed:
+            break
+        chord = _SURPLUS * missed / (missed - spared) if math.isfinite(missed) and math.isfinite(spared) else 0.5
+        nearer = bad + _whole_units(min(max(chord, 0.1), 0.9) * float(way), unit) * (1 if found > bad else -1)
+        if not abs(nearer - bad) < way:
+            break
+        at_nearer = miss(nearer)
+        if at_nearer <= 0:
+            good = nearer, at_nearer
+        else:
+            failed = nearer, at_nearer
+    return good[0]
 
 
 def _whole_units(way: float, unit: Fraction) -> Fraction:
