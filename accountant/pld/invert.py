@@ -125,7 +125,9 @@ def certified_by_slope(guess: float, scale: float, miss: Callable[[Fraction], fl
         if missed <= 0:
             return candidate if failed is None else _on_the_chord(failed, (candidate, missed), unit, miss)
         failed = candidate, missed
-        margin = max(4 * margin, margin + _whole_units(_SURPLUS * missed * scale, unit))
+        margin = max(
+            (4 if math.isfinite(missed) else 16) * margin, margin + _whole_units(_SURPLUS * missed * scale, unit)
+        )
     raise CannotCertifyError(f"no epsilon near {guess} could be certified: use more points")
 
 
@@ -136,7 +138,7 @@ def _on_the_chord(
     for _ in range(_MOST_CHORDS):
         (bad, missed), (found, spared) = failed, good
         way = abs(found - bad)
-        if way <= _WORTHWHILE * found or -spared <= _WORTHWHILE_MISS * missed:
+        if way <= _WORTHWHILE * found or (-spared <= _WORTHWHILE_MISS * missed and way <= 100 * _WORTHWHILE * found):
             break
         chord = _SURPLUS * missed / (missed - spared) if math.isfinite(missed) and math.isfinite(spared) else 0.5
         nearer = bad + _whole_units(min(max(chord, 0.1), 0.9) * float(way), unit) * (1 if found > bad else -1)
