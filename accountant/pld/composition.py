@@ -39,6 +39,7 @@ from accountant.pld.invert import (
     finer_resolution,
     log_of,
 )
+from accountant.pld.levels import build
 from accountant.pld.parts import APART_SHARE, Steps, attained_by_parts, first_answer, splits
 from accountant.pld.plan import (
     BLUNT_TRUNCATIONS,
@@ -46,7 +47,6 @@ from accountant.pld.plan import (
     MILD_TRUNCATION,
     CompositionPlan,
     Resolution,
-    build,
     chernoff_epsilon,
     plan_for_delta,
     plan_for_epsilon,

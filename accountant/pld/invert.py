@@ -125,9 +125,8 @@ def certified_by_slope(guess: float, scale: float, miss: Callable[[Fraction], fl
         if missed <= 0:
             return candidate if failed is None else _on_the_chord(failed, (candidate, missed), unit, miss)
         failed = candidate, missed
-        margin = max(
-            (4 if math.isfinite(missed) else 16) * margin, margin + _whole_units(_SURPLUS * missed * scale, unit)
-        )
+        further = _whole_units(_SURPLUS * missed * scale, unit)
+        margin = max(4 * margin, margin + further) if math.isfinite(missed) else 16 * margin
     raise CannotCertifyError(f"no epsilon near {guess} could be certified: use more points")
 
 
@@ -158,7 +157,7 @@ def _whole_units(way: float, unit: Fraction) -> Fraction:
         return unit
     units = math.ceil(Fraction(way) / unit)
     step = 10 ** max(len(str(units)) - 2, 0)
-    return -(-units // step) * step * unit
+    return Fraction(-(-units // step) * step) * unit
 
 
 def _narrowed(failed: Fraction, good: Fraction, holds: Callable[[Fraction], bool]) -> Fraction:
