@@ -18,7 +18,7 @@ from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import failure_probability, positive
 from accountant.mechanisms.steps import PoissonGaussianStep, SubsampledGaussianStep
-from accountant.numbers import INFINITY, Exact, fraction_of, shown
+from accountant.numbers import Exact, shown
 from accountant.pricing import method_epsilon, methods_for, profile_upper
 
 BEYOND_REACH = Fraction(10) ** 60
@@ -65,12 +65,12 @@ class CalibrationTarget:
         try:
             if method == "profile":
                 return profile_upper(true, self.delta, self.tolerance)
-            upper = method_epsilon(true, self.delta, method, digits=10).epsilon.upper
+            upper = method_epsilon(true, self.delta, method, digits=10).epsilon.most
         except TimeLimitError:
             raise
         except CannotCertifyError:
             return BEYOND_REACH
-        return BEYOND_REACH if upper == INFINITY else fraction_of(upper)
+        return BEYOND_REACH if upper.infinite else upper.fraction()
 
 
 def calibrate_noise(

@@ -13,32 +13,42 @@ The mpmath context is private: nothing here reads or changes `mpmath.mp`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
+import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal, TypeGuard
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
 import flint
 from flint import arb, fmpq
-from mpmath import MPContext, mpf
 
+from accountant.dyadic import INFINITE, Dyadic, dyadic_fraction
 from accountant.errors import BinaryFloatError, CannotCertifyError, InvalidQuantityError
 
-Exact = int | str | Fraction | Decimal | mpf
 Direction = Literal["down", "up"]
 
-CONTEXT = MPContext()
-CONTEXT.prec = 256
-INFINITY: mpf = CONTEXT.inf
+if TYPE_CHECKING:
+    from mpmath import MPContext, mpf
+
+    CONTEXT: MPContext
+    INFINITY: mpf
+    Exact = int | str | Fraction | Decimal | mpf
+else:
+    Exact = int | str | Fraction | Decimal  # and mpf: mpmath is loaded by those who bring or ask for one
+
+    def __getattr__(name: str) -> object:
+        if name == "CONTEXT":
+            return _context()
+        if name == "INFINITY":
+            return _context().inf
+        raise AttributeError(f"module 'accountant.numbers' has no attribute {name!r}")
+
 
 MAX_EXPONENT = 20_000
 """Decimal exponents beyond this are refused: exact rationals of such a size would only exhaust the memory."""
-
-MAX_BINARY_EXPONENT = 4_000_000
-"""The same for dyadic numbers: e^{-10^17} is a fine ball, but written out as a ratio it would fill the memory."""
 
 WIDTH_DIGITS = 4
 """The digits of an enclosure's width that its printed ends keep."""
@@ -80,7 +90,17 @@ def exact(name: str, value: object) -> Fraction:
 
 def is_mpf(value: object) -> TypeGuard[mpf]:
     """Say whether `value` is a number of the private context."""
-    return isinstance(value, CONTEXT.mpf)
+    return "mpmath" in sys.modules and isinstance(value, _context().mpf)
+
+
+@functools.cache
+def _context() -> MPContext:
+    """Return the private context."""
+    from mpmath import MPContext  # noqa: PLC0415 - a third of the time of a plain price, which needs no mpf
+
+    context = MPContext()
+    context.prec = 256
+    return context
 
 
 def exact_binary64(name: str, value: float) -> Fraction:
@@ -99,33 +119,47 @@ def _refuse_extreme_exponent(name: str, value: Decimal | str) -> None:
         )
 
 
-def fraction_of(value: mpf) -> Fraction:
-    """Return the exact rational value of a finite mpf."""
-    if not CONTEXT.isfinite(value):
+def fraction_of(value: mpf | Dyadic) -> Fraction:
+    """Return the exact rational value of a finite mpf, or of a finite end."""
+    end = value if isinstance(value, Dyadic) else _end_of_mpf(value)
+    if end is None or end.infinite:
         raise InvalidQuantityError(f"expected a finite mpf, got {value}")
+    return end.fraction()
+
+
+def _end_of_mpf(value: mpf) -> Dyadic | None:
+    """Return an mpf exactly; None for NaN."""
+    if _context().isnan(value):
+        return None
+    if _context().isinf(value):
+        return INFINITE if value > 0 else -INFINITE
     sign, mantissa, exponent, _ = value._mpf_
-    magnitude = _dyadic(int(mantissa), exponent)
-    return -magnitude if sign else magnitude
+    return Dyadic(-int(mantissa) if sign else int(mantissa), int(exponent))
 
 
-def _dyadic(mantissa: int, exponent: int) -> Fraction:
-    if abs(exponent) > MAX_BINARY_EXPONENT:
-        raise CannotCertifyError(
-            f"a number near 2^{exponent + mantissa.bit_length()} is beyond what exact rationals can sensibly hold"
-        )
-    return Fraction(mantissa) * Fraction(2) ** exponent
+def _mpf_of_end(end: Dyadic) -> mpf:
+    context = _context()
+    if end.infinite:
+        return context.inf if end.infinite > 0 else -context.inf
+    return context.ldexp(context.mpf(end.mantissa, prec=end.mantissa.bit_length() + 1), end.exponent)
 
 
 def mpf_from_fraction(value: Fraction, direction: Direction, bits: int = 256) -> mpf:
     """Return an mpf of `bits` bits on the stated side of `value` (equal to it where it fits)."""
-    return _round(value, direction, bits) if value else CONTEXT.mpf(0)
+    return _mpf_of_end(_rounded(value, direction, bits))
 
 
-def _round(value: Fraction, direction: Direction, bits: int) -> mpf:
+def _rounded(value: Fraction, direction: Direction, bits: int = 256) -> Dyadic:
+    """Return a dyadic number of `bits` bits on the stated side of `value`."""
+    if not value:
+        return Dyadic(0, 0)
     exponent = value.numerator.bit_length() - value.denominator.bit_length() - bits
-    scaled = value / Fraction(2) ** exponent
-    mantissa = math.floor(scaled) if direction == "down" else math.ceil(scaled)
-    return CONTEXT.ldexp(CONTEXT.mpf(mantissa, prec=mantissa.bit_length() + 1), exponent)
+    numerator, denominator = value.numerator, value.denominator
+    if exponent < 0:
+        numerator <<= -exponent
+    else:
+        denominator <<= exponent
+    return Dyadic(numerator // denominator if direction == "down" else -(-numerator // denominator), exponent)
 
 
 def arb_from_fraction(value: Fraction) -> arb:
@@ -138,64 +172,100 @@ def fraction_from_arb(value: arb) -> Fraction:
     if not value.is_finite():
         raise CannotCertifyError(f"the ball {value} is not finite: more working precision is needed")
     mantissa, exponent = value.man_exp()
-    return _dyadic(int(mantissa), int(exponent))
+    return dyadic_fraction(int(mantissa), int(exponent))
 
 
-def _mpf_from_exact_arb(value: arb) -> mpf:
+def _end_of_arb(value: arb) -> Dyadic:
     mantissa, exponent = value.man_exp()
-    integer = int(mantissa)
-    return CONTEXT.ldexp(CONTEXT.mpf(integer, prec=integer.bit_length() + 1), int(exponent))
+    return Dyadic(int(mantissa), int(exponent))
 
 
-@dataclass(frozen=True, slots=True)
+def _checked_end(name: str, end: object) -> Dyadic:
+    """Return an end exactly; refuse NaN, and numbers that are no mpf of the private context."""
+    if isinstance(end, Dyadic):
+        return end
+    if not is_mpf(end):
+        raise InvalidQuantityError(f"Bound.{name} must be an mpf, got {end!r} ({type(end).__name__})")
+    found = _end_of_mpf(end)
+    if found is None:
+        raise CannotCertifyError(f"Bound.{name} is NaN: the computation broke down and certifies nothing")
+    return found
+
+
 class Bound:
     """An enclosure lower <= value <= upper; `upper` may be infinite, NaN never gets in.
 
     For a theorem that only bounds epsilon from above, the enclosed value is *the theorem's bound*, so only
     `upper` may support a claim; a lower bound on the true epsilon comes from a realisable pair alone.
+
+    `least` and `most` are the exact ends; `lower` and `upper` the same as mpf, made when they are asked for.
     """
 
-    lower: mpf
-    upper: mpf
+    __slots__ = ("least", "most")
 
-    def __post_init__(self) -> None:
-        """Refuse NaN, ends in the wrong order, and numbers that are no mpf of the private context."""
-        for name, end in (("lower", self.lower), ("upper", self.upper)):
-            if not is_mpf(end):
-                raise InvalidQuantityError(f"Bound.{name} must be an mpf, got {end!r} ({type(end).__name__})")
-            if CONTEXT.isnan(end):
-                raise CannotCertifyError(f"Bound.{name} is NaN: the computation broke down and certifies nothing")
-        if self.lower > self.upper:
-            raise CannotCertifyError(f"Bound needs lower <= upper, got lower={self.lower}, upper={self.upper}")
+    least: Dyadic
+    most: Dyadic
+
+    def __init__(self, lower: mpf | Dyadic, upper: mpf | Dyadic) -> None:
+        least, most = _checked_end("lower", lower), _checked_end("upper", upper)
+        if most < least:
+            raise CannotCertifyError(f"Bound needs lower <= upper, got lower={lower}, upper={upper}")
+        object.__setattr__(self, "least", least)
+        object.__setattr__(self, "most", most)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"cannot assign to {name!r}: a Bound never changes")
+
+    def __reduce__(self) -> tuple[object, tuple[Dyadic, Dyadic]]:
+        return Bound, (self.least, self.most)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bound) and (self.least, self.most) == (other.least, other.most)
+
+    def __hash__(self) -> int:
+        return hash((self.least, self.most))
+
+    def __repr__(self) -> str:
+        return f"Bound(lower={self.lower!r}, upper={self.upper!r})"
+
+    @property
+    def lower(self) -> mpf:
+        """The lower end."""
+        return _mpf_of_end(self.least)
+
+    @property
+    def upper(self) -> mpf:
+        """The upper end."""
+        return _mpf_of_end(self.most)
 
     @classmethod
     def from_arb(cls, ball: arb) -> Bound:
         """Enclose a ball; the radius of a ball that is not finite is refused."""
         if not ball.is_finite():
             raise CannotCertifyError(f"the ball {ball} is not finite: more working precision is needed")
-        return cls(_mpf_from_exact_arb(ball.lower()), _mpf_from_exact_arb(ball.upper()))
+        return cls(_end_of_arb(ball.lower()), _end_of_arb(ball.upper()))
 
     @classmethod
     def from_fractions(cls, lower: Fraction, upper: Fraction) -> Bound:
         """Enclose [lower, upper], rounded outwards where a dyadic number of 256 bits is not enough."""
-        return cls(mpf_from_fraction(lower, "down"), mpf_from_fraction(upper, "up"))
+        return cls(_rounded(lower, "down"), _rounded(upper, "up"))
 
     @property
     def width(self) -> mpf:
         """Return upper - lower, rounded up in the last place."""
-        if self.upper == INFINITY:
-            return INFINITY
-        return mpf_from_fraction(fraction_of(self.upper) - fraction_of(self.lower), "up")
+        if self.most.infinite:
+            return self.upper
+        return mpf_from_fraction(self.most.fraction() - self.least.fraction(), "up")
 
     def contains(self, value: Exact) -> bool:
         """Say whether lower <= value <= upper, exactly."""
         number = exact("value", value)
-        above = fraction_of(self.lower) <= number
-        return above and (self.upper == INFINITY or number <= fraction_of(self.upper))
+        above = self.least.fraction() <= number
+        return above and (bool(self.most.infinite) or number <= self.most.fraction())
 
     def decimal_strings(self, digits: int) -> tuple[str, str]:
         """Return both ends with `digits` significant digits, rounded outwards."""
-        return decimal_string(self.lower, digits, "down"), decimal_string(self.upper, digits, "up")
+        return decimal_string(self.least, digits, "down"), decimal_string(self.most, digits, "up")
 
     def printed(self, digits: int) -> tuple[str, str]:
         r"""Return both ends for people: rounded outwards to the digits that the enclosure supports, at most `digits`.
@@ -205,9 +275,9 @@ class Bound:
         become 0 that way keeps four digits of its own.
         """
         lower, upper = self.decimal_strings(digits)
-        if self.upper == INFINITY:
+        if self.most.infinite:
             return lower, upper
-        low, high = fraction_of(self.lower), fraction_of(self.upper)
+        low, high = self.least.fraction(), self.most.fraction()
         if low == high:
             return lower, upper
         unit = Fraction(10) ** (_decimal_exponent(high - low) - WIDTH_DIGITS + 1)
@@ -220,13 +290,14 @@ class Bound:
         )
 
 
-def decimal_string(value: mpf | Fraction, digits: int, direction: Direction) -> str:
+def decimal_string(value: mpf | Dyadic | Fraction, digits: int, direction: Direction) -> str:
     """Return `digits` significant decimal digits on the stated side of `value` ("inf" for infinity)."""
     if digits < 1:
         raise InvalidQuantityError(f"digits must be >= 1, got digits={digits}")
     if not isinstance(value, Fraction):
-        if CONTEXT.isinf(value):
-            return "inf" if value > 0 else "-inf"
+        infinite = _infinite(value)
+        if infinite:
+            return "inf" if infinite > 0 else "-inf"
         value = fraction_of(value)
     if value == 0:
         return "0"
@@ -234,6 +305,12 @@ def decimal_string(value: mpf | Fraction, digits: int, direction: Direction) -> 
     scaled = value / Fraction(10) ** exponent
     mantissa = math.floor(scaled) if direction == "down" else math.ceil(scaled)
     return _plain_or_scientific(mantissa, exponent)
+
+
+def _infinite(value: mpf | Dyadic) -> int:
+    """Return the sign of an infinity, 0 for every other number."""
+    end = value if isinstance(value, Dyadic) else _end_of_mpf(value)
+    return 0 if end is None else end.infinite
 
 
 def shown(value: Fraction) -> str:
@@ -283,16 +360,17 @@ def _plain_or_scientific(mantissa: int, exponent: int) -> str:
     return f"{sign}{stripped[0]}{tail}e{leading}"
 
 
-def float_up(value: mpf | Fraction) -> float:
+def float_up(value: mpf | Dyadic | Fraction) -> float:
     """Return the smallest binary64 >= value (infinity where there is no finite one)."""
     return 0.0 - float_down(-value)
 
 
-def float_down(value: mpf | Fraction) -> float:
+def float_down(value: mpf | Dyadic | Fraction) -> float:
     """Return the largest binary64 <= value (-infinity where there is no finite one)."""
     if not isinstance(value, Fraction):
-        if CONTEXT.isinf(value):
-            return math.inf if value > 0 else -math.inf
+        infinite = _infinite(value)
+        if infinite:
+            return infinite * math.inf
         value = fraction_of(value)
     try:
         nearest = value.numerator / value.denominator

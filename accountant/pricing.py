@@ -27,6 +27,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal
 
+from accountant.dyadic import INFINITE
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
@@ -40,10 +41,10 @@ from accountant.mechanisms.steps import (
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Neighbours, Noise
-from accountant.numbers import CONTEXT, Bound, Exact, fraction_of
+from accountant.numbers import Bound, Exact
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.pure import pure_epsilon
-from accountant.renyi.conversion import Conversion, best_epsilon
+from accountant.renyi.conversion import Conversion, MomentGuess, best_epsilon
 from accountant.renyi.moments import Subsampling, ledger_log_moment
 
 DEFAULT_DIGITS = 15
@@ -204,6 +205,7 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
             digits=digits,
             integers=ledger.is_subsampled and subsampling is not Subsampling.TIGHT,
             hints=order_hints(ledger, delta),
+            guess=_order_guess(ledger, subsampling),
         )
         return MethodResult(found.epsilon, found.alpha, theorem)
     if method == "profile":
@@ -222,6 +224,16 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
         return MethodResult(pure_epsilon(pure_releases(ledger.steps), delta, digits=digits), None, theorem)
     total = sum((step.count * step.epsilon for step in ledger.steps if isinstance(step, PureStep)), Fraction(0))
     return MethodResult(Bound.from_fractions(total, total), None, theorem)
+
+
+def _order_guess(ledger: Ledger, theorem: Subsampling) -> MomentGuess | None:
+    """Return about the Renyi curve where it is an integral; the sums of the printed theorems are quick as they are."""
+    integrals = any(isinstance(step, PoissonGaussianStep | SubsampledGaussianStep) for step in ledger.steps)
+    if not integrals or (ledger.is_subsampled and theorem is not Subsampling.TIGHT):
+        return None
+    from accountant.pld.order_guesses import moment_guess  # noqa: PLC0415 - numpy is loaded only when needed
+
+    return moment_guess(ledger.steps)
 
 
 def pure_releases(steps: tuple[Step, ...]) -> tuple[tuple[Fraction, int], ...]:
@@ -263,8 +275,8 @@ def _enclosure(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult]
     if ledger.corrected:
         truth = Ledger(ledger.corrected, ledger.realisable)
         return epsilon(truth, delta, digits=digits).epsilon
-    upper = min((result.epsilon.upper for result in results.values()), default=CONTEXT.inf)
-    return Bound(_realisable_lower(ledger, delta, results, digits).lower, upper)
+    upper = min((result.epsilon.most for result in results.values()), default=INFINITE)
+    return Bound(_realisable_lower(ledger, delta, results, digits).least, upper)
 
 
 def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult], digits: int) -> Bound:
@@ -318,10 +330,10 @@ def profile_upper(ledger: Ledger, delta: Fraction, tolerance: Fraction) -> Fract
     if rest:
         spent = delta * REST_SHARE
         others = Ledger(rest)
-        found = [method_epsilon(others, spent, name, digits=10).epsilon.upper for name in methods_for(others)[-1:]]
+        found = [method_epsilon(others, spent, name, digits=10).epsilon.most for name in methods_for(others)[-1:]]
         if others.is_pure:
-            found.append(method_epsilon(others, spent, "pure", digits=10).epsilon.upper)
-        total = fraction_of(min(found))
+            found.append(method_epsilon(others, spent, "pure", digits=10).epsilon.most)
+        total = min(found).fraction()
     return total + composed_epsilon_upper(core, delta - spent, tolerance)
 
 

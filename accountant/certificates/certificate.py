@@ -8,7 +8,6 @@ where a decimal would not be exact). `accountant.certificates.reading` reads one
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from dataclasses import dataclass
 from fractions import Fraction
@@ -119,8 +118,14 @@ class Certificate:
 
 def certificate(report: Report) -> Certificate:
     """Write a report down."""
+    draft = unsigned(report)
+    return dataclasses.replace(draft, digest=draft.expected_digest())
+
+
+def unsigned(report: Report) -> Certificate:
+    """Write a report down without its digest: for those who only print it."""
     methods = {name: _method(result, report.digits) for name, result in report.methods.items()}
-    unsigned = Certificate(
+    return Certificate(
         format="dpadmm-account",
         version=VERSION,
         sound=report.ledger.sound,
@@ -133,7 +138,6 @@ def certificate(report: Report) -> Certificate:
         ledger=ledger_record(report.ledger),
         digest="",
     )
-    return dataclasses.replace(unsigned, digest=unsigned.expected_digest())
 
 
 def record_json(record: Certificate | LedgerRecord) -> dict[str, object]:
@@ -248,5 +252,7 @@ def _method(result: MethodResult, digits: int) -> MethodRecord:
 
 
 def _digest(document: dict[str, object]) -> str:
+    import hashlib  # noqa: PLC0415 - loads a cryptographic library, which printing a price does not need
+
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()

@@ -22,7 +22,7 @@ from accountant.mechanisms.fields import (
     maybe_schedule,
 )
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.mechanism import GaussianNoise
+from accountant.mechanisms.mechanism import NOISE, GaussianNoise
 from accountant.mechanisms.quantities import require_without_replacement, sampling_rate
 from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep, WithReplacementStep
 from accountant.mechanisms.words import Noise, Sampling
@@ -31,7 +31,6 @@ from accountant.numbers import shown
 BATCH = "m, the batch size."
 SAMPLING = "How batches are drawn, fresh in every iteration; of shuffled epochs there is no theorem here."
 ETA = "eta, the step size, once or once an iteration."
-NOISE = "Real Gaussian noise, or the exact discrete Gaussian (only Renyi bounds are proved for it)."
 
 
 @described

@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import ClassVar
 
 from accountant.errors import InvalidQuantityError
-from accountant.mechanisms.batches import NOISE
 from accountant.mechanisms.fields import (
     Count,
     Field,
@@ -27,7 +26,7 @@ from accountant.mechanisms.fields import (
     schedule,
 )
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.mechanism import GaussianNoise, at_each_step
+from accountant.mechanisms.mechanism import NOISE, GaussianNoise, at_each_step
 from accountant.mechanisms.proximal import Proximal
 from accountant.mechanisms.steps import GaussianStep, Step
 from accountant.mechanisms.words import Accounting, Noise, Release, Sensitivity

@@ -29,6 +29,7 @@ from accountant.mechanisms.words import Visibility
 from accountant.numbers import shown
 
 CLIP = "C: every record's gradient is scaled down to this norm."
+NOISE = "Real Gaussian noise, or the exact discrete Gaussian (only Renyi bounds are proved for it)."
 NORMALISE = "C: every record's features are scaled down to this norm, in place of clip."
 
 

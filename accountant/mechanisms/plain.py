@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from accountant.errors import InvalidQuantityError
-from accountant.mechanisms.batches import NOISE
 from accountant.mechanisms.fields import Count, Field, Number, choice, count, count_or, described, number
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.mechanism import Mechanism
+from accountant.mechanisms.mechanism import NOISE, Mechanism
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep
 from accountant.mechanisms.words import Noise
 from accountant.numbers import shown

@@ -6,26 +6,53 @@ spelling of an earlier version and a misspelling are each refused by name, with 
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
+import importlib
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from accountant.errors import InvalidQuantityError
-from accountant.mechanisms.batches import DPSGD, DPSVRG, SsADMM
 from accountant.mechanisms.fields import fields_of
-from accountant.mechanisms.full_gradients import DPADMM, MpADMM
 from accountant.mechanisms.mechanism import Mechanism
-from accountant.mechanisms.nonprivate import ADMM, SADMM
-from accountant.mechanisms.objective import ObjP
-from accountant.mechanisms.plain import Gaussian, Poisson
-from accountant.mechanisms.pure import Laplace, Pure
 
-MECHANISMS: Mapping[str, type[Mechanism]] = MappingProxyType(
+_HOMES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        kind.algorithm: kind
-        for kind in (SsADMM, MpADMM, DPSGD, DPADMM, DPSVRG, ObjP, SADMM, ADMM, Gaussian, Poisson, Laplace, Pure)
+        "ssadmm": ("batches", "SsADMM"),
+        "mpadmm": ("full_gradients", "MpADMM"),
+        "dpsgd": ("batches", "DPSGD"),
+        "dpadmm": ("full_gradients", "DPADMM"),
+        "dpsvrg": ("batches", "DPSVRG"),
+        "objp": ("objective", "ObjP"),
+        "sadmm": ("nonprivate", "SADMM"),
+        "admm": ("nonprivate", "ADMM"),
+        "gaussian": ("plain", "Gaussian"),
+        "poisson": ("plain", "Poisson"),
+        "laplace": ("pure", "Laplace"),
+        "pure": ("pure", "Pure"),
     }
 )
+"""Where each mechanism is defined: the file and the class."""
+PRIVATE: tuple[str, ...] = tuple(name for name, home in _HOMES.items() if home[0] != "nonprivate")
+"""The names of the private ones."""
+
+
+class _Mechanisms(Mapping[str, type[Mechanism]]):
+    """The mechanisms by name; each is loaded when it is first asked for, since most commands need one."""
+
+    def __getitem__(self, name: str) -> type[Mechanism]:
+        module, kind = _HOMES[name]
+        found = getattr(importlib.import_module(f"accountant.mechanisms.{module}"), kind)
+        if not (isinstance(found, type) and issubclass(found, Mechanism) and found.algorithm == name):
+            raise TypeError(f"accountant.mechanisms.{module}.{kind} is not the mechanism {name!r}")
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_HOMES)
+
+    def __len__(self) -> int:
+        return len(_HOMES)
+
+
+MECHANISMS: Mapping[str, type[Mechanism]] = _Mechanisms()
 """Every mechanism by its name."""
 
 FORMER_ALGORITHMS: Mapping[str, str] = MappingProxyType(
@@ -88,6 +115,8 @@ def unknown_field(name: str, kind: type[Mechanism]) -> str:
         return f"{name} belongs to {', '.join(owners)}, not to {kind.algorithm}"
     if name in FORMER_FIELDS:
         return f"{name} is now called {FORMER_FIELDS[name]}"
+    import difflib  # noqa: PLC0415 - only for a mistake
+
     known = [*fields_of(kind), "algorithm"]
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"

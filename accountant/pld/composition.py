@@ -28,18 +28,18 @@ from accountant.numbers import (
     float_down,
     float_up,
     fraction_from_arb,
-    fraction_of,
 )
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.event_bound import event_delta, event_epsilon
 from accountant.pld.invert import (
-    certified_near,
+    certified_by_slope,
     checked_delta,
     checked_epsilon,
     epsilon_guess,
     finer_resolution,
     log_of,
 )
+from accountant.pld.levels import build
 from accountant.pld.parts import APART_SHARE, Steps, attained_by_parts, first_answer, splits
 from accountant.pld.plan import (
     BLUNT_TRUNCATIONS,
@@ -47,7 +47,6 @@ from accountant.pld.plan import (
     MILD_TRUNCATION,
     CompositionPlan,
     Resolution,
-    build,
     chernoff_epsilon,
     plan_for_delta,
     plan_for_epsilon,
@@ -63,6 +62,9 @@ _LOWER_PAIRS = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
 _SCALAR_BITS = 128
 _TOLERATED_ERROR_SHARE = 1e-3
 _BLUNT_FROM = 0.1
+_LEAST_EXCESS = 1e-300
+_EXPECTED_WITHIN = 1.01
+"""What a plan expects is off by less than this factor; where it is off by more, a lower end is a little lower."""
 _NEAR = Fraction(1, 10**9)
 """The delta at which phases are ranked where none is given."""
 
@@ -95,6 +97,7 @@ class ComposedProfile:
         self._target = None if target_delta is None else checked_delta(target_delta)
         self._given = tuple(steps)
         self._merged, self._gaussian_square = _merged(steps)
+        self._plans: dict[tuple[Pair, float], CompositionPlan] = {}
         self._lattices: dict[Pair, list[tuple[CompositionPlan, ComposedLattice]]] = {pair: [] for pair in Pair}
 
     def delta(self, epsilon: Fraction) -> Bound:
@@ -115,7 +118,7 @@ class ComposedProfile:
         """Return a delta for which every mechanism made of these steps is (epsilon, delta)-private."""
         closed = self._closed_delta(checked_epsilon(epsilon))
         if closed is not None:
-            return fraction_of(closed.upper)
+            return closed.most.fraction()
         try:
             bound = self._near_epsilon(Pair.DOMINATING, epsilon, ComposedLattice.judged_upper)
         except CannotCertifyError:
@@ -141,7 +144,7 @@ class ComposedProfile:
         """Return a delta that a realisable pair attains or exceeds at epsilon."""
         closed = self._closed_delta(checked_epsilon(epsilon))
         if closed is not None:
-            return fraction_of(closed.lower)
+            return closed.least.fraction()
         best = event_delta(self._merged, epsilon) if epsilon > 0 else _ZERO
         for pair in _LOWER_PAIRS:
             with contextlib.suppress(CannotCertifyError):  # a lower end of 0 is always true
@@ -152,7 +155,7 @@ class ComposedProfile:
         """Return the smallest epsilon >= 0 that could be certified for every mechanism made of these steps."""
         closed = self._closed_epsilon(checked_delta(delta))
         if closed is not None:
-            return fraction_of(closed.upper)
+            return closed.most.fraction()
         if self._total_variation() <= delta:
             return _ZERO
         try:
@@ -175,7 +178,7 @@ class ComposedProfile:
     def lattice_epsilon_upper(self, delta: Fraction) -> Fraction:
         """Return `epsilon_upper` where all phases can be held at once; refuse otherwise."""
         closed = self._closed_epsilon(delta)
-        return self._dominating_epsilon(delta) if closed is None else fraction_of(closed.upper)
+        return self._dominating_epsilon(delta) if closed is None else closed.most.fraction()
 
     def _dominating_epsilon(self, delta: Fraction) -> Fraction:
         """Return the least that lattices certify: a tilted one, and blunt ones where that is all error or fails.
@@ -223,7 +226,7 @@ class ComposedProfile:
         """Return an epsilon below which a realisable pair violates (epsilon, delta); 0 if none could be certified."""
         closed = self._closed_epsilon(checked_delta(delta))
         if closed is not None:
-            return fraction_of(closed.lower)
+            return closed.least.fraction()
         return attained_by_parts(
             self._given, lambda part: self._part(part).attained_epsilon(delta), self._ceiling(delta)
         )
@@ -236,7 +239,7 @@ class ComposedProfile:
         """Return about the most that a realisable pair can attain (never trusted): Chernoff's bound, or exactly."""
         closed = self._closed_epsilon(delta)
         if closed is not None:
-            return float_up(closed.upper)
+            return float_up(closed.most)
         try:
             most = max(chernoff_epsilon(self._binary(pair), pair, log_of(delta)) for pair in _LOWER_PAIRS)
         except (CannotCertifyError, ArithmeticError):
@@ -247,7 +250,7 @@ class ComposedProfile:
         """Return `epsilon_lower` of the whole alone, no sub-ledger looked at."""
         closed = self._closed_epsilon(delta)
         if closed is not None:
-            return fraction_of(closed.lower)
+            return closed.least.fraction()
         best = event_epsilon(self._merged, delta)
         for pair in _LOWER_PAIRS:
             with contextlib.suppress(CannotCertifyError):  # a lower end of 0 is always true
@@ -259,8 +262,8 @@ class ComposedProfile:
         return tuple(CurvePoint(epsilon, self.delta_upper(epsilon)) for epsilon in epsilons)
 
     def _pair_epsilon(self, pair: Pair, delta: Fraction, least: Fraction) -> Fraction:
-        steps = self._binary(pair)
-        if plan_for_delta(steps, pair, log_of(delta), self._resolution).epsilon <= least:
+        planned = self._plan(pair, log_of(delta))
+        if planned.epsilon <= least or planned.expected * _EXPECTED_WITHIN < least:
             return _ZERO
         plan, lattice = self._lattice_for_delta(pair, delta)
         found = _attained_epsilon(plan, lattice, delta)
@@ -293,7 +296,7 @@ class ComposedProfile:
 
     def _unamplified(self, delta: Fraction) -> Fraction:
         """Return epsilon(delta), rounded up, as if every record were used in every step: sampling never costs."""
-        return fraction_of(gaussian_epsilon(self._unamplified_square, delta).upper)
+        return gaussian_epsilon(self._unamplified_square, delta).most.fraction()
 
     @property
     def _unamplified_square(self) -> Fraction:
@@ -318,7 +321,14 @@ class ComposedProfile:
         for plan, lattice in self._lattices[pair]:
             if plan.log_delta == log_delta:
                 return plan, lattice
-        return self._remember(plan_for_delta(self._binary(pair), pair, log_delta, self._resolution))
+        return self._remember(self._plan(pair, log_delta))
+
+    def _plan(self, pair: Pair, log_delta: float) -> CompositionPlan:
+        """Return the plan for delta, made once."""
+        if (pair, log_delta) not in self._plans:
+            planned = plan_for_delta(self._binary(pair), pair, log_delta, self._resolution)
+            self._plans[pair, log_delta] = planned
+        return self._plans[pair, log_delta]
 
     def _near_epsilon(
         self, pair: Pair, epsilon: Fraction, judged: Callable[[ComposedLattice, Fraction], tuple[Fraction, float]]
@@ -377,19 +387,24 @@ def _lattice_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fra
     """Return about the least epsilon that the dominating lattice certifies for delta."""
     if lattice.delta_upper(_ZERO) <= delta:
         return _ZERO
-    return certified_near(
-        epsilon_guess(lattice, plan.epsilon, delta),
-        1 / plan.frame.theta,
-        lambda epsilon: lattice.delta_upper(epsilon) <= delta,
-        upwards=True,
-    )
+
+    def miss(epsilon: Fraction) -> float:
+        return _log_excess(lattice.delta_upper(epsilon), delta)
+
+    return certified_by_slope(epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta, miss, upwards=True)
 
 
 def _attained_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
     """Return about the largest epsilon at which the dominated lattice still reaches delta."""
-    return certified_near(
-        epsilon_guess(lattice, plan.epsilon, delta),
-        1 / plan.frame.theta,
-        lambda epsilon: lattice.delta_lower(epsilon) >= delta,
-        upwards=False,
-    )
+
+    def miss(epsilon: Fraction) -> float:
+        return _log_excess(delta, lattice.delta_lower(epsilon))
+
+    return certified_by_slope(epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta, miss, upwards=False)
+
+
+def _log_excess(larger: Fraction, smaller: Fraction) -> float:
+    """Return about log(larger/smaller), positive exactly where `larger` is the larger one; `smaller` may be 0."""
+    if larger <= smaller:
+        return -log_of(smaller / larger) if larger else -math.inf
+    return max(log_of(larger / smaller), _LEAST_EXCESS) if smaller else math.inf

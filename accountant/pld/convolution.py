@@ -11,10 +11,11 @@ so every error in A counts relative to Chernoff's bound for delta, not relative 
 1. Transform, powers, transform back: with s_i = |w_i|_1, e = `transform_error(N)` and u = 2^-53,
    e_z = prod (s_i(1+e))^{T_i} (1+3u)^{sum T} - prod s_i^{T_i} bounds the error at each frequency, and
    E = e_z + e (prod s_i^{T_i} + e_z) the Euclidean error of W; it changes A by at most |g|_2 E.
-2. Wrap-around: mass outside the window comes back inside it. It may be missing where it belongs (upper end) or too much
+2. Steps that were composed before (`levels`) and lost something: at most peak times the bound of `Stray`.
+3. Wrap-around: mass outside the window comes back inside it. It may be missing where it belongs (upper end) or too much
    where it arrives (lower end): at most peak * P[outside], by Chernoff's bound with a further tilt, evaluated
    on the actual masses.
-3. The sum itself, in whatever order: (n + c) u sum |W| g, and g's own error; terms beyond x = 80/theta: at most
+4. The sum itself, in whatever order: (n + c) u sum |W| g, and g's own error; terms beyond x = 80/theta: at most
    e^-80 sum |W|. (Products are summed by numpy, not by a library's dot: its threads would cost ten times the work.)
 """
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
@@ -60,6 +61,8 @@ class Window:
 class ComposedLattice:
     r"""The composed measure in its window: `weights` within `error` (Euclidean), total mass at most `mass`.
 
+    `astray` bounds, in the 1-norm, what the steps had lost before they were composed.
+
     At the upper end it dominates the mechanism's losses (after a shift by `slack` and apart from mass `infinite`); at
     the lower end the pair's losses dominate it.
     """
@@ -75,6 +78,7 @@ class ComposedLattice:
     log_scale: arb
     slack: Fraction
     infinite: arb
+    astray: arb = field(default_factory=arb)
 
     def delta_upper(self, epsilon: Fraction) -> Fraction:
         """Return an upper bound on delta(epsilon)."""
@@ -88,8 +92,7 @@ class ComposedLattice:
         """Return about log(delta(epsilon)), never trusted; -inf where nothing is left."""
         with arb_precision(SCALAR_BITS):
             index, fraction, used = self._locate(epsilon, "down")
-            total, _ = self._kernel_sum(index, fraction)
-            value = float(total.mid())
+            value = self._rough_sum(index, fraction)
             return math.log(value) + float((self.log_scale - self._tilted(used)).mid()) if value > 0 else -math.inf
 
     def judged_upper(self, epsilon: Fraction) -> tuple[Fraction, float]:
@@ -97,7 +100,7 @@ class ComposedLattice:
         with arb_precision(SCALAR_BITS):
             index, fraction, used = self._locate(epsilon - self.slack, "down")
             total, kernel_norm = self._kernel_sum(index, fraction)
-            rest = kernel_norm * self.error + self._peak() * self.outside + self._cut() * self.mass
+            rest = kernel_norm * self.error + self._peak() * (self.outside + self.astray) + self._cut() * self.mass
             factor = (self.log_scale - self._tilted(used)).exp()
             bound = _fraction_above((total + rest) * factor + self.infinite)
             kept = float(total.mid())
@@ -108,7 +111,7 @@ class ComposedLattice:
         with arb_precision(SCALAR_BITS):
             index, fraction, used = self._locate(epsilon + self.slack, "up")
             total, kernel_norm = self._kernel_sum(index, fraction)
-            rest = kernel_norm * self.error + self._peak() * self.outside
+            rest = kernel_norm * self.error + self._peak() * (self.outside + self.astray)
             factor = (self.log_scale - self._tilted(used)).exp()
             kept = float(total.mid())
             share = float(rest.mid()) / kept if kept > 0 else math.inf
@@ -139,6 +142,18 @@ class ComposedLattice:
         norm = arb(float((kernel * kernel).sum())).sqrt() * arb(1 + _SUM_MARGIN)
         return arb(value) + arb(0, 1) * radius, norm
 
+    def _rough_sum(self, index: int, fraction: float) -> float:
+        """Return about the sum that `_kernel_sum` encloses, by a library's exponential: to guess with."""
+        start = max(index + 1 - self.first, 0)
+        stop = min(index + math.ceil(_CUT / 2 / (self.theta * self.spacing)) + 2 - self.first, self.weights.size)
+        if stop <= start:
+            return 0.0
+        x = (
+            np.arange(start + self.first - index, stop + self.first - index, dtype=np.float64) - fraction
+        ) * self.spacing
+        with np.errstate(under="ignore"):
+            return -float((self.weights[start:stop] * np.exp(-self.theta * x) * np.expm1(-x)).sum())
+
     def _peak(self) -> arb:
         theta = arb(self.theta)
         return (-theta * (1 / theta).log1p()).exp() / (1 + theta)
@@ -162,6 +177,7 @@ def compose_lattices(steps: Sequence[LatticeStep], theta: float, spacing: float,
         below = _tail(steps, spacing, -window.below, window.first - 1)
         log_scale = sum((step.count * step.log_scale for step in steps), arb(0))
         infinite = sum((step.count * step.infinite for step in steps), arb(0))
+        astray = _astray(steps, log_scale)
     return ComposedLattice(
         theta=theta,
         spacing=spacing,
@@ -174,6 +190,7 @@ def compose_lattices(steps: Sequence[LatticeStep], theta: float, spacing: float,
         log_scale=log_scale,
         slack=slack,
         infinite=infinite,
+        astray=astray,
     )
 
 
@@ -205,6 +222,29 @@ def _arithmetic_error(steps: Sequence[LatticeStep], length: int) -> tuple[arb, a
         return mass, arb(0)
     at_frequency = mass * log_growth.expm1() + arb(UNDERFLOW)
     return mass, _upper(at_frequency + transform * (mass + at_frequency) + arb(UNDERFLOW))
+
+
+def _astray(steps: Sequence[LatticeStep], log_scale: arb) -> arb:
+    """Bound the 1-norm of what steps that were composed before have lost, in units of e^log_scale."""
+    growth = growth_of(steps)
+    if growth.is_zero():
+        return arb(0)
+    return _upper((log_mass_bound(steps) - log_scale).exp() * growth.expm1())
+
+
+def growth_of(steps: Sequence[LatticeStep]) -> arb:
+    """Return the steps' `Stray.growth`, added."""
+    return sum((step.count * step.stray.growth for step in steps if step.stray is not None), arb(0))
+
+
+def log_mass_bound(steps: Sequence[LatticeStep]) -> arb:
+    """Bound the logarithm of the tilted mass of all steps together, scale included, at every level they came from."""
+    return sum((step.count * _log_mass(step) for step in steps), arb(0))
+
+
+def _log_mass(step: LatticeStep) -> arb:
+    own = (arb(float(step.masses.sum())) * arb(1 + _SUM_MARGIN)).log() + step.log_scale
+    return _upper(own if step.stray is None else own.max(step.stray.log_mass))
 
 
 def _is_copied(steps: Sequence[LatticeStep], length: int) -> bool:

@@ -16,7 +16,7 @@ from typing import Final
 
 from flint import arb
 
-from accountant.numbers import Bound, arb_from_fraction, arb_precision, fraction_from_arb, fraction_of
+from accountant.numbers import Bound, arb_from_fraction, arb_precision, fraction_from_arb
 from accountant.profiles.one_step import SubsampledGaussian, single_step_epsilon
 
 _BITS: Final = 320
@@ -38,8 +38,8 @@ def event_epsilon(steps: Sequence[SubsampledGaussian], delta: Fraction) -> Fract
     is where it ends, for P[E] - e^epsilon Q[E] is at most the sum of the steps' own delta(epsilon).
     """
     number = sum(step.count for step in steps)
-    good = max((fraction_of(_alone(step, delta).lower) for step in steps), default=Fraction(0))
-    bad = max((fraction_of(_alone(step, delta / number).upper) for step in steps), default=Fraction(0))
+    good = max((_alone(step, delta).least.fraction() for step in steps), default=Fraction(0))
+    bad = max((_alone(step, delta / number).most.fraction() for step in steps), default=Fraction(0))
     with arb_precision(_BITS):
         target = arb_from_fraction(delta)
         for _ in range(_BISECTIONS):

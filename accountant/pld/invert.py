@@ -21,6 +21,11 @@ _PROBE: Final = 0.02
 _GUESS_DIGITS: Final = 9
 _TILT_SUITS_FROM: Final = 10.0
 """theta epsilon from which on the tilt is about the slope: no time is spent on looking."""
+_SURPLUS: Final = 1.05
+_WORTHWHILE: Final = Fraction(1, 10**5)
+_WORTHWHILE_MISS: Final = 0.2
+_MOST_CHORDS: Final = 8
+"""How much further than the slope says to go; which part of epsilon, and of a miss, is worth another look."""
 _MOST_REFINED: Final = 1 << 18
 _LEAST_TOLERANCE: Final = 1e-15
 
@@ -97,6 +102,62 @@ def certified_near(guess: float, scale: float, holds: Callable[[Fraction], bool]
             return candidate if margin == unit else _narrowed(failed, candidate, holds)
         failed, margin = candidate, margin * 4
     raise CannotCertifyError(f"no epsilon near {guess} could be certified: use more points")
+
+
+def certified_by_slope(guess: float, scale: float, miss: Callable[[Fraction], float], *, upwards: bool) -> Fraction:
+    r"""Return an epsilon near the guess, on the stated side, at which `miss` was at most 0; 0 for a lower end in need.
+
+    `miss` is the logarithm of the factor by which the proved delta misses the target, at most 0 only where it does not.
+    It falls by about 1/scale for each unit of epsilon, so that a miss says how far to go: two or three looks in place
+    of ten. Where it falls faster, the last two looks are joined by a chord. Candidates are decimals, as above.
+    """
+    sign = 1 if upwards else -1
+    unit = Fraction(10) ** (math.floor(math.log10(max(abs(guess), scale))) - _GUESS_DIGITS + 1)
+    nearest = Fraction(guess) / unit
+    start = (math.ceil(nearest) if upwards else math.floor(nearest)) * unit
+    failed: tuple[Fraction, float] | None = None
+    margin = unit
+    for _ in range(_MOST_MARGINS):
+        candidate = start + sign * margin
+        if candidate <= 0 and not upwards:
+            return Fraction(0)
+        missed = miss(candidate)
+        if missed <= 0:
+            return candidate if failed is None else _on_the_chord(failed, (candidate, missed), unit, miss)
+        failed = candidate, missed
+        further = _whole_units(_SURPLUS * missed * scale, unit)
+        margin = max(4 * margin, margin + further) if math.isfinite(missed) else 16 * margin
+    raise CannotCertifyError(f"no epsilon near {guess} could be certified: use more points")
+
+
+def _on_the_chord(
+    failed: tuple[Fraction, float], good: tuple[Fraction, float], unit: Fraction, miss: Callable[[Fraction], float]
+) -> Fraction:
+    """Return a good point near a failed one: chords and halves while the way between them is worth another look."""
+    for _ in range(_MOST_CHORDS):
+        (bad, missed), (found, spared) = failed, good
+        way = abs(found - bad)
+        if way <= _WORTHWHILE * found or (-spared <= _WORTHWHILE_MISS * missed and way <= 100 * _WORTHWHILE * found):
+            break
+        chord = _SURPLUS * missed / (missed - spared) if math.isfinite(missed) and math.isfinite(spared) else 0.5
+        nearer = bad + _whole_units(min(max(chord, 0.1), 0.9) * float(way), unit) * (1 if found > bad else -1)
+        if not abs(nearer - bad) < way:
+            break
+        at_nearer = miss(nearer)
+        if at_nearer <= 0:
+            good = nearer, at_nearer
+        else:
+            failed = nearer, at_nearer
+    return good[0]
+
+
+def _whole_units(way: float, unit: Fraction) -> Fraction:
+    """Return the way, rounded up to two digits and to whole units; one unit where it is not finite."""
+    if not math.isfinite(way):
+        return unit
+    units = math.ceil(Fraction(way) / unit)
+    step = 10 ** max(len(str(units)) - 2, 0)
+    return Fraction(-(-units // step) * step) * unit
 
 
 def _narrowed(failed: Fraction, good: Fraction, holds: Callable[[Fraction], bool]) -> Fraction:

@@ -38,7 +38,7 @@ def composed_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Bound:
     above = profile_steps(steps, "up")
     if above == below:
         return composed
-    return Bound(compose(above, target_delta=delta).epsilon(delta).lower, composed.upper)
+    return Bound(compose(above, target_delta=delta).epsilon(delta).least, composed.most)
 
 
 def composed_epsilon_upper(steps: tuple[Step, ...], delta: Fraction, tolerance: Fraction) -> Fraction:

@@ -38,6 +38,8 @@ def attained_by_parts(
 
     A sub-ledger whose ceiling is below what was found is not looked at: its own answer cannot be larger.
     """
+    if len(steps) == 1:
+        return own(tuple(steps))
     candidates = {_key(part): part for part in (telling(part, ceiling) for part in sub_ledgers(steps, ceiling))}
     ranked = sorted(candidates.values(), key=lambda part: (-ceiling(part), len(part)))
     best = Fraction(0)

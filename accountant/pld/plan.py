@@ -7,8 +7,9 @@ epsilon by about (1 + theta) T h^2/12.
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +20,7 @@ from accountant.pld.certified_fft import MAX_LENGTH
 from accountant.pld.convolution import ComposedLattice, Window, compose_lattices
 from accountant.pld.heuristics import (
     Sketch,
+    expected_epsilon,
     log_moment,
     sketch,
     support,
@@ -29,7 +31,7 @@ from accountant.pld.heuristics import (
     truncation_point,
 )
 from accountant.pld.lower_step import dominated_step
-from accountant.pld.types import BinaryStep, Frame, Pair
+from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 from accountant.pld.upper_step import dominating_step
 
 LOG_TAIL: Final = math.log(1e-11)
@@ -67,7 +69,11 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class CompositionPlan:
-    """Everything a composed lattice is built from; `epsilon` and `log_delta` say what the tilt was chosen for."""
+    """Everything a composed lattice is built from; `epsilon` and `log_delta` say what the tilt was chosen for.
+
+    `epsilon` is Chernoff's bound, `expected` about what will be found there (never trusted); `wanted` is the spacing
+    that the tolerance asks for, which the largest lattice may not reach.
+    """
 
     pair: Pair
     steps: tuple[BinaryStep, ...]
@@ -75,6 +81,8 @@ class CompositionPlan:
     kappas: tuple[float, ...]
     epsilon: float
     log_delta: float
+    expected: float
+    wanted: float
     low: float
     length: int
     below: float
@@ -140,36 +148,57 @@ def plan_for_epsilon(
 
 def build(plan: CompositionPlan) -> ComposedLattice:
     """Return the certified composition for the plan: dominating for the dominating pair, dominated for the others."""
+    with within_float64():
+        # The steps of the smallest losses first: where they are too small for the lattice, nothing else has been built.
+        order = sorted(range(len(plan.steps)), key=lambda i: plan.steps[i].q * plan.steps[i].mu)
+        built = {i: lattice_step(plan.pair, plan.steps[i], plan.frame, plan.kappas[i]) for i in order}
+        lattices = [built[i] for i in range(len(plan.steps))]
+        window = Reach(plan.low, plan.length, plan.below, plan.above)
+        return composed(lattices, plan.frame.theta, plan.frame.spacing, window)
+
+
+@contextlib.contextmanager
+def within_float64() -> Iterator[None]:
+    """Turn overflow in the body into a refusal."""
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"):
-            return _build(plan)
+            yield
     except (OverflowError, FloatingPointError) as error:
         raise CannotCertifyError(f"the composition left the range of float64: {error}") from error
 
 
-def _build(plan: CompositionPlan) -> ComposedLattice:
-    # The steps of the smallest losses first: where they are too small for the lattice, nothing else has been built.
-    order = sorted(range(len(plan.steps)), key=lambda i: plan.steps[i].q * plan.steps[i].mu)
-    built = {
-        i: dominating_step(plan.steps[i], plan.frame, plan.kappas[i])
-        if plan.pair is Pair.DOMINATING
-        else dominated_step(plan.steps[i], plan.pair, plan.frame, plan.kappas[i])
-        for i in order
-    }
-    lattices = [built[i] for i in range(len(plan.steps))]
-    offset = sum(lattice.count * lattice.offset for lattice in lattices)
-    first = math.floor((plan.low - offset) / plan.frame.spacing)
+def lattice_step(pair: Pair, step: BinaryStep, frame: Frame, kappa: float) -> LatticeStep:
+    """Return one step on the lattice, rounded to the side of the pair's end."""
+    if pair is Pair.DOMINATING:
+        return dominating_step(step, frame, kappa)
+    return dominated_step(step, pair, frame, kappa)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """A window by its lowest loss, not yet placed on a lattice."""
+
+    low: float
+    length: int
+    below: float
+    above: float
+
+
+def composed(lattices: Sequence[LatticeStep], theta: float, spacing: float, reach: Reach) -> ComposedLattice:
+    """Compose the steps in the window, or in one of its length that holds every loss where there is one."""
+    offset = sum(float(lattice.count * lattice.offset) for lattice in lattices)
+    first = math.floor((reach.low - offset) / spacing)
     lowest = sum(lattice.count * lattice.first for lattice in lattices)
-    if 1 + sum(lattice.count * (lattice.masses.size - 1) for lattice in lattices) <= plan.length:
+    if 1 + sum(lattice.count * (lattice.masses.size - 1) for lattice in lattices) <= reach.length:
         first = lowest
-    window = Window(first, plan.length, plan.below, plan.above)
-    return compose_lattices(lattices, plan.frame.theta, plan.frame.spacing, window)
+    return compose_lattices(lattices, theta, spacing, Window(first, reach.length, reach.below, reach.above))
 
 
 def _plan(
     steps: Sequence[BinaryStep], pair: Pair, sketches: Sequence[Sketch], aim: _Aim, resolution: Resolution
 ) -> CompositionPlan:
-    if not tilted_deviation(sketches, aim.theta) > 0:
+    deviation = tilted_deviation(sketches, aim.theta)
+    if not deviation > 0:
         raise CannotCertifyError(f"no window for the composition: nothing is left after tilting by {aim.theta}")
     low, high, below, above = tail_tilts(sketches, aim.theta, LOG_TAIL)
     wanted = _wanted_spacing(steps, aim, resolution)
@@ -186,6 +215,8 @@ def _plan(
         kappas=kappas,
         epsilon=aim.epsilon,
         log_delta=aim.log_delta,
+        expected=expected_epsilon(aim.epsilon, aim.theta, deviation),
+        wanted=wanted,
         low=low,
         length=length,
         below=below,

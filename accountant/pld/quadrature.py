@@ -73,7 +73,7 @@ def _panel_counts(widths: Floats, steepness: Floats) -> Floats:
 def panels(widths: Floats, steepness: Floats) -> Panels:
     """Divide cells so that (panel width) * steepness <= 1/4; steepness is |v| + D + 2 mu + 4 of the header."""
     number = np.maximum(_panel_counts(widths, steepness), 1).astype(np.intp)
-    nodes, weights = _unit_rule()
+    nodes, weights = unit_rule(NODES)
     if int(number.max()) == 1:
         width = widths[:, None]
         return Panels(np.arange(number.size), number, width * nodes, width * nodes[::-1], width * weights)
@@ -85,11 +85,11 @@ def panels(widths: Floats, steepness: Floats) -> Panels:
     return Panels(cell, number, left, right, width * weights)
 
 
-@functools.lru_cache(maxsize=1)
-def _unit_rule() -> tuple[Floats, Floats]:
+@functools.lru_cache(maxsize=4)
+def unit_rule(number: int) -> tuple[Floats, Floats]:
     """Return nodes and weights on [0, 1], correctly rounded from balls; nodes are symmetric about 1/2."""
     with arb_precision(120):
-        roots = [arb.legendre_p_root(NODES, NODES - 1 - k, weight=True) for k in range(NODES)]
+        roots = [arb.legendre_p_root(number, number - 1 - k, weight=True) for k in range(number)]
         nodes = np.array([float((1 + root) / 2) for root, _ in roots])
         weights = np.array([float(weight / 2) for _, weight in roots])
     return nodes, weights

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from fractions import Fraction
 
 from flint import arb
 
@@ -37,16 +38,30 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class Stray:
+    r"""What a step that was composed before has lost: its measure differs from an exact one, in the 1-norm.
+
+    n such steps are off by at most e^(n log_mass) (e^(n growth) - 1), tilted: with masses m and a difference of at most
+    d, |(m+d)^n - m^n| <= m^n ((1 + d/m)^n - 1). `log_mass` is a bound of log m, scale included, at every level.
+    """
+
+    growth: arb
+    log_mass: arb
+
+
+@dataclass(frozen=True, slots=True)
 class LatticeStep:
     r"""A measure on {offset + (first + i) spacing}, tilted: true mass e^{theta loss} <= (or >=) e^log_scale masses[i].
 
-    `slack` is what a loss may exceed (or fall short of) its lattice point by; `infinite` bounds the mass at infinity.
+    `slack` is what a loss may exceed (or fall short of) its lattice point by; `infinite` bounds the mass at infinity;
+    `stray` what the masses lack, where the step is itself a composition (`levels`).
     """
 
     count: int
-    offset: float
+    offset: float | Fraction
     first: int
     masses: Floats
     log_scale: arb
-    slack: float
+    slack: float | Fraction
     infinite: arb
+    stray: Stray | None = None

@@ -23,7 +23,6 @@ from accountant.numbers import (
     arb_from_fraction,
     arb_precision,
     fraction_from_arb,
-    fraction_of,
     has_digits,
     precisions,
 )
@@ -85,7 +84,7 @@ def single_step_epsilon(sampling_rate: Fraction, mu_squared: Fraction, delta: Fr
     inner = gaussian_epsilon(mu_squared, delta / sampling_rate, digits=_CLOSED_FORM_DIGITS)
     with arb_precision(next(precisions(_CLOSED_FORM_DIGITS))):
         q = arb_from_fraction(sampling_rate)
-        ends = [_sampled_loss(q, arb_from_fraction(fraction_of(end))) for end in (inner.lower, inner.upper)]
+        ends = [_sampled_loss(q, arb_from_fraction(end.fraction())) for end in (inner.least, inner.most)]
         return Bound.from_fractions(fraction_from_arb(ends[0].lower()), fraction_from_arb(ends[1].upper()))
 
 

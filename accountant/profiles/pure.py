@@ -12,11 +12,12 @@ with A and B constant between two neighbouring losses. Epsilon at a delta is the
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb, prod
+from math import prod
 
 from flint import arb
 
@@ -30,12 +31,18 @@ Releases = Sequence[tuple[Fraction, int]]
 """Epsilons, each with how often it is spent."""
 
 
+Outcome = tuple[Fraction, arb, arb]
+"""A loss, and its probability under either neighbour."""
+
+
 def pure_delta(releases: Releases, epsilon: Fraction, *, digits: int = 30) -> Bound:
     """Enclose the least delta at which all releases together are (epsilon, delta)-DP, to `digits` digits."""
-    losses = _losses(releases)
+    spent = _spent(releases)
     for bits in precisions(digits):
         with arb_precision(bits):
-            a, b = _sums([loss for loss in losses if loss[0] > epsilon], _total(releases))
+            larger = [outcome for outcome in _outcomes(spent) if outcome[0] > epsilon]
+            a = sum((first for _, first, _ in larger), arb(0))
+            b = sum((second for _, _, second in larger), arb(0))
             ball = a - arb_from_fraction(epsilon).exp() * b
             if has_digits(ball, digits):
                 return Bound.from_arb(ball)
@@ -47,50 +54,44 @@ def pure_epsilon(releases: Releases, delta: Fraction, *, digits: int = 30) -> Bo
     whole = sum((epsilon * count for epsilon, count in releases), Fraction(0))
     if delta == 0:
         return Bound.from_fractions(whole, whole)
-    losses = _losses(releases)
+    return _pure_epsilon(tuple(_spent(releases)), delta, digits, whole)
+
+
+@functools.lru_cache(maxsize=8)
+def _pure_epsilon(spent: tuple[tuple[Fraction, int], ...], delta: Fraction, digits: int, whole: Fraction) -> Bound:
     for bits in precisions(digits):
         with arb_precision(bits):
-            ball = _solved(losses, _total(releases), arb_from_fraction(delta))
+            ball = _solved(_outcomes(spent), arb_from_fraction(delta))
             if ball is not None and has_digits(ball, digits):
                 lower, upper = fraction_from_arb(ball.lower()), fraction_from_arb(ball.upper())
                 return Bound.from_fractions(max(lower, Fraction(0)), min(max(upper, Fraction(0)), whole))
     raise CannotCertifyError(f"epsilon of pure releases at delta {shown(delta)} needs more than {bits} bits")
 
 
-def _solved(losses: list[tuple[Fraction, int, Fraction]], total: arb, delta: arb) -> arb | None:
-    """Walk down from the largest loss to the segment in which delta(eps) meets delta; None where that is undecided."""
-    a, b = arb(0), arb(0)
-    for (loss, ways, exponent), below in itertools.zip_longest(losses, losses[1:]):
-        mass = ways * arb_from_fraction(exponent).exp() / total
-        a, b = a + mass, b + mass * (-arb_from_fraction(loss)).exp()
-        end = Fraction(0) if below is None or below[0] < 0 else below[0]
-        there = a - arb_from_fraction(end).exp() * b
+def _solved(outcomes: list[Outcome], delta: arb) -> arb | None:
+    """Find the segment between two losses in which delta(eps) meets delta; None where that is undecided.
+
+    delta(eps) falls with eps, so the segment is found by bisection over the sums of A and B from the largest loss down.
+    """
+    positive = [outcome for outcome in outcomes if outcome[0] > 0]
+    a = list(itertools.accumulate(first for _, first, _ in positive))
+    b = list(itertools.accumulate(second for _, _, second in positive))
+    ends = [loss for loss, _, _ in positive[1:]] + [Fraction(0)]
+    below, reached = -1, len(positive)
+    while reached - below > 1:
+        middle = (below + reached) // 2
+        there = a[middle] - arb_from_fraction(ends[middle]).exp() * b[middle]
         if there > delta:
-            return ((a - delta) / b).log()
-        if not there < delta:
+            reached = middle
+        elif there < delta:
+            below = middle
+        else:
             return None
-        if end == 0:
-            return arb(0)
-    raise AssertionError("half of the losses are not positive")
+    return arb(0) if reached == len(positive) else ((a[reached] - delta) / b[reached]).log()
 
 
-def _sums(losses: list[tuple[Fraction, int, Fraction]], total: arb) -> tuple[arb, arb]:
-    a, b = arb(0), arb(0)
-    for loss, ways, exponent in losses:
-        mass = ways * arb_from_fraction(exponent).exp() / total
-        a, b = a + mass, b + mass * (-arb_from_fraction(loss)).exp()
-    return a, b
-
-
-def _total(releases: Releases) -> arb:
-    total = arb(1)
-    for epsilon, count in releases:
-        total *= (1 + arb_from_fraction(epsilon).exp()) ** count
-    return total
-
-
-def _losses(releases: Releases) -> list[tuple[Fraction, int, Fraction]]:
-    """Return (loss, in how many ways, log of the mass before normalising), the largest loss first."""
+def _spent(releases: Releases) -> list[tuple[Fraction, int]]:
+    """Return each epsilon once, with how often it is spent; refuse what has too many losses."""
     spent: Counter[Fraction] = Counter()
     for epsilon, count in releases:
         if epsilon <= 0 or count < 1:
@@ -98,10 +99,31 @@ def _losses(releases: Releases) -> list[tuple[Fraction, int, Fraction]]:
         spent[epsilon] += count
     if prod(count + 1 for count in spent.values()) > MOST_LOSSES:
         raise CannotCertifyError(f"more than {MOST_LOSSES} losses: too many releases, or too many different epsilons")
+    return list(spent.items())
+
+
+def _outcomes(spent: Releases) -> list[Outcome]:
+    """Return every combination of answers, the largest loss first."""
+    found: list[Outcome] = [(Fraction(0), arb(1), arb(1))]
+    for epsilon, count in spent:
+        table = _answers(epsilon, count)
+        found = [
+            (loss + more, first * here, second * there) for loss, first, second in found for more, here, there in table
+        ]
+    return sorted(found, key=lambda outcome: outcome[0], reverse=True)
+
+
+def _answers(epsilon: Fraction, count: int) -> list[Outcome]:
+    r"""Return the losses (c - 2k) eps of c answers, k of them wrong, with C(c, k) p^(c-k) (1-p)^k, p = 1/(1+e^-eps).
+
+    From one k to the next by a factor: a binomial coefficient of 10^4 releases has 10^4 bits.
+    """
+    factor = (-arb_from_fraction(epsilon)).exp()
+    right = 1 / (1 + factor)
+    first, second = right**count, (right * factor) ** count
     found = []
-    for other in itertools.product(*(range(count + 1) for count in spent.values())):
-        groups = list(zip(spent.items(), other, strict=True))
-        loss = sum(((count - 2 * k) * epsilon for (epsilon, count), k in groups), Fraction(0))
-        exponent = sum(((count - k) * epsilon for (epsilon, count), k in groups), Fraction(0))
-        found.append((loss, prod(comb(count, k) for (_, count), k in groups), exponent))
-    return sorted(found, reverse=True)
+    for k in range(count + 1):
+        found.append(((count - 2 * k) * epsilon, first, second))
+        ratio = arb(count - k) / (k + 1)
+        first, second = first * ratio * factor, second * ratio / factor
+    return found

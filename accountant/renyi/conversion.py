@@ -11,6 +11,7 @@ its winner is evaluated with certified digits. A negative value means that (0, d
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +23,9 @@ from accountant.numbers import Bound, arb_from_fraction, arb_precision, fraction
 
 LogMoment = Callable[[Fraction, int], arb]
 """(alpha, bits) to a ball around K(alpha) = (alpha-1) eps(alpha)."""
+
+MomentGuess = Callable[[Fraction], float]
+"""alpha to about K(alpha), never trusted; NaN where it is not known."""
 
 SEARCH_BITS = 40
 FALLBACKS = 8
@@ -62,13 +66,15 @@ def best_epsilon(
     digits: int,
     integers: bool,
     hints: tuple[int, ...] = (),
+    guess: MomentGuess | None = None,
 ) -> Converted:
     """Return the smallest epsilon over the orders searched, enclosed to `digits` significant digits.
 
     `integers` says that the curve is known at integers and interpolated between them; `hints` are further
-    exponents k from which the search walks downhill among the orders 1 + 2^k.
+    exponents k from which the search walks downhill among the orders 1 + 2^k; `guess` is about the curve, in float64,
+    for the search alone.
     """
-    alpha = best_order(curve, delta, conversion, integers=integers, hints=hints)
+    alpha = best_order(curve, delta, conversion, integers=integers, hints=hints, guess=guess)
     for _ in range(FALLBACKS):
         try:
             return Converted(epsilon_at(curve, alpha, delta, conversion, digits=digits), alpha)
@@ -102,10 +108,11 @@ def best_order(
     *,
     integers: bool,
     hints: tuple[int, ...] = (),
+    guess: MomentGuess | None = None,
 ) -> Fraction:
     """Return an order close to the best one: doubling to bracket it, then golden sections."""
     with arb_precision(SEARCH_BITS + 32):
-        objective = _Objective(curve, delta, conversion)
+        objective = _Objective(curve, delta, conversion, guess)
         lowest = 0 if integers else LOWEST_EXPONENT
         exponent = min(
             (_walk_downhill(objective, lowest, start) for start in {5, *hints}),
@@ -128,12 +135,19 @@ def best_order(
 class _Objective:
     """epsilon as a function of the order, remembered, at search precision; +infinity where it cannot be had."""
 
-    def __init__(self, curve: LogMoment, delta: Fraction, conversion: Conversion) -> None:
-        self._curve, self._delta, self._conversion = curve, delta, conversion
+    def __init__(
+        self, curve: LogMoment, delta: Fraction, conversion: Conversion, guess: MomentGuess | None = None
+    ) -> None:
+        self._curve, self._delta, self._conversion, self._guess = curve, delta, conversion, guess
         self._known: dict[Fraction, Fraction] = {}
+        self._log_delta = float(arb_from_fraction(delta).log())
 
     def __call__(self, alpha: Fraction) -> Fraction:
         if alpha not in self._known:
+            guessed = math.nan if self._guess is None else self._guessed(self._guess(alpha), float(alpha))
+            if math.isfinite(guessed):
+                self._known[alpha] = Fraction(guessed)
+                return self._known[alpha]
             try:
                 ball = convert(self._curve(alpha, SEARCH_BITS), alpha, self._delta, self._conversion)
             except TimeLimitError:
@@ -143,6 +157,12 @@ class _Objective:
             usable = ball.is_finite() and (ball.is_zero() or ball.rel_accuracy_bits() > 8)
             self._known[alpha] = fraction_from_arb(ball.mid()) if usable else Fraction(10) ** 1000
         return self._known[alpha]
+
+    def _guessed(self, moment: float, alpha: float) -> float:
+        """Return about the epsilon of an order: `convert` in float64."""
+        if self._conversion is Conversion.PROPOSITION1:
+            return max((moment - self._log_delta) / (alpha - 1), 0.0)
+        return max((moment - self._log_delta - math.log(alpha)) / (alpha - 1) + math.log1p(-1 / alpha), 0.0)
 
 
 def _walk_downhill(objective: _Objective, lowest: int, start: int) -> int:

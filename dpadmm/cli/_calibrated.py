@@ -9,7 +9,7 @@ import click
 from accountant.calibration import Calibration
 from accountant.certificates.certificate import ledger_record, record_json
 from accountant.mechanisms.quantities import failure_probability, positive
-from accountant.numbers import Bound, decimal_string, exact_string, fraction_of
+from accountant.numbers import Bound, decimal_string, exact_string
 from accountant.pricing import epsilon
 from dpadmm.cli.common import emit_json
 
@@ -63,7 +63,7 @@ def _ends(found: Calibration, target: str, delta: str) -> tuple[str, str]:
     Rounding up must not carry the upper end over the target that it meets: then it keeps more digits.
     """
     report = epsilon(found.ledger, delta, methods=[found.method], digits=DIGITS)
-    lower = min(fraction_of(report.epsilon.lower), found.epsilon_upper)
+    lower = min(report.epsilon.least.fraction(), found.epsilon_upper)
     low, high = Bound.from_fractions(lower, found.epsilon_upper).printed(DIGITS)
     within = Fraction(high) <= positive("epsilon", target)
     return low, high if within else decimal_string(found.epsilon_upper, DIGITS, "up")

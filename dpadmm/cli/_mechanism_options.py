@@ -8,7 +8,7 @@ import click
 
 from accountant.mechanisms.fields import Field, FieldKind, fields_of
 from accountant.mechanisms.mechanism import Mechanism
-from accountant.mechanisms.registry import FORMER_ALGORITHMS, FORMER_FIELDS, MECHANISMS, unknown_field
+from accountant.mechanisms.registry import FORMER_ALGORITHMS, FORMER_FIELDS, MECHANISMS, PRIVATE, unknown_field
 from dpadmm.cli.suggesting import SuggestingGroup, WordChoice
 
 REAL = "NUMBER"
@@ -23,15 +23,13 @@ class MechanismGroup(SuggestingGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the mechanisms' commands and the others, in alphabetical order."""
-        private = [kind.algorithm for kind in MECHANISMS.values() if kind.private]
-        return sorted([*private, *super().list_commands(ctx)])
+        return sorted([*PRIVATE, *super().list_commands(ctx)])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of this name."""
         if cmd_name in FORMER_ALGORITHMS:
             raise click.UsageError(f"{cmd_name} is now called {FORMER_ALGORITHMS[cmd_name]}", ctx)
-        kind = MECHANISMS.get(cmd_name)
-        return self.make(kind) if kind is not None and kind.private else super().get_command(ctx, cmd_name)
+        return self.make(MECHANISMS[cmd_name]) if cmd_name in PRIVATE else super().get_command(ctx, cmd_name)
 
 
 class MechanismCommand(click.Command):

@@ -7,7 +7,7 @@ from typing import TypedDict, Unpack, cast
 
 import click
 
-from accountant.certificates.certificate import Certificate, certificate
+from accountant.certificates.certificate import Certificate, certificate, unsigned
 from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism
@@ -161,7 +161,6 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
             effort=output["effort"],
             progress=shared.progress,
         )
-    document = certificate(report)
     if output["dp_event"] is not None:
         from dpadmm.cli._dp_event import write_event
 
@@ -176,9 +175,9 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
         with time_limit(output["time_limit"]):
             show_curve(report, orders, output["output_format"], output["plot"])
     elif output["output_format"] == "json":
-        emit_json(document.to_json())
+        emit_json(certificate(report).to_json())
     else:
-        click.echo(_text(report, document))
+        click.echo(_text(report, unsigned(report)))
     if not ledger.sound:
         click.echo("refuted: " + "; ".join(ledger.notes), err=True)
         raise click.exceptions.Exit(EXIT_REFUTED)

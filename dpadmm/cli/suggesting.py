@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 import click
 
 
@@ -23,6 +21,8 @@ class WordChoice(click.Choice[str]):
 
 def unknown_command(group: click.Group, ctx: click.Context, name: str) -> click.UsageError:
     """The error for a command that a group does not have, with the nearest that it has."""
+    import difflib
+
     known = group.list_commands(ctx)
     near = difflib.get_close_matches(name, known, n=2, cutoff=0.5)
     meant = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"

@@ -238,7 +238,7 @@ def test_where_one_rare_loss_decides_the_enclosure_stays_narrow(q: str, nu: str,
     [
         (("4.6e-10", "0.78", 7, "3e-10"), 4.60),
         (("3.69e-10", "0.447", 215, "2.57e-11"), 4.80),
-        (("9.36e-9", "0.46", 16, "2.37e-19"), 1.37),
+        (("9.36e-9", "0.46", 16, "2.37e-19"), 1.35),
     ],
 )
 def test_a_lattice_too_coarse_for_its_answer_is_refined(
