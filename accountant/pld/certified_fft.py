@@ -59,10 +59,16 @@ def forward(x: Floats | Complexes) -> Complexes:
 
 
 def inverse_real(x: Complexes) -> Floats:
-    r"""Return the real part of (1/N) sum_k x_k e^{2 pi i nk/N}: same relative error, for conj and 1/N are exact."""
-    length = x.shape[0]
-    real: Floats = forward(np.conj(x)).real / length
+    r"""Return the real part of `inverse_complex`."""
+    real: Floats = inverse_complex(x).real
     return real
+
+
+def inverse_complex(x: Complexes) -> Complexes:
+    r"""Return (1/N) sum_k x_k e^{2 pi i nk/N}: same relative error, for conj and 1/N are exact."""
+    result: Complexes = np.conj(forward(np.conj(x)))
+    result /= x.shape[0]
+    return result
 
 
 def powers_product(factors: Iterable[tuple[Complexes, int]]) -> Complexes:

@@ -13,10 +13,11 @@ those of connect-the-dots, formulas as in `upper_step` (they hold for cells on e
     losses > 0:  those of F (and S);     losses < 0:  (1-s) those of F + s e^{-l} those of F at l;
     loss 0: besides what the cells put there, s times the atom of S. Then all times 1 + eta, and eta off the atom.
 
-Below the lowest point of F's lattice (its losses exceed log(1-q)) mass moves up. A point z_j misses its loss by at
-most eta_j, so a true atom lies at most eta_j above its lattice point, and 1.1 (1+h) eta_j/h of it, moved one point
-up, makes up for that: no shift of epsilon is left over. What `ordering` leaves out of a triple (`nodes.rest`) counts as
-infinite.
+Below the lowest point z_0 lie losses between log(1-q) and that of z_0. Their mass, which is most of all for small q, is
+split between the lattice point of z_0 and one at or below log(1-q), P-mass and Q-mass kept (`_below`): also a chord of
+the profile. A point z_j misses its loss by at most eta_j, so a true atom lies at most eta_j above its lattice point, and
+1.1 (1+h) eta_j/h of it, moved one point up, makes up for that: no shift of epsilon is left over. What `ordering` leaves
+out of a triple (`nodes.rest`) counts as infinite.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from accountant.numbers import arb_precision
 from accountant.pld.adversary.nodes import rest
 from accountant.pld.certified_exp import EXP_ERROR, UNIT_ROUNDOFF, Floats, exp
 from accountant.pld.heuristics import loss_at, point_at
-from accountant.pld.rounding import SCALAR_BITS, float_above, normal_tail, normalised
+from accountant.pld.rounding import SCALAR_BITS, float_above, float_below, normal_tail, normalised
 from accountant.pld.types import BinaryStep, Frame, LatticeStep
 from accountant.pld.upper_step import MAX_CELLS, LatticePoints, cell_masses, loss_mismatch
 
@@ -64,7 +65,7 @@ class Leader:
 def leading_step(leader: Leader, count: int, frame: Frame, kappa: float) -> LatticeStep:
     """Return a lattice measure that dominates the leader; see the header."""
     step = BinaryStep(leader.q, leader.mu, count)
-    lowest, highest = _reach(leader, frame)
+    bottom, lowest, highest = _reach(leader, frame)
     losses = frame.spacing * np.arange(lowest, highest + 1, dtype=np.float64)
     z = point_at(leader.q, leader.mu, losses)
     z[-lowest] = leader.mu / 2
@@ -72,12 +73,16 @@ def leading_step(leader: Leader, count: int, frame: Frame, kappa: float) -> Latt
     mismatch[-lowest] = 0.0
     masses, error = cell_masses(step, frame, kappa, LatticePoints(z, losses, mismatch))
     masses = masses * (1 + 1.01 * error)
-    masses[0] += _below(leader, float(z[0]), frame.theta * float(losses[0]) - kappa)
+    far, near = _below(leader, float(z[0]), bottom, lowest, frame)
+    with arb_precision(SCALAR_BITS):
+        masses[0] += float_above(near * (-arb(kappa)).exp())
     positive, off = masses[-lowest:], mismatch[-lowest:]
     whole = np.zeros(2 * highest + 1)
     whole[highest:] = positive
     keep = _up(1 - leader.share)
     whole[highest + lowest : highest] = masses[:-lowest] * keep * (1 + 4 * UNIT_ROUNDOFF)
+    with arb_precision(SCALAR_BITS):
+        whole[highest + bottom] += float_above(far * (-arb(kappa)).exp() * (1 - arb(leader.share)))
     whole[:highest] += _mirrored(positive, losses[-lowest:], off, frame.theta)[:0:-1] * leader.share
     first_cell = LatticePoints(z[-lowest:][:2], losses[-lowest:][:2], mismatch[-lowest:][:2])
     right, right_error = cell_masses(step, frame, kappa, first_cell)
@@ -101,23 +106,31 @@ def _up(x: float) -> float:
     return math.nextafter(x, math.inf)
 
 
-def _reach(leader: Leader, frame: Frame) -> tuple[int, int]:
-    """Return the lowest index (<= 0, losses above log(1-q)) and the highest."""
+def _reach(leader: Leader, frame: Frame) -> tuple[int, int, int]:
+    """Return an index whose loss is at most log(1-q), the lowest one of a point (<= 0) and the highest one."""
     top = max(frame.z_top, leader.mu / 2)
     ends = loss_at(leader.q, leader.mu, np.array([min(_LOWEST_Z, leader.mu / 2 - 9.0), top]))
     lowest = min(math.ceil(float(ends[0]) / frame.spacing), 0)
     highest = math.ceil(float(ends[1]) / frame.spacing) + 1
-    if highest - lowest > MAX_CELLS:
-        raise CannotCertifyError(f"a step spans {highest - lowest} lattice cells, more than {MAX_CELLS}")
-    return lowest, max(highest, -lowest)
-
-
-def _below(leader: Leader, z_low: float, exponent: float) -> float:
-    """Return the mass of F below z_low, which moves up to the lowest lattice point, tilted and rounded up."""
     with arb_precision(SCALAR_BITS):
-        q, z = arb(leader.q), arb(z_low)
-        mass = (1 - q) * normal_tail(-z) + q * normal_tail(arb(leader.mu) - z)
-        return float_above(mass * arb(exponent).exp())
+        bottom = min(math.floor(float_below((-arb(leader.q)).log1p() / arb(frame.spacing))), lowest - 1)
+    if highest - bottom > MAX_CELLS:
+        raise CannotCertifyError(f"a step spans {highest - bottom} lattice cells, more than {MAX_CELLS}")
+    return bottom, lowest, max(highest, -bottom)
+
+
+def _below(leader: Leader, z_low: float, bottom: int, lowest: int, frame: Frame) -> tuple[arb, arb]:
+    """Return the masses of F below z_low, split between the points `bottom` and that of z_low, and tilted there.
+
+    The losses of all of it lie between log(1-q) and that of z_low, so a chord of the profile is above the profile.
+    """
+    with arb_precision(SCALAR_BITS):
+        q, mu, z, h, theta = (arb(x) for x in (leader.q, leader.mu, z_low, frame.spacing, frame.theta))
+        second = normal_tail(-z)
+        first = (1 - q) * second + q * normal_tail(mu - z)
+        low, high = (-h * bottom).exp(), 1 / (1 + q * (mu * (z - mu / 2)).expm1())
+        far = (second - first * high) / (low - high)
+        return far * (theta * h * bottom).exp(), (first - far) * (theta * h * lowest).exp()
 
 
 def _raised(masses: Floats, mismatch: Floats, frame: Frame) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
@@ -22,13 +22,14 @@ from accountant.pld.adversary.certificates import certificate_for
 from accountant.pld.adversary.cover import KEPT
 from accountant.pld.adversary.ordering import Ordering
 from accountant.pld.adversary.recursion import Course, composed
+from accountant.pld.composition import compose
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.heuristics import Sketch, sketch
 from accountant.pld.invert import certified_near, epsilon_guess, log_of
 from accountant.pld.ledger_steps import profile_steps
 from accountant.pld.plan import (
-    BLUNT_TRUNCATIONS,
     LOG_TRUNCATION,
+    MILD_TRUNCATION,
     CompositionPlan,
     Resolution,
     plan_for_delta,
@@ -41,10 +42,12 @@ _SINGLES: Final = 160
 """About this many single steps; more are no tighter (their leader has the larger share) and cost a transform each."""
 _GROWTH: Final = 0.3
 _RISE: Final = 0.5
+_WIDTHS: Final = 6.0
+"""So many widths above 0 the losses that decide are settled."""
 _SPILL: Final = 1e-7
 _JUMP_SHARE: Final = 0.02
-_BLUNT: Final = BLUNT_TRUNCATIONS[1]
-"""Where large losses are rare, 1/50 of delta spent on calling them infinite buys a tilt that suits the others."""
+_LOST: Final = 0.02
+"""Where at most this share of delta is lost to infinite losses and to errors, no other way is tried."""
 _FEW: Final = 256
 """Up to so many steps, where large losses are rare, all are taken singly."""
 _FINE_UP_TO: Final = 1024
@@ -61,9 +64,18 @@ class Composed:
     plan: CompositionPlan
     course: Course
     certificate: Ordering
+    symmetrised: bool = False
+    """The symmetrised profile, the leader of share 1, was smaller and is the answer."""
+
+    def suits(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Say whether little of delta is lost to infinite losses and to errors of the transforms."""
+        errors = self.lattice.judged_upper(epsilon)[1]
+        return errors <= _LOST and float(self.lattice.infinite.upper()) <= _LOST * float(delta)
 
     def describe(self) -> str:
         """Return which leader, grid and blocks were used."""
+        if self.symmetrised:
+            return "the leader of share 1 (the symmetrised profile) is the smallest here"
         single, stairs = self.certificate.single, self.certificate.stairs
         return (
             f"single steps {self.course.singles} (share {single.share:.3g}), blocks {self.course.blocks()} "
@@ -95,10 +107,11 @@ def compositions_for_delta(
 
 
 def _ways(binary: BinaryStep, log_delta: float, resolution: Resolution) -> Iterator[tuple[CompositionPlan, Course]]:
-    """Yield plans and courses to try.
+    """Yield plans and courses to try, the most promising one first.
 
     Errors of transforms, small in the tilted masses, are masses of up to e^{log delta + theta epsilon} near loss 0, and
-    each step loses its infinite part times that: a lattice that reaches further makes up for it.
+    each step loses its infinite part times that: a lattice that reaches further makes up for it. Where large losses are
+    rare, a small part of delta spent on calling the largest infinite buys a tilt that suits the others.
     """
     plan = plan_for_delta([binary], Pair.MIXTURE_FIRST, log_delta, resolution)
     if not _jumps(plan):
@@ -106,14 +119,19 @@ def _ways(binary: BinaryStep, log_delta: float, resolution: Resolution) -> Itera
         further = plan_for_delta([binary], Pair.MIXTURE_FIRST, log_delta, resolution, log_truncation=far)
         yield further, _course(further)
         return
-    yield plan, _course(plan, _FEW if binary.count <= _FEW else _SINGLES)
-    blunt = plan_for_delta([binary], Pair.MIXTURE_FIRST, log_delta, resolution, log_truncation=_BLUNT)
-    yield blunt, _course(blunt)
+    singles = _FEW if binary.count <= _FEW else _SINGLES
+    mild = plan_for_delta([binary], Pair.MIXTURE_FIRST, log_delta, resolution, log_truncation=MILD_TRUNCATION)
+    yield mild, _course(mild, singles)
+    yield plan, _course(plan, singles)
 
 
 def _course(plan: CompositionPlan, singles: int = _SINGLES) -> Course:
+    """Return a course; after k steps the losses that decide lie k epsilon/T above 0, the width is sqrt(k) deviations."""
     count = plan.steps[0].count
-    return Course(count, min(singles, count), _GROWTH, _RISE, plan.epsilon)
+    if not plan.epsilon > 0:
+        return Course(count, min(singles, count), _GROWTH, _RISE, plan.epsilon)
+    settled = (_WIDTHS * _deviation(plan) * count / plan.epsilon) ** 2
+    return Course(count, min(singles, count), _GROWTH, _RISE, plan.epsilon, settled)
 
 
 def _resolution(count: int) -> Resolution:
@@ -130,7 +148,10 @@ def composed_for_epsilon(step: SubsampledGaussian, epsilon: Fraction, resolution
 def adversary_epsilon(
     step: SubsampledGaussian, delta: Fraction, resolution: Resolution | None = None
 ) -> tuple[Fraction, Composed]:
-    """Return an epsilon certified for `step.count` adaptive steps at delta, and how it was found."""
+    """Return an epsilon certified for `step.count` adaptive steps at delta, and how it was found.
+
+    It is never above that of the symmetrised profile.
+    """
     best: tuple[Fraction, Composed] | None = None
     refusal = CannotCertifyError("no composition of the adversary's steps reaches delta")
     for found in compositions_for_delta(step, delta, resolution):
@@ -141,9 +162,20 @@ def adversary_epsilon(
             continue
         if best is None or epsilon < best[0]:
             best = epsilon, found
+        if found.suits(epsilon, delta):
+            break
     if best is None:
         raise refusal
-    return best
+    symmetrised = symmetrised_epsilon(step, delta)
+    return best if best[0] <= symmetrised else (symmetrised, replace(best[1], symmetrised=True))
+
+
+def symmetrised_epsilon(step: SubsampledGaussian, delta: Fraction, resolution: Resolution | None = None) -> Fraction:
+    """Return epsilon by the leader of share 1: above every triple, whatever it is applied to, so it needs no cover.
+
+    It is the smaller one for a handful of steps with little noise. `adversary_epsilon` never exceeds it.
+    """
+    return compose([step], target_delta=delta, resolution=resolution or Resolution()).epsilon_upper(delta)
 
 
 def _inverted(found: Composed, delta: Fraction) -> Fraction:
@@ -203,10 +235,19 @@ def _composed(plan: CompositionPlan, course: Course) -> Composed:
 
 def _jumps(plan: CompositionPlan) -> bool:
     """Say whether single losses far beyond the width of `_SINGLES` composed steps count for something (a guess)."""
+    reach = 3 * math.sqrt(_SINGLES) * _deviation(plan)
+    return _far_share(_one_step(plan), plan.frame.theta, reach) > _JUMP_SHARE
+
+
+def _one_step(plan: CompositionPlan) -> Sketch:
     binary = plan.steps[0]
-    one = sketch(BinaryStep(binary.q, binary.mu, 1), Pair.MIXTURE_FIRST, plan.frame.z_top)
-    deviation = math.sqrt(float((np.exp(one.log_weights) * one.losses**2).sum()))
-    return _far_share(one, plan.frame.theta, 3 * math.sqrt(_SINGLES) * deviation) > _JUMP_SHARE
+    return sketch(BinaryStep(binary.q, binary.mu, 1), Pair.MIXTURE_FIRST, plan.frame.z_top)
+
+
+def _deviation(plan: CompositionPlan) -> float:
+    """Return about the deviation of the loss of one step."""
+    one = _one_step(plan)
+    return math.sqrt(float((np.exp(one.log_weights) * one.losses**2).sum()))
 
 
 def _far_share(one: Sketch, theta: float, reach: float) -> float:

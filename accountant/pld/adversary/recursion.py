@@ -27,7 +27,6 @@ from accountant.pld.adversary.leader import Leader, leading_step
 from accountant.pld.adversary.ordering import Ordering, Stairs
 from accountant.pld.adversary.state import (
     BoundState,
-    extended_mass,
     extended_step,
     first_state,
     flattened,
@@ -39,16 +38,19 @@ from accountant.pld.adversary.state import (
     unimodal,
 )
 from accountant.pld.adversary.window import FEWEST_POINTS, trimmed, window_for
-from accountant.pld.certified_exp import Floats, exp
-from accountant.pld.certified_fft import PRODUCT, UNDERFLOW, Complexes, forward, inverse_real, transform_error
+from accountant.pld.certified_exp import exp
+from accountant.pld.certified_fft import Complexes
 from accountant.pld.convolution import ComposedLattice, compose_lattices
 from accountant.pld.heuristics import Sketch, log_moment, sketch, tail_tilts
-from accountant.pld.rounding import SCALAR_BITS, float_above
+from accountant.pld.real_convolution import product, product_error, transformed
+from accountant.pld.rounding import SCALAR_BITS
 from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 
 _LOG_TAIL: Final = math.log(1e-13)
 _SUM_MARGIN: Final = 1e-9
 _FAR: Final = 3.0
+_QUIET_POINTS: Final = 1 << 16
+"""So far a window of single steps may be widened for the sake of quiet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class Course:
     """How T steps are taken: `singles` one by one, then blocks that each multiply the number by about 1 + `growth`.
 
     Early blocks use stairs whose rise, times the width of the composed loss, is about `rise`, if there are any;
-    `epsilon` is about what the composition is for.
+    `epsilon` is about what the composition is for. From `settled` steps on the rest is one block: the losses that
+    decide are then so far above 0 that nothing near 0 matters.
     """
 
     total: int
@@ -64,12 +67,15 @@ class Course:
     growth: float
     rise: float = 0.0
     epsilon: float = 0.0
+    settled: float = math.inf
 
     def blocks(self) -> list[int]:
         """Return the sizes of the blocks; they add up to total - singles."""
         done, sizes = self.singles, []
         while done < self.total:
-            size = min(max(1, math.ceil(done * self.growth)), self.total - done)
+            size = self.total - done
+            if done < self.settled:
+                size = min(max(1, math.ceil(done * self.growth)), size)
             sizes.append(size)
             done += size
         return sizes
@@ -104,7 +110,7 @@ def composed(certificate: Ordering, frame: Frame, course: Course, log_spill: flo
         one = leading_step(stairs.leader, 1, frame, guide.kappa)
         spread = spreading_step(frame.spacing, frame.theta, stairs.rise)
         start = spread_out(extended_step(before, stairs.rise), spread)
-        result = _block([start, _losing(one, size, extended_mass(before), frame)], frame, log_spill)
+        result = _block([start, _losing(one, size, _total(start, frame), frame)], frame, log_spill)
         state = state_after(result, state.steps + size)
     return result
 
@@ -144,7 +150,8 @@ class _Guide:
         many = Sketch(self._one.losses, self._one.log_weights, steps)
         high = tail_tilts([many], self._frame.theta, _LOG_TAIL)[1]
         quiet = (math.log(steps) + _LOG_TAIL - log_spill) / self._frame.theta
-        return max(math.ceil(max(1.1 * high, min(quiet, 4 * high)) / self._frame.spacing), 16)
+        widest = max(4 * high, _QUIET_POINTS * self._frame.spacing)
+        return max(math.ceil(max(1.1 * high, min(quiet, widest)) / self._frame.spacing), 16)
 
 
 def _losing(one: LatticeStep, count: int, mass: arb, frame: Frame) -> LatticeStep:
@@ -170,7 +177,7 @@ def _block(steps: list[LatticeStep], frame: Frame, log_spill: float) -> Composed
 
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    """The leader of a single step, spread and transformed, on a circle of `length` points, `top` of them above 0."""
+    """The leader of a single step, spread and transformed for products of `length` points; `top` are kept above 0."""
 
     one: LatticeStep
     transformed: Complexes
@@ -185,9 +192,8 @@ def _singles(state: BoundState, one: LatticeStep, spread: LatticeStep, top: int,
     masses = spread_out(one, spread).masses
     reach = one.masses.size // 2 + 1
     length = max(FEWEST_POINTS, 1 << math.ceil(math.log2(top + 3 * reach + 2)))
-    transformed = forward(_placed(masses, -reach, length))
     mass = float(masses.sum()) * (1 + _SUM_MARGIN)
-    kernel = _Kernel(one, transformed, mass, reach, max(length - 3 * reach - 2, 1), length)
+    kernel = _Kernel(one, transformed(masses, length), mass, reach, max(length - 3 * reach - 2, 1), length)
     for _ in range(number):
         state = _single(unimodal(state), kernel)
     return state
@@ -195,31 +201,17 @@ def _singles(state: BoundState, one: LatticeStep, spread: LatticeStep, top: int,
 
 def _single(state: BoundState, kernel: _Kernel) -> BoundState:
     start, top = symmetric_step(state, kernel.reach), kernel.top
-    product = inverse_real(forward(_placed(start.masses, start.first, kernel.length)) * kernel.transformed)
-    error = _error(float(start.masses.sum()) * (1 + _SUM_MARGIN), kernel.mass, kernel.length)
-    kept = np.maximum(product[1 : top + 1], 0.0) + error
+    if start.masses.size + 2 * kernel.reach > kernel.length:
+        raise CannotCertifyError("the window of the adversary's recursion is too small")
+    values = product(transformed(start.masses, kernel.length), kernel.transformed)
+    zero = kernel.reach - start.first
+    error = product_error(float(start.masses.sum()) * (1 + _SUM_MARGIN), kernel.mass, kernel.length)
+    kept = np.maximum(values[zero + 1 : zero + top + 1], 0.0) + error
     highest = min(start.first + start.masses.size - 1, top) + kernel.reach
-    above = np.maximum(product[top + 1 : highest + 1], 0.0)
+    above = np.maximum(values[zero + top + 1 : zero + highest + 1], 0.0)
     spilled = (float(above.sum()) + error * math.sqrt(above.size + 1)) * (1 + _SUM_MARGIN)  # Cauchy and Schwarz
     with arb_precision(SCALAR_BITS):
         scale = start.log_scale + kernel.one.log_scale
         beyond = arb(spilled) * (scale - arb(state.theta) * arb(state.spacing) * (top + 1)).exp()
         infinite = arb((state.infinite + kernel.one.infinite * symmetric_mass(state) + beyond).upper())
     return BoundState(state.steps + 1, state.spacing, state.theta, kept * (1 + 1e-15), scale, infinite)
-
-
-def _error(first: float, second: float, length: int) -> float:
-    """Return the bound on the Euclidean error of a product of two transforms, rounded up."""
-    with arb_precision(SCALAR_BITS):
-        e, mass = arb(transform_error(length)), arb(first) * arb(second)
-        at_frequency = mass * (2 * e + e * e + arb(2 * PRODUCT)) * (1 + arb(PRODUCT)) + arb(UNDERFLOW)
-        return float_above(at_frequency + e * (mass + at_frequency) + arb(UNDERFLOW))
-
-
-def _placed(masses: Floats, first: int, length: int) -> Floats:
-    """Return the masses on a circle of `length` points, index 0 at loss 0."""
-    if masses.size > length:
-        raise CannotCertifyError("the window of the adversary's recursion is too small")
-    result = np.zeros(length)
-    result[: masses.size] = masses
-    return np.roll(result, first)

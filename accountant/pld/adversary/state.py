@@ -191,13 +191,6 @@ def symmetric_mass(state: BoundState) -> arb:
     return _true_mass(state, _middle(state))
 
 
-def extended_mass(state: BoundState) -> arb:
-    """Return an upper bound of g(0): the left part is at most that of a constant m, m_0/(1 - e^{-h/2})."""
-    with arb_precision(SCALAR_BITS):
-        left = float_above(arb(_middle(state)) / -(-arb(state.spacing) / 2).expm1())
-    return _true_mass(state, left)
-
-
 def _true_mass(state: BoundState, left: float) -> arb:
     """Return an upper bound of the true mass: that above 0 with its mirror image, `left` (stored), and infinity."""
     stored = _total(state) + left + float(state.masses.sum()) * math.exp(_LOWEST_EXPONENT + 2)
