@@ -29,7 +29,8 @@ from accountant.pld.heuristics import (
     truncation_point,
 )
 from accountant.pld.lower_step import dominated_step
-from accountant.pld.types import BinaryStep, Frame, Pair
+from accountant.pld.mixed_step import dominating_mixture
+from accountant.pld.types import BinaryStep, ComposableStep, Frame, LatticeStep, MixedStep, Pair
 from accountant.pld.upper_step import dominating_step
 
 LOG_TAIL: Final = math.log(1e-11)
@@ -70,7 +71,7 @@ class CompositionPlan:
     """Everything a composed lattice is built from; `epsilon` and `log_delta` say what the tilt was chosen for."""
 
     pair: Pair
-    steps: tuple[BinaryStep, ...]
+    steps: tuple[ComposableStep, ...]
     frame: Frame
     kappas: tuple[float, ...]
     epsilon: float
@@ -79,6 +80,13 @@ class CompositionPlan:
     length: int
     below: float
     above: float
+
+    @property
+    def alone(self) -> BinaryStep:
+        """The one step, where there is one that is no mixture."""
+        if len(self.steps) != 1 or not isinstance(self.steps[0], BinaryStep):
+            raise CannotCertifyError(f"one step was expected, got {len(self.steps)}")
+        return self.steps[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,7 @@ class _Aim:
 
 
 def plan_for_delta(
-    steps: Sequence[BinaryStep],
+    steps: Sequence[ComposableStep],
     pair: Pair,
     log_delta: float,
     resolution: Resolution,
@@ -113,14 +121,14 @@ def plan_for_delta(
     return _plan(steps, pair, sketches, aim, resolution)
 
 
-def chernoff_epsilon(steps: Sequence[BinaryStep], pair: Pair, log_delta: float) -> float:
+def chernoff_epsilon(steps: Sequence[ComposableStep], pair: Pair, log_delta: float) -> float:
     """Return about Chernoff's bound for epsilon at e^log_delta: what no lattice of the pair can exceed."""
     z_top = truncation_point(steps, log_delta + LOG_TRUNCATION)
     return tilt_for_delta([sketch(step, pair, z_top) for step in steps], log_delta)[1]
 
 
 def plan_for_epsilon(
-    steps: Sequence[BinaryStep], pair: Pair, epsilon: float, resolution: Resolution
+    steps: Sequence[ComposableStep], pair: Pair, epsilon: float, resolution: Resolution
 ) -> CompositionPlan:
     """Plan a lattice that is sharp near epsilon."""
     log_delta = -20.0
@@ -149,13 +157,8 @@ def build(plan: CompositionPlan) -> ComposedLattice:
 
 def _build(plan: CompositionPlan) -> ComposedLattice:
     # The steps of the smallest losses first: where they are too small for the lattice, nothing else has been built.
-    order = sorted(range(len(plan.steps)), key=lambda i: plan.steps[i].q * plan.steps[i].mu)
-    built = {
-        i: dominating_step(plan.steps[i], plan.frame, plan.kappas[i])
-        if plan.pair is Pair.DOMINATING
-        else dominated_step(plan.steps[i], plan.pair, plan.frame, plan.kappas[i])
-        for i in order
-    }
+    order = sorted(range(len(plan.steps)), key=lambda i: _size(plan.steps[i]))
+    built = {i: _lattice_step(plan, plan.steps[i], plan.kappas[i]) for i in order}
     lattices = [built[i] for i in range(len(plan.steps))]
     offset = sum(lattice.count * lattice.offset for lattice in lattices)
     first = math.floor((plan.low - offset) / plan.frame.spacing)
@@ -166,8 +169,23 @@ def _build(plan: CompositionPlan) -> ComposedLattice:
     return compose_lattices(lattices, plan.frame.theta, plan.frame.spacing, window)
 
 
+def _lattice_step(plan: CompositionPlan, step: ComposableStep, kappa: float) -> LatticeStep:
+    if isinstance(step, MixedStep):
+        return dominating_mixture(step, plan.pair, plan.frame, kappa)
+    if plan.pair is Pair.DOMINATING:
+        return dominating_step(step, plan.frame, kappa)
+    return dominated_step(step, plan.pair, plan.frame, kappa)
+
+
+def _size(step: ComposableStep) -> float:
+    """Return about the least loss that must be told from 0."""
+    if isinstance(step, BinaryStep):
+        return step.q * step.mu
+    return min(_size(part) for _, part in step.parts)
+
+
 def _plan(
-    steps: Sequence[BinaryStep], pair: Pair, sketches: Sequence[Sketch], aim: _Aim, resolution: Resolution
+    steps: Sequence[ComposableStep], pair: Pair, sketches: Sequence[Sketch], aim: _Aim, resolution: Resolution
 ) -> CompositionPlan:
     if not tilted_deviation(sketches, aim.theta) > 0:
         raise CannotCertifyError(f"no window for the composition: nothing is left after tilting by {aim.theta}")
@@ -193,7 +211,7 @@ def _plan(
     )
 
 
-def _wanted_spacing(steps: Sequence[BinaryStep], aim: _Aim, resolution: Resolution) -> float:
+def _wanted_spacing(steps: Sequence[ComposableStep], aim: _Aim, resolution: Resolution) -> float:
     number = sum(step.count for step in steps)
     return math.sqrt(12 * resolution.tolerance * max(aim.epsilon, 1 / aim.theta) / ((1 + aim.theta) * number))
 

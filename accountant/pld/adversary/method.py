@@ -191,7 +191,7 @@ def binary_step(step: SubsampledGaussian) -> BinaryStep:
 
 
 def _composed(plan: CompositionPlan, course: Course) -> Composed:
-    binary = plan.steps[0]
+    binary = plan.alone
     certificate = certificate_for(binary.q, binary.mu)
     log_spill = plan.log_delta + math.log(_SPILL)
     try:
@@ -203,7 +203,7 @@ def _composed(plan: CompositionPlan, course: Course) -> Composed:
 
 def _jumps(plan: CompositionPlan) -> bool:
     """Say whether single losses far beyond the width of `_SINGLES` composed steps count for something (a guess)."""
-    binary = plan.steps[0]
+    binary = plan.alone
     one = sketch(BinaryStep(binary.q, binary.mu, 1), Pair.MIXTURE_FIRST, plan.frame.z_top)
     deviation = math.sqrt(float((np.exp(one.log_weights) * one.losses**2).sum()))
     return _far_share(one, plan.frame.theta, 3 * math.sqrt(_SINGLES) * deviation) > _JUMP_SHARE
