@@ -60,6 +60,7 @@ def _normal_lengths(noise: Floats) -> Floats:
     low = special.gammainc(p, norms)
     high = special.gammaincc(p, norms)
     chi = np.where(low < 0.5, special.gammaincinv(p / 2, low), special.gammainccinv(p / 2, high))
+    chi = np.where(high > 0.0, chi, norms)  # where the tail is below the range of floats both tails are about e^-norm
     fresh = np.sqrt(2.0 * chi)
     scaled: Floats = noise * np.divide(fresh, norms, out=np.zeros_like(norms), where=norms > 0)
     return scaled
