@@ -50,7 +50,17 @@ class IntegerMeasure:
     infinite: int
 
 
-def exact_delta_upper(steps: Sequence[SubsampledGaussian], pair: ExactPair, epsilon: Fraction, grid: Grid) -> Fraction:
+@dataclass(frozen=True, slots=True)
+class ExactMixture:
+    """`count` steps that announce which part is taken; probabilities that miss 1 are those of an infinite loss."""
+
+    parts: tuple[tuple[Fraction, SubsampledGaussian], ...]
+    count: int
+
+
+def exact_delta_upper(
+    steps: Sequence[SubsampledGaussian | ExactMixture], pair: ExactPair, epsilon: Fraction, grid: Grid
+) -> Fraction:
     """Return an upper bound of delta(epsilon) of the composed pair."""
     total: IntegerMeasure | None = None
     for step in steps:
@@ -61,7 +71,7 @@ def exact_delta_upper(steps: Sequence[SubsampledGaussian], pair: ExactPair, epsi
     return min(_delta(total, epsilon, grid), Fraction(1))
 
 
-def _one_step(step: SubsampledGaussian, pair: ExactPair, grid: Grid) -> IntegerMeasure:
+def _one_step(step: SubsampledGaussian | ExactMixture, pair: ExactPair, grid: Grid) -> IntegerMeasure:
     w, scale = grid.window, 1 << grid.bits
     with arb_precision(grid.bits + 4 * grid.spacing.denominator.bit_length() + 64):
         spacing = arb_from_fraction(grid.spacing)
@@ -76,11 +86,18 @@ def _one_step(step: SubsampledGaussian, pair: ExactPair, grid: Grid) -> IntegerM
         return IntegerMeasure(fmpz_poly(masses), _units(profile[-1], scale))
 
 
-def _profile(step: SubsampledGaussian, pair: ExactPair, y: list[arb], w: int) -> list[arb]:
+def _profile(step: SubsampledGaussian | ExactMixture, pair: ExactPair, y: list[arb], w: int) -> list[arb]:
     r"""Return H at each y; H_mixture(y) = q H_G((y-1+q)/q), or 1 - y where y <= 1 - q.
 
     The other order is 1 - y + y H(1/y); the dominating profile takes the larger branch on each side of 1.
     """
+    if isinstance(step, ExactMixture):
+        rest = arb_from_fraction(1 - sum((weight for weight, _ in step.parts), Fraction(0)))
+        total = [rest] * len(y)
+        for weight, part in step.parts:
+            share = arb_from_fraction(weight)
+            total = [a + share * b for a, b in zip(total, _profile(part, pair, y, w), strict=True)]
+        return total
     q, mu = arb_from_fraction(step.sampling_rate), arb_from_fraction(1 / step.noise_multiplier)
 
     def mixture(at: arb) -> arb:

@@ -3,7 +3,7 @@ r"""Both ends of a composed profile, re-derived by routes that share nothing wit
 1. One step alone: the closed form, in mpmath.
 2. `contour_route`: Fourier inversion in balls, every error proved; decides to about 1e-5 of epsilon.
 3. `integer_route` where the line would be too long: exact integers on a grid, to the first of `GRID_SLACKS` of epsilon
-   that a grid of modest size affords; which one it was is said.
+   that a grid of modest size affords; which one it was is said. Batches with replacement are re-derived by it alone.
 
 An upper end is refused where delta(upper) of the dominating pair exceeds delta, a lower end where neither order of the
 realisable pair reaches delta there.
@@ -12,23 +12,25 @@ realisable pair reaches delta there.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
 from flint import arb
 
 from accountant.certificates.contour_route import composed_delta
-from accountant.certificates.integer_route import ExactPair, Grid, exact_delta_upper
+from accountant.certificates.integer_route import ExactMixture, ExactPair, Grid, exact_delta_upper
 from accountant.certificates.mpmath_route import gaussian_delta, single_step_delta, with_replacement_delta
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.mechanisms.ledger import gdp_squared
-from accountant.mechanisms.steps import PoissonGaussianStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.steps import PoissonGaussianStep, Step, SubsampledGaussianStep, WithReplacementStep
 from accountant.numbers import arb_from_fraction, arb_precision, fraction_of
-from accountant.pld.composition import Resolution, compose
+from accountant.pld.announced import AnnouncedProfile
+from accountant.pld.composition import ComposedProfile, Resolution, compose
 from accountant.pld.invert import log_of
 from accountant.pld.ledger_steps import (
+    announcing,
     attained_steps,
-    dominating_ledgers,
     profile_steps,
     single_with_replacement,
 )
@@ -43,6 +45,9 @@ SPACING_BITS: Final = 20
 COARSE: Final = Resolution(tolerance=1e-3, most_points=1 << 16)
 """Of the fast composition that the grid's size is guessed from."""
 CLOSED_DIGITS: Final = 40
+MOST_COPIES: Final = 64
+LEAST_WEIGHT: Final = Fraction(1, 2**400)
+"""Copies of a record in a batch that are looked at; larger numbers count as infinite losses."""
 _CLOSED_ERROR: Final = Fraction(1, 10**30)
 
 
@@ -53,19 +58,21 @@ def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fract
         if closed > delta * (1 + _CLOSED_ERROR):
             raise CertificateError(f"profile: the closed form finds delta({_show(upper)}) above the stated delta")
         return "the closed form"
-    ways = {_require_upper(core, allowed, upper) for core, allowed in dominating_ledgers(steps, delta)}
-    return " and ".join(sorted(ways))
-
-
-def _require_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> str:
-    below = profile_steps(steps, "down")
+    announced, others = announcing(steps, delta)
+    below = profile_steps(others, "down")
+    if announced:
+        replaced = [s for s in steps if isinstance(s, WithReplacementStep) and s.batch > 1]
+        composed = AnnouncedProfile(announced, below, COARSE)
+        count = sum(step.count for step in steps)
+        return _grid_upper(composed, count, [*map(exact_mixture, replaced), *below], delta, upper)
+    steps = others
     try:
         found = composed_delta(below, ExactPair.DOMINATING, upper, delta)
     except CannotCertifyError:
-        return _grid_upper(steps, below, delta, upper)
+        return _fast_grid_upper(steps, below, delta, upper)
     if _is_above(found, delta * (1 + CONTOUR_SLACK)):
         raise CertificateError(f"profile: the contour finds delta({_show(upper)}) above the stated delta")
-    return "a contour integral" if not _is_above_upper(found, delta) else _grid_upper(steps, below, delta, upper)
+    return "a contour integral" if not _is_above_upper(found, delta) else _fast_grid_upper(steps, below, delta, upper)
 
 
 def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> str:
@@ -99,9 +106,34 @@ def _grid_lower(steps: tuple[Step, ...], above: list[SubsampledGaussian], delta:
     return f"exact integers (to {float(2 * slack):.2%})"
 
 
-def _grid_upper(steps: tuple[Step, ...], below: list[SubsampledGaussian], delta: Fraction, upper: Fraction) -> str:
+def exact_mixture(step: WithReplacementStep) -> ExactMixture:
+    """Return the mixture of `profiles.with_replacement`, anew: binomial probabilities as exact rationals."""
+    n, m = step.records, step.batch
+    rate = 1 - Fraction(n - 1, n) ** m
+    weight, parts = Fraction(n - 1, n) ** m, []
+    for k in range(1, min(m, MOST_COPIES) + 1):
+        weight = weight * (m - k + 1) / (k * (n - 1))
+        part = SubsampledGaussian(rate, step.noise_multiplier / k, 1)
+        parts.append((weight / rate, part))
+        if weight < LEAST_WEIGHT:
+            break
+    return ExactMixture(tuple(parts), step.count)
+
+
+def _fast_grid_upper(steps: tuple[Step, ...], below: list[SubsampledGaussian], delta: Fraction, upper: Fraction) -> str:
+    composed = compose(profile_steps(steps, "down"), target_delta=delta, resolution=COARSE)
+    return _grid_upper(composed, sum(step.count for step in steps), below, delta, upper)
+
+
+def _grid_upper(
+    composed: ComposedProfile | AnnouncedProfile,
+    count: int,
+    below: Sequence[SubsampledGaussian | ExactMixture],
+    delta: Fraction,
+    upper: Fraction,
+) -> str:
     """Decide by exact integers: every grid gives an upper bound, so the first that confirms decides."""
-    grid, slack = recheck_grid(steps, delta, upper)
+    grid, slack = _grid(composed, count, delta, upper)
     widened = upper * (1 + slack)
     for finer in (1, 2, 4):
         refined = Grid(grid.spacing / finer, grid.window * finer, grid.bits + finer)
@@ -146,7 +178,12 @@ def recheck_grid(steps: tuple[Step, ...], delta: Fraction, epsilon: Fraction) ->
     delta: P[L > x + y] <= delta(x)/(1 - e^-y).
     """
     composed = compose(profile_steps(steps, "down"), target_delta=delta, resolution=COARSE)
-    T = sum(step.count for step in steps)
+    return _grid(composed, sum(step.count for step in steps), delta, epsilon)
+
+
+def _grid(
+    composed: ComposedProfile | AnnouncedProfile, T: int, delta: Fraction, epsilon: Fraction
+) -> tuple[Grid, Fraction]:
     near = epsilon or composed.epsilon_upper(min(delta, composed.delta_upper(Fraction(0))) / 4)
     if not near > 0:
         raise CannotCertifyError("the losses are too small to re-derive the profile on a grid")

@@ -190,7 +190,7 @@ class ComposedProfile:
         for log_truncation in (LOG_TRUNCATION, *BLUNT_TRUNCATIONS):
             try:
                 plan, lattice = self._lattice_for_delta(Pair.DOMINATING, delta, log_truncation)
-                found.append(_lattice_epsilon(plan, lattice, delta))
+                found.append(lattice_epsilon(plan, lattice, delta))
             except CannotCertifyError as reason:
                 failure = failure or reason
                 continue
@@ -207,7 +207,7 @@ class ComposedProfile:
         if finer is None:
             return found
         with contextlib.suppress(CannotCertifyError):  # what was found stands
-            found = min(found, _lattice_epsilon(*finer, delta))
+            found = min(found, lattice_epsilon(*finer, delta))
         return found
 
     def _finer_lattice(
@@ -383,7 +383,7 @@ def _merged(steps: Sequence[SubsampledGaussian]) -> tuple[tuple[SubsampledGaussi
     return tuple(SubsampledGaussian(q, nu, count) for (q, nu), count in counts.items()), gaussian_square
 
 
-def _lattice_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
+def lattice_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
     """Return about the least epsilon that the dominating lattice certifies for delta."""
     if lattice.delta_upper(_ZERO) <= delta:
         return _ZERO

@@ -17,7 +17,7 @@ from accountant.errors import CannotCertifyError
 from accountant.pld.certified_exp import Floats
 from accountant.pld.normal_guesses import normal_quantile_of_log
 from accountant.pld.quadrature import unit_rule
-from accountant.pld.types import BinaryStep, Pair
+from accountant.pld.types import BinaryStep, ComposableStep, MixedStep, Pair
 
 _PANEL_NODES: Final = 16
 _LOG_ROOT_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
@@ -55,8 +55,12 @@ def point_at(q: float, mu: float, loss: Floats) -> Floats:
     return np.asarray(t / mu + mu / 2)
 
 
-def sketch(step: BinaryStep, pair: Pair, z_top: float) -> Sketch:
+def sketch(step: ComposableStep, pair: Pair, z_top: float) -> Sketch:
     """Return the loss distribution of one step on quadrature nodes."""
+    if isinstance(step, MixedStep):
+        drawn = [(math.log(weight), sketch(part, pair, z_top)) for weight, part in step.parts]
+        losses = np.concatenate([s.losses for _, s in drawn])
+        return Sketch(losses, np.concatenate([s.log_weights + log for log, s in drawn]), step.count)
     q, mu = step.q, step.mu
     z_low = mu / 2 if pair is Pair.DOMINATING else min(-z_top, mu / 2 - 8)
     if not z_top - z_low < WIDEST:
@@ -127,17 +131,25 @@ def expected_epsilon(chernoff: float, theta: float, deviation: float) -> float:
     return chernoff - factor / theta
 
 
-def truncation_point(steps: Sequence[BinaryStep], log_mass: float) -> float:
+def truncation_point(steps: Sequence[ComposableStep], log_mass: float) -> float:
     """Return a z beyond which all steps together hold about e^log_mass of either distribution."""
-    share = min(log_mass - math.log(len(steps)), -3.0)
+    parts = [part for step in steps for part in _parts(step)]
+    share = min(log_mass - math.log(len(parts)), -3.0)
     tops = [
         max(
             -normal_quantile_of_log(share - math.log(s.count)),
             s.mu - normal_quantile_of_log(min(share - math.log(s.count) - math.log(s.q), -1.0)),
         )
-        for s in steps
+        for s in parts
     ]
     return max(tops)
+
+
+def _parts(step: ComposableStep) -> list[BinaryStep]:
+    """Return the parts of a mixture, each with its probability in its rate."""
+    if isinstance(step, BinaryStep):
+        return [step]
+    return [BinaryStep(weight * part.q, part.mu, step.count) for weight, part in step.parts]
 
 
 def tilt_for_delta(sketches: Sequence[Sketch], log_delta: float) -> tuple[float, float]:

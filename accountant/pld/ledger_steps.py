@@ -19,11 +19,12 @@ from accountant.mechanisms.steps import (
 )
 from accountant.mechanisms.words import Noise
 from accountant.numbers import Bound, Direction, float_down
+from accountant.pld.announced import AnnouncedProfile
 from accountant.pld.composition import ComposedProfile, Resolution, SubsampledGaussian, compose
-from accountant.profiles.with_replacement import batch_rates, dominating_phases, single_epsilon
+from accountant.profiles.with_replacement import AnnouncedCopies, announced_copies, batch_rates, single_epsilon
 
-FIRST_SHARE, REPLACED_SHARE, LEVEL = Fraction(1, 2), Fraction(1, 64), 8
-"""Of delta: for the ledger of ordinary batches, and for those that no ledger covers; and the ratio between levels."""
+SPARE_SHARE = Fraction(1, 10**6)
+"""Of delta, for batches with more copies of a record than are listed."""
 ROOT_BITS = 96
 """An irrational noise multiplier is rounded to this many bits: far below the grid of the composition."""
 
@@ -46,10 +47,10 @@ def composed_epsilon_upper(steps: tuple[Step, ...], delta: Fraction, tolerance: 
     if (alone := single_with_replacement(steps)) is not None:
         return single_epsilon(alone.records, alone.batch, alone.noise_multiplier, delta)
     resolution = Resolution(tolerance=float_down(tolerance))
-    return max(
-        compose(profile_steps(core, "down"), target_delta=allowed, resolution=resolution).epsilon_upper(allowed)
-        for core, allowed in dominating_ledgers(steps, delta)
-    )
+    announced, others = announcing(steps, delta)
+    if announced:
+        return AnnouncedProfile(announced, profile_steps(others, "down"), resolution).epsilon_upper(delta)
+    return compose(profile_steps(others, "down"), target_delta=delta, resolution=resolution).epsilon_upper(delta)
 
 
 def attained_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
@@ -63,48 +64,24 @@ def single_with_replacement(steps: tuple[Step, ...]) -> WithReplacementStep | No
     return alone if isinstance(alone, WithReplacementStep) else None
 
 
-def dominating_ledgers(steps: tuple[Step, ...], delta: Fraction) -> list[tuple[tuple[Step, ...], Fraction]]:
-    r"""Return ledgers without replacement, each with a delta, whose largest epsilon holds for the steps at delta.
-
-    Ledger l holds but for a probability t_l = 8^-l (`profiles.with_replacement`). So delta(eps) is at most the sum
-    over l of t_(l-1) delta_l(eps), plus the last t: with shares w_l of delta it is enough that delta_l(eps) <= w_l
-    delta/t_(l-1).
-    """
-    replaced = [step for step in steps if isinstance(step, WithReplacementStep)]
-    if not replaced:
-        return [(steps, delta)]
-    others = tuple(step for step in steps if not isinstance(step, WithReplacementStep))
-    if all(step.batch == 1 for step in replaced):  # the same as without replacement
-        return [((*others, *(phase for step in replaced for phase in _phases(step, delta))), delta)]
-    spare = [Fraction(1, LEVEL)]
-    while spare[-1] > delta * REPLACED_SHARE:
-        spare.append(spare[-1] / LEVEL)
-    rest = (1 - FIRST_SHARE - REPLACED_SHARE) / max(1, len(spare) - 1)
-    found = []
-    for place, missed in enumerate(spare):
-        allowed = delta * (rest if place else FIRST_SHARE) / (spare[place - 1] if place else 1)
-        if allowed < 1:
-            phases = [phase for step in replaced for phase in _phases(step, missed / len(replaced))]
-            found.append(((*others, *phases), allowed))
-    return found
-
-
-def _phases(step: WithReplacementStep, spare: Fraction) -> list[Step]:
-    rate = batch_rates(step.records, step.batch)[1]
+def announcing(steps: tuple[Step, ...], delta: Fraction) -> tuple[list[AnnouncedCopies], tuple[Step, ...]]:
+    """Return what dominates the steps with replacement, and all others; of one draw each is without replacement."""
+    replaced = [step for step in steps if isinstance(step, WithReplacementStep) and step.batch > 1]
+    others = tuple(attained_step(s, 1) if isinstance(s, WithReplacementStep) else s for s in steps if s not in replaced)
+    spare = delta * SPARE_SHARE / sum(step.count for step in replaced) if replaced else delta
     return [
-        SubsampledGaussianStep(rate, step.noise_multiplier / k, count, relation=step.relation)
-        for k, count in dominating_phases(step.records, step.batch, step.count, spare)
-    ]
+        announced_copies(step.records, step.batch, step.noise_multiplier, step.count, spare) for step in replaced
+    ], others
 
 
 def attained_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return steps without replacement whose pairs those with replacement dominate."""
-    return tuple(attained_step(step) if isinstance(step, WithReplacementStep) else step for step in steps)
+    return tuple(attained_step(step, 0) if isinstance(step, WithReplacementStep) else step for step in steps)
 
 
-def attained_step(step: WithReplacementStep) -> SubsampledGaussianStep:
-    """Return the step without replacement that takes the record as often, one copy at a time."""
-    rate = batch_rates(step.records, step.batch)[0]
+def attained_step(step: WithReplacementStep, end: int) -> SubsampledGaussianStep:
+    """Return the step without replacement that takes the record as often, one copy at a time; `end` 1 rounds up."""
+    rate = batch_rates(step.records, step.batch)[end]
     return SubsampledGaussianStep(rate, step.noise_multiplier, step.count, relation=step.relation)
 
 

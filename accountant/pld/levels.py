@@ -27,7 +27,7 @@ from accountant.pld.convolution import ComposedLattice, growth_of, log_mass_boun
 from accountant.pld.heuristics import Sketch, loss_at, sketch, tail_tilts, tilted_deviation
 from accountant.pld.plan import LOG_TAIL, CompositionPlan, Reach, composed, lattice_step, within_float64
 from accountant.pld.rounding import SCALAR_BITS
-from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
+from accountant.pld.types import BinaryStep, ComposableStep, Frame, LatticeStep, Pair
 from accountant.pld.upper_step import MAX_CELLS
 
 LEVELLED_FROM: Final = 1 << 15
@@ -90,10 +90,14 @@ def refuse_hopeless(plan: CompositionPlan) -> None:
     """Refuse at once what would be refused, or be of no use, after seconds."""
     if plan.frame.spacing > HOPELESS * plan.wanted:
         raise CannotCertifyError(f"the composition needs {plan.frame.spacing / plan.wanted:.3g} times as many points")
-    for step in plan.steps:
-        largest = float(loss_at(step.q, step.mu, np.array([max(plan.frame.z_top, step.mu / 2)]))[0])
+    for part in (part for step in plan.steps for part in _parts(step)):
+        largest = float(loss_at(part.q, part.mu, np.array([max(plan.frame.z_top, part.mu / 2)]))[0])
         if largest > MAX_CELLS * plan.frame.spacing:
             raise CannotCertifyError(f"a step spans {largest / plan.frame.spacing:.3g} lattice cells: too many")
+
+
+def _parts(step: ComposableStep) -> list[BinaryStep]:
+    return [step] if isinstance(step, BinaryStep) else [part for _, part in step.parts]
 
 
 def chosen(plan: CompositionPlan) -> Levels | None:
@@ -150,7 +154,7 @@ def _levelled(plan: CompositionPlan, levels: Levels) -> ComposedLattice:
     return found
 
 
-def _joined(plan: CompositionPlan, step: BinaryStep, kappa: float, levels: Levels, level: int) -> list[LatticeStep]:
+def _joined(plan: CompositionPlan, step: ComposableStep, kappa: float, levels: Levels, level: int) -> list[LatticeStep]:
     """Return one phase as a few steps on the coarsest lattice: units of equally many steps, and one of the rest."""
     theta, pair = plan.frame.theta, plan.pair
     main = lattice_step(pair, step, Frame(levels.spacing(level), plan.frame.z_top, theta), kappa)

@@ -31,7 +31,8 @@ from accountant.pld.heuristics import (
     truncation_point,
 )
 from accountant.pld.lower_step import dominated_step
-from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
+from accountant.pld.mixed_step import dominating_mixture
+from accountant.pld.types import BinaryStep, ComposableStep, Frame, LatticeStep, MixedStep, Pair
 from accountant.pld.upper_step import dominating_step
 
 LOG_TAIL: Final = math.log(1e-11)
@@ -76,7 +77,7 @@ class CompositionPlan:
     """
 
     pair: Pair
-    steps: tuple[BinaryStep, ...]
+    steps: tuple[ComposableStep, ...]
     frame: Frame
     kappas: tuple[float, ...]
     epsilon: float
@@ -87,6 +88,13 @@ class CompositionPlan:
     length: int
     below: float
     above: float
+
+    @property
+    def alone(self) -> BinaryStep:
+        """The one step, where there is one that is no mixture."""
+        if len(self.steps) != 1 or not isinstance(self.steps[0], BinaryStep):
+            raise CannotCertifyError(f"one step was expected, got {len(self.steps)}")
+        return self.steps[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +108,7 @@ class _Aim:
 
 
 def plan_for_delta(
-    steps: Sequence[BinaryStep],
+    steps: Sequence[ComposableStep],
     pair: Pair,
     log_delta: float,
     resolution: Resolution,
@@ -121,14 +129,14 @@ def plan_for_delta(
     return _plan(steps, pair, sketches, aim, resolution)
 
 
-def chernoff_epsilon(steps: Sequence[BinaryStep], pair: Pair, log_delta: float) -> float:
+def chernoff_epsilon(steps: Sequence[ComposableStep], pair: Pair, log_delta: float) -> float:
     """Return about Chernoff's bound for epsilon at e^log_delta: what no lattice of the pair can exceed."""
     z_top = truncation_point(steps, log_delta + LOG_TRUNCATION)
     return tilt_for_delta([sketch(step, pair, z_top) for step in steps], log_delta)[1]
 
 
 def plan_for_epsilon(
-    steps: Sequence[BinaryStep], pair: Pair, epsilon: float, resolution: Resolution
+    steps: Sequence[ComposableStep], pair: Pair, epsilon: float, resolution: Resolution
 ) -> CompositionPlan:
     """Plan a lattice that is sharp near epsilon."""
     log_delta = -20.0
@@ -150,7 +158,7 @@ def build(plan: CompositionPlan) -> ComposedLattice:
     """Return the certified composition for the plan: dominating for the dominating pair, dominated for the others."""
     with within_float64():
         # The steps of the smallest losses first: where they are too small for the lattice, nothing else has been built.
-        order = sorted(range(len(plan.steps)), key=lambda i: plan.steps[i].q * plan.steps[i].mu)
+        order = sorted(range(len(plan.steps)), key=lambda i: _size(plan.steps[i]))
         built = {i: lattice_step(plan.pair, plan.steps[i], plan.frame, plan.kappas[i]) for i in order}
         lattices = [built[i] for i in range(len(plan.steps))]
         window = Reach(plan.low, plan.length, plan.below, plan.above)
@@ -167,8 +175,10 @@ def within_float64() -> Iterator[None]:
         raise CannotCertifyError(f"the composition left the range of float64: {error}") from error
 
 
-def lattice_step(pair: Pair, step: BinaryStep, frame: Frame, kappa: float) -> LatticeStep:
+def lattice_step(pair: Pair, step: ComposableStep, frame: Frame, kappa: float) -> LatticeStep:
     """Return one step on the lattice, rounded to the side of the pair's end."""
+    if isinstance(step, MixedStep):
+        return dominating_mixture(step, pair, frame, kappa)
     if pair is Pair.DOMINATING:
         return dominating_step(step, frame, kappa)
     return dominated_step(step, pair, frame, kappa)
@@ -194,8 +204,15 @@ def composed(lattices: Sequence[LatticeStep], theta: float, spacing: float, reac
     return compose_lattices(lattices, theta, spacing, Window(first, reach.length, reach.below, reach.above))
 
 
+def _size(step: ComposableStep) -> float:
+    """Return about the least loss that must be told from 0."""
+    if isinstance(step, BinaryStep):
+        return step.q * step.mu
+    return min(_size(part) for _, part in step.parts)
+
+
 def _plan(
-    steps: Sequence[BinaryStep], pair: Pair, sketches: Sequence[Sketch], aim: _Aim, resolution: Resolution
+    steps: Sequence[ComposableStep], pair: Pair, sketches: Sequence[Sketch], aim: _Aim, resolution: Resolution
 ) -> CompositionPlan:
     deviation = tilted_deviation(sketches, aim.theta)
     if not deviation > 0:
@@ -224,7 +241,7 @@ def _plan(
     )
 
 
-def _wanted_spacing(steps: Sequence[BinaryStep], aim: _Aim, resolution: Resolution) -> float:
+def _wanted_spacing(steps: Sequence[ComposableStep], aim: _Aim, resolution: Resolution) -> float:
     number = sum(step.count for step in steps)
     return math.sqrt(12 * resolution.tolerance * max(aim.epsilon, 1 / aim.theta) / ((1 + aim.theta) * number))
 

@@ -29,6 +29,18 @@ class BinaryStep:
 
 
 @dataclass(frozen=True, slots=True)
+class MixedStep:
+    """A step that says aloud which of its parts is taken: (probability, part), rounded up; `rest` is all others'."""
+
+    parts: tuple[tuple[float, BinaryStep], ...]
+    rest: float
+    count: int
+
+
+ComposableStep = BinaryStep | MixedStep
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """What all steps of a composition share: lattice spacing, truncation point and tilt."""
 

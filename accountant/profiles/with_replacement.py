@@ -1,10 +1,10 @@
-r"""Batches drawn with replacement: the profile of one step, and steps without replacement that dominate many.
+r"""Batches drawn with replacement: the profile of one step, and the mixture of steps that dominates it.
 
 A batch is m independent uniform draws of n records. Changing one entry of a batch moves the statistic by at most D
 (2C/m for a mean of clipped gradients), so changing k entries moves it by at most kD; nu = sigma/D. Neighbours differ in
 one record, which is in the batch K times, K binomial with m and 1/n; p_k = P[K = k], eta = P[K >= 1].
 
-**Theorem** ([BBG18] Theorem 10 for replaced records; proved here for both relations). For eps >= 0
+**Theorem**, proved below for both relations; for replaced records it is [BBG18] Theorem 10. For eps >= 0
 
     delta(eps) <= sum over k >= 1 of p_k delta_k(eps'),    e^eps' = 1 + (e^eps - 1)/eta,
 
@@ -19,11 +19,9 @@ divergences are at most the sum of p_k/eta delta_k(eps'). Record added or remove
 data set's output is A itself, so Q = A and Q1 = A in the same lines; the other order has P1 and Q1 exchanged. QED
 
 With pi_k = p_k/eta the bound is the mixture, by weights pi_k, of the dominating profiles of steps *without*
-replacement of rate eta and noise multiplier nu/k (`one_step`): a step that says aloud which k it draws. Of T such
-steps let at most M_k have draws of at least k, for every k, but for a probability of `spare`. Put the draws in order
-of size: each is then at most that of the ledger with M_k - M_(k+1) steps at k (M_1 = T), whose profile is larger. So
-delta(eps) is at most `spare` plus that of this ledger: `dominating_phases`. For one step the theorem itself is closed:
-`single_delta`.
+replacement of rate eta and noise multiplier nu/k (`one_step`): a step that says aloud which k it draws, whether or not
+the record takes part. Its losses are the mixture of theirs, and that is what is composed (`AnnouncedCopies`,
+`accountant.pld.announced`). For one step the theorem itself is closed: `single_delta`.
 
 Lower end: where all other records are equal, the pair is sum p_k N(k) against N(0) in units of D. Threshold tests are
 the best tests of it and of (1-eta) N(0) + eta N(1) against N(0), in both orders, and they are better for the former at
@@ -32,8 +30,7 @@ every threshold: so it dominates the pair of a step without replacement of rate 
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -83,16 +80,34 @@ def single_epsilon(records: int, batch: int, noise_multiplier: Fraction, delta: 
     return high
 
 
-def dominating_phases(records: int, batch: int, count: int, spare: Fraction) -> list[tuple[int, int]]:
-    """Return (k, how many steps) of the ledger in the header: with probability 1 - spare no step needs more."""
+@dataclass(frozen=True, slots=True)
+class AnnouncedCopies:
+    """`count` steps that announce k with probability weights[k - 1], rounded up; `rest` bounds all larger k's.
+
+    Each then is a step without replacement of `rate` (eta, rounded up) and noise multiplier `noise_multiplier`/k.
+    """
+
+    rate: Fraction
+    noise_multiplier: Fraction
+    weights: tuple[Fraction, ...]
+    rest: Fraction
+    count: int
+
+
+def announced_copies(
+    records: int, batch: int, noise_multiplier: Fraction, count: int, spare: Fraction
+) -> AnnouncedCopies:
+    """Return the mixture of the header, so many k's that a larger one is announced with probability `spare` at most."""
     with arb_precision(_BITS):
-        most = _most_copies(records, batch, spare / (2 * count))
-        share = spare / (2 * max(1, most - 1))
-        above = [count]
-        for tail in itertools.islice(_tails(records, batch), most - 1):  # P[K >= 2 | K >= 1], ...
-            above.append(min(above[-1], _binomial_quantile(count, tail, share)))
-        above.append(0)
-    return [(k, above[k - 1] - above[k]) for k in range(1, most + 1) if above[k - 1] > above[k]]
+        eta = 1 - _none(records, batch)
+        weights, rest = _weights(records, batch, spare / 2 * batch_rates(records, batch)[0])
+        if len(weights) > _MOST_COPIES:
+            raise CannotCertifyError(
+                f"a record may be drawn more than {_MOST_COPIES} times in a batch: too often to be priced"
+            )
+        shares = tuple(min(fraction_from_arb((weight / eta).upper()), Fraction(1)) for weight in weights)
+        left_out = min(fraction_from_arb((rest / eta).upper()), Fraction(1))
+    return AnnouncedCopies(batch_rates(records, batch)[1], noise_multiplier, shares, left_out, count)
 
 
 def _weights(records: int, batch: int, rest: Fraction) -> tuple[list[arb], arb]:
@@ -111,48 +126,3 @@ def _weights(records: int, batch: int, rest: Fraction) -> tuple[list[arb], arb]:
 
 def _none(records: int, batch: int) -> arb:
     return (batch * (arb(-1) / records).log1p()).exp()
-
-
-def _tails(records: int, batch: int) -> Iterator[Fraction]:
-    """Yield upper bounds of P[K >= k | K >= 1] for k = 2, 3, ..."""
-    weight = _none(records, batch)
-    eta = 1 - weight
-    tail = eta
-    for k in range(batch):
-        weight = weight * (batch - k) / ((k + 1) * (arb(records) - 1))
-        tail -= weight
-        yield min(max(fraction_from_arb((tail / eta).upper()), Fraction(0)), Fraction(1))
-    while True:
-        yield Fraction(0)
-
-
-def _most_copies(records: int, batch: int, share: Fraction) -> int:
-    """Return the least k with P[K > k | K >= 1] at most `share`."""
-    for k, tail in enumerate(itertools.islice(_tails(records, batch), _MOST_COPIES), start=1):
-        if tail <= share:
-            return k
-    raise CannotCertifyError(f"a record may be drawn more than {_MOST_COPIES} times in a batch: too often to be priced")
-
-
-def _binomial_quantile(count: int, chance: Fraction, share: Fraction) -> int:
-    """Return about the least j with P[X > j] <= share, X binomial."""
-    if count * chance <= share:
-        return 0
-    low, high = min(int(count * chance), count), count  # P[X > count] = 0
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _exceeds(count, chance, middle + 1) <= share else (middle + 1, high)
-    return low
-
-
-def _exceeds(count: int, chance: Fraction, j: int) -> Fraction:
-    """Bound P[X >= j] by the first term and a geometric series."""
-    if j > count:
-        return Fraction(0)
-    a = arb_from_fraction(chance)
-    ratio = (count - j) * a / ((j + 1) * (1 - a))
-    if not ratio < 1:
-        return Fraction(1)
-    log_ways = arb(count + 1).lgamma() - arb(j + 1).lgamma() - arb(count - j + 1).lgamma()
-    term = (log_ways + j * a.log() + (count - j) * (-a).log1p()).exp()
-    return fraction_from_arb((term / (1 - ratio)).upper())

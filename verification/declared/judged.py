@@ -6,9 +6,10 @@ import math
 from fractions import Fraction
 
 from accountant import AccountantError, decimal_string
+from accountant.mechanisms.words import Sampling
 from verification.declared.bench import Bench
-from verification.declared.ledger import schedule
-from verification.declared.noise import tail_epsilon
+from verification.declared.cost import tail_epsilon, two_scales_epsilon
+from verification.declared.ledger import attained_epsilon, ratios, schedule
 from verification.declared.objective import RELATIVE as JACOBIAN_SLACK
 from verification.declared.objective import determinants
 from verification.declared.promise import Pricing
@@ -24,22 +25,19 @@ def account(bench: Bench, pricing: Pricing, seen: Seen | None) -> Finding:
     """Whether the claimed epsilon is what the declaration costs."""
     promise = pricing.promise
     ratio = 0.0 if seen is None else _attained_ratio(bench, seen, pure=promise.delta == 0)
-    try:
-        if promise.delta == 0:
-            found = pricing.price()
-            lower, upper = max(found.lower, Fraction(ratio)), found.upper
-        else:
-            found = pricing.price(attained=Fraction(ratio) ** 2)
-            lower, upper = found.lower, found.upper
-    except AccountantError as error:
-        return Finding("account", Outcome.INCONCLUSIVE, f"nothing could be certified: {error}")
-    delta, high = promise.delta_text(), decimal_string(upper, _DIGITS, "up")
-    if promise.epsilon >= upper:
-        return Finding("account", Outcome.STANDS, f"epsilon at delta {delta} is at most {high}, {promise.claimed()}")
+    delta = promise.delta_text()
+    lower = Fraction(ratio) if promise.delta == 0 else attained_epsilon(Fraction(ratio) ** 2, promise.delta)
     if promise.epsilon < lower:
         low = decimal_string(lower, _DIGITS, "down")
         text = f"epsilon at delta {delta} is at least {low} (neighbours that were seen attain it)"
         return Finding("account", Outcome.REFUTED, f"{text}, {promise.claimed()}", tags=("cause: the price",))
+    try:
+        upper = pricing.price().upper
+    except AccountantError as error:
+        return Finding("account", Outcome.INCONCLUSIVE, f"nothing could be certified: {error}")
+    high = decimal_string(upper, _DIGITS, "up")
+    if promise.epsilon >= upper:
+        return Finding("account", Outcome.STANDS, f"epsilon at delta {delta} is at most {high}, {promise.claimed()}")
     text = f"{promise.claimed()}; certified is only that epsilon at delta {delta} is at most {high}"
     return Finding("account", Outcome.INCONCLUSIVE, text)
 
@@ -65,6 +63,11 @@ def sensitivity(_bench: Bench, pricing: Pricing, seen: Seen) -> Finding:
     name = "sensitivity"
     over = {value: seen_at for value, seen_at in seen.sensitivity.items() if seen_at.size > 1 + RELATIVE}
     shares = ", ".join(f"{value} {witness.size:.4g}" for value, witness in seen.sensitivity.items())
+    for value, witness in seen.fractions.items():
+        text = f"{value} moves by less than the grid of its noise, which hides multiples of it alone"
+        lines = [text, witness.text, pricing.promise.infinite()]
+        tags = ("cause: noise on a grid, values beside it",)
+        return Finding(name, Outcome.REFUTED, "\n".join(lines), witness=witness.text, tags=tags)
     if over:
         worst = max(over, key=lambda value: over[value].size)
         lines = [
@@ -115,6 +118,9 @@ def independence(bench: Bench, pricing: Pricing, seen: Seen) -> Finding:
         lines, text = found
         tags = ("cause: depends on the data",)
         return Finding(name, Outcome.REFUTED, "\n".join(lines), witness=text, tags=tags)
+    scaled = _two_scales(bench, pricing, seen)
+    if scaled is not None:
+        return scaled
     fewer = _fewer(bench, seen)
     if fewer:
         return Finding(name, Outcome.DEVIATES, fewer)
@@ -142,12 +148,18 @@ def _dependent(bench: Bench, pricing: Pricing, seen: Seen) -> tuple[list[str], s
             return [head, listed, infinite if len(counts) > 1 else _more(pricing, value.name, counts, declared)], listed
     for name, witness in seen.public.items():
         return [f"{name} depends on a record", witness.text, infinite], witness.text
+    return None
+
+
+def _two_scales(bench: Bench, pricing: Pricing, seen: Seen) -> Finding | None:
+    """Refute a scale that depends on a record, where what that gives away exceeds the claim; else nothing is known."""
     for name, witness in seen.scales.items():
-        return [
-            f"the scale of the noise of {name} depends on a record",
-            witness.text,
-            _scale(bench, pricing, name, witness),
-        ], (witness.text)
+        cost, exceeds = _scale(bench, pricing, name, witness)
+        text = f"the scale of the noise of {name} depends on a record\n{witness.text}\n{cost}"
+        if exceeds:
+            tags = ("cause: depends on the data",)
+            return Finding("data-independence", Outcome.REFUTED, text, witness=witness.text, tags=tags)
+        return Finding("data-independence", Outcome.INCONCLUSIVE, f"{text}; no theorem here prices that")
     return None
 
 
@@ -160,12 +172,23 @@ def _more(pricing: Pricing, name: str, counts: dict[int, str], declared: int) ->
     return pricing.sentence({name: factor**2}) if value.noise in PURE else pricing.promise.infinite()
 
 
-def _scale(bench: Bench, pricing: Pricing, name: str, witness: Witness) -> str:
-    """What two deviations give away by themselves."""
+def _scale(bench: Bench, pricing: Pricing, name: str, witness: Witness) -> tuple[str, bool]:
+    """What two scales of noise give away, and whether that is more than what is claimed.
+
+    By themselves; and of Gaussian noise together with values that move as declared.
+    """
     value = next(v for v in bench.declaration.noised if v.name == name)
-    least = tail_epsilon(value.noise, witness.size, witness.dimension, float(pricing.promise.delta))
-    said = "infinite" if least == math.inf else f"at least {least:.4g}"
-    return f"the size of the noise alone tells them apart: epsilon is {said}, {pricing.promise.claimed()}"
+    delta, claimed = float(pricing.promise.delta), pricing.promise.claimed()
+    least = tail_epsilon(value.noise, witness.size, witness.dimension, delta)
+    text = "the size of the noise alone tells them apart"
+    sampled = bench.declaration.sampling.scheme is not Sampling.ALL and value.uses == "batch"
+    if value.noise is NoiseKind.GAUSSIAN and math.isfinite(least) and not sampled:
+        mu = float(sum(r * r for r in ratios(bench.declaration, value, {}))) ** 0.5
+        both = max(two_scales_epsilon(mu, factor, delta) for factor in (witness.size, 1 / witness.size))
+        if both > least:
+            least, text = both, "the size of the noise tells them apart, beside values that move as declared"
+    said = "infinite" if least == math.inf else f"at least {least:.6g}"
+    return f"{text}: epsilon is {said}, {claimed}", least > pricing.promise.epsilon
 
 
 def _fewer(bench: Bench, seen: Seen) -> str:

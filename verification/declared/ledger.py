@@ -27,6 +27,7 @@ from accountant.mechanisms.steps import (
 )
 from accountant.mechanisms.words import Neighbours, Noise, Sampling
 from accountant.numbers import exact_binary64, fraction_of
+from accountant.profiles.gaussian import gaussian_epsilon
 from verification.wire.declaration import PURE, Declaration, DeclaredValue, NoiseKind
 
 Weights = Mapping[str, Fraction]
@@ -36,9 +37,8 @@ _DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Certified bounds of epsilon; `lower` is attained by a pair that was seen, 0 where none is known."""
+    """A certified bound of epsilon."""
 
-    lower: Fraction
     upper: Fraction
 
     def text(self) -> str:
@@ -46,25 +46,21 @@ class Price:
         return decimal_string(self.upper, _DIGITS, "up")
 
 
-def price(
-    declaration: Declaration,
-    records: int,
-    delta: Fraction,
-    *,
-    weights: Weights | None = None,
-    attained: Fraction = Fraction(0),
-) -> Price:
-    """The epsilon of the declaration at delta, 0 for pure epsilon; `attained` is a ratio squared that was seen."""
+def attained_epsilon(ratio_squared: Fraction, delta: Fraction) -> Fraction:
+    """The epsilon, rounded down, of one Gaussian release whose values are as far apart as was seen."""
+    return fraction_of(gaussian_epsilon(ratio_squared, delta).lower) if ratio_squared > 0 else Fraction(0)
+
+
+def price(declaration: Declaration, records: int, delta: Fraction, *, weights: Weights | None = None) -> Price:
+    """The epsilon of the declaration at delta, 0 for pure epsilon."""
     steps = tuple(_steps(declaration, records, weights or {}))
     if delta == 0:
         pure = [step for step in steps if isinstance(step, PureStep)]
         if len(pure) < len(steps):
             raise CannotCertifyError("Gaussian noise has no finite epsilon at delta 0")
         total = sum((step.count * step.epsilon for step in pure), Fraction(0))
-        return Price(Fraction(0), total)
-    seen = (GaussianStep(attained, 1, relation=declaration.neighbours),) if attained > 0 else ()
-    report = epsilon(Ledger(steps, seen), delta, digits=_DIGITS)
-    return Price(fraction_of(report.epsilon.lower), fraction_of(report.epsilon.upper))
+        return Price(total)
+    return Price(fraction_of(epsilon(Ledger(steps), delta, digits=_DIGITS).epsilon.upper))
 
 
 def _steps(declaration: Declaration, records: int, weights: Weights) -> list[Step]:

@@ -25,6 +25,7 @@ from verification.wire.messages import Capability
 
 _ROUNDING = 1e-13
 _STILL = 1e-9
+_OFF_GRID = 1e-6
 _SHOWN_COLUMNS = 8
 
 
@@ -158,8 +159,17 @@ def _sensitivity(
     k = int(np.argmax(shares))
     where = f"release {k + 1}: moved by {distances[k]:.6g}, declared is {declared[k]:.6g}; {text}"
     seen.keep(seen.sensitivity, value.name, float(shares[k]), where)
+    if value.grid is not None:
+        _on_grid((a[:steps] - b[:steps]) / value.grid, slack / value.grid, value.name, text, seen)
     if bench.declaration.sampling.scheme is Sampling.ALL or value.uses == "all":
         seen.first_release[value.name] = max(seen.first_release.get(value.name, 0.0), float(distances[0] - slack))
+
+
+def _on_grid(moved: Floats, slack: float, name: str, text: str, seen: Seen) -> None:
+    """Noise on a grid hides movements by multiples of the grid alone: the rest of a release shows the rest."""
+    away = float(np.abs(moved - np.rint(moved)).max(initial=0.0))
+    if away > _OFF_GRID + slack:
+        seen.keep(seen.fractions, name, away, f"moved by {away:.4g} of the grid beside a multiple of it; {text}")
 
 
 def _copies(bench: Bench, value: DeclaredValue, setting: _Setting, steps: int) -> Floats:

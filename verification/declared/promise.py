@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant import AccountantError, decimal_string
+from accountant.mechanisms.words import Sampling
 from verification.declared.bench import Bench
 from verification.declared.ledger import Price, price
+from verification.wire.declaration import DeclaredSampling
 
 _DIGITS = 6
 
@@ -42,18 +45,39 @@ class Pricing:
     bench: Bench
     promise: Promise
 
-    def price(self, weights: dict[str, Fraction] | None = None, attained: Fraction = Fraction(0)) -> Price:
-        """Certified bounds; a weight multiplies the ratio of sensitivity to noise of a value."""
+    def price(self, weights: dict[str, Fraction] | None = None) -> Price:
+        """A certified bound; a weight multiplies the ratio of sensitivity to noise of a value."""
         bench = self.bench
-        return price(bench.declaration, bench.records, self.promise.delta, weights=weights, attained=attained)
+        return price(bench.declaration, bench.records, self.promise.delta, weights=weights)
 
-    def sentence(self, weights: dict[str, float]) -> str:
+    def weighted(self, weights: Mapping[str, float]) -> Price:
+        """The price with these weights."""
+        return self.price({name: Fraction(weight).limit_denominator(10**9) for name, weight in weights.items()})
+
+    def sentence(self, weights: Mapping[str, float]) -> str:
         """The epsilon with these weights, in words."""
         if any(not math.isfinite(weight) for weight in weights.values()):
             return self.promise.infinite()
-        exact = {name: Fraction(weight).limit_denominator(10**9) for name, weight in weights.items()}
+        return self._said(lambda: self.weighted(weights))
+
+    def unamplified(self) -> str:
+        """The epsilon if nothing is gained by drawing batches, in words."""
+        sampling = self.bench.declaration.sampling.model_copy(update={"amplification": "none"})
+        return f"then nothing is gained by drawing batches: {self._said(lambda: self._drawn(sampling))}"
+
+    def with_replacement(self) -> str:
+        """The epsilon if the records of a batch are drawn with replacement, in words."""
+        update = {"scheme": Sampling.WITH_REPLACEMENT, "amplification": None}
+        sampling = self.bench.declaration.sampling.model_copy(update=update)
+        return f"if every entry of a batch is drawn from all records: {self._said(lambda: self._drawn(sampling))}"
+
+    def _drawn(self, sampling: DeclaredSampling) -> Price:
+        declaration = self.bench.declaration.model_copy(update={"sampling": sampling})
+        return price(declaration, self.bench.records, self.promise.delta)
+
+    def _said(self, found: Callable[[], Price]) -> str:
         try:
-            found = self.price(exact)
+            text = found().text()
         except AccountantError as error:
             return f"the epsilon of what was measured cannot be certified: {error}"
-        return f"epsilon at delta {self.promise.delta_text()} is then {found.text()}, {self.promise.claimed()}"
+        return f"epsilon at delta {self.promise.delta_text()} is then {text}, {self.promise.claimed()}"

@@ -13,7 +13,8 @@ from accountant.mechanisms.words import Sampling
 from verification.declared import judged
 from verification.declared.bench import Bench, OutOfTimeError
 from verification.declared.climb import climb
-from verification.declared.draws import Certainty, draws, own_runs_check
+from verification.declared.draws import Certainty, draws
+from verification.declared.own_runs import own_runs_check
 from verification.declared.pairs import compare_neighbours
 from verification.declared.promise import Pricing, Promise
 from verification.declared.seen import Seen
@@ -67,11 +68,9 @@ def run_declared(
     drawing = replace(bench, deadline=began + limit * DRAWS_TIME)
     outside = seen.outside if seen is not None else {}
     if any(wants(name) for name in DRAWS):
-        yield from _guarded(lambda: draws(drawing, pricing.sentence, promise.infinite(), level, outside), "noise")
+        yield from _guarded(lambda: draws(drawing, pricing, level, outside), "noise")
     if wants("own-runs"):
-        yield from _guarded(
-            lambda: iter([own_runs_check(bench, pricing.sentence, promise.infinite(), level.share)]), "own-runs"
-        )
+        yield from _guarded(lambda: iter([own_runs_check(bench, pricing, level.share)]), "own-runs")
 
 
 def _neighbours(bench: Bench, pricing: Pricing) -> tuple[Seen | None, list[Finding]]:

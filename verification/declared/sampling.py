@@ -30,6 +30,11 @@ def malformed(runs: Runs, sampling: DeclaredSampling, records: int) -> str:
     return ""
 
 
+def repeated(runs: Runs) -> bool:
+    """Whether a record is drawn twice somewhere."""
+    return any(len(set(batch)) < len(batch) for run in runs for batch in run)
+
+
 def sampling_sightings(
     runs: Runs, sampling: DeclaredSampling, records: int, rng: np.random.Generator
 ) -> list[Sighting]:

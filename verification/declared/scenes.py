@@ -110,21 +110,27 @@ class Scenes:
         before = _with(base, position, first, label)
         for name, features, other in moves[1:]:
             yield NeighbouringPair(before, _with(base, position, features, other), position, kind, name, direction)
-        sides = [_with(base, position, side, self.high) for side in self._tilted(direction)]
-        if sides:
-            yield NeighbouringPair(sides[0], sides[1], position, kind, "mirrored", direction)
+        for move, near in (("mirrored", False), ("nearly the same and relabelled", True)):
+            sides = self._tilted(direction, near=near)
+            if sides:
+                labels = (self.high, self.low if near else self.high)
+                pair = [_with(base, position, side, label) for side, label in zip(sides, labels, strict=True)]
+                yield NeighbouringPair(pair[0], pair[1], position, kind, move, direction)
 
-    def _tilted(self, direction: Floats) -> list[Floats]:
-        """Two records that are nearly opposite and both tilted along the direction."""
+    def _tilted(self, direction: Floats, *, near: bool) -> list[Floats]:
+        """Two records, nearly opposite and both tilted along the direction, or nearly the same and tilted apart.
+
+        Far against the direction both have large losses; the second ones with opposite labels, whatever is added to the
+        features (an intercept) in the same way.
+        """
         across = self._rng.standard_normal(self._columns)
         across -= (across @ direction) * direction
         length = float(np.linalg.norm(across))
         if self._columns < 2 or length == 0.0:
             return []
         rest = np.sqrt(1 - TILT**2) / length
-        return [
-            self._within((TILT * direction + sign * rest * across)[None], np.ones((1, 1)))[0] for sign in (1.0, -1.0)
-        ]
+        tilts = ((TILT, rest), (-TILT, rest)) if near else ((TILT, rest), (TILT, -rest))
+        return [self._within((a * direction + b * across)[None], np.ones((1, 1)))[0] for a, b in tilts]
 
     def _moves(self, direction: Floats) -> list[tuple[str, Floats, float]]:
         """The record itself, and what it may become."""
@@ -162,7 +168,7 @@ def starts(
     for value in declaration.noised:
         released, count = own.values[value.name].released, declaration.releases(value)
         width = released.shape[1]
-        aim = np.tile(np.resize(direction, width) if width else np.zeros(0), (count, 1))
+        aim = np.tile(_aimed(direction, width), (count, 1))
         match start:
             case "its own run":
                 array = np.zeros((count, width))
@@ -175,6 +181,13 @@ def starts(
                 array = aim * (FAR if "far" in start else 1.0) * (1.0 if "along" in start else -1.0)
         found[value.name] = array.reshape(count, *own.values[value.name].shape)
     return found
+
+
+def _aimed(direction: Floats, width: int) -> Floats:
+    """The direction for every class or party; what is beside the features, as an intercept, is 0."""
+    if width % len(direction) == 0 or width < len(direction):
+        return np.resize(direction, width) if width else np.zeros(0)
+    return np.concatenate([direction, np.zeros(width - len(direction))])
 
 
 def held_batches(

@@ -29,6 +29,7 @@ class Seen:
     outside: dict[str, Witness] = field(default_factory=dict)
     public: dict[str, Witness] = field(default_factory=dict)
     scales: dict[str, Witness] = field(default_factory=dict)
+    fractions: dict[str, Witness] = field(default_factory=dict)  # of the grid of discrete noise
     unequal: str = ""
     counts: dict[str, dict[int, str]] = field(default_factory=dict)
     other_noise: set[str] = field(default_factory=set)
@@ -44,7 +45,7 @@ class Seen:
     def violated(self) -> bool:
         """Whether something is not as declared, or differs."""
         over = any(witness.size > 1 + RELATIVE for witness in self.sensitivity.values())
-        return over or bool(self.moved or self.outside or self.public or self.unequal)
+        return over or bool(self.moved or self.outside or self.public or self.unequal or self.fractions)
 
     def join(self, other: Seen) -> None:
         """Take in what one comparison showed."""
@@ -54,6 +55,7 @@ class Seen:
             (self.outside, other.outside),
             (self.public, other.public),
             (self.scales, other.scales),
+            (self.fractions, other.fractions),
         ):
             for name, witness in theirs.items():
                 self.keep(mine, name, witness.size, witness.text, witness.dimension)

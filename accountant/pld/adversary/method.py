@@ -223,7 +223,7 @@ def binary_step(step: SubsampledGaussian) -> BinaryStep:
 
 
 def _composed(plan: CompositionPlan, course: Course) -> Composed:
-    binary = plan.steps[0]
+    binary = plan.alone
     certificate = certificate_for(binary.q, binary.mu)
     log_spill = plan.log_delta + math.log(_SPILL)
     try:
@@ -240,7 +240,7 @@ def _jumps(plan: CompositionPlan) -> bool:
 
 
 def _one_step(plan: CompositionPlan) -> Sketch:
-    binary = plan.steps[0]
+    binary = plan.alone
     return sketch(BinaryStep(binary.q, binary.mu, 1), Pair.MIXTURE_FIRST, plan.frame.z_top)
 
 

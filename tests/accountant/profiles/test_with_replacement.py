@@ -13,12 +13,12 @@ from accountant import Ledger, SsADMM, epsilon
 from accountant.certificates.certificate import certificate
 from accountant.certificates.profile_check import require_profile_upper
 from accountant.certificates.recheck import recheck
-from accountant.errors import CertificateError
+from accountant.errors import CannotCertifyError, CertificateError
 from accountant.mechanisms.steps import SubsampledGaussianStep, WithReplacementStep
 from accountant.mechanisms.words import Neighbours
 from accountant.numbers import fraction_of
-from accountant.pld.ledger_steps import composed_epsilon_upper, dominating_ledgers
-from accountant.profiles.with_replacement import batch_rates, dominating_phases, single_delta
+from accountant.pld.ledger_steps import announcing, composed_epsilon_upper
+from accountant.profiles.with_replacement import announced_copies, batch_rates, single_delta
 
 DELTA = Fraction(1, 10**6)
 
@@ -67,25 +67,44 @@ def test_one_draw_is_a_batch_of_one_without_replacement() -> None:
         assert float(fraction_of(drawn)) == pytest.approx(float(batch), rel=1e-6)
 
 
-@pytest.mark.parametrize("spare", [Fraction(1, 8), Fraction(1, 10**7)])
-def test_draws_exceed_the_phases_with_the_stated_probability_at_most(spare: Fraction) -> None:
-    records, batch, count = 100, 10, 100
-    phases = dominating_phases(records, batch, count, spare)
-    assert sum(steps for _, steps in phases) == count
+@pytest.mark.parametrize("spare", [Fraction(1, 8), Fraction(1, 10**7), Fraction(1, 10**40)])
+def test_what_is_announced_is_the_number_of_copies(spare: Fraction) -> None:
+    records, batch = 100, 10
+    announced = announced_copies(records, batch, Fraction(4), 7, spare)
     p = copies(records, batch)
-    missed = 0.0
-    for k in range(2, batch + 1):
-        most = sum(steps for copied, steps in phases if copied >= k)
-        missed += float(stats.binom.sf(most, count, p[k:].sum() / p[1:].sum()))
-    assert missed <= float(spare)
+    assert [float(w) for w in announced.weights] == pytest.approx((p[1:] / p[1:].sum())[: len(announced.weights)])
+    assert (
+        1 <= sum(announced.weights) + announced.rest <= 1 + Fraction(1, 10**20)
+    )  # nothing is left out, all rounded up
+    assert announced.rest <= spare
+    assert float(announced.rate) == pytest.approx(p[1:].sum())
 
 
-def test_the_shares_of_delta_add_up_to_it() -> None:
-    ledgers = dominating_ledgers((WithReplacementStep(100, 10, Fraction(4), 100),), DELTA)
-    spent, missed = Fraction(0), Fraction(1)
-    for _, allowed in ledgers:
-        spent, missed = spent + allowed * missed, missed / 8
-    assert spent + missed <= DELTA
+def test_draws_of_one_record_are_not_announced() -> None:
+    announced, others = announcing((WithReplacementStep(50, 1, Fraction(2), 3),), DELTA)
+    assert not announced
+    assert [type(step) for step in others] == [SubsampledGaussianStep]
+
+
+def test_more_copies_than_can_be_listed_are_refused() -> None:
+    with pytest.raises(CannotCertifyError, match="drawn more than"):
+        announced_copies(2, 1000, Fraction(4), 7, Fraction(1, 10**9))
+
+
+def composed_announced(records: int, batch: int, nu: float, count: int, delta: float) -> float:
+    """The epsilon of steps that announce the number of copies, on a fine grid of losses, nothing rounded up."""
+    z = np.linspace(-10, 40, 100_001)
+    base = stats.norm.pdf(z) * (z[1] - z[0])
+    p = copies(records, batch)
+    eta = 1 - p[0]
+    parts = []
+    for k, weight in enumerate(p[1:][p[1:] > 1e-30], start=1):
+        ratio = 1 - eta + eta * np.exp(k / nu * z - (k / nu) ** 2 / 2)
+        loss, mass = np.log(ratio[ratio > 1]), (base * ratio)[ratio > 1]
+        rest = 1 - mass.sum() - (mass * np.exp(-loss)).sum()
+        parts += [(loss, weight / eta * mass), (-loss, weight / eta * mass * np.exp(-loss))]
+        parts += [(np.zeros(1), np.array([weight / eta * rest]))]
+    return composed(np.concatenate([x for x, _ in parts]), np.concatenate([m for _, m in parts]), count, delta)
 
 
 def composed_by_hand(records: int, batch: int, nu: float, count: int, delta: float) -> float:
@@ -93,11 +112,20 @@ def composed_by_hand(records: int, batch: int, nu: float, count: int, delta: flo
     z = np.linspace(-10, 20, 100_001)
     base = stats.norm.pdf(z) * (z[1] - z[0])
     ratio = sum(p * np.exp(k / nu * z - (k / nu) ** 2 / 2) for k, p in enumerate(copies(records, batch)) if p > 1e-30)
-    loss = np.log(ratio)
-    spacing, reach = 2e-3, 40.0
+    return composed(np.log(ratio), base * ratio, count, delta)
+
+
+def composed(
+    loss: np.ndarray[tuple[int], np.dtype[np.float64]],
+    weights: np.ndarray[tuple[int], np.dtype[np.float64]],
+    count: int,
+    delta: float,
+) -> float:
+    """Epsilon of so many equal losses, rounded down on a grid."""
+    spacing, reach = 5e-4, 40.0
     size = int(2 * reach / spacing)
     mass = np.bincount(
-        np.clip(np.floor((loss + reach) / spacing).astype(int), 0, size - 1), weights=base * ratio, minlength=size
+        np.clip(np.floor((loss + reach) / spacing).astype(int), 0, size - 1), weights=weights, minlength=size
     )
     offset, total = -reach, np.fft.rfft(mass / mass.sum())
     composed = np.fft.irfft(total**count, size)
@@ -118,7 +146,10 @@ def test_many_steps_cost_at_least_what_the_pair_attains(records: int, batch: int
     assert float(fraction_of(bound.upper)) >= truth * 0.999
     assert float(fraction_of(bound.lower)) <= truth * 1.001
     # the theorem shows the adversary how often the record was drawn: so much is lost by it at most here
-    assert float(fraction_of(bound.upper)) <= 4 * truth
+    assert float(fraction_of(bound.upper)) <= 2 * truth
+    announced = composed_announced(records, batch, float(nu), count, 1e-6)
+    assert float(fraction_of(bound.upper)) == pytest.approx(announced, rel=0.02)  # the grid rounds down
+    assert float(fraction_of(bound.upper)) >= announced
 
 
 def test_drawing_with_replacement_costs_more_and_the_mechanism_says_so() -> None:

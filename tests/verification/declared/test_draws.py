@@ -7,14 +7,8 @@ import pytest
 
 from accountant.mechanisms.words import Sampling
 from tests.verification.declared.test_declaration import VALUE
-from verification.declared.noise import (
-    fresh_size,
-    measured_scale,
-    noise_sightings,
-    shared_draws,
-    standard_normal,
-    tail_epsilon,
-)
+from verification.declared.cost import measured_scale, shared_draws, tail_epsilon
+from verification.declared.noise import fresh_size, noise_sightings, standard_normal
 from verification.declared.sampling import Runs, malformed, sampling_sightings
 from verification.deployment.sighting import Cost
 from verification.wire.arrays import Floats

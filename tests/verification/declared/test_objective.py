@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tests.verification.declared.inprocess import InProcess
+from verification.declared.added import not_added
 from verification.declared.bench import Bench
-from verification.declared.draws import Collected, _hasty, _not_added
+from verification.declared.draws import Collected, _hasty
 from verification.declared.objective import determinants
 from verification.served.declared import DeclaredRun
 from verification.wire.arrays import Floats
@@ -90,4 +91,4 @@ def test_what_is_solved_roughly_is_inconclusive_and_what_is_not_solved_refuted(
     data = tried.send(LabelledPoints(np.eye(2)[np.arange(20) % 2], np.ones(20)))
     collected = Collected(data, [tried.record(data)])
     assert bool(_hasty(tried, collected)) == rough
-    assert bool(_not_added(tried, collected)) == lost
+    assert bool(not_added(tried, data, collected.runs)[0]) == lost
