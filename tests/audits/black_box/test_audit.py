@@ -57,6 +57,7 @@ def test_too_few_trials_are_inconclusive_never_a_pass() -> None:
     assert result.outcome.exit_code == 3
 
 
+@pytest.mark.slow
 def test_a_curve_is_refuted_where_its_one_point_would_not_be() -> None:
     def run(records: Records, count: int, rng: np.random.Generator) -> Values:
         return {"mean": records.features[:, 0].sum() + rng.normal(0.0, 1.0, (count, 1))}

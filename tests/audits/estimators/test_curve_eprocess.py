@@ -31,7 +31,7 @@ def assert_alarms_at_most_as_stated(count: int, repetitions: int, alpha: float) 
     assert binom.sf(count - 1, repetitions, alpha) > 1e-6, f"{count} alarms in {repetitions} at {alpha}"
 
 
-@pytest.mark.parametrize("honest", HONEST, ids=lambda h: h.name)
+@pytest.mark.parametrize("honest", [h for h in HONEST if h.name in ("no leak", "exact Gaussian")], ids=lambda h: h.name)
 def test_honest_mechanisms_alarm_at_most_as_often_as_stated(honest: Honest) -> None:
     assert_alarms_at_most_as_stated(alarms(honest, 400, 500, seed=1), 400, ALPHA)
 
@@ -74,7 +74,7 @@ def test_the_honesty_check_catches_an_auditor_with_too_small_a_delta() -> None:
     assert binom.sf(count - 1, 400, ALPHA) < 1e-6
 
 
-@pytest.mark.parametrize(("divisor", "at_most"), [(2**0.5, 2000), (2.0, 400)])
+@pytest.mark.parametrize(("divisor", "at_most"), [pytest.param(2**0.5, 2000, marks=pytest.mark.slow), (2.0, 400)])
 def test_too_little_noise_is_caught_early(divisor: float, at_most: int) -> None:
     # one design for a budget of 100,000, as an auditor who does not know the violation would use
     test = design_test(CLAIM, GaussianScores(), MU, alpha=ALPHA, budget=100_000)
@@ -89,14 +89,10 @@ def ratio(epsilon: float, seed: int) -> float:
     return found.epsilon / epsilon
 
 
-def test_lower_bound_is_tight_on_the_gaussian() -> None:
-    # one seed here; the bound varies by about 0.015 between seeds, the median of more is tested with the slow ones
-    assert 0.94 <= ratio(1.0, 11) <= 1.0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "at_least"), [(1.0, 0.94), (4.0, 0.98)])
-def test_lower_bound_is_tight_on_the_gaussian_over_many_seeds(epsilon: float, at_least: float) -> None:
+def test_lower_bound_is_tight_on_the_gaussian(epsilon: float, at_least: float) -> None:
+    # it varies by about 0.015 between seeds
     found = [ratio(epsilon, seed) for seed in range(100, 105)]
     assert float(np.median(found)) >= at_least
 

@@ -120,6 +120,7 @@ def test_batches_with_changing_noise_are_refused() -> None:
         with_less_noise(StepwiseScores(0.5, (1.0, 2.0)))
 
 
+@pytest.mark.slow
 def test_the_curve_of_the_pair_is_refuted_by_the_pair_at_most_as_often_as_stated() -> None:
     pair, repetitions, pairs, alpha = StepwiseScores(0.25, (0.7,) * 3), 2000, 300, 0.05
     family, model = with_less_noise(pair)

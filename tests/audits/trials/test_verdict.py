@@ -46,6 +46,7 @@ def test_no_verdict_stands_without_the_power_asked_for(
     assert verdict.outcome is outcome
 
 
+@pytest.mark.slow
 def test_the_stated_power_is_there_and_less_is_not_claimed() -> None:
     curve, trials, alpha = GaussianCurve(MU), 1500, 1e-3
     test = design_test(curve, GaussianScores(), MU, alpha=alpha, budget=trials)

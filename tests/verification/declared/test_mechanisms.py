@@ -50,7 +50,7 @@ WRONG: dict[tuple[str, str], str] = {
     ("laplace_gradient", "data-dependent stopping"): "data-independence",
 }
 """What each mistake is found by."""
-QUICK = {("dual_admm", ""), ("laplace_gradient", ""), ("poisson_sgd", "sum for mean"), ("laplace_gradient", "no noise")}
+QUICK = {("dual_admm", ""), ("laplace_gradient", ""), ("laplace_gradient", "no noise")}
 
 
 @functools.cache
