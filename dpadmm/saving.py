@@ -30,7 +30,10 @@ def require_free(directory: Path) -> None:
 def whole_directory(directory: Path) -> Iterator[Path]:
     """A temporary directory that takes the name only once the body has succeeded; Ctrl-C leaves nothing."""
     require_free(directory)
-    draft = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}.", suffix=".tmp"))
+    try:
+        draft = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}.", suffix=".tmp"))
+    except OSError as error:
+        raise OutputRefused(f"{directory} cannot be made there ({error.strerror}); name another place") from None
     try:
         yield draft
         draft.chmod(0o755)  # mkdtemp's own mode would keep colleagues out

@@ -95,8 +95,15 @@ def main() -> None:
             traceback.print_exc()
             click.echo("this is a fault of dpadmm, not of your input; please report it", err=True)
         else:
-            click.echo(f"error: {explained}", err=True)
+            click.echo(f"error: {_words(explained)}", err=True)
         sys.exit(code)
+
+
+def _words(error: Exception) -> str:
+    """The message; that of the system without its number."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _explained(error: Exception) -> Exception:

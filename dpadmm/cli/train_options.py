@@ -51,8 +51,11 @@ class Choices:
 
     def require_consistent(self) -> None:
         """Refuse options that contradict or need each other."""
-        if (self.sigma is None) == (self.epsilon is None):
-            raise click.UsageError("give either --sigma, or --epsilon with --delta")
+        if self.sigma is None and self.epsilon is None:
+            raise click.UsageError("no noise is asked for: give either --epsilon with --delta, or --sigma")
+        if self.sigma is not None and self.epsilon is not None:
+            both = f"--sigma {self.sigma:g} and --epsilon {self.epsilon} both determine the noise"
+            raise click.UsageError(f"{both}: give either --sigma, or --epsilon with --delta")
         if self.epsilon is not None and self.delta is None:
             raise click.UsageError("--epsilon needs --delta")
         if self.clip is not None and self.normalise:

@@ -73,7 +73,7 @@ MISTAKES = {
     "epsilon without delta": Mistake((*TRAIN, "--epsilon", "1"), ("--epsilon needs --delta",), data(CSV)),
     "epsilon and sigma": Mistake(
         (*TRAIN, "--epsilon", "1", "--delta", "1e-6", "--sigma", "2"),
-        ("give either --sigma, or --epsilon with --delta",),
+        ("--sigma 2 and --epsilon 1 both", "give either --sigma, or --epsilon with --delta"),
         data(CSV),
     ),
     "delta that is none": Mistake(
@@ -98,7 +98,7 @@ MISTAKES = {
     ),
     "three classes": Mistake(
         (*TRAIN, "--sigma", "1"),
-        ("data.csv", "two classes, got 3"),
+        ("data.csv", "labels in column 3 (label)", "two classes, got 3"),
         data(CSV.replace("60,3,no", f"60,3,{SECRET}")),
     ),
     "a place that is taken": Mistake(
@@ -109,6 +109,34 @@ MISTAKES = {
     "noise without a bound": Mistake(
         ("train", "data.csv", "--out", "model", "--sigma", "1", "--no-normalise", "--iterations", "5"),
         ("--clip", "--normalise"),
+        data(CSV),
+    ),
+    "no noise": Mistake(TRAIN, ("give either --epsilon with --delta, or --sigma",), data(CSV)),
+    "data that are not there": Mistake(
+        ("train", "dta.csv", "--out", "model", "--sigma", "1"), ("error: dta.csv: No such file",)
+    ),
+    "a delimiter of two characters": Mistake(
+        (*TRAIN, "--sigma", "1", "--delimiter", ";;"), ("data.csv: a delimiter is one character", "got ';;'"), data(CSV)
+    ),
+    "a delimiter that is another": Mistake(
+        ("train", "data.csv", "--out", "model", "--sigma", "1", "--delimiter", ";"),
+        ("got one column between delimiters ';'", "see --delimiter"),
+        data(CSV),
+    ),
+    "an option of another format": Mistake(
+        (*TRAIN, "--sigma", "1", "--features", "3"), ("--features is for libsvm", "data.csv is read as csv"), data(CSV)
+    ),
+    "epsilon beyond all floats": Mistake(
+        (*TRAIN, "--epsilon", "1e999", "--delta", "1e-6"), ("epsilon is too large", "epsilon=1e999"), data(CSV)
+    ),
+    "more iterations than can be run": Mistake(
+        (*TRAIN[:-2], "99999999999", "--sigma", "1"),
+        ("iterations must be at most 10000000, got iterations=99999999999",),
+        data(CSV),
+    ),
+    "a place that cannot be made": Mistake(
+        ("train", "data.csv", "--out", "/proc/model", "--sigma", "1"),
+        ("/proc/model cannot be made there", "name another place"),
         data(CSV),
     ),
     "an unknown statement": Mistake(("explain", "E99"), ("'E99'", "did you mean E9")),
