@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from audits.gate.claim_file import TEMPLATE
+from dpadmm.cli.common import EXIT_PIPE
 from tests.dpadmm.in_process import CommandLine
 
 SECRET = "19571203"
@@ -160,6 +163,28 @@ def test_the_message_says_what_where_and_what_would_be_right(
     assert "Traceback" not in message
     assert SECRET not in ran.stdout + ran.stderr
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(dpadmm: CommandLine) -> None:
+    ran = dpadmm("gate", "--init", "/proc/claim.toml")
+    assert ran.code == 2
+    assert "error: /proc/claim.toml: No such file" in ran.stderr
+
+
+def test_a_reader_that_goes_away_is_no_refutation(tmp_path: Path) -> None:
+    """`dpadmm ... | head -1`: neither a result (0 to 4) nor a complaint."""
+    many = ["age,label"] + [f"{row % 7},{'yes' if row % 2 else 'no'}" for row in range(40_000)]
+    (tmp_path / "data.csv").write_text("\n".join(many) + "\n")
+    train = [sys.executable, "-m", "dpadmm", "train", "data.csv", "--out", "model", "--sigma", "1", "--iterations", "2"]
+    subprocess.run(train, cwd=tmp_path, capture_output=True, check=True)
+    predict = [sys.executable, "-m", "dpadmm", "predict", "model", "data.csv"]
+    with subprocess.Popen(predict, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"class,probability\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == EXIT_PIPE
 
 
 def test_a_program_that_is_not_executable_is_said_to_be_there(tmp_path: Path, dpadmm: CommandLine) -> None:
