@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ def require_free(directory: Path) -> None:
         raise OutputRefused(f"{directory} exists and is not an empty directory; name another")
     if not directory.parent.is_dir():
         raise OutputRefused(f"{directory.parent} is not a directory")
+    if not os.access(directory.parent, os.W_OK | os.X_OK):
+        raise OutputRefused(f"{directory} cannot be made there (no permission to write); name another place")
 
 
 @contextlib.contextmanager
