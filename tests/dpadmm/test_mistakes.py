@@ -114,7 +114,7 @@ MISTAKES = {
         ("--clip", "--normalise"),
         data(CSV),
     ),
-    "no noise": Mistake(TRAIN, ("give either --epsilon with --delta, or --sigma",), data(CSV)),
+    "no noise": Mistake(TRAIN, ("no noise is asked for", "give either --sigma, or --epsilon with --delta"), data(CSV)),
     "data that are not there": Mistake(
         ("train", "dta.csv", "--out", "model", "--sigma", "1"), ("error: dta.csv: No such file",)
     ),
