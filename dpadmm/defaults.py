@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,8 +27,11 @@ from itertools import pairwise
 import accountant
 from accountant import Exact
 from accountant.mechanisms.words import Algorithm
+from reference.errors import InvalidParameter, require_count
 from reference.schedules import Schedule
 
+MOST_ITERATIONS = 10**7
+"""More are refused at once: the step size of each is kept, which takes 32 bytes and more."""
 EPOCHS = 5
 """Of ssADMM, whose batches make many steps an epoch."""
 STEP, FEWEST, MOST = 10.0, 20, 400
@@ -72,7 +76,9 @@ class ProblemSize:
 
 
 def setting(algorithm: Algorithm, size: ProblemSize, given: Given, target: tuple[Exact, Exact] | None) -> Setting:
-    """What is given, and the rest so that the run has the reach of the table."""
+    """What is given, and the rest so that the run has the reach of the table; refuses what could not be run."""
+    if given.iterations is not None:
+        require_count("iterations", given.iterations, at_most=MOST_ITERATIONS)
     reach = size.dimension * reach_at(algorithm, TYPICAL if target is None else signal(size, *target))
     iterations = number_of_iterations(algorithm, size, reach) if given.iterations is None else given.iterations
     if algorithm is Algorithm.MPADMM:
@@ -118,7 +124,12 @@ def _mu(epsilon: Exact, delta: Exact) -> float:
     found = accountant.calibrate_noise(
         lambda noise: accountant.Gaussian(noise_multiplier=noise), epsilon=epsilon, delta=delta, digits=3
     )
-    return 1.0 / float(found.value)
+    noise = float(found.value)
+    if noise < sys.float_info.min:
+        raise InvalidParameter(
+            f"epsilon is too large for private training: its noise is below the smallest float, got epsilon={epsilon}"
+        )
+    return 1.0 / noise
 
 
 def _step(falls: Sequence[float], reach: float, rho: float | None, penalty: float) -> float:

@@ -29,7 +29,7 @@ from accountant import Exact
 from accountant.mechanisms.words import Algorithm
 from dpadmm.budget import PrivacyBudget
 from dpadmm.defaults import LAMBDA, Given, ProblemSize, Setting, setting, typical_noise
-from dpadmm.fit_input import Records, Target, dense, exactly, refuse
+from dpadmm.fit_input import Records, Target, dense, exactly, refuse, without_contents
 from dpadmm.not_covered import NOT_COVERED, NotCoveredWarning, reasons
 from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
 from dpadmm.progress import reported
@@ -83,7 +83,8 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def fit(self, X: Records, y: ArrayLike, **refused: object) -> Self:
         """Train on records X with two classes y; refuses anything that the guarantee would not cover."""
         refuse(refused)
-        features, targets = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
+        with without_contents(X, y):
+            features, targets = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         check_classification_targets(targets)
         self.classes_, codes = np.unique(targets, return_inverse=True)
         if len(self.classes_) > 2:
@@ -125,7 +126,8 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def decision_function(self, X: Records) -> Vector:
         """The margin of the second class, from records prepared as in training."""
         check_is_fitted(self)
-        features = dense(validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr"))
+        with without_contents(X):
+            features = dense(validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr"))
         prepared = self._prepared(features, np.ones(len(features))).features
         margins: Vector = prepared @ (
             np.concatenate([self.intercept_, self.coef_[0]]) if self.fit_intercept else self.coef_[0]
@@ -193,6 +195,8 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def _pay(self) -> None:
         """Charge the budget, and warn of what neither it nor the guarantee covers; nothing is private with a seed."""
         if self.budget is not None:
+            if not isinstance(self.budget, PrivacyBudget):
+                raise InvalidParameter(f"budget must be a PrivacyBudget or None, got budget={self.budget!r}")
             if self.random_state is not None or not self.sigma_:
                 raise InvalidParameter(
                     f"a budget is for private fits: give no random_state and noise, got "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.sparse
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from accountant import Exact
 from reference.arithmetic import Matrix
@@ -24,6 +27,51 @@ def dense(features: Matrix | Sparse) -> Matrix:
     if isinstance(features, np.ndarray):
         return features
     return np.asarray(features.toarray(), dtype=np.float64)
+
+
+@contextlib.contextmanager
+def without_contents(features: Records, labels: ArrayLike = ()) -> Iterator[None]:
+    """Let scikit-learn validate records, whose messages would quote them: what is wrong is said by place or shape."""
+    try:
+        yield
+    except ValueError:
+        reason = _wrong_records(features) or _complex(labels)
+        if reason:
+            raise ValueError(reason) from None
+        raise  # shapes, NaN, infinities, kinds of labels: said without contents
+
+
+def _wrong_records(features: Records) -> str:
+    """Why records cannot be used, in those cases in which scikit-learn or numpy would quote them; else empty."""
+    if scipy.sparse.issparse(features):
+        return ""
+    try:
+        array = np.asarray(features)
+    except ValueError:  # rows of different lengths
+        return ""
+    if array.ndim < 2:
+        return (
+            f"Expected 2D array of records and features, got shape {array.shape}. Reshape your data: "
+            "array.reshape(-1, 1) if it has a single feature, array.reshape(1, -1) if it is a single record"
+        )
+    return _complex(array) or (_text(array) if array.dtype.kind in "OSU" else "")
+
+
+def _complex(given: ArrayLike) -> str:
+    kind = np.asarray(given).dtype
+    return f"Complex data not supported, got an array of dtype {kind}" if kind.kind == "c" else ""
+
+
+def _text(array: NDArray[np.generic]) -> str:
+    """Where the first cell is that is no number."""
+    for (row, *rest), cell in np.ndenumerate(array):
+        try:
+            float(cell)
+        except ValueError:
+            return f"X must hold numbers, got text in record {row}, feature {rest[0]} (counted from 0)"
+        except TypeError:
+            return ""
+    return ""
 
 
 def refuse(parameters: dict[str, object]) -> None:

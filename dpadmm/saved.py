@@ -122,7 +122,9 @@ def load_model(place: str | Path) -> SavedModel:
             f"{path}: there is no such model; give the folder that `dpadmm train --out` wrote"
         ) from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise UnreadableData(f"{path}: is no model file ({error})") from None
+        raise UnreadableData(
+            f"{path}: is no model file ({error}); give the folder that `dpadmm train --out` wrote"
+        ) from None
     if not isinstance(document, dict) or document.get("format") != MODEL_FORMAT:
         found = document.get("format") if isinstance(document, dict) else None
         raise UnreadableData(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -24,13 +25,18 @@ def require_free(directory: Path) -> None:
         raise OutputRefused(f"{directory} exists and is not an empty directory; name another")
     if not directory.parent.is_dir():
         raise OutputRefused(f"{directory.parent} is not a directory")
+    if not os.access(directory.parent, os.W_OK | os.X_OK):
+        raise OutputRefused(f"{directory} cannot be made there (no permission to write); name another place")
 
 
 @contextlib.contextmanager
 def whole_directory(directory: Path) -> Iterator[Path]:
     """A temporary directory that takes the name only once the body has succeeded; Ctrl-C leaves nothing."""
     require_free(directory)
-    draft = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}.", suffix=".tmp"))
+    try:
+        draft = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}.", suffix=".tmp"))
+    except OSError as error:
+        raise OutputRefused(f"{directory} cannot be made there ({error.strerror}); name another place") from None
     try:
         yield draft
         draft.chmod(0o755)  # mkdtemp's own mode would keep colleagues out

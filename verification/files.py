@@ -15,8 +15,14 @@ from typing import BinaryIO, cast
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
-    """Write a file that is either complete under its name or not there at all, Ctrl-C included."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    """Write a file that is either complete under its name or not there at all, Ctrl-C included.
+
+    An error of the system names the file that was asked for, not the temporary one.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             yield cast(BinaryIO, file)

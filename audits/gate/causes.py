@@ -10,6 +10,7 @@ from verification.outcome import Finding, Outcome
 _PREFIX = "cause: "
 _ROOTS = {"noise": "noise", "draws": "noise", "batches": "batches", "a record": "record", "another": "update"}
 LEAK = "more is revealed than the claimed curve allows"
+PRICE = "the mechanism costs more than is claimed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,9 @@ class CauseGroup:
 
 
 def cause_of(finding: Finding) -> str:
-    """The cause that a finding names; a game that is lost says only that something leaks."""
+    """The cause that a finding names; a game says only that something leaks, a price only that it is too high."""
     named = next((tag.removeprefix(_PREFIX) for tag in finding.tags if tag.startswith(_PREFIX)), "")
-    return named or (LEAK if finding.stage == "audit" else finding.name)
+    return named or {"audit": LEAK, "account": PRICE}.get(finding.stage, finding.name)
 
 
 def grouped(findings: Sequence[Finding]) -> list[CauseGroup]:

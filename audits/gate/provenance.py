@@ -13,8 +13,9 @@ from typing import Self
 
 from audits.gate.claim_file import ClaimFile
 from audits.trials.executors import Target
+from verification.wire.declared_session import DeclaredSession
 from verification.wire.faults import AdapterError
-from verification.wire.messages import StartResult
+from verification.wire.messages import AdapterDescription
 from verification.wire.session import Session
 
 
@@ -35,16 +36,16 @@ class Provenance:
     source: Path | None = None
     text: str = ""
     files: tuple[FileDigest, ...] = ()
-    implementation: StartResult | None = None
+    implementation: AdapterDescription | None = None
     version: str = dataclasses.field(default_factory=lambda: importlib.metadata.version("dpadmm"))
     system: str = dataclasses.field(
         default_factory=lambda: f"Python {platform.python_version()}, {platform.platform()}"
     )
 
-    def described_by(self, target: Target) -> Self:
+    def described_by(self, target: Target, kind: type[Session | DeclaredSession] = Session) -> Self:
         """The same, with what the implementation says of itself; unchanged if it cannot be asked."""
         try:
-            with Session(target.command, target.limits) as session:
+            with kind(target.command, target.limits) as session:
                 return dataclasses.replace(self, implementation=session.description)
         except AdapterError:
             return self  # the stages meet the same fault and report it

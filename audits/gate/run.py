@@ -41,6 +41,7 @@ from audits.trials.executors import Target
 from audits.trials.sequential import AuditResult
 from verification.outcome import Finding, Outcome, worst
 from verification.plain_text import harmless
+from verification.wire.declared_session import DeclaredSession
 from verification.wire.process import Limits
 
 __all__ = ["GateOptions", "check_only", "run_gate"]
@@ -98,7 +99,8 @@ def _declared_gate(claims: ClaimFile, table: DeclaredTable, options: GateOptions
     began = time.monotonic()
     provenance = provenance_of(claims, options.source)
     if claims.implementation is not None:
-        provenance = provenance.described_by(Target(tuple(claims.implementation.command), limits_of(claims)))
+        target = Target(tuple(claims.implementation.command), limits_of(claims))
+        provenance = provenance.described_by(target, DeclaredSession)
     findings, coverage = declared_stage(claims, table, limits_of(claims), options)
     findings = [_strictly(f) for f in findings] if claims.gate.strict else findings
     findings = [_shown(f) for f in waived(findings, claims.waiver, options)]

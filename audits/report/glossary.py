@@ -47,6 +47,8 @@ PARTS = {
     "last": "whole runs of which only the last model is shown: the noise in it.",
     "rare": "many runs, and many requests for one: noise left out once in a while, and draws that come twice.",
     "audit": "A game: two neighbouring data sets, many runs on each, and a score that tries to tell them apart.",
+    "declared": "In place of these stages, for an algorithm that its adapter describes itself: every release with "
+    "its noise and sensitivity, priced, and compared with what the program does.",
     "learned scores": "An audit whose score is learned on one half of the runs and tested on the other.",
 }
 """The stages of a gate and the parts of the stage `deploy`, as findings name them."""

@@ -30,12 +30,13 @@ def render_html(report: GateReport) -> str:
     """Return the page; all text from outside is escaped."""
     title = escape(f"Privacy gate: {headline(report)}")
     word = _class(report.outcome.word)
+    plots = "".join(map(figure, plots_of(report)))
     sections = (
         ("What this page is about", _identity(report)),
         ("Findings", _findings(report)),
         ("Coverage", coverage_section(report.coverage)),
         ("What a claim must state", _statement(report)),
-        ("What was seen", f'<div class="plots">{"".join(map(figure, plots_of(report)))}</div>'),
+        ("What was seen", f'<div class="plots">{plots}</div>' if plots else ""),
         ("Every parameter", table(("table", "parameter", "value"), map(escaped, parameters(report.claims)))),
         ("The claim file", f"<pre>{escape(harmless(report.provenance.text))}</pre>" if report.provenance.text else ""),
         ("Words", glossary()),

@@ -31,7 +31,8 @@ def parameters(claims: ClaimFile) -> Iterator[tuple[str, str, str]]:
         yield from _table("declared", claims.declared)
     if claims.implementation is not None:
         yield from _table("implementation", claims.implementation)
-    yield from _table("deployment", claims.deployment)
+    if claims.declared is None:  # it says how the paper's algorithms are run
+        yield from _table("deployment", claims.deployment)
     if claims.pair is not None:
         yield from _table("pair", claims.pair)
     yield from _table("gate", claims.gate)

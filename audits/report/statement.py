@@ -15,6 +15,7 @@ from accountant.mechanisms.words import Neighbours
 from audits.gate.findings import GateReport, Stage
 from verification.deployment.sighting import Aspect
 from verification.outcome import Outcome
+from verification.wire.messages import StartResult
 
 NOT_STATED = "not stated"
 NOT_CHECKED = "not checked by anything here"
@@ -34,7 +35,11 @@ HAZARDS = {
     ),
     "NaN and infinity": ("conform: refuses-not-finite",),
     "overflow and records of extreme size": ("conform: clips-each-record", "conform: normalises-each-record"),
-    "released values that never got noise": ("conform: coupled-releases", "conform: post-processing"),
+    "released values that never got noise": (
+        "conform: coupled-releases",
+        "conform: post-processing",
+        "declared: post-processing",
+    ),
 }
 """Hazards of an implementation, and the checks that look for each."""
 NEVER = "timing and other side channels, and the quality of the random numbers, are not checked"
@@ -72,7 +77,7 @@ def statement(report: GateReport) -> list[StatementLine]:
         StatementLine("composition within a run", _joined(_iterations(report)), _findings(report, Stage.ACCOUNT)),
         _own("composition with other releases", own.composition),
         _own("trust model", own.trust),
-        StatementLine("what the adversary sees", _joined(_released(report)), _findings(report, Stage.AUDIT)),
+        StatementLine("what the adversary sees", _joined(_released(report)), _seen(report)),
         _own("tuned on the data", own.tuned),
         StatementLine("hazards of the implementation", own.hazards or NOT_STATED, _hazards(report)),
     ]
@@ -102,6 +107,8 @@ def _decimal(mechanism: object, name: str) -> str:
 
 
 def _iterations(report: GateReport) -> Iterable[str]:
+    if report.claims.declared is not None:
+        yield f"{report.claims.declared.algorithm}: all releases of one run that its adapter declares"
     for mechanism in report.claims.mechanism:
         count = getattr(mechanism, "iterations", None)
         yield f"{mechanism.title}: " + (f"{count} iterations" if count is not None else NOT_STATED)
@@ -109,9 +116,15 @@ def _iterations(report: GateReport) -> Iterable[str]:
 
 def _released(report: GateReport) -> Iterable[str]:
     described = report.provenance.implementation
+    if report.claims.declared is not None:
+        yield f"{report.claims.declared.algorithm}: every release that its adapter declares"
     for mechanism in report.claims.mechanism:
         shown = str(getattr(mechanism, "released", NOT_STATED))
-        names = [] if described is None else [v for a, v in described.released.items() if str(a) == mechanism.algorithm]
+        names = (
+            []
+            if not isinstance(described, StartResult)
+            else [v for a, v in described.released.items() if str(a) == mechanism.algorithm]
+        )
         values = f" ({', '.join(names[0])})" if names else ""
         yield f"{mechanism.title}: {shown}{values}"
 
@@ -122,13 +135,19 @@ def _findings(report: GateReport, stage: Stage) -> str:
     return "; ".join(found) or NOT_CHECKED
 
 
+def _seen(report: GateReport) -> str:
+    return _looked(report, Aspect.RELEASED) if report.claims.declared is not None else _findings(report, Stage.AUDIT)
+
+
 def _looked(report: GateReport, aspect: Aspect) -> str:
     """What looked at an aspect, and whether that stands."""
     looks = list(dict.fromkeys(item.what for item in report.coverage.covered if aspect in item.aspects))
     wrong = [f"{f.name} ({f.outcome})" for f in report.findings if f.name in looks and f.outcome is not Outcome.STANDS]
     if not looks:
         return NOT_CHECKED
-    return "; ".join(wrong) if wrong else f"{len(looks)} checks: {', '.join(looks)}"
+    if wrong:
+        return "; ".join(wrong)
+    return f"{len(looks)} check{'s' if len(looks) > 1 else ''}: {', '.join(looks)}"
 
 
 def _hazards(report: GateReport) -> str:

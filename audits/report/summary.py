@@ -34,12 +34,16 @@ def _promised(report: GateReport) -> str:
         if claim.neighbours is Neighbours.REPLACE_ONE
         else "adding or removing one record"
     )
+    exception = (
+        f"apart from a probability of at most {decimal_string(claim.delta, _DIGITS, 'up')} (delta)"
+        if claim.delta
+        else "without exception (delta = 0)"
+    )
     factor = math.exp(min(float(claim.epsilon), 700.0))
     return (
         f"{_who(report)} promises a limit on what can be learned about any single record of its data from what it "
         f"releases: {change} changes the probability of any outcome by a factor of at most "
-        f"{factor:.3g} (epsilon = {float(claim.epsilon):g}), apart from a probability of at most "
-        f"{decimal_string(claim.delta, _DIGITS, 'up')} (delta)."
+        f"{factor:.3g} (epsilon = {float(claim.epsilon):g}), {exception}."
     )
 
 

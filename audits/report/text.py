@@ -21,7 +21,7 @@ def headline(report: GateReport) -> str:
             Outcome.STANDS: "every claim stands",
             Outcome.DEVIATES: "every claim stands; what is run deviates from it and is not less private",
             Outcome.REFUTED: "a claim is refuted",
-            Outcome.INCONCLUSIVE: "inconclusive: nothing refuted, and not enough shown",
+            Outcome.INCONCLUSIVE: "inconclusive: nothing was refuted, but not enough could be checked",
             Outcome.ADAPTER_FAILED: "the adapter failed; nothing can be concluded about the implementation",
             Outcome.FAULT: "a fault of this program; nothing can be concluded",
         }[report.outcome]

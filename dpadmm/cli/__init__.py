@@ -9,11 +9,12 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.util
+import os
 import sys
 
 import click
 
-from dpadmm.cli.common import EXIT_FAULT, EXIT_USAGE, exit_code_of
+from dpadmm.cli.common import EXIT_FAULT, EXIT_PIPE, EXIT_USAGE, exit_code_of
 from dpadmm.cli.showing import equipped, in_colour
 from dpadmm.cli.suggesting import SuggestingGroup
 from dpadmm.extras import EXTRA_OF, missing
@@ -55,6 +56,17 @@ class LazyGroup(SuggestingGroup):
         if not isinstance(command, click.Command):
             raise TypeError(f"dpadmm/cli/{cmd_name}.py must define a click command called 'command'")
         return equipped(command)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the subcommand; a reader that went away (`| head -1`) ends it as a signal would, never as a result."""
+        try:
+            result: object = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # what is left in the buffer has nowhere to go: without this Python complains at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(EXIT_PIPE)
+        return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands without importing them."""
@@ -101,8 +113,15 @@ def main() -> None:
             traceback.print_exc()
             click.echo("this is a fault of dpadmm, not of your input; please report it", err=True)
         else:
-            click.echo(f"error: {explained}", err=True)
+            click.echo(f"error: {_words(explained)}", err=True)
         sys.exit(code)
+
+
+def _words(error: Exception) -> str:
+    """The message; that of the system without its number."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _explained(error: Exception) -> Exception:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from verification.accountants.judging import AccountantReport, Judged
 
 
-@click.command("accountant")
+@click.command("accountant", short_help="Compare an accountant with certified bounds.")
 @click.option("--golden/--no-golden", default=True, show_default=True, help="Ask the questions of the golden vectors.")
 @click.option("--random", "fresh", type=click.IntRange(min=0), default=40, show_default=True, help="Fresh questions.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the fresh questions; by default drawn and printed.")

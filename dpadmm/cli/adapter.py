@@ -44,7 +44,9 @@ FACES = """\b
 
 
 @command.command(
-    "new", help=f"Write a dependency-free adapter with one to three lines to fill in.\n\nWhich face fits:\n\n{FACES}"
+    "new",
+    short_help="Write an adapter with one to three lines to fill in.",
+    help=f"Write a dependency-free adapter with one to three lines to fill in.\n\nWhich face fits:\n\n{FACES}",
 )
 @click.option("--language", type=click.Choice([str(language) for language in Language]), required=True)
 @click.option(
@@ -102,7 +104,7 @@ def _write(directory: Path, files: dict[str, str], *, force: bool) -> None:
         click.echo(f"wrote {directory / name}")
 
 
-@command.command("smoke")
+@command.command("smoke", short_help="Test an adapter, one protocol step at a time.")
 @timeout_option
 @memory_option()
 @format_option
@@ -147,7 +149,7 @@ def schema() -> None:
     click.echo(schema_text(), nl=False)
 
 
-@command.command("loopback")
+@command.command("loopback", short_help="Serve the reference implementation as an adapter.")
 def loopback() -> None:
     """Serve the reference implementation as an adapter, to try the other commands with."""
     from verification.served.loopback import Loopback

@@ -15,6 +15,7 @@ EXIT_REFUTED = 1
 EXIT_USAGE = 2
 EXIT_ADAPTER = 4
 EXIT_FAULT = 70
+EXIT_PIPE = 141  # what a shell reports for a program that nobody reads any more: 128 + SIGPIPE
 
 format_option = click.option(
     "--format",

@@ -18,8 +18,8 @@ def command(*, model: Path, data: Path, delimiter: str | None, output_format: st
     """Print the class of every record of DATA, one a line, by the MODEL that `dpadmm train` wrote.
 
     Columns of a CSV file with a header are found by name; a label may be missing. Text is CSV: the class, and for the
-    logistic loss the probability of the second class. A prediction follows from the record and the private model: it
-    costs the records that were trained on nothing more.
+    logistic loss the probability of the second class. Predictions are post-processing of the
+    private model: they cost the records that it was trained on no further privacy.
     """
     from dpadmm.evaluation import read_for
     from dpadmm.saved import load_model

@@ -75,10 +75,19 @@ def command(
     parameter, the versions, the guarantee). On any error nothing is written.
     """
     from dpadmm.cli.train_run import train
-    from dpadmm.loaders import load
+    from dpadmm.loaders import format_of, load
 
     if features is not None and features < 1:
         raise click.UsageError(f"--features must be >= 1, got {features}")
+    kind = data_format or format_of(data)
+    for name, given, meant in (
+        ("--features", features is not None, "libsvm"),
+        ("--label-column", label_column is not None, "csv"),
+        ("--delimiter", delimiter is not None, "csv"),
+        ("--categories", bool(categories), "csv"),
+    ):
+        if given and kind != meant:
+            raise click.UsageError(f"{name} is for {meant}, and {data} is read as {kind}; see --data-format")
     require_free(out)
     choices.require_consistent()
     loaded = load(

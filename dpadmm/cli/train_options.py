@@ -51,8 +51,11 @@ class Choices:
 
     def require_consistent(self) -> None:
         """Refuse options that contradict or need each other."""
-        if (self.sigma is None) == (self.epsilon is None):
-            raise click.UsageError("give either --sigma, or --epsilon with --delta")
+        if self.sigma is None and self.epsilon is None:
+            raise click.UsageError("no noise is asked for: give either --sigma, or --epsilon with --delta")
+        if self.sigma is not None and self.epsilon is not None:
+            both = f"--sigma {self.sigma:g} and --epsilon {self.epsilon} both determine the noise"
+            raise click.UsageError(f"{both}: give either --sigma, or --epsilon with --delta")
         if self.epsilon is not None and self.delta is None:
             raise click.UsageError("--epsilon needs --delta")
         if self.clip is not None and self.normalise:
@@ -127,9 +130,27 @@ def _matrix(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[i
 
 
 OPTIONS = [
-    click.option("--algorithm", type=click.Choice(ALGORITHMS), default="ssadmm", show_default=True),
-    click.option("--loss", type=click.Choice(LOSSES), default="logistic", show_default=True),
-    click.option("--regularizer", type=click.Choice(REGULARIZERS), default="l1", show_default=True),
+    click.option(
+        "--algorithm",
+        type=click.Choice(ALGORITHMS),
+        default="ssadmm",
+        show_default=True,
+        help="ssadmm takes a batch of records in every iteration, mpadmm all of them.",
+    ),
+    click.option(
+        "--loss",
+        type=click.Choice(LOSSES),
+        default="logistic",
+        show_default=True,
+        help="logistic gives probabilities; huber is a smoothed SVM.",
+    ),
+    click.option(
+        "--regularizer",
+        type=click.Choice(REGULARIZERS),
+        default="l1",
+        show_default=True,
+        help="Penalty on the coefficients; all but none and nuclear can set some of them to 0.",
+    ),
     click.option("--lambda", "lam", type=float, default=1e-4, show_default=True, help="Weight of the regularizer."),
     click.option("--l1-ratio", type=float, default=0.5, show_default=True, help="elastic-net: share of L1."),
     click.option("--a", type=float, default=3.7, show_default=True, help="scad: where it becomes flat."),
@@ -163,10 +184,29 @@ OPTIONS = [
         help="Public bounds of a column, or of all; its values are cut off there and scaled to [0, 1]. Repeatable.",
     ),
     click.option("--seed", type=int, help="Repeat a run. Whoever knows the seed can remove the noise."),
-    click.option("--noise", type=click.Choice(["gaussian", "discrete"]), default="gaussian", show_default=True),
+    click.option(
+        "--noise",
+        type=click.Choice(["gaussian", "discrete"]),
+        default="gaussian",
+        show_default=True,
+        help="discrete is exact on a --grid, where binary64 noise must not be trusted.",
+    ),
     click.option("--grid", type=float, help="discrete: a power of two that the noise is a multiple of."),
-    click.option("--release", type=click.Choice(RELEASES), default="primal", show_default=True),
-    click.option("--output-kind", type=click.Choice(OUTPUTS), default=OUTPUTS[0], show_default=True),
+    click.option(
+        "--release",
+        type=click.Choice(RELEASES),
+        default="primal",
+        show_default=True,
+        help="mpadmm: whether noise is added to x alone, or to x, z and y.",
+    ),
+    click.option(
+        "--output-kind",
+        type=click.Choice(OUTPUTS),
+        default=OUTPUTS[0],
+        show_default=True,
+        help="Which model is written: of the last iteration, the mean of all, or the sparse copy z; auto is sparse "
+        "where the regularizer is.",
+    ),
 ]
 
 

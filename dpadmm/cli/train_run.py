@@ -174,8 +174,6 @@ def _setting(choices: Choices, dataset: Dataset) -> Setting:
     for name, value in (("rho", choices.rho), ("eta", choices.eta), ("clip", choices.clip)):
         if value is not None:
             require_positive(name, value)
-    if choices.iterations is not None:
-        require_count("iterations", choices.iterations)
     size = _size(choices, dataset)
     falls = SCHEDULES[choices.schedule](1.0, size.records, size.batch)
     target = None if choices.epsilon is None or choices.delta is None else (choices.epsilon, choices.delta)

@@ -47,7 +47,7 @@ def command() -> None:
 command.add_command(accountant)
 
 
-@command.command("generate")
+@command.command("generate", short_help="Compute the vectors and their tolerances anew.")
 @click.option(
     "--check", "only_check", is_flag=True, help="Write nothing; exit code 1 if a file is stale or was edited."
 )

@@ -20,7 +20,7 @@ STUDIES = ("adult", "ipums-br", "synthetic")
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("study", type=click.Choice([*STUDIES, "all", "tune", "document"]))
+@click.argument("study", metavar="STUDY", type=click.Choice([*STUDIES, "all", "tune", "document"]))
 @click.option("--data", "source", metavar="PATH", help="Folder or file with the records, or openml:NAME.")
 @click.option(
     "--ipums-data", metavar="PATH", help="For `all`: the file of IPUMS-BR; without it that study is left out."
@@ -54,8 +54,9 @@ def command(  # noqa: PLR0917 - click passes its options by name
 ) -> None:
     """Repeat the paper's experiments under its own accounting and under the certified one.
 
-    STUDY is adult, ipums-br, synthetic, or all of them. Each writes a folder: every trained model (results.csv), means
-    (summary.csv), noise (noise.csv), figures (SVG and PNG), one page (report.html) and a section (section.md).
+    STUDY is adult, ipums-br, synthetic, all of them (all), tune or document. A study writes a folder: every trained
+    model (results.csv), means (summary.csv), noise (noise.csv), figures (SVG and PNG), one page (report.html) and a
+    section (section.md).
 
     tune chooses the parameters that the paper leaves open, on simulated data only, and prints them as TOML; document
     collects the sections and figures of all studies found in --out into one Markdown file.

@@ -69,7 +69,10 @@ def numbered_lines(path: Path, content: bytes | None = None) -> Iterator[tuple[i
                 try:
                     yield number, line.decode("utf-8")
                 except UnicodeDecodeError as error:
-                    raise UnreadableData(f"{path}, line {number}: is not text in UTF-8 ({error.reason})") from None
+                    raise UnreadableData(
+                        f"{path}, line {number}: is not text in UTF-8 ({error.reason}); convert it, "
+                        f"for example with iconv -f latin1 -t utf-8"
+                    ) from None
 
 
 def opened(path: Path) -> IO[bytes]:
@@ -130,15 +133,19 @@ def signs_of(path: Path, labels: Sequence[str], classes: tuple[str, str]) -> Vec
     return np.array(found, dtype=np.float64)
 
 
-def two_classes(path: Path, labels: Sequence[str]) -> tuple[Vector, tuple[str, str]]:
-    """Map the smaller of two label values to -1 and the larger to +1, numbers by value and words by alphabet."""
+def two_classes(path: Path, labels: Sequence[str], where: str = "") -> tuple[Vector, tuple[str, str]]:
+    """Map the smaller of two label values to -1 and the larger to +1, numbers by value and words by alphabet.
+
+    ``where`` names the column in a message.
+    """
     if not labels:
         raise UnreadableData(f"{path}: holds no records")
     kinds = sorted(set(labels), key=lambda kind: (_by_value(kind), kind))
     # "1" and "+1.0" are one class: labels that are numbers are compared as numbers.
     values = sorted({_by_value(kind) for kind in kinds})
     if len(values) != 2:
-        raise UnreadableData(f"{path}: labels must be of exactly two classes, got {len(values)}")
+        place = f" in {where}" if where else ""
+        raise UnreadableData(f"{path}: labels{place} must be of exactly two classes, got {len(values)}")
     signs = {kind: 1.0 if _by_value(kind) == values[1] else -1.0 for kind in kinds}
     names = tuple(next(kind for kind in kinds if _by_value(kind) == value) for value in values)
     return np.array([signs[label] for label in labels]), (names[0], names[1])

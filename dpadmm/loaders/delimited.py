@@ -31,13 +31,16 @@ def load_csv(
     _require_known(layout, stated)
     label = label_index(layout, label_column, stated)
     if len(layout.first) < 2:
-        raise UnreadableData(f"{path}: needs a feature beside the label, got one column")
+        raise UnreadableData(
+            f"{path}: needs a feature beside the label, got one column between delimiters {layout.delimiter!r}; "
+            f"see --delimiter"
+        )
     names = layout.names
     if names[label] in stated:
         raise UnreadableData(f"{path}: {names[label]!r} is the label; categories are for other columns")
     columns = tuple(Column(name, stated.get(name, ())) for index, name in enumerate(names) if index != label)
     matrix, [labels] = read_features(layout, columns, text=[label])
-    signs, classes = two_classes(path, labels)
+    signs, classes = two_classes(path, labels, layout.place(label))
     return Loaded(matrix, signs, classes, columns, names[label])
 
 

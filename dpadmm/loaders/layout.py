@@ -48,7 +48,7 @@ def layout_of(path: Path, delimiter: str | None = None) -> FileLayout:
     lines = list(islice(((number, line) for number, line in numbered_lines(path, head(path)) if line.strip()), _LINES))
     if not lines:
         raise UnreadableData(f"{path}: holds no records")
-    chosen = delimiter or _delimiter([line for _, line in lines])
+    chosen = _delimiter([line for _, line in lines]) if delimiter is None else _asked(path, delimiter)
     rows = [cells(path, number, line, chosen) for number, line in lines[:2]]
     rows[0][0] = rows[0][0].removeprefix("\ufeff")
     headed = not any(is_number(cell) for cell in rows[0])
@@ -57,6 +57,14 @@ def layout_of(path: Path, delimiter: str | None = None) -> FileLayout:
     if headed and len(set(rows[0])) < len(rows[0]):
         raise UnreadableData(f"{path}: two columns of the header have the same name")
     return FileLayout(path, chosen, tuple(rows[0]) if headed else None, tuple(rows[1] if headed else rows[0]))
+
+
+def _asked(path: Path, delimiter: str) -> str:
+    r"""The delimiter that was asked for; ``\t`` as a shell passes it is a tab."""
+    one = "\t" if delimiter == r"\t" else delimiter
+    if len(one) != 1 or one in '"\r\n':
+        raise UnreadableData(rf"{path}: a delimiter is one character, such as ; or | or \t, got {delimiter!r}")
+    return one
 
 
 def _delimiter(lines: Sequence[str]) -> str:

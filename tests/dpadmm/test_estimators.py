@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 import sys
+import traceback
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -179,3 +182,41 @@ def test_public_names_are_imported_on_demand(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     with pytest.raises(ImportError, match=r"needs scikit-learn: pip install 'dpadmm\[sklearn\]'"):
         fresh.MpADMMClassifier  # noqa: B018 - the access is the test
+
+
+SECRET = 7195712.5
+LEAKY: dict[str, tuple[ArrayLike, str]] = {
+    "one dimension": (np.full(40, SECRET), "shape (40,)"),
+    "a number": (np.float64(SECRET), "shape ()"),
+    "complex": (np.full((40, 2), SECRET * 1j), "complex128"),
+    "text": (np.array([[1.0, 2.0]] * 39 + [[1.0, f"x{SECRET}"]], dtype=object), "record 39, feature 1"),
+    "text alone": (np.full((40, 2), f"x{SECRET}"), "record 0, feature 0"),
+    "bytes": (np.full((40, 2), f"x{SECRET}".encode()), "record 0, feature 0"),
+    "lists": ([["1.0", f"x{SECRET}"]] * 40, "record 0, feature 1"),
+    "infinite": (np.array([[SECRET, np.inf]] * 40), "infinity"),
+    "rows of different lengths": ([[SECRET, 1.0]] * 39 + [[SECRET]], "inhomogeneous"),
+}
+
+
+@pytest.mark.parametrize("kind", LEAKY)
+def test_no_message_quotes_a_record(kind: str) -> None:
+    """scikit-learn's own messages do: they print arrays, and the text that is no number."""
+    records, says = LEAKY[kind]
+    y = np.array([-1, 1] * 20)
+    fitted = SsADMMClassifier(sigma=1.0, iterations=2).fit(np.ones((40, 2)), y)
+    for call in (lambda: SsADMMClassifier(sigma=1.0).fit(records, y), lambda: fitted.predict(records)):
+        with pytest.raises(ValueError, match=re.escape(says)) as raised:
+            call()
+        assert str(SECRET) not in "".join(traceback.format_exception(raised.value))
+
+
+def test_complex_labels_are_not_quoted() -> None:
+    with pytest.raises(ValueError, match="Complex data not supported") as raised:
+        SsADMMClassifier(sigma=1.0).fit(np.ones((4, 2)), np.full(4, SECRET * 1j))
+    assert str(SECRET) not in str(raised.value)
+
+
+def test_a_budget_that_is_none_is_refused() -> None:
+    X, y = separable()
+    with pytest.raises(InvalidParameter, match="budget must be a PrivacyBudget or None, got budget=3"):
+        SsADMMClassifier(epsilon=1, delta=1e-6, budget=3).fit(X, y)  # type: ignore[arg-type]  # what is refused

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from audits.gate.claim_file import TEMPLATE
+from dpadmm.cli.common import EXIT_PIPE
 from tests.dpadmm.in_process import CommandLine
 
 SECRET = "19571203"
@@ -73,7 +76,7 @@ MISTAKES = {
     "epsilon without delta": Mistake((*TRAIN, "--epsilon", "1"), ("--epsilon needs --delta",), data(CSV)),
     "epsilon and sigma": Mistake(
         (*TRAIN, "--epsilon", "1", "--delta", "1e-6", "--sigma", "2"),
-        ("give either --sigma, or --epsilon with --delta",),
+        ("--sigma 2 and --epsilon 1 both", "give either --sigma, or --epsilon with --delta"),
         data(CSV),
     ),
     "delta that is none": Mistake(
@@ -98,7 +101,7 @@ MISTAKES = {
     ),
     "three classes": Mistake(
         (*TRAIN, "--sigma", "1"),
-        ("data.csv", "two classes, got 3"),
+        ("data.csv", "labels in column 3 (label)", "two classes, got 3"),
         data(CSV.replace("60,3,no", f"60,3,{SECRET}")),
     ),
     "a place that is taken": Mistake(
@@ -109,6 +112,34 @@ MISTAKES = {
     "noise without a bound": Mistake(
         ("train", "data.csv", "--out", "model", "--sigma", "1", "--no-normalise", "--iterations", "5"),
         ("--clip", "--normalise"),
+        data(CSV),
+    ),
+    "no noise": Mistake(TRAIN, ("no noise is asked for", "give either --sigma, or --epsilon with --delta"), data(CSV)),
+    "data that are not there": Mistake(
+        ("train", "dta.csv", "--out", "model", "--sigma", "1"), ("error: dta.csv: No such file",)
+    ),
+    "a delimiter of two characters": Mistake(
+        (*TRAIN, "--sigma", "1", "--delimiter", ";;"), ("data.csv: a delimiter is one character", "got ';;'"), data(CSV)
+    ),
+    "a delimiter that is another": Mistake(
+        ("train", "data.csv", "--out", "model", "--sigma", "1", "--delimiter", ";"),
+        ("got one column between delimiters ';'", "see --delimiter"),
+        data(CSV),
+    ),
+    "an option of another format": Mistake(
+        (*TRAIN, "--sigma", "1", "--features", "3"), ("--features is for libsvm", "data.csv is read as csv"), data(CSV)
+    ),
+    "epsilon beyond all floats": Mistake(
+        (*TRAIN, "--epsilon", "1e999", "--delta", "1e-6"), ("epsilon is too large", "epsilon=1e999"), data(CSV)
+    ),
+    "more iterations than can be run": Mistake(
+        (*TRAIN[:-2], "99999999999", "--sigma", "1"),
+        ("iterations must be at most 10000000, got iterations=99999999999",),
+        data(CSV),
+    ),
+    "a place that cannot be made": Mistake(
+        ("train", "data.csv", "--out", "/proc/model", "--sigma", "1"),
+        ("/proc/model cannot be made there", "name another place"),
         data(CSV),
     ),
     "an unknown statement": Mistake(("explain", "E99"), ("'E99'", "did you mean E9")),
@@ -132,6 +163,28 @@ def test_the_message_says_what_where_and_what_would_be_right(
     assert "Traceback" not in message
     assert SECRET not in ran.stdout + ran.stderr
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(dpadmm: CommandLine) -> None:
+    ran = dpadmm("gate", "--init", "/proc/claim.toml")
+    assert ran.code == 2
+    assert "error: /proc/claim.toml: No such file" in ran.stderr
+
+
+def test_a_reader_that_goes_away_is_no_refutation(tmp_path: Path) -> None:
+    """`dpadmm ... | head -1`: neither a result (0 to 4) nor a complaint."""
+    many = ["age,label"] + [f"{row % 7},{'yes' if row % 2 else 'no'}" for row in range(40_000)]
+    (tmp_path / "data.csv").write_text("\n".join(many) + "\n")
+    train = [sys.executable, "-m", "dpadmm", "train", "data.csv", "--out", "model", "--sigma", "1", "--iterations", "2"]
+    subprocess.run(train, cwd=tmp_path, capture_output=True, check=True)
+    predict = [sys.executable, "-m", "dpadmm", "predict", "model", "data.csv"]
+    with subprocess.Popen(predict, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"class,probability\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == EXIT_PIPE
 
 
 def test_a_program_that_is_not_executable_is_said_to_be_there(tmp_path: Path, dpadmm: CommandLine) -> None:

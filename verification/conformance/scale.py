@@ -140,7 +140,8 @@ CHECKS = (
     Check(
         "noise-scale",
         Family.SCALE,
-        "noise multiplied by C, C^2, 1/m or eta beside sigma; noise for a sum added to a mean, and the reverse",
+        "the variance passed as a deviation; noise multiplied by C, C^2, 1/m or eta beside sigma; noise for a sum "
+        "added to a mean, and the reverse",
         ("THEOREM-1", "THEOREM-3"),
         _sigma,
         statistical=True,

@@ -31,6 +31,7 @@ from verification.deployment.questions import QUESTIONS
 from verification.deployment.sighting import Aspect
 from verification.outcome import Finding, Outcome, worst
 from verification.picture import Ink, Picture, Series
+from verification.wire.declared_messages import DeclaredStart
 
 STATED = """
 [statement]
@@ -172,7 +173,7 @@ def test_checks_of_one_size_share_a_row_and_keep_their_runs() -> None:
 
 def test_every_part_of_the_stage_deploy_is_explained() -> None:
     assert {question.name for question in QUESTIONS} <= PARTS.keys()
-    assert {str(stage) for stage in (Stage.ACCOUNT, Stage.CONFORM, Stage.DEPLOY, Stage.AUDIT)} <= PARTS.keys()
+    assert {str(stage) for stage in Stage if stage is not Stage.COVERAGE} <= PARTS.keys()
     assert all(f"<dt>{name}</dt>" in glossary() for name in PARTS)
 
 
@@ -208,6 +209,45 @@ def test_quantiles_of_proper_noise_lie_on_the_diagonal_and_of_half_the_noise_at_
         inner = [(x, y) for x, y in seen.points if abs(x) < 2.0]
         assert len(inner) > 50
         assert all(abs(y - scale * x) < 0.15 for x, y in inner)
+
+
+DECLARED = """[claim]
+epsilon = "0.40001"
+delta = "0"
+neighbours = "replace-one"
+
+[declared]
+algorithm = "own-mean"
+records = 50
+columns = 2
+
+[implementation]
+command = ["python", "adapter.py"]
+"""
+
+
+def test_the_page_of_a_declared_algorithm_states_what_it_can(tmp_path: Path) -> None:
+    path = tmp_path / "claim.toml"
+    path.write_text(DECLARED)
+    claims = read_claim_file(path)
+    coverage = Coverage((Covered("declared: post-processing", "own-mean", "50 records", 0, (Aspect.RELEASED,)),))
+    findings = (Finding("declared: account", Outcome.STANDS, "fine"),)
+    described = DeclaredStart(
+        protocol=1, name="mine", version="3", language="python", capabilities=[], declared=["own-mean"]
+    )
+    known = dataclasses.replace(provenance_of(claims, path), implementation=described)
+    report = GateReport(claims, findings, (), (), None, 7, 1.0, Outcome.STANDS, coverage, known)
+    lines = {line.asked: line for line in statement(report)}
+    assert lines["what the adversary sees"].stated == "own-mean: every release that its adapter declares"
+    assert lines["what the adversary sees"].backing == "1 check: declared: post-processing"
+    assert not lines["composition within a run"].missing
+    assert "never got noise: declared: post-processing" in lines["hazards of the implementation"].backing
+    assert not any(table == "deployment" for table, _, _ in parameters(claims))
+    assert "The program mine 3 promises" in summary(report)
+    assert "without exception (delta = 0)" in summary(report)
+    page = render_html(report)
+    assert "What was seen" not in page
+    assert "mine 3, written in python" in page
 
 
 # what one answer decides, or a list of cases: nothing to draw
