@@ -16,7 +16,7 @@ CURVE = GaussianCurve(0.5)
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize(("hits", "misses"), [(0, 0), (0, RUNS), (RUNS, RUNS), (RUNS, 0), (150, 60), (37, 1)])
 def test_the_tail_is_the_product_of_two_binomial_tails(hits: int, misses: int, epsilon: float) -> None:
-    """At least as much as at any single P'(S), and at most what the grid's intervals add: recomputed with scipy.stats."""
+    """At least as much as at any single point, and not much more: recomputed with scipy.stats."""
     delta = float(CURVE.delta(np.array([epsilon]))[0])
     there = np.linspace(0.0, 1.0, 5001)
     here = np.minimum(1.0, np.exp(epsilon) * there + delta)
