@@ -17,8 +17,14 @@ from typing import BinaryIO, cast
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Write a file that is either complete under its name or not there at all, Ctrl-C included.
 
-    An error of the system names the file that was asked for, not the temporary one.
+    A device or a pipe is written to, never replaced; a link stays a link. An error of the system names the file that
+    was asked for, not the temporary one.
     """
+    if _is_special(path):
+        with path.open("ab") as stream:
+            yield cast(BinaryIO, stream)
+        return
+    path = path.resolve()
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     except OSError as error:
@@ -47,6 +53,11 @@ def append_line(path: Path, line: str) -> None:
     with os.fdopen(handle, "ab", buffering=0) as file:
         file.write(f"{line}\n".encode())
         os.fsync(file.fileno())
+
+
+def _is_special(path: Path) -> bool:
+    """Whether this is no file that could be replaced by another: a device, a pipe, an open file of a process."""
+    return path.absolute().parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file())
 
 
 def _umask() -> int:

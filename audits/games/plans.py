@@ -42,6 +42,8 @@ SMALL_STEP = 2.0**-7
 MANY = 8
 LOUD = 30.0
 STIFF = 20.0
+COPIES = (1, 64, 1024)
+"""How many times the records are tried, in this order, by an implementation that refuses small data."""
 # the printed mpADMM sensitivity is violated only beyond 1 (erratum E1)
 LARGE_STEP = 4.0
 
@@ -67,8 +69,10 @@ def sees_every_iterate(subject: Subject, session: Session) -> bool:
     return context.sees_every_iterate and subject.visibility is Visibility.EVERY_ITERATE
 
 
-def standard_games(session: Session, subject: Subject) -> list[Planned]:
+def standard_games(session: Session, subject: Subject, copies: int = 1) -> list[Planned]:
     """Return the games for a subject, hardest neighbours in each; raises if the implementation offers none.
+
+    ``copies``: every record so many times, for an implementation that refuses small data; the name then says so.
 
     ssADMM and DP-SGD: every record in every batch, and batches of a quarter. mpADMM and DP-ADMM: a step far above 1 and
     several small ones. DP-SVRG: full gradients. ADMM-objP: one perturbed objective in one dimension. Where only the
@@ -83,7 +87,7 @@ def standard_games(session: Session, subject: Subject) -> list[Planned]:
         raise NothingToAudit("the claim is about release primal, which the implementation does not declare")
     if subject.algorithm in NON_PRIVATE:
         raise NothingClaimed(f"{subject.algorithm} adds no noise: no privacy is there, and none to refute")
-    planner = _Planner(session, subject)
+    planner = _Planner(session, subject, copies)
     if subject.algorithm is Algorithm.OBJP:
         return [planner.objective("one perturbed objective")]
     if subject.algorithm is Algorithm.DPSVRG:
@@ -115,16 +119,21 @@ def batch_game(session: Session, *, records: int, batch: int, steps: int, multip
 
 
 class _Planner:
-    def __init__(self, session: Session, subject: Subject) -> None:
+    def __init__(self, session: Session, subject: Subject, copies: int = 1) -> None:
         self._subject = subject
+        self._copies = copies
         self._context = Context(session, subject.mode, np.random.default_rng(0), _nobody)
         self.sees_every_iterate = sees_every_iterate(subject, session)
+
+    def _copied(self, name: str) -> str:
+        return name if self._copies == 1 else f"{name}, {self._copies} times the records"
 
     def game(
         self, name: str, *, records: int, batch: int | None, eta: list[float], multiplier: float | None = None
     ) -> Planned:
         """The hardest pair, with noise for about TARGET_MU, or ``multiplier`` times the sensitivity of a step."""
         steps = eta if self.sees_every_iterate else eta[:1]
+        name, records, batch = self._copied(name), records * self._copies, batch and batch * self._copies
         pair = hard_pair(self._context, records, BOUND)
         rate = 1.0 if batch is None else batch / records
         # with batches the record takes part in few steps, and half the mu shows a violation better
@@ -140,6 +149,7 @@ class _Planner:
 
     def last_of_many(self, name: str, *, records: int, steps: int) -> Planned:
         """The end of several small steps: an honest last model holds all of their noise, and all of the influence."""
+        name, records = self._copied(name), records * self._copies
         pair, eta = hard_pair(self._context, records, BOUND), [SMALL_STEP] * steps
         parameters = self._parameters(pair, records, records, eta, sigma=1.0)
         moved = float(np.linalg.norm(sensitivities(self._subject.algorithm, parameters, records)))
@@ -159,6 +169,7 @@ class _Planner:
         """
         if not self.sees_every_iterate or "full_gradient" not in self._context.description.released[Algorithm.DPSVRG]:
             raise NothingToAudit("needs every iterate and the noisy full gradient, which the claim covers, released")
+        name, records = self._copied(name), records * self._copies
         pair = hard_pair(self._context, records, BOUND)
         # steps so small that their loud noise leaves x where the gradients of the pair are constant
         unit = self._parameters(pair, records, records, [SMALL_STEP / LOUD] * (2 * epochs), sigma=1.0)
@@ -178,6 +189,7 @@ class _Planner:
             raise NothingToAudit(
                 "in one dimension only the huberized hinge attains what objp claims; it is not offered"
             )
+        name, records = self._copied(name), records * self._copies
         labels = np.ones(records, dtype=np.int64)
         second = Records(np.full((records, 1), -2.0 * BOUND), labels)
         first = second.replace(0, np.array([2.0 * BOUND]), 1)

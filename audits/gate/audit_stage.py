@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 
@@ -13,7 +14,7 @@ from audits.games.game import curve_of
 from audits.games.learned import NAME as LEARNED
 from audits.games.learned import SCORES, judged
 from audits.games.own_pair import own_pair_game
-from audits.games.plans import Planned, standard_games
+from audits.games.plans import COPIES, Planned, standard_games
 from audits.games.subject import Subject
 from audits.gate.coverage import Coverage, Covered, Uncovered
 from audits.gate.evidence import of_finding
@@ -27,7 +28,7 @@ from verification.deployment.rare import Census
 from verification.deployment.sighting import Aspect
 from verification.outcome import Finding, Outcome
 from verification.pictures import scores
-from verification.wire.faults import AdapterError
+from verification.wire.faults import AdapterError, RefusedRequest
 from verification.wire.session import Session
 from verification.wire.tape import Tape
 
@@ -42,8 +43,9 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
     results: list[AuditResult] = []
     seen: ObservedNoise | None = None
     try:
-        planned, findings = _planned(run)
-        findings += _learned(run, len(planned) + len(run.subjects))
+        with Session(run.target.command, run.target.limits) as session:
+            planned, findings = _planned(run, session)
+            findings += _learned(run, session, len(planned) + len(run.subjects))
         if any(finding.outcome is Outcome.REFUTED for finding in findings):
             return findings, results, seen, _coverage(findings, results)
         for stream, (subject, plan) in enumerate(planned):
@@ -51,13 +53,19 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
             if not run.options.wants(name):
                 continue
             try:
-                result = _one_audit(run, subject, plan, stream=stream, games=len(planned) + len(run.subjects))
+                plan, result = _first_accepted(  # noqa: PLW2901 - the game that was played
+                    run, subject, plan, stream=stream, games=len(planned) + len(run.subjects)
+                )
             except NoPower as error:
-                findings.append(Finding(name, Outcome.INCONCLUSIVE, str(error)))
+                findings.append(Finding(name, Outcome.INCONCLUSIVE, str(error), str(subject.mode)))
+                continue
+            except RefusedRequest as refused:
+                findings.append(Finding(name, Outcome.INCONCLUSIVE, refused.reason, str(subject.mode)))
                 continue
             results.append(result)
             parts = [Census.counted(energies, degrees) for energies, degrees in result.noise]
             run.census.setdefault(str(subject.mode), []).extend(parts)
+            name = f"{Stage.AUDIT}: {subject.mode}, {plan.game.name}"
             finding = _audit_finding(name, subject, plan, result, run.options)
             findings.append(finding)
             _keep(run, finding, result, stream)
@@ -72,22 +80,21 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
     return findings, results, seen, _coverage(findings, results)
 
 
-def _planned(run: GateRun) -> tuple[list[tuple[Subject, Planned]], list[Finding]]:
+def _planned(run: GateRun, session: Session) -> tuple[list[tuple[Subject, Planned]], list[Finding]]:
     """Return the games of every subject, and a finding for each subject on which none can be played."""
     planned: list[tuple[Subject, Planned]] = []
     findings: list[Finding] = []
-    with Session(run.target.command, run.target.limits) as session:
-        for subject in run.subjects:
-            try:
-                planned += [(subject, plan) for plan in standard_games(session, subject)]
-                if run.options.pair is not None:
-                    planned.append((subject, own_pair_game(session, subject, run.options.pair)))
-            except NothingToAudit as error:
-                name = f"{Stage.AUDIT}: {subject.mode}"
-                if run.options.wants(name) or any(o.startswith(name) for o in run.options.only):
-                    honest = isinstance(error, NothingClaimed) and run.claims.claim.nothing
-                    outcome = Outcome.STANDS if honest else Outcome.INCONCLUSIVE
-                    findings.append(Finding(name, outcome, str(error)))
+    for subject in run.subjects:
+        try:
+            planned += [(subject, plan) for plan in standard_games(session, subject)]
+            if run.options.pair is not None:
+                planned.append((subject, own_pair_game(session, subject, run.options.pair)))
+        except NothingToAudit as error:
+            name = f"{Stage.AUDIT}: {subject.mode}"
+            if run.options.wants(name) or any(o.startswith(name) for o in run.options.only):
+                honest = isinstance(error, NothingClaimed) and run.claims.claim.nothing
+                outcome = Outcome.STANDS if honest else Outcome.INCONCLUSIVE
+                findings.append(Finding(name, outcome, str(error)))
     return planned, findings
 
 
@@ -109,35 +116,50 @@ def _keep(run: GateRun, finding: Finding, result: AuditResult, stream: int) -> N
     evidence.keep(finding, kept)
 
 
-def _learned(run: GateRun, games: int) -> list[Finding]:
+def _learned(run: GateRun, session: Session, games: int) -> list[Finding]:
     """Several kinds of neighbours and a learned score, of every subject."""
     findings = []
     alpha = float(run.claims.gate.false_alarm) * AUDIT_SHARE / games
     wanted = [s for s in run.subjects if run.options.wants(f"{Stage.AUDIT}: {s.mode}, {LEARNED}")]
-    with Session(run.target.command, run.target.limits) as session:
-        for number, subject in enumerate(wanted):
-            began = time.monotonic()
-            run.options.say(f"audit: {subject.mode}, {LEARNED}")
-            rng = np.random.default_rng([run.options.seed, LEARNING, number])
-            session.tape = tape = Tape() if run.options.evidence is not None else None
-            found = judged(session, subject, rng, seeded=run.options.seeded, alpha=alpha)
-            session.tape = None
-            name = f"{Stage.AUDIT}: {found.name}"
-            again = run.options.reproduce(name, run.options.seed) if found.outcome is Outcome.REFUTED else ""
-            seconds = time.monotonic() - began
-            finding = dataclasses.replace(found, name=name, reproduction=again, seconds=seconds)
-            findings.append(finding)
-            if run.options.evidence is not None and tape is not None:
-                kept = of_finding(
-                    finding,
-                    session.description,
-                    seed=run.options.seed,
-                    seeded=run.options.seeded,
-                    tapes=[tape],
-                    stream=number,
-                )
-                run.options.evidence.keep(finding, kept)
+    for number, subject in enumerate(wanted):
+        began = time.monotonic()
+        run.options.say(f"audit: {subject.mode}, {LEARNED}")
+        rng = np.random.default_rng([run.options.seed, LEARNING, number])
+        session.tape = tape = Tape() if run.options.evidence is not None else None
+        found = judged(session, subject, rng, seeded=run.options.seeded, alpha=alpha)
+        session.tape = None
+        name = f"{Stage.AUDIT}: {found.name}"
+        again = run.options.reproduce(name, run.options.seed) if found.outcome is Outcome.REFUTED else ""
+        finding = dataclasses.replace(found, name=name, reproduction=again, seconds=time.monotonic() - began)
+        findings.append(finding)
+        if run.options.evidence is not None and tape is not None:
+            kept = of_finding(
+                finding,
+                session.description,
+                seed=run.options.seed,
+                seeded=run.options.seeded,
+                tapes=[tape],
+                stream=number,
+            )
+            run.options.evidence.keep(finding, kept)
     return [f for f in findings if f.outcome is not Outcome.SKIPPED]
+
+
+def _first_accepted(
+    run: GateRun, subject: Subject, planned: Planned, *, stream: int, games: int
+) -> tuple[Planned, AuditResult]:
+    """Play a game, on more records where so few are refused."""
+    try:
+        return planned, _one_audit(run, subject, planned, stream=stream, games=games)
+    except RefusedRequest:
+        for copies in COPIES[1:]:
+            with Session(run.target.command, run.target.limits) as session:
+                again = standard_games(session, subject, copies)
+            larger = [p for p in again if p.game.name.startswith(f"{planned.game.name}, ")]
+            with contextlib.suppress(RefusedRequest):
+                for plan in larger:
+                    return plan, _one_audit(run, subject, plan, stream=stream, games=games)
+        raise
 
 
 def _one_audit(run: GateRun, subject: Subject, planned: Planned, *, stream: int, games: int) -> AuditResult:

@@ -14,7 +14,7 @@ from audits.estimators.curve_eprocess import refuted_after
 from audits.games.game import curve_of
 from audits.games.learned import NAME as LEARNED
 from audits.games.learned import judged
-from audits.games.plans import standard_games
+from audits.games.plans import COPIES, standard_games
 from audits.games.subject import Subject
 from audits.gate.claim_file import ClaimFile, read_claim_file
 from audits.gate.declared_stage import declared_bench, declared_findings
@@ -144,7 +144,9 @@ def _learned(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
 def _game(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
     subject = _subject(kept, claims)
     name = kept.finding.partition(", ")[2]
-    planned = next(p for p in standard_games(next(_sessions(kept)), subject) if p.game.name == name)
+    session = next(_sessions(kept))
+    games = (p for copies in COPIES for p in standard_games(session, subject, copies))
+    planned = next(p for p in games if p.game.name == name)
     if kept.scores is None:
         raise EvidenceError(f"{kept.finding}: its scores were not kept")
     curve = curve_of(subject.ledger(planned.game.records, planned.game.parameters))

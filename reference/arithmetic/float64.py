@@ -84,7 +84,7 @@ class Float64:
 
 
 def _squares_are_exact(largest: NDArray[np.float64]) -> bool:
-    """Whether every row is 0 or has an entry so far from both ends of binary64 that squares neither over- nor underflow.
+    """Whether every row is 0, or its largest entry is far from both ends of binary64.
 
     A square that underflows beside such an entry's is below 2^-1074 < 2^-274 of it: it changes no sum.
     """

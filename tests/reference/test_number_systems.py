@@ -287,3 +287,22 @@ def test_many_shows_the_last_iterate_alone_when_asked() -> None:
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (2, 3, 0)])
 def test_a_norm_over_no_coordinates_is_zero_for_each_of_the_others(shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(FLOAT64.norm(np.ones(shape)), np.zeros(shape[:-1]))
+
+
+@pytest.mark.parametrize("spread", [0, 90, 700])
+def test_norms_of_ordinary_rows_have_the_bits_of_scaled_ones(spread: int) -> None:
+    """Rows whose squares neither over- nor underflow are not scaled: it would change no bit."""
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((400, 37)) * 2.0 ** rng.integers(-200, 200, (400, 1))
+    rows *= 2.0 ** rng.integers(-spread, 1, rows.shape)
+    rows[0] = 0.0
+    exponent = np.frexp(np.abs(rows).max(axis=1, keepdims=True))[1]
+    scaled = np.ldexp(rows, -exponent)
+    wanted = np.ldexp(np.sqrt(np.sum(scaled * scaled, axis=1)), exponent[:, 0])
+    np.testing.assert_array_equal(FLOAT64.norm(rows), wanted)
+
+
+@pytest.mark.parametrize("size", [2.0**-1000, 2.0**-500, 2.0**500, 2.0**1000])
+def test_norms_near_both_ends_of_binary64_neither_vanish_nor_overflow(size: float) -> None:
+    rows = np.array([[3.0, 4.0], [0.3, 0.4]]) * size
+    np.testing.assert_allclose(FLOAT64.norm(rows) / size, [5.0, 0.5], rtol=1e-15)

@@ -42,3 +42,28 @@ def test_lines_are_appended_to_what_is_there(tmp_path: Path) -> None:
     for line in ("one", "δ"):
         append_line(path, line)
     assert path.read_text("utf-8") == "one\nδ\n"
+
+
+def test_a_device_is_written_to_and_not_replaced() -> None:
+    before = Path("/dev/null").stat().st_mode
+    write_text(Path("/dev/null"), "gone")
+    assert Path("/dev/null").stat().st_mode == before
+    with pytest.raises(OSError, match="No space left"):
+        write_text(Path("/dev/full"), "text")
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    write_text(path, "through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert path.is_fifo()
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    write_text(tmp_path / "link", "text")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text("utf-8") == "text"

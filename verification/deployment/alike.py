@@ -16,6 +16,7 @@ another run starts so far on the wrong side that the record stays misclassified,
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,7 @@ from verification.deployment.rare import Census
 from verification.deployment.sighting import Aspect, Look, Sighting, TailFamily, union
 from verification.served.translate import noise_scales, problem_of
 from verification.wire.arrays import Floats
+from verification.wire.faults import RefusedRequest
 from verification.wire.messages import Capability
 from verification.wire.records import Records, Run
 from verification.wire.simple_parameters import initial_point
@@ -150,7 +152,8 @@ def alike(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     seen = {"from 0": parted(used, records, run_without_seed(context, name, used, runs))}
     if context.can(Capability.INITIAL):
         far = far_start(used, records)
-        seen["from afar"] = parted(far, records, run_without_seed(context, name, far, 1))
+        with contextlib.suppress(RefusedRequest):  # a start so far off may be out of bounds
+            seen["from afar"] = parted(far, records, run_without_seed(context, name, far, 1))
     noise = {_STREAMS[claimed.mode.algorithm]: seen["from 0"].across}
     found = (excess_sighting(seen), *size_sightings("on equal records", noise))
     covers = (Aspect.CLIPPING, Aspect.NOISE)

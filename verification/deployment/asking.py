@@ -13,6 +13,7 @@ from verification.deployment.sighting import Aspect, Look
 from verification.picture import Draw
 from verification.pictures import quantiles
 from verification.wire.arrays import Floats
+from verification.wire.faults import RefusedRequest
 from verification.wire.records import Run
 
 _FEW, _MORE = 16, 128
@@ -39,7 +40,10 @@ class Clock:
         few, more = claimed.shortened(_FEW), claimed.shortened(_MORE)
         if few is claimed:
             return Fitting(claimed, None)
-        first = Start(few, run_without_seed(context, name, few, 1))
+        try:
+            first = Start(few, run_without_seed(context, name, few, 1))
+        except RefusedRequest:  # it does not run so few iterations
+            return Fitting(claimed, None)
         took = context.session.last_seconds
         each = took / few.parameters.iterations
         if each * claimed.parameters.iterations > self.seconds and more is not claimed:
@@ -76,11 +80,12 @@ Ask = Callable[[Context, Claimed, Clock], Asked]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One scene: what it is called, what it can show, and how it is asked."""
+    """One scene: what it is called, what it can show, how it is asked, and whether with the claimed size and noise."""
 
     name: str
     aspects: tuple[Aspect, ...]
     ask: Ask
+    as_claimed: bool = False
 
 
 def run_without_seed(context: Context, name: str, claimed: Claimed, count: int) -> Run:
@@ -91,7 +96,10 @@ def run_without_seed(context: Context, name: str, claimed: Claimed, count: int) 
 def another_request(context: Context, name: str, claimed: Claimed) -> Start:
     """The first iterations once more, in a request of its own: what starts anew with every request repeats itself."""
     start = claimed.shortened(_MORE)
-    return Start(start, run_without_seed(context, name, start, 1))
+    try:
+        return Start(start, run_without_seed(context, name, start, 1))
+    except RefusedRequest:
+        return Start(claimed, run_without_seed(context, name, claimed, 1))
 
 
 def repeated(claimed: Claimed) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
@@ -14,11 +15,12 @@ from scipy import special
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
 from verification.deployment.asking import Asked, Clock, require_private, run_without_seed
-from verification.deployment.claimed import Claimed
+from verification.deployment.claimed import FEWER_VALUES, Claimed
 from verification.deployment.rare import Census
 from verification.deployment.reading import standard_noise
 from verification.deployment.sighting import Aspect, Look, Sighting, TailFamily, union
 from verification.wire.arrays import Floats
+from verification.wire.faults import RefusedRequest
 from verification.wire.records import Records
 
 _RECORDS, _VALUES, _FEWEST_RUNS, _ITERATIONS = 1000, 2000, 8, 3
@@ -99,25 +101,54 @@ def kinds(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     require_private(claimed)
     if claimed.columns == 1:
         raise NotApplicable("one column: none is 0 in all records")
-    short = smaller(claimed, _RECORDS).shortened(_ITERATIONS if context.sees_every_iterate else 1)
-    values = short.parameters.iterations * max(1, claimed.columns // 4)
-    runs = max(_FEWEST_RUNS, -(-_VALUES // values))
-    spent, census, families, asked = 0.0, list[Census](), list[TailFamily](), 0
+    iterations = _ITERATIONS if context.sees_every_iterate else 1
+    sizes = _Sizes([smaller(claimed, _RECORDS).shortened(iterations), claimed.fitting(FEWER_VALUES)])
+    spent, census, families, refused = 0.0, list[Census](), list[TailFamily](), list[str]()
     for kind in FEATURES:
-        if asked and spent > clock.seconds:
+        if census and spent > clock.seconds:
             break
-        records, outside = records_of(kind, context.rng, short.records, short.columns, short.parameters.bound)
-        run = run_without_seed(context, context.session.send(records), short, runs)
+        seen = sizes.ask(context, kind)
         spent += context.session.last_seconds
-        noise = standard_noise(short, records, run, outside)
-        census.append(Census.of(noise))
-        families += [_size(kind, name, array) for name, array in noise.items()]
-        asked += 1
+        if seen is None:
+            refused.append(kind)
+            continue
+        census.append(Census.of(seen))
+        families += [_size(kind, name, array) for name, array in seen.items()]
+    if not census:
+        raise NotApplicable("every kind of data is refused")
     p_value, at = union(families)
     found = Sighting("noise on kinds of data", Aspect.NOISE, p_value, f"least likely: {at}", cause="noise too small")
-    left = f", {len(FEATURES) - asked} kinds for want of time not" if asked < len(FEATURES) else ""
-    look = Look(f"{asked} kinds of data{left}", short.size, asked * runs, (found,), (Aspect.NOISE,))
-    return Asked(look, Census.joined(census))
+    late = len(FEATURES) - len(census) - len(refused)
+    left = f", {late} kinds for want of time not" if late else ""
+    left += f", refused: {', '.join(refused)}" if refused else ""
+    joined = Census.joined(census)
+    title = f"{len(census)} kinds of data{left}"
+    return Asked(Look(title, sizes.now.size, joined.runs, (found,), (Aspect.NOISE,)), joined)
+
+
+@dataclass(slots=True)
+class _Sizes:
+    """The smallest size that is not refused; larger ones are tried where it is."""
+
+    left: list[Claimed]
+
+    @property
+    def now(self) -> Claimed:
+        return self.left[0]
+
+    def ask(self, context: Context, kind: str) -> dict[str, Floats] | None:
+        """The noise of a few runs on a kind of data; None where it is refused at every size."""
+        for number, size in enumerate(self.left):
+            records, outside = records_of(kind, context.rng, size.records, size.columns, size.parameters.bound)
+            values = size.parameters.iterations * max(1, size.columns // 4)
+            try:
+                name = context.session.send(records)
+                run = run_without_seed(context, name, size, max(_FEWEST_RUNS, -(-_VALUES // values)))
+            except RefusedRequest:
+                continue
+            self.left = self.left[number:]
+            return standard_noise(size, records, run, outside)
+        return None
 
 
 def _size(kind: str, name: str, noise: Floats) -> TailFamily:

@@ -8,12 +8,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
 from verification.deployment import scenes
 from verification.deployment.asking import Asked, Clock, require_private, run_without_seed
@@ -26,6 +28,7 @@ from verification.deployment.shape_tests import TAILS, beyond, without_scale
 from verification.deployment.sighting import Aspect, Look, Sighting, union
 from verification.picture import Draw
 from verification.wire.arrays import Floats
+from verification.wire.faults import RefusedRequest
 from verification.wire.parameters import LossName, RegularizerName
 from verification.wire.records import Records, Run
 from verification.wire.simple_parameters import options_for
@@ -81,11 +84,14 @@ def _sent(context: Context, claimed: Claimed) -> Sent:
 
 
 def _requests(context: Context, sent: Sent, *, wanted: int, at_once: int, seconds: float) -> Iterator[Run]:
-    """So many runs, a request at a time, until the time is up; at least one request."""
+    """So many runs, a request at a time, until the time is up; at least one request, none where it is refused."""
     spent, runs, size = 0.0, 0, 1
     while runs < wanted and (not runs or spent < seconds):
         size = min(size, wanted - runs)
-        run = run_without_seed(context, sent.name, sent.claimed, size)
+        try:
+            run = run_without_seed(context, sent.name, sent.claimed, size)
+        except RefusedRequest:  # it does not run this size, or with these words: the others are asked
+            return
         took = context.session.last_seconds
         spent, runs = spent + took, runs + size
         yield run
@@ -136,6 +142,26 @@ def _cheap(claimed: Claimed, most: int) -> int:
     return max(1, min(most, _RECORDS_SEEN // seen, _VALUES_SHOWN // (iterations * claimed.columns)))
 
 
+def _answering(context: Context, small: Claimed, sized: Sent, fewer: Claimed) -> tuple[Sent, Sent]:
+    """What single runs and what many runs are asked of: the smallest that the implementation does not refuse."""
+    for single, many in _smaller_first(context, small, sized, fewer):
+        with contextlib.suppress(RefusedRequest):
+            run_without_seed(context, single.name, single.claimed, 1)
+            run_without_seed(context, many.name, many.claimed, 1)
+            return single, many
+    raise NotApplicable("short runs and small data are refused")
+
+
+def _smaller_first(context: Context, small: Claimed, sized: Sent, fewer: Claimed) -> Iterator[tuple[Sent, Sent]]:
+    with contextlib.suppress(RefusedRequest):
+        tiny = _sent(context, small)
+        yield Sent(tiny.name, tiny.records, small.shortened(1)), tiny
+        yield tiny, tiny
+    yield sized, sized
+    long = Sent(sized.name, sized.records, fewer)
+    yield long, long
+
+
 def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     """Count the noise of many runs."""
     require_private(claimed)
@@ -155,17 +181,16 @@ def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     at_once = _RUNS_A_REQUEST
     for noise in _noise(context, sized, wanted=_cheap(short, _SIZED_RUNS), at_once=at_once, seconds=seconds):
         tally.add(noise, whole=sized.claimed is claimed)
-    tiny = _sent(context, small)
-    single = Sent(tiny.name, tiny.records, small.shortened(1))
+    single, many = _answering(context, small, sized, fewer)
     # read all together: what takes the time is the reading of one run, not of many
     runs = list(_requests(context, single, wanted=_REQUESTS, at_once=1, seconds=seconds))
     noise = standard_noise(single.claimed, single.records, _joined(runs))
     tally.add(noise, whole=False)
     vectors = [array.reshape(-1, array.shape[2]) for array in noise.values()]
-    settings = _settings(context, small)
+    settings = _settings(context, many.claimed)
     for setting in settings:
-        here = Sent(tiny.name, tiny.records, setting)
-        each = max(1, -(-_SMALL_RUNS // len(settings)))
+        here = Sent(many.name, many.records, setting)
+        each = _cheap(setting, max(1, -(-_SMALL_RUNS // len(settings))))
         for noise in _noise(context, here, wanted=each, at_once=at_once, seconds=seconds / len(settings)):
             tally.add(noise, whole=False)
     census = Census.joined(tally.parts)

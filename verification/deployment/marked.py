@@ -29,15 +29,16 @@ from verification.wire.records import Records, Run
 
 WHOLE = 1e-3
 """How far a weight may be from a whole number: single precision inside is allowed, another weight is not."""
-_QUIET = 1e-9
+QUIET = (1e-9, 1e-6, 1e-4)
+"""Noise over one record's part in a gradient: the least that is not refused; of more, marks cannot be read."""
 _CLEAR = 1e2  # only a gradient this far above the floor is read
 _ERRORS = 10.0  # a weight is allowed so many times the floor
 _SHOWN = 0.25
 
 
-def quiet_noise(claimed: Claimed) -> Claimed:
+def quiet_noise(claimed: Claimed, share: float = QUIET[0]) -> Claimed:
     """The same with noise far below one record's part in a gradient."""
-    sigma = _QUIET * claimed.parameters.bound / (claimed.parameters.batch or 1)
+    sigma = share * claimed.parameters.bound / (claimed.parameters.batch or 1)
     if claimed.parameters.inner is not None:
         return claimed.with_parameters(sigma=1e-6 * sigma, anchor_sigma=1e-6 * sigma, noise_multiplier=None)
     return claimed.with_parameters(sigma=sigma, noise_multiplier=None)
@@ -153,9 +154,7 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run, again: Start | None =
     return Look("marked records", claimed.size, runs, tuple(found), covers, kept, pictures=drawn)
 
 
-def _held_again(
-    again: Start, scene: Marked, seen: NDArray[np.bool_], first: int
-) -> NDArray[np.bool_] | None:
+def _held_again(again: Start, scene: Marked, seen: NDArray[np.bool_], first: int) -> NDArray[np.bool_] | None:
     """What the batches of another request held, in the iterations that could be read of the first one."""
     read = read_weights(again.claimed, scene, again.run)
     if read is None:

@@ -17,7 +17,7 @@ from verification.deployment.claimed import Claimed
 from verification.deployment.questions import QUESTIONS
 from verification.deployment.sighting import Cost, Sighting
 from verification.outcome import Outcome
-from verification.wire.faults import AdapterSkipped
+from verification.wire.faults import AdapterSkipped, RefusedRequest
 from verification.wire.session import Session
 from verification.wire.tape import Tape
 
@@ -103,6 +103,10 @@ def answer(question: Question, context: Context, claimed: Claimed, clock: Clock,
     except AdapterSkipped as skipped:
         why = f"declared, but answered skipped: {skipped.reason}"
         return Answered(question, claimed, Outcome.INCONCLUSIVE, None, why, seconds=time.monotonic() - began)
+    except RefusedRequest as refused:
+        # at the claimed size it must run
+        outcome = Outcome.INCONCLUSIVE if question.as_claimed else Outcome.SKIPPED
+        return Answered(question, claimed, outcome, None, refused.reason, seconds=time.monotonic() - began)
     tests = sum(not s.deterministic for s in asked.look.sightings)
     share = false_alarm / max(1, tests)
     seconds = time.monotonic() - began

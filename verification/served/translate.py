@@ -63,7 +63,7 @@ def problem_of(records: Records, parameters: Parameters) -> Problem:
 
 
 @functools.lru_cache(maxsize=2)
-def _preprocessed(records: Records, intercept: bool, normalise: float | None) -> Problem:  # noqa: FBT001 - cached by position
+def _preprocessed(records: Records, intercept: bool, normalise: float | None) -> Problem:
     """Signed rows and their lengths, of a loss and penalty that do not matter; records are never changed in place."""
     data = Dataset.of(records.features, records.labels)
     if intercept:

@@ -14,7 +14,14 @@ from pydantic import ValidationError
 
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
-from verification.wire.faults import AdapterFault, AdapterRefusal, AdapterSkipped, Fault, ProtocolStep
+from verification.wire.faults import (
+    AdapterFault,
+    AdapterRefusal,
+    AdapterSkipped,
+    Fault,
+    ProtocolStep,
+    RefusedRequest,
+)
 from verification.wire.process import AdapterProcess, Limits
 
 ResultT = TypeVar("ResultT", bound=WireModel)
@@ -125,7 +132,10 @@ class Conversation(Generic[StartT]):
             raise AssertionError("a validated answer holds exactly one part")
         if may_refuse:
             raise AdapterRefusal(refusal.kind, refusal.message)
-        raise self.fault(Fault.REFUSED, step, f"it answered error {refusal.kind}: {refusal.message}")
+        detail = f"it answered error {refusal.kind}: {refusal.message}"
+        if refusal.kind == "internal":
+            raise self.fault(Fault.REFUSED, step, detail)
+        raise RefusedRequest(Fault.REFUSED, step, detail)
 
     def _parse(self, line: bytes, kind: type[m.Answer[ResultT]], step: ProtocolStep) -> m.Answer[ResultT]:
         try:

@@ -103,6 +103,19 @@ class AdapterFault(AdapterError):
         return text
 
 
+class RefusedRequest(AdapterFault):
+    """The adapter understood a valid request and answered `error`: it does not run at this size, or with these words.
+
+    A fault where nothing else can be asked. A check may be left out for it, by name and with the reason; what a claim
+    rests on must then be seen by other means.
+    """
+
+    @property
+    def reason(self) -> str:
+        """What a report says of the check that was left out."""
+        return f"refused: {self.detail.removeprefix('it answered ')}"
+
+
 class AdapterRefusal(AdapterError):
     """The adapter answered `error`: a legitimate answer to bad input, a fault where the input was good."""
 

@@ -29,6 +29,7 @@ from verification.wire.schema import PUBLISHED, schema_text
 from verification.wire.schemes import PAPER, noised_names
 from verification.wire.session import Session
 from verification.wire.simple_parameters import initial_point, parameters_for
+from verification.wire.tape import Tape
 
 LOOPBACK = [sys.executable, "-m", "verification.served.loopback"]
 TRIVIAL = [sys.executable, str(Path(__file__).with_name("trivial.py"))]
@@ -216,6 +217,29 @@ class Spy(Session):
     def send(self, records: Records, name: str | None = None, *, packed: bool = True, may_refuse: bool = False) -> str:
         self.sent.append((name or "", float(records.features[0, 0])))
         return name or ""
+
+
+class Counting(Session):
+    """A session that numbers what it is sent, and has no process."""
+
+    def __init__(self) -> None:
+        self._prepare()
+        self._count = 0
+
+    def send(self, records: Records, name: str | None = None, *, packed: bool = True, may_refuse: bool = False) -> str:
+        self._count += 1
+        return f"D{self._count}"
+
+
+def test_records_are_sent_once_and_again_for_a_tape() -> None:
+    """What is on a tape must be complete: with one, the same records go over the wire each time."""
+    session = Counting()
+    labels = np.ones(1, dtype=np.int64)
+    first, second, third = (Records(np.array([[value]]), labels) for value in (1.0, 2.0, 3.0))
+    assert [session.send_once(r) for r in (first, second, first, second)] == ["D1", "D2", "D1", "D2"]
+    assert [session.send_once(r) for r in (third, first)] == ["D3", "D4"]
+    session.tape = Tape()
+    assert session.send_once(first) == "D5"
 
 
 def test_neither_name_nor_order_tells_which_neighbour_is_which() -> None:
