@@ -32,6 +32,8 @@ from accountant.pld.upper_step import MAX_CELLS
 
 LEVELLED_FROM: Final = 1 << 15
 """Lattices longer than this are composed in levels."""
+FEWEST_STEPS: Final = 1000
+"""Fewer steps are composed at once: their cost is bounded, and one rare loss may decide, which a coarse lattice blurs."""
 LONGEST: Final = 1 << 17
 MOST_LEVELS: Final = 6
 FEWEST_JOINED: Final = 9
@@ -100,6 +102,8 @@ def chosen(plan: CompositionPlan) -> Levels | None:
     """Return levels whose lattices are short; None where the steps are better composed at once."""
     most = max(step.count for step in plan.steps)
     width, wanted = plan.frame.spacing * plan.length, min(plan.wanted, plan.frame.spacing)
+    if most < FEWEST_STEPS:
+        return None
     shapes = [sketch(step, plan.pair, plan.frame.z_top) for step in plan.steps if step.count >= _MANY]
     scales = [tilted_deviation([dataclasses.replace(shape, count=1)], plan.frame.theta) for shape in shapes]
     fine = min([wanted, *(scale / _PER_DEVIATION for scale in scales)])
