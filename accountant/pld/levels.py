@@ -25,7 +25,7 @@ from accountant.pld import plan as single
 from accountant.pld.coarser import coarser
 from accountant.pld.convolution import ComposedLattice, growth_of, log_mass_bound
 from accountant.pld.heuristics import Sketch, loss_at, sketch, tail_tilts, tilted_deviation
-from accountant.pld.plan import LOG_TAIL, CompositionPlan, Reach, composed, lattice_step, within_float64
+from accountant.pld.plan import LOG_TAIL, MOST_POINTS, CompositionPlan, Reach, composed, lattice_step, within_float64
 from accountant.pld.rounding import SCALAR_BITS
 from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 from accountant.pld.upper_step import MAX_CELLS
@@ -33,7 +33,7 @@ from accountant.pld.upper_step import MAX_CELLS
 LEVELLED_FROM: Final = 1 << 15
 """Lattices longer than this are composed in levels."""
 FEWEST_STEPS: Final = 1000
-"""Fewer steps are composed at once: their cost is bounded, and one rare loss may decide, which a coarse lattice blurs."""
+"""Fewer steps are composed at once: that is quick, and one rare loss may decide, which a coarse lattice blurs."""
 LONGEST: Final = 1 << 17
 MOST_LEVELS: Final = 6
 FEWEST_JOINED: Final = 9
@@ -90,7 +90,7 @@ def build(plan: CompositionPlan) -> ComposedLattice:
 
 def refuse_hopeless(plan: CompositionPlan) -> None:
     """Refuse at once what would be refused, or be of no use, after seconds."""
-    if plan.frame.spacing > HOPELESS * plan.wanted:
+    if plan.length >= MOST_POINTS and plan.frame.spacing > HOPELESS * plan.wanted:
         raise CannotCertifyError(f"the composition needs {plan.frame.spacing / plan.wanted:.3g} times as many points")
     for step in plan.steps:
         largest = float(loss_at(step.q, step.mu, np.array([max(plan.frame.z_top, step.mu / 2)]))[0])
