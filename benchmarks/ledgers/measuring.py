@@ -29,7 +29,7 @@ from dpadmm.cli import account as _loaded_before_forking  # noqa: F401
 from dpadmm.cli import main as command_line
 
 CPU_LIMIT: Final = 40
-CONFIRM_LIMIT: Final = 3
+CONFIRM_LIMIT: Final = 2
 """Seconds after which the kernel ends a child; the second route alone is given fewer, so that 2,000 take an hour."""
 MEBIBYTE: Final = 1024
 
