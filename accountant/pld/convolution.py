@@ -145,7 +145,7 @@ class ComposedLattice:
     def _rough_sum(self, index: int, fraction: float) -> float:
         """Return about the sum that `_kernel_sum` encloses, by a library's exponential: to guess with."""
         start = max(index + 1 - self.first, 0)
-        stop = min(index + math.ceil(_CUT / 2 / (self.theta * self.spacing)) + 2 - self.first, self.weights.size)
+        stop = min(index + math.ceil(_CUT / (self.theta * self.spacing)) + 2 - self.first, self.weights.size)
         if stop <= start:
             return 0.0
         x = (

@@ -24,7 +24,7 @@ _TILT_SUITS_FROM: Final = 10.0
 _SURPLUS: Final = 1.05
 _WORTHWHILE: Final = Fraction(1, 10**5)
 _WORTHWHILE_MISS: Final = 0.2
-_MOST_CHORDS: Final = 8
+_MOST_CHORDS: Final = 10
 """How much further than the slope says to go; which part of epsilon, and of a miss, is worth another look."""
 _MOST_REFINED: Final = 1 << 18
 _LEAST_TOLERANCE: Final = 1e-15
@@ -134,12 +134,13 @@ def _on_the_chord(
     failed: tuple[Fraction, float], good: tuple[Fraction, float], unit: Fraction, miss: Callable[[Fraction], float]
 ) -> Fraction:
     """Return a good point near a failed one: chords and halves while the way between them is worth another look."""
-    for _ in range(_MOST_CHORDS):
+    for turn in range(_MOST_CHORDS):
         (bad, missed), (found, spared) = failed, good
         way = abs(found - bad)
         if way <= _WORTHWHILE * found or (-spared <= _WORTHWHILE_MISS * missed and way <= 100 * _WORTHWHILE * found):
             break
-        chord = _SURPLUS * missed / (missed - spared) if math.isfinite(missed) and math.isfinite(spared) else 0.5
+        straight = turn % 2 == 0 and math.isfinite(missed) and math.isfinite(spared)
+        chord = _SURPLUS * missed / (missed - spared) if straight else 0.5
         nearer = bad + _whole_units(min(max(chord, 0.1), 0.9) * float(way), unit) * (1 if found > bad else -1)
         if not abs(nearer - bad) < way:
             break

@@ -6,6 +6,7 @@ a rational; then the upper end uses a multiplier just below it and the lower end
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 
@@ -53,6 +54,7 @@ def composed_epsilon_upper(steps: tuple[Step, ...], delta: Fraction, tolerance: 
     return compose(profile_steps(others, "down"), target_delta=delta, resolution=resolution).epsilon_upper(delta)
 
 
+@functools.lru_cache(maxsize=8)
 def attained_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     """Return an epsilon that one pair of neighbours violates if it attains these steps: the lower end alone."""
     return compose(profile_steps(attained_steps(steps), "up"), target_delta=delta).epsilon_lower(delta)

@@ -25,13 +25,15 @@ from accountant.pld import plan as single
 from accountant.pld.coarser import coarser
 from accountant.pld.convolution import ComposedLattice, growth_of, log_mass_bound
 from accountant.pld.heuristics import Sketch, loss_at, sketch, tail_tilts, tilted_deviation
-from accountant.pld.plan import LOG_TAIL, CompositionPlan, Reach, composed, lattice_step, within_float64
+from accountant.pld.plan import LOG_TAIL, MOST_POINTS, CompositionPlan, Reach, composed, lattice_step, within_float64
 from accountant.pld.rounding import SCALAR_BITS
 from accountant.pld.types import BinaryStep, ComposableStep, Frame, LatticeStep, Pair
 from accountant.pld.upper_step import MAX_CELLS
 
 LEVELLED_FROM: Final = 1 << 15
 """Lattices longer than this are composed in levels."""
+FEWEST_STEPS: Final = 1000
+"""Fewer steps are composed at once: that is quick, and one rare loss may decide, which a coarse lattice blurs."""
 LONGEST: Final = 1 << 17
 MOST_LEVELS: Final = 6
 FEWEST_JOINED: Final = 9
@@ -88,7 +90,7 @@ def build(plan: CompositionPlan) -> ComposedLattice:
 
 def refuse_hopeless(plan: CompositionPlan) -> None:
     """Refuse at once what would be refused, or be of no use, after seconds."""
-    if plan.frame.spacing > HOPELESS * plan.wanted:
+    if plan.length >= MOST_POINTS and plan.frame.spacing > HOPELESS * plan.wanted:
         raise CannotCertifyError(f"the composition needs {plan.frame.spacing / plan.wanted:.3g} times as many points")
     for part in (part for step in plan.steps for part in _parts(step)):
         largest = float(loss_at(part.q, part.mu, np.array([max(plan.frame.z_top, part.mu / 2)]))[0])
@@ -104,6 +106,8 @@ def chosen(plan: CompositionPlan) -> Levels | None:
     """Return levels whose lattices are short; None where the steps are better composed at once."""
     most = max(step.count for step in plan.steps)
     width, wanted = plan.frame.spacing * plan.length, min(plan.wanted, plan.frame.spacing)
+    if most < FEWEST_STEPS:
+        return None
     shapes = [sketch(step, plan.pair, plan.frame.z_top) for step in plan.steps if step.count >= _MANY]
     scales = [tilted_deviation([dataclasses.replace(shape, count=1)], plan.frame.theta) for shape in shapes]
     fine = min([wanted, *(scale / _PER_DEVIATION for scale in scales)])

@@ -30,7 +30,7 @@ from accountant import (
     mechanism_from,
 )
 from accountant.mechanisms.fields import fields_of
-from accountant.mechanisms.registry import FORMER_ALGORITHMS, FORMER_FIELDS, MECHANISMS
+from accountant.mechanisms.registry import FORMER_ALGORITHMS, FORMER_FIELDS, MECHANISMS, PRIVATE
 
 EVERYTHING: dict[str, object] = {
     "records": 12,
@@ -220,3 +220,10 @@ def test_every_public_name_of_the_accountant_can_be_had() -> None:
         assert getattr(accountant, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'ssadmm'"):
         _ = accountant.ssadmm  # type: ignore[attr-defined]  # an earlier version's
+
+
+def test_the_names_of_the_private_mechanisms_are_known_without_loading_them() -> None:
+    assert [name for name, kind in MECHANISMS.items() if kind.private] == list(PRIVATE)
+    assert all(kind.algorithm == name for name, kind in MECHANISMS.items())
+    with pytest.raises(KeyError):
+        MECHANISMS["nothing"]

@@ -27,7 +27,7 @@ from accountant.pld.composition import compose
 from accountant.pld.convolution import ComposedLattice, Window, _arithmetic_error, compose_lattices
 from accountant.pld.event_bound import event_delta
 from accountant.pld.heuristics import point_at
-from accountant.pld.invert import certified_near
+from accountant.pld.invert import certified_by_slope, certified_near
 from accountant.pld.lower_step import dominated_step
 from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 from accountant.pld.upper_step import _scalar_masses, dominating_step
@@ -228,6 +228,32 @@ def test_what_is_certified_near_a_guess_was_checked_there() -> None:
     assert certified_near(1e-12, 1.0, lambda _: False, upwards=False) == 0
     with pytest.raises(CannotCertifyError, match="could be certified"):
         certified_near(1.0, 1.0, lambda _: False, upwards=True)
+
+
+@pytest.mark.parametrize("slope", [0.05, 1.0, 40.0])
+@pytest.mark.parametrize("off", [1e-11, 1e-6, 1e-3])
+def test_what_is_certified_by_its_slope_was_checked_there_and_is_near(slope: float, off: float) -> None:
+    """The miss falls by `slope` where 1 was expected: slower, as expected, faster."""
+    root, asked = Fraction(1, 2), dict[Fraction, float]()
+
+    def miss(epsilon: Fraction) -> float:
+        asked[epsilon] = slope * float(root - epsilon)
+        return asked[epsilon]
+
+    found = certified_by_slope(0.5 - off, 1.0, miss, upwards=True)
+    assert asked[found] <= 0
+    assert root <= found <= root * (1 + Fraction(3, 10**5)) + Fraction(off) / 5
+    assert len(asked) <= 14
+    asked.clear()
+    below = certified_by_slope(0.5 + off, 1.0, lambda epsilon: -miss(epsilon), upwards=False)
+    assert asked[below] >= 0
+    assert root * (1 - Fraction(3, 10**5)) - Fraction(off) / 5 <= below <= root
+
+
+def test_nothing_is_certified_by_a_slope_that_never_holds() -> None:
+    assert certified_by_slope(1e-12, 1.0, lambda _: math.inf, upwards=False) == 0
+    with pytest.raises(CannotCertifyError, match="could be certified"):
+        certified_by_slope(1.0, 1.0, lambda _: 1e-300, upwards=True)
 
 
 def test_mass_just_outside_a_window_is_bounded_on_either_side() -> None:
