@@ -12,6 +12,7 @@ from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.registry import mechanism_from
+from accountant.numbers import decimal_string
 from accountant.pricing import THEOREMS, Effort, Report, epsilon
 from dpadmm.cli import _accounting as shared
 from dpadmm.cli._account_help import HELP, LEDGER_HELP
@@ -193,6 +194,11 @@ def _text(report: Report, document: Certificate) -> str:
     rows += [(name, record.upper, record.alpha or "-", record.theorem) for name, record in document.methods.items()]
     lines.append(shared.table(rows))
     lines += [f"{name}: {result.how}" for name, result in report.methods.items() if result.how]
+    if report.adaptive is not None:
+        lines.append(
+            f"steps whose vectors follow the outputs attain epsilon {decimal_string(report.adaptive, 6, 'down')}: "
+            "no accountant that is told the steps alone may answer less"
+        )
     lines += [f"{name}: no answer: {reason}" for name, reason in document.refused.items()]
     if report.ledger.sound:  # else they are said once, as what refutes the claim
         lines += [f"note: {note}" for note in report.ledger.notes]
