@@ -51,6 +51,8 @@ REPLACE_ONE = Neighbours.REPLACE_ONE
 Effort = Literal["quick", "tight"]
 EXPECTED: Mapping[str, str] = MappingProxyType({"adversary": "3 to 8 s, 2 to 5 s if q and nu are known"})
 """How long a slow method takes, for those who wait."""
+WORTH_SAYING = Fraction(1, 100)
+"""A gain of less than one per cent is not worth the seconds that it takes."""
 REST_SHARE = Fraction(1, 64)
 """The part of delta that steps without a profile are given where they stand beside others."""
 
@@ -129,6 +131,16 @@ def slow_methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
     alone = len(ledger.steps) == 1 and isinstance(ledger.steps[0], SubsampledGaussianStep)
     sampled = alone and ledger.is_exactly_gaussian and ledger.neighbours is REPLACE_ONE
     return ("adversary",) if sampled and gdp_squared(ledger.steps) is None else ()
+
+
+def tighter(report: Report) -> str:
+    """Say what effort "tight" may gain on a quick answer: at most down to the lower end; empty where that is little."""
+    slow = slow_methods_for(report.ledger)
+    lower, upper = fraction_of(report.epsilon.lower), fraction_of(report.epsilon.upper)
+    if not slow or report.ledger.corrected or not upper or (upper - lower) / upper < WORTH_SAYING:
+        return ""
+    gain = float((upper - lower) / upper)
+    return f"epsilon may be up to {gain:.1%} smaller: --effort tight adds {', '.join(slow)} ({EXPECTED[slow[0]]})"
 
 
 def last_resort_for(priced: Ledger | Mechanism) -> tuple[str, ...]:

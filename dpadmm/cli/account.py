@@ -13,7 +13,7 @@ from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.registry import mechanism_from
 from accountant.numbers import decimal_string
-from accountant.pricing import THEOREMS, Effort, Report, epsilon
+from accountant.pricing import THEOREMS, Effort, Report, epsilon, tighter
 from dpadmm.cli import _accounting as shared
 from dpadmm.cli._account_help import HELP, LEDGER_HELP
 from dpadmm.cli._mechanism_options import MechanismCommand, MechanismGroup, described, options_of
@@ -180,6 +180,8 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
         emit_json(document.to_json())
     else:
         click.echo(_text(report, document))
+        if methods is None and output["effort"] == "quick" and (hint := tighter(report)):
+            click.echo(hint)
     if not ledger.sound:
         click.echo("refuted: " + "; ".join(ledger.notes), err=True)
         raise click.exceptions.Exit(EXIT_REFUTED)
