@@ -50,8 +50,10 @@ from accountant.renyi.moments import Subsampling, ledger_log_moment
 DEFAULT_DIGITS = 15
 REPLACE_ONE = Neighbours.REPLACE_ONE
 Effort = Literal["quick", "tight"]
-EXPECTED: Mapping[str, str] = MappingProxyType({"adversary": "3 to 15 s, 1 to 10 s if q and nu are known"})
+EXPECTED: Mapping[str, str] = MappingProxyType({"adversary": "3 to 8 s, 2 to 5 s if q and nu are known"})
 """How long a slow method takes, for those who wait."""
+WORTH_SAYING = Fraction(1, 100)
+"""A gain of less than one per cent is not worth the seconds that it takes."""
 REST_SHARE = Fraction(1, 64)
 """The part of delta that steps without a profile are given where they stand beside others."""
 
@@ -102,6 +104,8 @@ class Report:
     epsilon: Bound
     methods: Mapping[str, MethodResult]
     refused: Mapping[str, str]
+    adaptive: Fraction | None = None
+    """With effort "tight": a lower end for steps whose vectors follow the outputs (`pld.adversary.attained`)."""
 
 
 def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
@@ -128,6 +132,16 @@ def slow_methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
     alone = len(ledger.steps) == 1 and isinstance(ledger.steps[0], SubsampledGaussianStep)
     sampled = alone and ledger.is_exactly_gaussian and ledger.neighbours is REPLACE_ONE
     return ("adversary",) if sampled and gdp_squared(ledger.steps) is None else ()
+
+
+def tighter(report: Report) -> str:
+    """Say what effort "tight" may gain on a quick answer: at most down to the lower end; empty where that is little."""
+    slow = slow_methods_for(report.ledger)
+    lower, upper = fraction_of(report.epsilon.lower), fraction_of(report.epsilon.upper)
+    if not slow or report.ledger.corrected or not upper or (upper - lower) / upper < WORTH_SAYING:
+        return ""
+    gain = float((upper - lower) / upper)
+    return f"epsilon may be up to {gain:.1%} smaller: --effort tight adds {', '.join(slow)} ({EXPECTED[slow[0]]})"
 
 
 def last_resort_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
@@ -190,7 +204,8 @@ def epsilon(
     if not results:
         raise CannotCertifyError("no method could certify anything: " + "; ".join(refused.values()))
     enclosure = _enclosure(ledger, d, results, digits)
-    return Report(ledger, d, digits, enclosure, MappingProxyType(results), MappingProxyType(refused))
+    adaptive = _adaptive_lower(ledger, d, progress) if effort == "tight" and methods is None else None
+    return Report(ledger, d, digits, enclosure, MappingProxyType(results), MappingProxyType(refused), adaptive)
 
 
 def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int) -> MethodResult:
@@ -298,6 +313,18 @@ def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, Method
     except CannotCertifyError:
         lower = Fraction(0)  # always true
     return Bound.from_fractions(lower, lower)
+
+
+def _adaptive_lower(ledger: Ledger, delta: Fraction, progress: Callable[[str], None] | None) -> Fraction | None:
+    """Return what an adaptive adversary attains on these steps, where there is one and it can be certified."""
+    from accountant.pld.adversary.attained import ledger_adaptive_epsilon  # noqa: PLC0415 - numpy only when needed
+
+    if progress is not None:
+        progress("adaptive lower end (1 to 3 s)")
+    try:
+        return ledger_adaptive_epsilon(ledger.steps, delta)
+    except (CannotCertifyError, UnsupportedSchemeError):
+        return None
 
 
 def _attained_by_randomised_response(steps: tuple[Step, ...], delta: Fraction, digits: int) -> Bound:

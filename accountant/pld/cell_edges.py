@@ -2,7 +2,8 @@ r"""Where to cut the axis into cells whose losses lie on a lattice. Guesses, nev
 
 Halfway between lattice points, moved by e = (h^2/12)(z/(mu w) + (1-w)/w - 1/2), w = dl/dt, which cancels the slope of
 the density across the cell: the loss of a cell is then off its point by O(h^4). The cell (-inf, b] below all others
-defines the offset of the lattice, and b is chosen such that its neighbours fit.
+defines the offset of the lattice, and b is chosen such that its neighbours fit. Where pairs of both orders share a
+lattice (`cut_on_lattice`), the spacing is chosen such that the offset is a multiple of it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from accountant.pld.normal_guesses import log_normal_cdf
 _WIDEST_CELL: Final = 0.25
 _MOST_CELLS: Final = 1 << 18
 _BISECTIONS: Final = 60
+_SPACING_BITS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,45 @@ def cut_axis(q: float, mu: float, spacing: float, z_range: tuple[float, float]) 
     losses = offset + spacing * numbers
     edges = np.concatenate([np.array([lowest]), _upper_edges(q, mu, spacing, losses)])
     return Cuts(offset, edges, numbers, losses, point_at(q, mu, losses))
+
+
+def cut_on_lattice(q: float, mu: float, spacing: float, z_range: tuple[float, float]) -> tuple[Cuts, float]:
+    """Return cells whose offset is a multiple of the spacing, and that spacing: the one asked for or a little less."""
+    start = max(_where_cells_widen(q, mu, spacing), min(z_range[0], mu / 2 - 1))
+    number = math.ceil(float(loss_at(q, mu, np.array([start]))[0]) / spacing)
+    fitted = _fitted_spacing(q, mu, number, spacing)
+    lowest = _edge_below(q, mu, fitted, number)
+    offset = round(_lowest_loss(q, mu, lowest) / fitted)
+    top = float(loss_at(q, mu, np.array([z_range[1]]))[0])
+    size = min(math.ceil(top / fitted) - number + 1, _MOST_CELLS)
+    if size < 1:
+        raise CannotCertifyError("the lattice is coarser than the losses of the pair: use more points")
+    losses = fitted * np.arange(number, number + size, dtype=np.float64)
+    edges = np.concatenate([np.array([lowest]), _upper_edges(q, mu, fitted, losses)])
+    return Cuts(offset * fitted, edges, losses / fitted - offset, losses, point_at(q, mu, losses)), fitted
+
+
+def _edge_below(q: float, mu: float, spacing: float, number: int) -> float:
+    return float(_upper_edges(q, mu, spacing, spacing * np.array([number - 1.0]))[0])
+
+
+def _fitted_spacing(q: float, mu: float, number: int, spacing: float) -> float:
+    """Return the next smaller spacing, of few bits, for which the loss of the lowest cell lies on the lattice."""
+
+    def cells(h: float) -> float:
+        return _lowest_loss(q, mu, _edge_below(q, mu, h, number)) / h
+
+    goal = math.floor(cells(spacing))
+    low = high = spacing
+    for _ in range(_BISECTIONS):
+        if cells(low) <= goal:
+            break
+        low *= 1 - 0.25 / max(abs(goal), 1)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if cells(middle) <= goal else (low, middle)
+    mantissa, exponent = math.frexp(high)
+    return math.ldexp(math.ceil(mantissa * 2**_SPACING_BITS), exponent - _SPACING_BITS)
 
 
 def _upper_edges(q: float, mu: float, spacing: float, losses: Floats) -> Floats:

@@ -53,13 +53,16 @@ class _Cells:
     mismatch: Floats
 
 
-def dominated_step(step: BinaryStep, pair: Pair, frame: Frame, kappa: float) -> LatticeStep:
-    """Return a lattice measure that the loss distribution of the pair dominates; `pair` is not DOMINATING."""
+def dominated_step(step: BinaryStep, pair: Pair, frame: Frame, kappa: float, cuts: Cuts | None = None) -> LatticeStep:
+    """Return a lattice measure that the loss distribution of the pair dominates; `pair` is not DOMINATING.
+
+    `cuts` are other cells than the usual ones, on a lattice of the frame's spacing: any are sound.
+    """
     if pair is Pair.DOMINATING:
         raise CannotCertifyError("a lower bound needs a realisable pair, got the dominating one")
     sign = 1.0 if pair is Pair.MIXTURE_FIRST else -1.0
     top = frame.z_top if sign > 0 else min(frame.z_top, _FAR_ENOUGH)
-    cuts = cut_axis(step.q, step.mu, frame.spacing, (-frame.z_top, top))
+    cuts = cuts or cut_axis(step.q, step.mu, frame.spacing, (-frame.z_top, top))
     cells = _cells(step, cuts)
     lowest_mass, lowest_gap = _lowest_cell(step, cuts, sign, frame.theta, kappa)
     excess = cells.excess / (1 + cells.excess) if sign > 0 else -cells.excess

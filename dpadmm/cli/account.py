@@ -12,7 +12,8 @@ from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.registry import mechanism_from
-from accountant.pricing import THEOREMS, Effort, Report, epsilon
+from accountant.numbers import decimal_string
+from accountant.pricing import THEOREMS, Effort, Report, epsilon, tighter
 from dpadmm.cli import _accounting as shared
 from dpadmm.cli._account_help import HELP, LEDGER_HELP
 from dpadmm.cli._mechanism_options import MechanismCommand, MechanismGroup, described, options_of
@@ -178,6 +179,8 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
         emit_json(certificate(report).to_json())
     else:
         click.echo(_text(report, unsigned(report)))
+        if methods is None and output["effort"] == "quick" and (hint := tighter(report)):
+            click.echo(hint)
     if not ledger.sound:
         click.echo("refuted: " + "; ".join(ledger.notes), err=True)
         raise click.exceptions.Exit(EXIT_REFUTED)
@@ -192,6 +195,11 @@ def _text(report: Report, document: Certificate) -> str:
     rows += [(name, record.upper, record.alpha or "-", record.theorem) for name, record in document.methods.items()]
     lines.append(shared.table(rows))
     lines += [f"{name}: {result.how}" for name, result in report.methods.items() if result.how]
+    if report.adaptive is not None:
+        lines.append(
+            f"steps whose vectors follow the outputs attain epsilon {decimal_string(report.adaptive, 6, 'down')}: "
+            "no accountant that is told the steps alone may answer less"
+        )
     lines += [f"{name}: no answer: {reason}" for name, reason in document.refused.items()]
     if report.ledger.sound:  # else they are said once, as what refutes the claim
         lines += [f"note: {note}" for note in report.ledger.notes]

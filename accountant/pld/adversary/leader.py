@@ -15,9 +15,9 @@ those of connect-the-dots, formulas as in `upper_step` (they hold for cells on e
 
 Below the lowest point z_0 lie losses between log(1-q) and that of z_0. Their mass, which is most of all for small q, is
 split between the lattice point of z_0 and one at or below log(1-q), P-mass and Q-mass kept (`_below`): also a chord of
-the profile. A point z_j misses its loss by at most eta_j, so a true atom lies at most eta_j above its lattice point, and
-1.1 (1+h) eta_j/h of it, moved one point up, makes up for that: no shift of epsilon is left over. What `ordering` leaves
-out of a triple (`nodes.rest`) counts as infinite.
+the profile. A point z_j misses its loss by at most eta_j, so a true atom lies at most eta_j above its lattice point,
+and 1.1 (1+h) eta_j/h of it, moved one point up, makes up for that: no shift of epsilon is left over. What `ordering`
+leaves out of a triple (`nodes.rest`) counts as infinite.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def _ways(binary: BinaryStep, log_delta: float, resolution: Resolution) -> Itera
 
 
 def _course(plan: CompositionPlan, singles: int = _SINGLES) -> Course:
-    """Return a course; after k steps the losses that decide lie k epsilon/T above 0, the width is sqrt(k) deviations."""
+    """Return a course. After k steps the losses that decide lie k epsilon/T above 0; their width grows as sqrt(k)."""
     count = plan.steps[0].count
     if not plan.epsilon > 0:
         return Course(count, min(singles, count), _GROWTH, _RISE, plan.epsilon)

@@ -104,10 +104,12 @@ def composed(certificate: Ordering, frame: Frame, course: Course, log_spill: flo
         last = unimodal(trimmed(state, log_spill))
         start = spread_out(symmetric_step(last, one.masses.size), spread)
         return _block([start, _losing(one, 1, symmetric_mass(last), frame)], frame, log_spill)
+    steps: dict[Leader, LatticeStep] = {}
     for size in blocks:
         before = unimodal(flattened(unimodal(trimmed(state, log_spill))))
         stairs = _chosen(certificate.stairs, state.steps / course.total, guide.width(state.steps), course)
-        one = leading_step(stairs.leader, 1, frame, guide.kappa)
+        one = steps.get(stairs.leader) or leading_step(stairs.leader, 1, frame, guide.kappa)
+        steps[stairs.leader] = one
         spread = spreading_step(frame.spacing, frame.theta, stairs.rise)
         start = spread_out(extended_step(before, stairs.rise), spread)
         result = _block([start, _losing(one, size, _total(start, frame), frame)], frame, log_spill)

@@ -67,7 +67,7 @@ def _reach(steps: Sequence[LatticeStep], spacing: float, sign: float, log_tail: 
 def _gathered(step: LatticeStep, spacing: float) -> tuple[int, Floats, Floats]:
     """Return count, losses and masses of a step, gathered into bins that are fine about its largest mass.
 
-    A step is taken up to 10^6 times, so that the moments of its bulk must be right, even where rare losses make it wide.
+    A step is taken up to 10^6 times: the moments of its bulk must be right, even where rare losses make it wide.
     """
     size = step.masses.size
     centre = int(np.argmax(step.masses))

@@ -13,6 +13,7 @@ from accountant.pld.adversary.certificates import certificate_for
 from accountant.pld.adversary.leader import Leader, leading_step
 from accountant.pld.adversary.method import adversary_epsilon, ledger_epsilon
 from accountant.pld.adversary.recursion import Course, composed
+from accountant.pld.adversary.window import _gathered
 from accountant.pld.composition import compose
 from accountant.pld.types import Frame
 from accountant.profiles.one_step import SubsampledGaussian
@@ -101,3 +102,43 @@ def test_within_one_per_cent_of_the_forward_pair(q: Fraction, nu: int, count: in
     lower = compose([step], target_delta=delta).epsilon_lower(delta)
     upper, _ = adversary_epsilon(step, delta)
     assert lower <= upper <= lower * Fraction(ratio)
+
+
+def test_what_lies_below_the_lattice_keeps_both_masses() -> None:
+    """With cells as wide as q most of the mass lies below the lowest point: its chord is above, and close."""
+    leader, frame = Leader(0.02, MU, 0.0, 0.0), Frame(0.015, 8.0, 2.0)
+    step = leading_step(leader, 1, frame, 0.0)
+    y_lattice = np.exp(frame.spacing * np.arange(step.first, step.first + step.masses.size))
+    masses = step.masses * float(step.log_scale.exp()) * y_lattice**-frame.theta
+    assert float(masses.sum()) == pytest.approx(1.0, abs=1e-8)
+    assert float((masses / y_lattice).sum()) == pytest.approx(1.0, abs=1e-8)  # moved up, it would lack about 0.005
+    u = np.array([0.1, 0.5, 0.9])
+    true = 1 - 1 / (1 + leader.q * u) + leader.q * profile(leader.q, MU, (0.0, 1.0, 1.0), u) / (1 + leader.q * u)
+    for point, least in zip(1 / (1 + leader.q * u), true, strict=True):
+        bound = float((masses * np.maximum(1 - point / y_lattice, 0.0)).sum())
+        assert least - 1e-6 <= bound <= least + 0.003
+
+
+def test_never_above_the_symmetrised_profile() -> None:
+    """Thirteen steps with little noise: the leader of share 1 is the smaller one, is the answer, and says so."""
+    step, delta = SubsampledGaussian(Fraction(864, 984853), Fraction(1059, 953), 13), Fraction(1, 10**12)
+    upper, found = adversary_epsilon(step, delta)
+    assert upper == compose([step], target_delta=delta).epsilon_upper(delta)
+    assert "symmetrised" in found.describe()
+
+
+def test_a_step_that_is_wide_is_gathered_with_its_moments() -> None:
+    """A window for 10^5 steps needs the mean and the variance of their bulk, also where rare losses reach far."""
+    leader, frame = Leader(1e-3, 1.5, 0.1, 1e-4), Frame(1e-4, 9.0, 20.0)
+    step = leading_step(leader, 1, frame, 0.0)
+    _, losses, masses = _gathered(step, frame.spacing)
+    x = frame.spacing * np.arange(step.first, step.first + step.masses.size)
+    assert masses.size < 4000 < step.masses.size
+    assert float(masses.sum()) == pytest.approx(float(step.masses.sum()), rel=1e-9)
+    assert float((masses * losses).sum()) == pytest.approx(float((step.masses * x).sum()), rel=1e-6)
+    assert float((masses * losses**2).sum()) == pytest.approx(float((step.masses * x**2).sum()), rel=1e-2)
+
+
+def test_the_rest_is_one_block_once_it_is_settled() -> None:
+    assert Course(1000, 10, 1.0, settled=30).blocks() == [10, 20, 960]
+    assert Course(1000, 10, 1.0).blocks()[:3] == [10, 20, 40]
