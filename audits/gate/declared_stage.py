@@ -25,7 +25,7 @@ from verification.declared.runner import ASPECTS, run_declared
 from verification.outcome import Finding, Outcome
 from verification.wire.declaration import Declaration, contradictions
 from verification.wire.declared_session import DeclaredQuestion, DeclaredSession
-from verification.wire.faults import AdapterError, Fault, ProtocolStep
+from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.process import Limits
 from verification.wire.tape import Tape
 
@@ -56,6 +56,10 @@ def declared_stage(
             if not (options.only or claims.claim.nothing or _refuted(findings)):
                 findings += _uncovered(claims, table, bench.declaration, coverage)
             _keep(findings, session, tape, options)
+    except AdapterSkipped as answer:  # never a fault; and nothing is known then
+        name = f"{Stage.DECLARED}: adapter"
+        findings.append(Finding(name, Outcome.SKIPPED, f"not offered: {answer.reason}", table.algorithm))
+        coverage = coverage.joined(Coverage(skipped=(Uncovered(name, table.algorithm, answer.reason),)))
     except AdapterError as error:
         findings.append(adapter_failed(Stage.DECLARED, error, options))
     return findings, coverage

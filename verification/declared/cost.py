@@ -160,7 +160,7 @@ def tail_epsilon(kind: NoiseKind, factor: float, dimension: int, delta: float) -
 
 def two_scales_epsilon(mu: float, factor: float, delta: float) -> float:
     r"""The epsilon at delta of N(mu, f^2) against N(0, 1), the larger of both orders: Gaussian noise of two scales."""
-    z = np.linspace(-40.0, 40.0, 200_001) * max(1.0, factor) + mu / 2
+    z = np.linspace(-40.0, 40.0, 40_001) * max(1.0, factor) + mu / 2
     first, second = stats.norm.logpdf(z, mu, factor), stats.norm.logpdf(z)
     spacing = float(z[1] - z[0])
 

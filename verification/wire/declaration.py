@@ -18,6 +18,12 @@ from verification.wire.words import NeighboursWord, SamplingWord
 
 Schedule = PositiveFloat | Annotated[list[PositiveFloat], Field(min_length=1)]
 """One number for every release of a value, or one for each."""
+MOST_RELEASES = 10**6
+Releases = Annotated[int, Field(gt=0, le=MOST_RELEASES)]
+LARGEST = 1e100
+"""Of what bounds a record: the harness sends multiples of it, which must stay finite."""
+Size = Annotated[float, Field(gt=0, le=LARGEST)]
+Between = tuple[Annotated[float, Field(ge=-LARGEST)], Annotated[float, Field(le=LARGEST)]]
 
 
 class NoiseKind(enum.StrEnum):
@@ -56,7 +62,7 @@ class DeclaredValue(WireModel):
     sensitivity: Schedule | None = Field(default=None, description="claimed, before the noise, given what was released")
     norm: Annotated[Norm, Field(strict=False)] | None = Field(default=None, description="of the sensitivity")
     from_: list[Name] = Field(default=[], alias="from", description="computed from these values alone")
-    count: PositiveInt | None = Field(default=None, description="releases in a run; absent: one in every iteration")
+    count: Releases | None = Field(default=None, description="releases in a run; absent: one in every iteration")
     uses: Literal["batch", "all"] = Field(default="batch", description="the drawn records, or all of them")
     enters: Literal["value", "objective"] = Field(
         default="value", description="noise is added to the value, or <noise, value> to the objective it minimises"
@@ -103,11 +109,9 @@ class RecordBound(WireModel):
     """How records are bounded; the harness sends records of any size unless the domain itself is bounded."""
 
     kind: Annotated[BoundKind, Field(strict=False)]
-    radius: PositiveFloat | None = Field(
-        default=None, description="Euclidean norm of the features, or the clipping norm"
-    )
-    box: tuple[float, float] | None = Field(default=None, description="domain: every feature lies between these")
-    labels: tuple[float, float] | None = Field(default=None, description="any label between; absent: -1 and 1")
+    radius: Size | None = Field(default=None, description="Euclidean norm of the features, or the clipping norm")
+    box: Between | None = Field(default=None, description="domain: every feature lies between these")
+    labels: Between | None = Field(default=None, description="any label between; absent: -1 and 1")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -127,7 +131,7 @@ class Declaration(WireModel):
     sampling: DeclaredSampling = DeclaredSampling()
     neighbours: NeighboursWord
     bound: RecordBound
-    iterations: PositiveInt = Field(default=1, description="1 for what is trained in one shot")
+    iterations: Releases = Field(default=1, description="1 for what is trained in one shot")
     stopping: Literal["fixed", "from-released"] = Field(
         default="fixed", description="from-released: ends early on grounds of released values alone"
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import math
+import re
 import time
 from collections.abc import Iterator
 from fractions import Fraction
@@ -48,6 +50,13 @@ def example(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def named_epsilon(detail: str) -> float:
+    """The epsilon that a refutation names, infinite where it says so."""
+    named = re.search(r"epsilon (?:at delta [\d.e-]+ )?is (?:then )?(?:at least )?(\d[\d.]*|infinite)", detail)
+    assert named is not None, detail
+    return math.inf if named.group(1) == "infinite" else float(named.group(1).rstrip("."))
 
 
 def findings(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numpy.random import default_rng
 
+from benchmarks.third_party import PEERS, ROOT, environment
+from tests.examples.test_third_party import needs
 from verification.served.declared import DeclaredRun
 from verification.served.observed import observe
 from verification.served.watched import watching
@@ -90,16 +94,12 @@ def test_seeded_runs_leave_the_global_generator_where_it_was() -> None:
 
 
 @pytest.mark.peers
-@pytest.mark.parametrize("in_place", [False, True])
-def test_noise_of_torch_is_noticed(in_place: bool) -> None:
-    torch = pytest.importorskip("torch", reason="torch is not installed: make setup-peers")
-
-    def draw(mean: Floats) -> Floats:
-        value = torch.as_tensor(mean)
-        drawn = 0.5 * torch.normal(0.0, 1.0, (3,), dtype=torch.float64)
-        released: Floats = (value.add_(drawn) if in_place else value + drawn).numpy()
-        return released
-
-    before, noise = once(draw, [1])
+@pytest.mark.parametrize("how", ["in-place", "apart"])
+def test_noise_of_torch_is_noticed(how: str) -> None:
+    needs("torch")
+    command = [str(PEERS / "bin" / "python"), "-m", "tests.verification.declared.torch_noise", how]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
+    (before, noise), (_, again) = json.loads(done.stdout)
     np.testing.assert_allclose(before, np.full(3, 1 / 3))
-    np.testing.assert_array_equal(noise, once(draw, [1])[1])
+    assert np.any(noise)
+    assert noise == again

@@ -99,6 +99,22 @@ def test_an_undeclared_value_and_one_that_never_arrives_are_faults(tmp_path: Pat
     assert "adapter fault undeclared" in shown.output
 
 
+SKIPS = """
+import json, sys
+
+for line in sys.stdin:
+    print(json.dumps({"id": json.loads(line)["id"], "skipped": {"reason": "not today"}}), flush=True)
+"""
+
+
+def test_an_adapter_that_skips_everything_is_inconclusive_and_no_fault(tmp_path: Path) -> None:
+    path = claim(tmp_path)
+    (tmp_path / "adapter.py").write_text(SKIPS)
+    shown = gate(path)
+    assert shown.exit_code == 3, shown.output
+    assert "not offered: not today" in shown.output
+
+
 def test_half_the_sensitivity_is_refuted_with_the_pair_and_the_epsilon(tmp_path: Path) -> None:
     shown = gate(claim(tmp_path, "sensitivity = 0.1", epsilon="0.21"), "--only", "declared: sensitivity", "--seed", "1")
     assert shown.exit_code == 1, shown.output
