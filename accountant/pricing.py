@@ -41,7 +41,7 @@ from accountant.mechanisms.steps import (
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Neighbours, Noise
-from accountant.numbers import Bound, Exact
+from accountant.numbers import Bound, Exact, fraction_of
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.pure import pure_epsilon
 from accountant.renyi.conversion import Conversion, MomentGuess, best_epsilon
@@ -137,7 +137,9 @@ def slow_methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
 def tighter(report: Report) -> str:
     """Say what effort "tight" may gain on a quick answer: at most down to the lower end; empty where that is little."""
     slow = slow_methods_for(report.ledger)
-    lower, upper = fraction_of(report.epsilon.lower), fraction_of(report.epsilon.upper)
+    if report.epsilon.most == INFINITE:
+        return ""
+    lower, upper = fraction_of(report.epsilon.least), fraction_of(report.epsilon.most)
     if not slow or report.ledger.corrected or not upper or (upper - lower) / upper < WORTH_SAYING:
         return ""
     gain = float((upper - lower) / upper)

@@ -127,7 +127,7 @@ def _ways(binary: BinaryStep, log_delta: float, resolution: Resolution) -> Itera
 
 def _course(plan: CompositionPlan, singles: int = _SINGLES) -> Course:
     """Return a course. After k steps the losses that decide lie k epsilon/T above 0; their width grows as sqrt(k)."""
-    count = plan.steps[0].count
+    count = plan.alone.count
     if not plan.epsilon > 0:
         return Course(count, min(singles, count), _GROWTH, _RISE, plan.epsilon)
     settled = (_WIDTHS * _deviation(plan) * count / plan.epsilon) ** 2
