@@ -46,6 +46,8 @@ def test_a_power_that_is_not_there_would_be_noticed() -> None:
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_the_campaign_refuted_the_honest_at_most_as_often_as_stated(subject: str) -> None:
     kept = json.loads(HONEST.read_text("utf-8"))[subject]
-    assert (kept["gates"], kept["level"]) == (HONEST_GATES, LEVEL)
-    assert set(kept["outcomes"]) <= {Outcome.STANDS.word, Outcome.DEVIATES.word, Outcome.REFUTED.word}
-    assert stats.binom.sf(kept["refuted"] - 1, kept["gates"], float(LEVEL)) > 1e-6
+    outcomes = kept["outcomes"]
+    assert (len(outcomes), kept["level"]) == (HONEST_GATES, LEVEL)
+    assert set(outcomes) <= {Outcome.STANDS.word, Outcome.DEVIATES.word, Outcome.REFUTED.word}
+    refuted = outcomes.count(Outcome.REFUTED.word)
+    assert stats.binom.sf(refuted - 1, HONEST_GATES, float(LEVEL)) > 1e-6
