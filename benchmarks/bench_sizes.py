@@ -162,7 +162,9 @@ def main(arguments: list[str] | None = None) -> int:
         PAGE.write_text(text, "utf-8")
         return 0
     if options.what == "sizes":
-        record["sizes"] |= sizes(options.only)
+        for name in options.only:
+            record["sizes"] |= sizes([name])
+            RECORD.write_text(json.dumps(record) + "\n", "utf-8")
     else:
         record["w1"] = w1(options.peers, options.rounds)
         print(record["w1"])

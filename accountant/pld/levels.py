@@ -39,7 +39,7 @@ MOST_LEVELS: Final = 6
 FEWEST_JOINED: Final = 9
 HOPELESS: Final = 100.0
 """Spacings so many times the wanted one shift epsilon by about epsilon itself: nothing is built."""
-_PER_DEVIATION: Final = 3.0
+_PER_DEVIATION: Final = 1.0
 """Lattice points in a standard deviation of one step's loss: a coarser lattice would round every loss."""
 _MOST_LOST: Final = 0.1
 """Of the tilted mass, which is about 1: where more went astray, nothing useful is left."""
