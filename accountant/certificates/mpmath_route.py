@@ -33,6 +33,7 @@ from accountant.mechanisms.words import Noise
 from accountant.numbers import CONTEXT
 from accountant.renyi.conversion import Conversion
 from accountant.renyi.moments import Subsampling
+from accountant.renyi.tight import LEAST_NOISE
 
 mp = CONTEXT
 MOST_PIECES = 400
@@ -81,6 +82,8 @@ def log_moment(step: Step, theorem: Subsampling, alpha: Fraction, digits: int) -
             e = number(step.epsilon)
             return mp.log((mp.exp(a * e) + mp.exp((1 - a) * e)) / (1 + mp.exp(e)))
         case PoissonGaussianStep():
+            if step.noise_multiplier < LEAST_NOISE:  # this method is the curve without sampling there
+                return a * (a - 1) / number(step.noise_multiplier) ** 2 / 2
             return _log1p(_poisson(step, alpha))
         case SubsampledGaussianStep():
             cap = a * (a - 1) * number(step.ratio_squared) / 2

@@ -39,8 +39,9 @@ MOST_LEVELS: Final = 6
 FEWEST_JOINED: Final = 9
 HOPELESS: Final = 100.0
 """Spacings so many times the wanted one shift epsilon by about epsilon itself: nothing is built."""
-_PER_DEVIATION: Final = 3.0
-"""Lattice points in a standard deviation of one step's loss: a coarser lattice would round every loss."""
+_PER_DEVIATION: Final = ((10**6, 3.0), (0, 1.0))
+"""From so many steps on, so many lattice points in a standard deviation of one step's loss: a coarser lattice would
+round every loss, and that adds up."""
 _MOST_LOST: Final = 0.1
 """Of the tilted mass, which is about 1: where more went astray, nothing useful is left."""
 _MANY: Final = 100
@@ -110,7 +111,8 @@ def chosen(plan: CompositionPlan) -> Levels | None:
         return None
     shapes = [sketch(step, plan.pair, plan.frame.z_top) for step in plan.steps if step.count >= _MANY]
     scales = [tilted_deviation([dataclasses.replace(shape, count=1)], plan.frame.theta) for shape in shapes]
-    fine = min([wanted, *(scale / _PER_DEVIATION for scale in scales)])
+    points = next(points for fewest, points in _PER_DEVIATION if most >= fewest)
+    fine = min([wanted, *(scale / points for scale in scales)])
     if not fine > 0 or width <= fine * LEVELLED_FROM:
         return None
     found: Levels | None = None

@@ -28,7 +28,7 @@ from accountant.mechanisms.steps import (
 from accountant.mechanisms.words import Noise
 from accountant.numbers import arb_from_fraction, arb_precision
 from accountant.renyi.poisson import poisson_moment
-from accountant.renyi.tight import tight_moment
+from accountant.renyi.tight import LEAST_NOISE, tight_moment
 from accountant.renyi.without_replacement import lemma2_at_least, lemma2_moment, wbk27_at_least, wbk27_moment
 
 
@@ -66,6 +66,8 @@ def step_log_moment(step: Step, theorem: Subsampling, alpha: Fraction, bits: int
         case PureStep():
             return _randomised_response(step.epsilon, alpha)
         case PoissonGaussianStep():
+            if step.noise_multiplier < LEAST_NOISE:  # hides nothing: a mixture is no further away than its further part
+                return _gaussian(1 / step.noise_multiplier**2, alpha)
             return poisson_moment(step.sampling_rate, step.noise_multiplier, alpha, bits).log1p()
         case SubsampledGaussianStep():
             require_proved(step, theorem)

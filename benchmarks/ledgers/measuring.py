@@ -28,6 +28,8 @@ from benchmarks.ledgers.drawing import Entry, drawn
 from dpadmm.cli import account as _loaded_before_forking  # noqa: F401
 from dpadmm.cli import main as command_line
 
+WAITING: Final = "600"
+"""Seconds by the clock, which a busy machine inflates: the processor's are what is limited."""
 CPU_LIMIT: Final = 40
 CONFIRM_LIMIT: Final = 2
 """Seconds after which the kernel ends a child; the second route alone is given fewer, so that 2,000 take an hour."""
@@ -113,7 +115,7 @@ def price(index: int) -> tuple[Priced, str]:
             "--format",
             "json",
             "--time-limit",
-            "25",
+            WAITING,
         ]
         command_line()
 
