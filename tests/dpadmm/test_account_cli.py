@@ -350,7 +350,7 @@ W1 = ("ssadmm", "--records", "48842", "--batch", "221", "--noise-multiplier", "4
 
 
 def test_a_quick_answer_says_what_more_effort_would_gain(run: Run) -> None:
-    """By how much at most, by which option and in what time; not where one method was asked for or nothing is gained."""
+    """By how much at most, by which option, how soon; not where one method was asked for or nothing is gained."""
     hint = run("account", *W1, "--delta", "1e-8").out.splitlines()[-1]
     assert hint.startswith("epsilon may be up to 7.8% smaller: --effort tight adds adversary (")
     assert "--effort" not in run("account", *W1, "--delta", "1e-8", "--method", "profile").out
