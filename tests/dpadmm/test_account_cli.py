@@ -344,3 +344,15 @@ def test_the_batch_at_a_fixed_sigma_meets_the_target_and_says_what_was_not_tried
     assert missed.code == 3
     assert "neither 1000 nor a half" in missed.err
     assert run(*shared.split()).code == 2
+
+
+W1 = ("ssadmm", "--records", "48842", "--batch", "221", "--noise-multiplier", "4", "--iterations", "2210")
+
+
+def test_a_quick_answer_says_what_more_effort_would_gain(run: Run) -> None:
+    """By how much at most, by which option, how soon; not where one method was asked for or nothing is gained."""
+    hint = run("account", *W1, "--delta", "1e-8").out.splitlines()[-1]
+    assert hint.startswith("epsilon may be up to 7.8% smaller: --effort tight adds adversary (")
+    assert "--effort" not in run("account", *W1, "--delta", "1e-8", "--method", "profile").out
+    assert "--effort" not in run("account", "gaussian", "--noise-multiplier", "2", "--delta", "1e-8").out
+    assert "--effort" not in run("account", *W1, "--delta", "1e-8", "--format", "json").out
