@@ -8,7 +8,8 @@ one record, which is in the batch K times, K binomial with m and 1/n; p_k = P[K 
 
     delta(eps) <= sum over k >= 1 of p_k delta_k(eps'),    e^eps' = 1 + (e^eps - 1)/eta,
 
-delta_k the profile of a Gaussian release with noise multiplier nu/k.
+delta_k the profile of a Gaussian release with noise multiplier nu/k. Cited and not proved here: advanced joint
+convexity, [BBG18] Theorem 2.
 
 *Proof.* Replaced records: P = (1-eta) A + eta P1 and Q = (1-eta) A + eta Q1, A the output given K = 0, which is the
 same for both. By advanced joint convexity ([BBG18] Theorem 2) the divergence D at e^eps of P and Q is eta times that
