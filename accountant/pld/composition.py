@@ -388,16 +388,11 @@ def _lattice_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fra
     if lattice.delta_upper(_ZERO) <= delta:
         return _ZERO
 
-    def miss(epsilon: Fraction) -> float:
-        return log_excess(lattice.delta_upper(epsilon), delta)
-
-    return certified_by_slope(epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta, miss, upwards=True)
+    guess, scale = epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta
+    return certified_by_slope(guess, scale, lambda at: log_excess(lattice.delta_upper(at), delta), upwards=True)
 
 
 def _attained_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
     """Return about the largest epsilon at which the dominated lattice still reaches delta."""
-
-    def miss(epsilon: Fraction) -> float:
-        return log_excess(delta, lattice.delta_lower(epsilon))
-
-    return certified_by_slope(epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta, miss, upwards=False)
+    guess, scale = epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta
+    return certified_by_slope(guess, scale, lambda at: log_excess(delta, lattice.delta_lower(at)), upwards=False)
