@@ -37,6 +37,7 @@ from accountant.pld.invert import (
     checked_epsilon,
     epsilon_guess,
     finer_resolution,
+    log_excess,
     log_of,
 )
 from accountant.pld.levels import build
@@ -62,7 +63,6 @@ _LOWER_PAIRS = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
 _SCALAR_BITS = 128
 _TOLERATED_ERROR_SHARE = 1e-3
 _BLUNT_FROM = 0.1
-_LEAST_EXCESS = 1e-300
 _EXPECTED_WITHIN = 1.01
 """What a plan expects is off by less than this factor; where it is off by more, a lower end is a little lower."""
 _NEAR = Fraction(1, 10**9)
@@ -388,23 +388,11 @@ def lattice_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Frac
     if lattice.delta_upper(_ZERO) <= delta:
         return _ZERO
 
-    def miss(epsilon: Fraction) -> float:
-        return _log_excess(lattice.delta_upper(epsilon), delta)
-
-    return certified_by_slope(epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta, miss, upwards=True)
+    guess, scale = epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta
+    return certified_by_slope(guess, scale, lambda at: log_excess(lattice.delta_upper(at), delta), upwards=True)
 
 
 def _attained_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
     """Return about the largest epsilon at which the dominated lattice still reaches delta."""
-
-    def miss(epsilon: Fraction) -> float:
-        return _log_excess(delta, lattice.delta_lower(epsilon))
-
-    return certified_by_slope(epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta, miss, upwards=False)
-
-
-def _log_excess(larger: Fraction, smaller: Fraction) -> float:
-    """Return about log(larger/smaller), positive exactly where `larger` is the larger one; `smaller` may be 0."""
-    if larger <= smaller:
-        return -log_of(smaller / larger) if larger else -math.inf
-    return max(log_of(larger / smaller), _LEAST_EXCESS) if smaller else math.inf
+    guess, scale = epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta
+    return certified_by_slope(guess, scale, lambda at: log_excess(delta, lattice.delta_lower(at)), upwards=False)

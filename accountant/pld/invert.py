@@ -26,6 +26,7 @@ _WORTHWHILE: Final = Fraction(1, 10**5)
 _WORTHWHILE_MISS: Final = 0.2
 _MOST_CHORDS: Final = 10
 """How much further than the slope says to go; which part of epsilon, and of a miss, is worth another look."""
+_LEAST_EXCESS: Final = 1e-300
 _MOST_REFINED: Final = 1 << 18
 _LEAST_TOLERANCE: Final = 1e-15
 
@@ -166,6 +167,13 @@ def _narrowed(failed: Fraction, good: Fraction, holds: Callable[[Fraction], bool
         middle = (failed + good) / 2
         failed, good = (failed, middle) if holds(middle) else (middle, good)
     return good
+
+
+def log_excess(larger: Fraction, smaller: Fraction) -> float:
+    """Return about log(larger/smaller), positive exactly where `larger` is the larger one; `smaller` may be 0."""
+    if larger <= smaller:
+        return -log_of(smaller / larger) if larger else -math.inf
+    return max(log_of(larger / smaller), _LEAST_EXCESS) if smaller else math.inf
 
 
 def log_of(value: Fraction) -> float:

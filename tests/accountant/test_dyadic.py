@@ -45,7 +45,7 @@ def test_a_bound_keeps_its_ends_exactly_and_never_changes() -> None:
     assert (bound.lower, bound.upper) == (CONTEXT.mpf(1) / 4, CONTEXT.mpf(3))
     assert bound == Bound(Dyadic(1, -2), Dyadic(3, 0)) == pickle.loads(pickle.dumps(bound))
     with pytest.raises(AttributeError, match="never changes"):
-        bound.least = Dyadic(0, 0)  # type: ignore[misc]
+        bound.least = Dyadic(0, 0)
     with pytest.raises(CannotCertifyError, match="lower <= upper"):
         Bound(Dyadic(3, 0), Dyadic(1, -2))
     assert Bound(Dyadic(1, 0), INFINITE).printed(5) == ("1", "inf")

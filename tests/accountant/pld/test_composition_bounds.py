@@ -71,7 +71,7 @@ def test_mass_below_the_window_is_counted_at_the_upper_end(monkeypatch: pytest.M
 
 
 def untilted_mass(step: LatticeStep, frame: Frame) -> float:
-    losses = step.offset + frame.spacing * (step.first + np.arange(step.masses.size))
+    losses = float(step.offset) + frame.spacing * (step.first + np.arange(step.masses.size))
     with_scale = np.log(np.maximum(step.masses, 1e-300)) + float(step.log_scale.mid()) - frame.theta * losses
     return float(np.exp(with_scale).sum())
 
