@@ -25,12 +25,13 @@ from audits.gate.options import GateOptions
 from audits.trials.sequential import plan_audit
 from verification.conformance.check import ALL_MODES
 from verification.conformance.context import Context
+from verification.conformance.own_updates import EFFORT
 from verification.conformance.registry import CHECKS
 from verification.conformance.runner import generator as check_generator
 from verification.conformance.runner import run_one
 from verification.declared.bench import ReplayedBench
 from verification.deployment.asking import Clock
-from verification.deployment.probe import answer
+from verification.deployment.probe import Answered, answer
 from verification.deployment.probe import generator as question_generator
 from verification.deployment.questions import QUESTIONS
 from verification.outcome import Outcome
@@ -38,7 +39,7 @@ from verification.wire.declared_messages import DeclaredStart
 from verification.wire.faults import AdapterFault
 from verification.wire.messages import StartResult
 from verification.wire.session import Session
-from verification.wire.tape import PlayedDeclaredSession, PlayedSession, Tape
+from verification.wire.tape import NotOnTapeError, PlayedDeclaredSession, PlayedSession, Tape
 
 LEARNING = 1 << 21
 """Where the streams of the learned games begin, among those of a gate's seed."""
@@ -90,11 +91,23 @@ def _check(kept: Kept, _claims: ClaimFile) -> tuple[Outcome, str]:
     name = kept.finding.partition(": ")[2]
     check = next(check for check in CHECKS if check.name == name)
     mode = next(mode for mode in ALL_MODES if str(mode) == kept.subject)
-    sessions = _sessions(kept)
-    rng = check_generator(kept.seed, check, mode)
-    context = Context(next(sessions), mode, rng, lambda: next(sessions), seeded=kept.seeded)
-    found = run_one(check, context, kept.false_alarm)
-    return found.outcome, found.detail
+
+    def drawn(own: bool) -> tuple[Outcome, str]:
+        sessions = _sessions(kept)
+        rng, effort = check_generator(kept.seed, check, mode), EFFORT if own else 1.0
+        context = Context(next(sessions), mode, rng, lambda: next(sessions), effort, kept.seeded, own=own)
+        found = run_one(check, context, kept.false_alarm)
+        return found.outcome, found.detail
+
+    return _by_either(drawn)
+
+
+def _by_either(drawn: Callable[[bool], tuple[Outcome, str]]) -> tuple[Outcome, str]:
+    """Drawn by the reference's updates; where the requests were others, by the implementation's own."""
+    try:
+        return drawn(False)
+    except NotOnTapeError:
+        return drawn(True)
 
 
 def _question(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
@@ -102,10 +115,16 @@ def _question(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
     question = next(question for question in QUESTIONS if question.name == name)
     mechanism = next(mechanism for mechanism in claims.mechanism if mechanism.title == title)
     claimed = claimed_run(mechanism, claims.deployment, _described(kept))
-    session = next(_sessions(kept))
-    rng = question_generator(kept.seed, question, claimed)
-    context = Context(session, claimed.mode, rng, _nobody, scene_seed=kept.seed)
-    found = answer(question, context, claimed.fitting(), Clock(kept.seconds), 1.0)
+
+    def drawn(own: bool) -> tuple[Outcome, str]:
+        rng = question_generator(kept.seed, question, claimed)
+        context = Context(next(_sessions(kept)), claimed.mode, rng, _nobody, scene_seed=kept.seed, own=own)
+        return _judged(kept, answer(question, context, claimed.fitting(), Clock(kept.seconds), 1.0))
+
+    return _by_either(drawn)
+
+
+def _judged(kept: Kept, found: Answered) -> tuple[Outcome, str]:
     against = [s for s in (found.asked.look.sightings if found.asked else ()) if not s.p_value > kept.false_alarm]
     least = min(against, key=lambda sighting: sighting.p_value, default=None)
     if least is None:

@@ -18,6 +18,7 @@ from verification.conformance.check import (
 )
 from verification.conformance.context import Context
 from verification.conformance.observe import memberships
+from verification.conformance.own_updates import as_the_reference
 from verification.picture import Picture
 from verification.pictures import shares
 from verification.wire.arrays import Floats
@@ -30,6 +31,8 @@ _RECORDS, _BATCH, _ITERATIONS, _TRIALS = 10, 3, 5, 1500
 _SIGMA = 1e-9
 # Noise, over the smallest one-hot gradient and times m: below 1e-7 at nine deviations. A third is far from 0 and 1.
 _WHOLE = 1e-3
+# Steps are so small that gradients change by less, wherever an update of its own takes them.
+_NEARLY = 0.1
 
 
 def one_hot(context: Context) -> Records:
@@ -62,21 +65,23 @@ def observed(context: Context) -> Floats:
     iterations = _ITERATIONS if context.sees_every_iterate else 1
     records, parameters = one_hot(context), _parameters(context, iterations)
     run = context.trials(records, parameters, context.count(_TRIALS))
+    if context.own:
+        run = as_the_reference(context, parameters, run, records.count)
     return memberships(context.mode.algorithm, records, parameters, run)
 
 
 def members(context: Context) -> NDArray[np.bool_]:
     """Which records each batch held; not applicable where that cannot be read off."""
     counts = observed(context)
-    if _not_whole(counts) is not None:
+    if _not_whole(counts, context) is not None:
         raise NotApplicable("batches cannot be read off; see batch-size")
     held: NDArray[np.bool_] = np.rint(counts) >= 1
     return held
 
 
-def _not_whole(counts: Floats) -> str | None:
+def _not_whole(counts: Floats, context: Context) -> str | None:
     off = np.abs(counts - np.rint(counts))
-    if float(off.max()) <= _WHOLE:
+    if float(off.max()) <= (_NEARLY if context.own else _WHOLE):
         return None
     trial, k, i = (int(index) for index in np.unravel_index(int(np.argmax(off)), off.shape))
     return f"record {i} weighs {counts[trial, k, i]:.6g} times 1/m in iteration {k + 1}"
@@ -84,7 +89,7 @@ def _not_whole(counts: Floats) -> str | None:
 
 def _size(context: Context) -> Observation:
     counts = observed(context)
-    broken, sizes = _not_whole(counts), counts.sum(axis=2)
+    broken, sizes = _not_whole(counts, context), counts.sum(axis=2)
     picture = shares(
         "Records in the first batches",
         "How many records each batch counted, in units of 1/m.",

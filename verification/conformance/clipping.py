@@ -9,7 +9,8 @@ import numpy as np
 from verification.conformance.check import Check, Family, Needs, NotApplicable, Observation
 from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
-from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless
+from verification.conformance.observe import DEVIATIONS, TINY_SIGMA
+from verification.conformance.own_updates import noiseless_read
 from verification.conformance.updates import Difference, compare
 from verification.picture import Picture
 from verification.pictures import against_claim
@@ -82,7 +83,7 @@ def _extreme(context: Context, *, normalise: bool) -> Difference | None:
         records = Records(np.array([[size, -size, 0.0]] * 2), np.array([1, 1], dtype=np.int64))
         parameters = _step(context, 2, 3, normalise=normalise)
         try:
-            run = noiseless(context, records, parameters, may_refuse=True)
+            run = noiseless_read(context, records, parameters, may_refuse=True)
         except AdapterRefusal:
             continue
         except AdapterFault as fault:
@@ -128,7 +129,7 @@ def _too_long(context: Context, normalise: bool) -> Difference | None:
     """Equal records: their mean gradient is each one's, so its length must not exceed C."""
     records = Records(np.full((2, 3), 40.0), np.ones(2, dtype=np.int64))
     parameters = _step(context, 2, 3, normalise=normalise, intercept=True)
-    length = _longest(mean_gradient(context, parameters, noiseless(context, records, parameters)))
+    length = _longest(mean_gradient(context, parameters, noiseless_read(context, records, parameters)))
     slope = float(np.abs(problem_of(records, parameters).loss.slope(np.zeros(1)))[0])
     allowed = _C * (slope if normalise else 1.0)
     if length > allowed * (1 + _DIGITS) + 4 * DEVIATIONS * TINY_SIGMA:
@@ -152,7 +153,7 @@ def _not_finite(context: Context) -> Observation:
     parameters = _step(context, 4, 3, normalise=normalise)
     for name, records in _not_finite_records():
         try:
-            run = noiseless(context, records, parameters, may_refuse=True)
+            run = noiseless_read(context, records, parameters, may_refuse=True)
         except AdapterRefusal:
             refused += 1
             continue
@@ -162,7 +163,7 @@ def _not_finite(context: Context) -> Observation:
             return Observation.exact(
                 False, f"a record with {name} makes the output NaN or infinite: it is revealed at once"
             )
-        usual = noiseless(context, records.replace(1, np.full(3, 5.0), 1), parameters)
+        usual = noiseless_read(context, records.replace(1, np.full(3, 5.0), 1), parameters)
         moved = _longest(mean_gradient(context, parameters, run) - mean_gradient(context, parameters, usual))
         allowed = 2 * _C / context.scheme.averaged(parameters, 4)
         if moved > allowed * (1 + _DIGITS) + 8 * DEVIATIONS * TINY_SIGMA:

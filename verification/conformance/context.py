@@ -25,7 +25,8 @@ class Context:
     ``effort`` scales sample sizes: 1 by default, less for repeated self-tests of the statistics. Where not ``seeded``
     the implementation draws as in production; the seeds of `determinism` are given all the same. ``read`` keeps the
     noise of every run that was read: sums of squares over the claimed scale, and of how many values each is.
-    ``scene_seed`` is that of data which several mechanisms are asked about.
+    ``scene_seed`` is that of data which several mechanisms are asked about. ``own``: its updates are not the
+    reference's, so that noise is read off by replays (`own_updates`).
     """
 
     session: Session
@@ -36,6 +37,7 @@ class Context:
     seeded: bool = True
     read: list[tuple[Floats, int]] = field(default_factory=list)
     scene_seed: int = 0
+    own: bool = False
 
     def keep(self, noise: dict[str, Floats]) -> dict[str, Floats]:
         """Keep the noise over its scale of some runs, [runs, draws, p] by stream, and return it."""

@@ -7,7 +7,8 @@ import numpy as np
 from verification.conformance.check import REPLAY, Check, Family, Observation
 from verification.conformance.context import Context
 from verification.conformance.noise import fresh_finding, noise_parameters, silent_records
-from verification.conformance.observe import random_noise, standard_noise
+from verification.conformance.observe import random_noise
+from verification.conformance.own_updates import noise_of_runs
 from verification.conformance.updates import random_records
 from verification.wire.messages import Capability
 from verification.wire.records import Run
@@ -53,7 +54,7 @@ def _seeds_differ(context: Context) -> Observation:
     vectors = []
     for seed in (0, 1, 2, base, base + 1, base + (1 << 32), None):
         run = context.trials_of(context.session, name, parameters, context.count(100), seed)
-        noise = standard_noise(context.mode.algorithm, records, parameters, run)
+        noise = noise_of_runs(context, records, parameters, run)
         vectors += [array.reshape(-1, array.shape[2]) for array in noise.values()]
     return fresh_finding(np.vstack(vectors), "under seven different seeds")
 

@@ -7,7 +7,7 @@ import numpy as np
 from verification.conformance import tails
 from verification.conformance.check import TRIALS, Check, Family, Observation
 from verification.conformance.context import Context
-from verification.conformance.observe import standard_noise
+from verification.conformance.own_updates import noise_of_runs
 from verification.conformance.updates import random_records
 from verification.pictures import against_claim, quantiles, together
 from verification.wire.arrays import Floats
@@ -56,7 +56,7 @@ def standardised(
     records = random_records(context, 4, _DIMENSION, length=20.0) if loud else silent_records()
     parameters = noise_parameters(context, batch=4 if loud else 3, start=start)
     run = context.trials(records, parameters, context.count(count), session)
-    return context.keep(standard_noise(context.mode.algorithm, records, parameters, run))
+    return context.keep(noise_of_runs(context, records, parameters, run))
 
 
 def columns(noise: dict[str, Floats]) -> tuple[Floats, list[str]]:
@@ -208,7 +208,7 @@ def _processes(context: Context) -> Observation:
 def _unseeded(context: Context, session: Session) -> dict[str, Floats]:
     records, parameters = silent_records(), noise_parameters(context, batch=3)
     run: Run = context.trials_of(session, session.send(records), parameters, context.count(500), None)
-    return context.keep(standard_noise(context.mode.algorithm, records, parameters, run))
+    return context.keep(noise_of_runs(context, records, parameters, run))
 
 
 def _grid(context: Context) -> Observation:

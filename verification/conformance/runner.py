@@ -24,7 +24,9 @@ from verification.conformance.check import (
     NotApplicable,
 )
 from verification.conformance.context import Context
+from verification.conformance.own_updates import EFFORT
 from verification.conformance.registry import CHECKS
+from verification.conformance.updates import has_own_updates
 from verification.outcome import Finding, Outcome, worst
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterError, AdapterSkipped, RefusedRequest
@@ -143,6 +145,7 @@ def run_checks(
     planned = [(check, mode) for check in plan.checks for mode in modes_of(session.description) if mode in check.modes]
     statistical = sum(check.statistical and check.missing(capabilities) is None for check, _ in planned)
     share = plan.false_alarm / max(1, statistical)
+    own: dict[Mode, bool] = {}
     for check, mode in planned:
         missing = check.missing(capabilities)
         if missing is not None:
@@ -152,12 +155,28 @@ def run_checks(
             yield Finding(check.name, Outcome.INCONCLUSIVE, spent, str(mode))
         else:
             rng = generator(plan.seed, check, mode)
+            if mode not in own:
+                own[mode] = _own_updates(session, plan, mode)
             begin = (
                 another if plan.record is None else _recorded(session, another, plan.record, (check.name, str(mode)))
             )
-            context = Context(session, mode, rng, begin, plan.effort, plan.seeded, plan.read.setdefault(str(mode), []))
+            effort = plan.effort * (EFFORT if own[mode] else 1.0)
+            read = plan.read.setdefault(str(mode), [])
+            context = Context(session, mode, rng, begin, effort, plan.seeded, read, own=own[mode])
             yield run_one(check, context, share if check.statistical else 0.0)
             session.tape = None
+
+
+def _own_updates(session: Session, plan: ConformancePlan, mode: Mode) -> bool:
+    """Whether its updates are its own, so that noise is read by replays."""
+    rng = np.random.default_rng([plan.seed, zlib.crc32(str(mode).encode())])
+    with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
+        return has_own_updates(Context(session, mode, rng, _nobody))
+    return False
+
+
+def _nobody() -> Session:
+    raise AssertionError("no further process is started for this")
 
 
 def _recorded(

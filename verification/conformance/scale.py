@@ -10,7 +10,7 @@ from verification.conformance import tails
 from verification.conformance.check import TRIALS, Check, Family, NotApplicable, Observation
 from verification.conformance.context import Context
 from verification.conformance.noise import silent_records
-from verification.conformance.observe import standard_noise
+from verification.conformance.own_updates import noise_of_runs
 from verification.pictures import shares
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
@@ -122,7 +122,7 @@ def _ratios(context: Context, setting: ScaleSetting, parameters: Parameters) -> 
     """Noise over what its standard deviation should be, [trials, T, p]."""
     records = silent_records(setting.records, _DIMENSION)
     run = context.trials(records, parameters, context.count(_TRIALS))
-    return context.keep(standard_noise(context.mode.algorithm, records, parameters, run))
+    return context.keep(noise_of_runs(context, records, parameters, run))
 
 
 def _sigma(context: Context) -> Observation:

@@ -22,8 +22,10 @@ from verification.conformance.check import (
 from verification.conformance.context import Context
 from verification.conformance.hard_pair import DIMENSION, SMALL_STEP, HardPair, hard_pair, silent_pair
 from verification.conformance.inside import INSIDE
+from verification.conformance.inside.base import with_count
 from verification.conformance.inside.solved import SOLVED, InsideSolved
-from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, noiseless, observable, random_noise
+from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, first_batches, observable, random_noise
+from verification.conformance.own_updates import noiseless_read, own_noise
 from verification.conformance.updates import random_records
 from verification.pictures import against_claim, scores
 from verification.served.slack import SINGLE
@@ -39,6 +41,8 @@ _ATTACKS = 24
 _HOLDING = 1e3  # a threshold far above every iterate of these short runs
 _JOINTLY = "(x, z, y) jointly"
 _LOUD = 30.0
+_FOUND = 1e-6  # how exactly noise is found by replays
+_FEW = 5
 _PLAIN_DIGITS = 1e-7  # a combination of outputs this much quieter than the loudest is taken for a constant
 
 
@@ -51,7 +55,7 @@ def _one_step(context: Context) -> Observation:
         regularizer = context.description.regularizers[attack % len(context.description.regularizers)]
         records, neighbour, parameters = _attack(context, attack, regularizer)
         sides = (records, neighbour) if context.rng.random() < 0.5 else (neighbour, records)
-        runs = [noiseless(context, side, parameters) for side in sides]
+        runs = [noiseless_read(context, side, parameters) for side in sides]
         allowed = INSIDE[context.mode.algorithm].moves(parameters, records.count)
         moved = _moved(context, allowed, *runs)
         slack = _observation_slack(context, records, parameters, runs[0])
@@ -147,14 +151,33 @@ def _coupled_pair(context: Context, pair: HardPair) -> Observation:
     run = context.session.replay(hidden[0], algorithm, parameters, noise, batches)
     other = {name: array.copy() for name, array in noise.items()}
     other_problem = problem_of(sides[1], parameters)
-    for k in range(iterations):
+    if context.own:
+        coupled = own_noise(context, hidden[1], parameters, with_count(run), batches)
+        other = {name: array[0] for name, array in coupled.items()}
+    for k in range(0 if context.own else iterations):
         twin = context.session.replay(hidden[1], algorithm, parameters, other, batches)
         INSIDE[algorithm].couple(parameters, other_problem, (run, twin), other, k)
     twin = context.session.replay(hidden[1], algorithm, parameters, other, batches)
     leaving = context.description.released[algorithm]  # a replay also shows what stays inside
     shown, twins = (Run({name: side.values[name] for name in leaving}) for side in (run, twin))
     solved = SOLVED * iterations / parameters.rho if isinstance(INSIDE[algorithm], InsideSolved) else 0.0
+    if context.own:
+        moved = np.sqrt(sum(np.sum((other[name] - noise[name]) ** 2, axis=-1) for name in noise))
+        wrong = _moves_too_far(moved, sensitivities(algorithm, parameters, count))
+        if wrong is not None:
+            return wrong
+        solved += _FOUND
     return _all_coincide(shown, twins, pair.start, solved)
+
+
+def _moves_too_far(moved: Floats, allowed: Floats) -> Observation | None:
+    """Whether a record moves what is noised by more than the noise was scaled for, in the noise's own units."""
+    ratios = moved / allowed
+    k = int(np.argmax(ratios))
+    if ratios[k] <= 1 + SINGLE + _FOUND:
+        return None
+    text = f"noise must be moved by {moved[k]:.6g} in iteration {k + 1} to hide one record, claimed is {allowed[k]:.6g}"
+    return Observation.exact(False, text)
 
 
 def _all_coincide(run: Run, twin: Run, start: float, solved: float) -> Observation:
@@ -192,7 +215,12 @@ def _post_processing(context: Context) -> Observation:
         parameters = context.parameters(
             3, eta=eta, batch=batch, sigma=1.0, rho=0.5, lambda_=0.2, regularizer=regularizer
         )
-        run = context.trials(records, parameters, 50)
+        run = context.trials(records, parameters, _FEW if context.own else 50)
+        if context.own:
+            wrong = _replayed_alike(context, records, parameters, run, released)
+            if wrong is not None:
+                return wrong
+            continue
         right = INSIDE[context.mode.algorithm].after_x(parameters, problem_of(records, parameters), run.x)
         close = 1e-10 * (1 + float(np.abs(run.x).max()) + float(np.abs(right["y"]).max()))
         for name in sorted(released):
@@ -209,7 +237,32 @@ def _post_processing(context: Context) -> Observation:
                         "difference",
                     ),
                 )
-    return Observation.exact(True, f"{' and '.join(sorted(released))} follow from the released x alone")
+    text = f"{' and '.join(sorted(released))} follow from the released x alone"
+    return (
+        Observation(1.0, text, 0.0, f"{text}, by updates that are not the reference's")
+        if context.own
+        else (Observation.exact(True, text))
+    )
+
+
+def _replayed_alike(
+    context: Context, records: Records, parameters: Parameters, run: Run, released: set[str]
+) -> Observation | None:
+    """Whether replays with the same x show other z and y: those of a replay are functions of x (coupled-releases)."""
+    name = context.session.send(records)
+    noise = own_noise(context, name, parameters, run)
+    for trial in range(len(run.x)):
+        alone = {stream: array[trial] for stream, array in noise.items()}
+        again = context.session.replay(name, context.mode.algorithm, parameters, alone, first_batches(parameters))
+        for value in sorted(released):
+            apart = float(np.abs(again.values[value] - run.values[value][trial]).max())
+            if apart > _FOUND * (1 + max(float(np.abs(array).max()) for array in again.values.values())):
+                return Observation.exact(
+                    False,
+                    f"{value} is off by {apart:.3g} from that of a replay with the same x: it carries something "
+                    "that never got noise",
+                )
+    return None
 
 
 def _distinguishable(context: Context) -> Observation:

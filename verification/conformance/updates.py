@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,15 +16,18 @@ from verification.conformance.observe import (
     DEVIATIONS,
     TINY_SIGMA,
     expected_steps,
+    first_batches,
     noiseless,
     observable,
     random_noise,
 )
+from verification.conformance.own_updates import READABLE, noiseless_read
 from verification.picture import Picture
 from verification.pictures import against_claim, coordinates
 from verification.served.slack import SINGLE
 from verification.served.translate import problem_of
 from verification.wire.arrays import Floats
+from verification.wire.faults import RefusedRequest
 from verification.wire.messages import Capability
 from verification.wire.parameters import Algorithm, Initial, LossName, Parameters, RegularizerName
 from verification.wire.records import Records, Run
@@ -62,7 +66,10 @@ def compare(
     ``rounded``: single precision inside is allowed.
     """
     algorithm, parameters = context.mode.algorithm, observable(context, parameters)
-    if noise is None:
+    alone = context.own and rounded  # x alone, as the reference would have shown it
+    if alone:
+        run = noiseless_read(context, records, parameters)
+    elif noise is None:
         run = noiseless(context, records, parameters, batches)
     else:
         name = context.session.send(records)
@@ -72,7 +79,7 @@ def compare(
     slack = INSIDE[algorithm].slack(parameters, problem_of(records, parameters), expected, added)
     if rounded:
         slack += SINGLE * (parameters.bound + max(float(np.abs(array).max()) for array in expected.values()))
-    return difference(run, expected, slack)
+    return difference(run, {"x": expected["x"]} if alone else expected, slack)
 
 
 def difference(run: Run, expected: dict[str, Floats], slack: float) -> Difference | None:
@@ -139,6 +146,32 @@ def _updates(context: Context) -> Observation:
                 return Observation.exact(False, f"{setting}: {wrong.text}", wrong.picture)
     how = "replayed with given batches and noise" if context.can(Capability.REPLAY) else "watched without noise"
     return Observation.exact(True, f"{compared} runs of {iterations} iterations agree ({how})")
+
+
+def has_own_updates(context: Context) -> bool:
+    """Whether replays show updates that are not the reference's; where noise could not be read by them, no."""
+    if context.mode.algorithm not in READABLE or not context.can(Capability.REPLAY):
+        return False
+    for loss, regularizer, normalise, _ in _cases(context):
+        if loss is not context.description.losses[0] or regularizer is RegularizerName.NUCLEAR:
+            continue
+        parameters = context.parameters(
+            _COLUMNS,
+            eta=[0.5, 1.0, 0.25],
+            batch=_RECORDS,
+            sigma=0.5,
+            lambda_=0.2,
+            loss=loss,
+            regularizer=regularizer,
+            normalise=normalise,
+        )
+        records = random_records(context, _RECORDS, _COLUMNS)
+        noise = random_noise(context, parameters, _COLUMNS)
+        batches = first_batches(parameters)
+        with contextlib.suppress(RefusedRequest):
+            if compare(context, records, parameters, batches, noise, rounded=True) is not None:
+                return True
+    return False
 
 
 def _initial(context: Context, dimension: int) -> Initial | None:

@@ -27,6 +27,7 @@ from reference.clipping import clipped_slopes
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
+from verification.conformance.own_updates import as_the_reference
 from verification.deployment.asking import (
     Asked,
     Clock,
@@ -149,11 +150,18 @@ def alike(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     name = context.session.send(records)
     used = clock.fitting(context, name, fewer).used
     runs = repeated(used)
-    seen = {"from 0": parted(used, records, run_without_seed(context, name, used, runs))}
+    runs = 1 if context.own else runs
+
+    def read(asked: Claimed, count: int) -> Parted:
+        run = run_without_seed(context, name, asked, count)
+        shown = as_the_reference(context, asked.parameters, run, asked.records) if context.own else run
+        return parted(asked, records, shown)
+
+    seen = {"from 0": read(used, runs)}
     if context.can(Capability.INITIAL):
         far = far_start(used, records)
-        with contextlib.suppress(RefusedRequest):  # a start so far off may be out of bounds
-            seen["from afar"] = parted(far, records, run_without_seed(context, name, far, 1))
+        with contextlib.suppress(RefusedRequest, NotApplicable):  # a start so far off may be out of bounds
+            seen["from afar"] = read(far, 1)
     noise = {_STREAMS[claimed.mode.algorithm]: seen["from 0"].across}
     found = (excess_sighting(seen), *size_sightings("on equal records", noise))
     covers = (Aspect.CLIPPING, Aspect.NOISE)

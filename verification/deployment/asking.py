@@ -17,6 +17,10 @@ from verification.wire.faults import RefusedRequest
 from verification.wire.records import Run
 
 _FEW, _MORE = 16, 128
+OWN_REPLAYS = 20
+"""How many replays the noise of one run takes, about."""
+FEWER_OF_ITS_OWN = 10
+"""How many times fewer runs are looked at where each has to be replayed."""
 _ITERATIONS_WANTED, _RECORDS_SEEN, _MOST_REPEATED = 2000, 2_000_000, 20
 
 
@@ -45,13 +49,15 @@ class Clock:
         except RefusedRequest:  # it does not run so few iterations
             return Fitting(claimed, None)
         took = context.session.last_seconds
+        # noise that is read by replays takes many of them
+        share = self.seconds / (OWN_REPLAYS if context.own else 1)
         each = took / few.parameters.iterations
-        if each * claimed.parameters.iterations > self.seconds and more is not claimed:
+        if each * claimed.parameters.iterations > share and more is not claimed:
             # part of it was for the request, not for the iterations
             run_without_seed(context, name, more, 1)
             longer = more.parameters.iterations - few.parameters.iterations
             each = max(context.session.last_seconds - took, 1e-9) / max(1, longer)
-        used = claimed.shortened(max(few.parameters.iterations, int(self.seconds / max(each, 1e-9))))
+        used = claimed.shortened(max(few.parameters.iterations, int(share / max(each, 1e-9))))
         return Fitting(used, first)
 
 

@@ -14,10 +14,10 @@ from scipy import special
 
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
-from verification.deployment.asking import Asked, Clock, require_private, run_without_seed
+from verification.deployment.asking import FEWER_OF_ITS_OWN, Asked, Clock, require_private, run_without_seed
 from verification.deployment.claimed import FEWER_VALUES, Claimed
 from verification.deployment.rare import Census
-from verification.deployment.reading import standard_noise
+from verification.deployment.reading import read_noise
 from verification.deployment.sighting import Aspect, Look, Sighting, TailFamily, union
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
@@ -143,11 +143,12 @@ class _Sizes:
             values = size.parameters.iterations * max(1, size.columns // 4)
             try:
                 name = context.session.send(records)
-                run = run_without_seed(context, name, size, max(_FEWEST_RUNS, -(-_VALUES // values)))
+                wanted = _VALUES // FEWER_OF_ITS_OWN if context.own else _VALUES
+                run = run_without_seed(context, name, size, max(_FEWEST_RUNS, -(-wanted // values)))
             except RefusedRequest:
                 continue
             self.left = self.left[number:]
-            return standard_noise(size, records, run, outside)
+            return read_noise(context, name, size, records, run, outside=outside)
         return None
 
 

@@ -18,11 +18,11 @@ import numpy as np
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
 from verification.deployment import scenes
-from verification.deployment.asking import Asked, Clock, require_private, run_without_seed
+from verification.deployment.asking import FEWER_OF_ITS_OWN, Asked, Clock, require_private, run_without_seed
 from verification.deployment.claimed import FEWER_VALUES, Claimed
 from verification.deployment.kinds import smaller
 from verification.deployment.rare import Census
-from verification.deployment.reading import standard_noise
+from verification.deployment.reading import read_noise
 from verification.deployment.reuse_tests import repeats
 from verification.deployment.shape_tests import TAILS, beyond, without_scale
 from verification.deployment.sighting import Aspect, Look, Sighting, union
@@ -102,7 +102,7 @@ def _requests(context: Context, sent: Sent, *, wanted: int, at_once: int, second
 def _noise(context: Context, sent: Sent, *, wanted: int, at_once: int, seconds: float) -> Iterator[dict[str, Floats]]:
     """The noise of so many runs, a request at a time."""
     for run in _requests(context, sent, wanted=wanted, at_once=at_once, seconds=seconds):
-        yield standard_noise(sent.claimed, sent.records, run)
+        yield read_noise(context, sent.name, sent.claimed, sent.records, run)
 
 
 def _joined(runs: Sequence[Run]) -> Run:
@@ -172,25 +172,27 @@ def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     tally = ManyRuns(context.rng)
     fewer = claimed.fitting(FEWER_VALUES)
     sized = _sent(context, fewer.shortened(short.parameters.iterations))
-    if context.sees_every_iterate:
+    fewer_runs = FEWER_OF_ITS_OWN if context.own else 1
+    if context.sees_every_iterate and not context.own:
         # in smaller batches, which cost less: what is looked for here is rare and late
         long = fewer if fewer is claimed else _small_batches(fewer)
         at_length = Sent(sized.name, sized.records, long)
         for noise in _noise(context, at_length, wanted=_cheap(long, _WHOLE_RUNS), at_once=16, seconds=seconds):
             tally.add(noise, whole=fewer is claimed)
     at_once = _RUNS_A_REQUEST
-    for noise in _noise(context, sized, wanted=_cheap(short, _SIZED_RUNS), at_once=at_once, seconds=seconds):
+    wanted = _cheap(short, _SIZED_RUNS // fewer_runs)
+    for noise in _noise(context, sized, wanted=wanted, at_once=at_once, seconds=seconds):
         tally.add(noise, whole=sized.claimed is claimed)
     single, many = _answering(context, small, sized, fewer)
     # read all together: what takes the time is the reading of one run, not of many
-    runs = list(_requests(context, single, wanted=_REQUESTS, at_once=1, seconds=seconds))
-    noise = standard_noise(single.claimed, single.records, _joined(runs))
+    runs = list(_requests(context, single, wanted=_REQUESTS // min(2, fewer_runs), at_once=1, seconds=seconds))
+    noise = read_noise(context, single.name, single.claimed, single.records, _joined(runs))
     tally.add(noise, whole=False)
     vectors = [array.reshape(-1, array.shape[2]) for array in noise.values()]
     settings = _settings(context, many.claimed)
     for setting in settings:
         here = Sent(many.name, many.records, setting)
-        each = _cheap(setting, max(1, -(-_SMALL_RUNS // len(settings))))
+        each = _cheap(setting, max(1, -(-_SMALL_RUNS // (fewer_runs * len(settings)))))
         for noise in _noise(context, here, wanted=each, at_once=at_once, seconds=seconds / len(settings)):
             tally.add(noise, whole=False)
     census = Census.joined(tally.parts)

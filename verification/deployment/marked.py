@@ -8,6 +8,7 @@ which nothing is read.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,8 @@ from verification.wire.records import Records, Run
 
 WHOLE = 1e-3
 """How far a weight may be from a whole number: single precision inside is allowed, another weight is not."""
+NEARLY = 0.25
+"""The same where gradients are taken at points of the implementation's own."""
 QUIET = (1e-9, 1e-6, 1e-4)
 """Noise over one record's part in a gradient: the least that is not refused; of more, marks cannot be read."""
 _CLEAR = 1e2  # only a gradient this far above the floor is read
@@ -124,14 +127,19 @@ def _in_common(claimed: Claimed, scene: Marked, x: Floats, features: Floats) -> 
     return part
 
 
-def marked_look(claimed: Claimed, scene: Marked, run: Run, again: Start | None = None) -> Look:
-    """Everything that marked records show; ``again`` is the start of a run of another request."""
+def marked_look(claimed: Claimed, scene: Marked, run: Run, again: Start | None = None, *, own: bool = False) -> Look:
+    """Everything that marked records show; ``again`` is the start of a run of another request.
+
+    ``own``: gradients were taken elsewhere than at the reference's x, so that weights are only nearly whole.
+    """
     read = read_weights(claimed, scene, run)
     runs = len(run.x)
     if read is None:
         reason = "batches cannot be read off: the noise does not become small with sigma"
         return Look("marked records", claimed.size, runs, (), (), missing=reason)
     weights, clear = read.weights[:, read.first :], read.clear[:, read.first :]
+    if own:
+        read = dataclasses.replace(read, allowed=np.maximum(read.allowed, NEARLY), total=None)
     found = [*_weighed(read, scene), *_counted(claimed, read, scene)]
     ordinary = ~scene.extreme
     held = weights[:, :, ordinary] > _SHOWN

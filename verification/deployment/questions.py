@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
+from verification.conformance.own_updates import as_the_reference
 from verification.deployment import scenes
 from verification.deployment.alike import alike
 from verification.deployment.asking import (
@@ -16,6 +18,7 @@ from verification.deployment.asking import (
     Clock,
     NotNeeded,
     Question,
+    Start,
     another_request,
     drawn,
     repeated,
@@ -30,15 +33,17 @@ from verification.deployment.many_runs import rare
 from verification.deployment.marked import QUIET, marked_look, quiet_noise
 from verification.deployment.noise_tests import size_sightings
 from verification.deployment.rare import Census
-from verification.deployment.reading import grain, standard_noise
+from verification.deployment.reading import grain, read_noise
 from verification.deployment.shape_tests import shape_sightings
 from verification.deployment.sighting import Aspect, Look
 from verification.deployment.whole_replay import inputs, replay_sightings
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
 from verification.wire.messages import Capability, Show
+from verification.wire.records import Records, Run
 
 _LAST_VALUES = 1024
+_SHORTER = (200, 50)
 
 
 def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
@@ -48,20 +53,46 @@ def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     records = scenes.shared_silent(claimed.records, claimed.columns, context.scene_seed)
     name = context.session.send_once(records)
     fitting = clock.fitting(context, name, claimed)
-    used = fitting.used
-    runs = repeated(used)
-    run = run_without_seed(context, name, used, runs)
-    noise = standard_noise(used, records, run)
+    used, run, noise = _noise_of_a_run(context, Scene(name, records), fitting.used)
+    runs = len(run.x)
     # what repeats itself in another request does so in a few iterations: those of the clock will do
     start = fitting.start or another_request(context, name, used)
-    again = standard_noise(start.claimed, records, start.run)
+    again = read_noise(context, name, start.claimed, records, start.run)
+    exactly = None if context.own else max(grain(used, run), grain(start.claimed, start.run))
     where = "on silent records"
     found = [
         *size_sightings(where, noise),
-        *shape_sightings(where, noise, context.rng, max(grain(used, run), grain(start.claimed, start.run)), again),
+        *shape_sightings(where, noise, context.rng, exactly, again),
     ]
     look = Look("silent records", used.size, runs, tuple(found), (Aspect.NOISE,), pictures=drawn(where, noise))
     return Asked(look, Census.of(noise, whole=used is claimed), noise)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """Records behind the wire, and what they do not span where that matters."""
+
+    name: str
+    records: Records
+    outside: Floats | None = None
+
+
+def _noise_of_a_run(context: Context, scene: Scene, claimed: Claimed) -> tuple[Claimed, Run, dict[str, Floats]]:
+    """Run and read the noise; shorter where noise has to be found by replays and is not found at this length."""
+    lengths = [claimed, *(claimed.shortened(k) for k in _SHORTER if context.own)]
+    for number, used in enumerate(lengths):
+        run = run_without_seed(context, scene.name, used, 1 if context.own else repeated(used))
+        try:
+            return used, run, read_noise(context, scene.name, used, scene.records, run, outside=scene.outside)
+        except NotApplicable:
+            if number == len(lengths) - 1:
+                raise
+    raise AssertionError("one of them was asked")
+
+
+def _as_read(context: Context, claimed: Claimed, run: Run) -> Run:
+    """A run whose gradients the reference's updates show."""
+    return as_the_reference(context, claimed.parameters, run, claimed.records) if context.own else run
 
 
 def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
@@ -73,19 +104,20 @@ def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     name = context.session.send_once(scene.records)
     found, covers, used, census, noise, runs = [], [], claimed, None, None, 1
     if context.sees_every_iterate:
-        used = clock.fitting(context, name, claimed).used
-        runs = repeated(used)
-        run = run_without_seed(context, name, used, runs)
-        noise = standard_noise(used, scene.records, run, scene.outside)
-        where = "on ordinary records and outliers"
-        found += [*size_sightings(where, noise), *shape_sightings(where, noise, context.rng, grain(used, run))]
+        fitting = clock.fitting(context, name, claimed).used
+        used, run, noise = _noise_of_a_run(context, Scene(name, scene.records, scene.outside), fitting)
+        runs = len(run.x)
+        where, exactly = "on ordinary records and outliers", None if context.own else grain(used, run)
+        found += [*size_sightings(where, noise), *shape_sightings(where, noise, context.rng, exactly)]
         covers.append(Aspect.NOISE)
         census = Census.of(noise, whole=used is claimed)
     if context.can(Capability.REPLAY):
         given, batches = inputs(used, context.rng)
         with contextlib.suppress(RefusedRequest):  # what it runs is looked at; replays are compared at small sizes
             again = context.session.replay(name, used.mode.algorithm, used.parameters, given, batches)
-            found += replay_sightings(used, scene.records, again, given, batches)
+            replayed = replay_sightings(used, scene.records, again, given, batches)
+            # what was added of the noise is known in the reference's units alone
+            found += [s for s in replayed if not context.own or s.aspect is Aspect.UPDATES]
             covers.append(Aspect.UPDATES)
     if not covers:
         raise NotApplicable("needs every iterate or replay")
@@ -106,8 +138,10 @@ def marked(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     for number, asked in enumerate(quiet):
         try:
             used = clock.fitting(context, name, asked).used
-            run = run_without_seed(context, name, used, repeated(used))
-            return Asked(marked_look(used, scene, run, another_request(context, name, used)))
+            run = _as_read(context, used, run_without_seed(context, name, used, repeated(used)))
+            start = another_request(context, name, used)
+            again = Start(start.claimed, _as_read(context, start.claimed, start.run))
+            return Asked(marked_look(used, scene, run, again, own=context.own))
         except RefusedRequest:  # it may refuse next to no noise
             if number == len(quiet) - 1:
                 raise
@@ -140,8 +174,9 @@ def last(context: Context, claimed: Claimed, clock: Clock) -> Asked:
 
 
 QUESTIONS = (
-    Question("silent", (Aspect.NOISE,), silent, as_claimed=True),
+    # first, because it tells whether the updates are the reference's
     Question("mixed", (Aspect.NOISE, Aspect.UPDATES), mixed, as_claimed=True),
+    Question("silent", (Aspect.NOISE,), silent, as_claimed=True),
     Question("marked", (Aspect.BATCHES, Aspect.CLIPPING), marked),
     Question("alike", (Aspect.CLIPPING, Aspect.NOISE), alike),
     Question("kinds", (Aspect.NOISE,), kinds),

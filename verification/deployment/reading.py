@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
 from verification.conformance.observe import gaussianised
+from verification.conformance.own_updates import own_standard_noise
 from verification.deployment.claimed import Claimed
 from verification.served.translate import noise_scales, problem_of
 from verification.wire.arrays import Floats
@@ -29,6 +31,16 @@ def standard_noise(claimed: Claimed, records: Records, run: Run, outside: Floats
     if claimed.scheme.law is Law.OBJECTIVE:
         return {name: gaussianised(array) for name, array in standard.items()}
     return standard if outside is None else {name: array @ outside for name, array in standard.items()}
+
+
+def read_noise(
+    context: Context, name: str, claimed: Claimed, records: Records, run: Run, *, outside: Floats | None = None
+) -> dict[str, Floats]:
+    """The same, by replays on the records of this name where its updates are its own."""
+    if not context.own:
+        return standard_noise(claimed, records, run, outside)
+    found = own_standard_noise(context, name, claimed.parameters, claimed.records, run)
+    return found if outside is None else {stream: array @ outside for stream, array in found.items()}
 
 
 def _needed(claimed: Claimed, records: Records) -> Records:
