@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from audits.gate.evidence import of_finding
 from audits.gate.findings import Stage
 from audits.gate.options import DEPLOYMENT_SHARE, GateRun, adapter_failed
 from audits.gate.price import REALLY, priced
+from audits.trials.executors import workers_of
 from verification.deployment.noise_tests import effective
-from verification.deployment.probe import Answered, ProbePlan, probe
+from verification.deployment.probe import Answered, ProbePlan, probe_with
 from verification.deployment.questions import QUESTIONS
 from verification.deployment.rare import Census
 from verification.deployment.sighting import Aspect, Sighting
@@ -25,6 +27,7 @@ from verification.wire.faults import AdapterError
 from verification.wire.messages import Capability, StartResult
 from verification.wire.session import Session
 
+_PROCESSES = 2  # of the implementation, at most, that are asked at once
 _TIME_SHARE = 0.5  # of the budget that is left; what the questions ask for is bounded, so that none is spent in vain
 
 
@@ -48,11 +51,13 @@ def deploy_stage(run: GateRun, *, measure: bool = False) -> Deployed:
     coverage = Coverage()
     until = time.monotonic() + max(run.deadline - time.monotonic(), 0.0) * _TIME_SHARE
     try:
-        with Session(run.target.command, run.target.limits) as session:
+        with contextlib.ExitStack() as stack:
+            count = min(_PROCESSES, workers_of(run.pool))
+            sessions = [stack.enter_context(Session(run.target.command, run.target.limits)) for _ in range(count)]
             for number, mechanism in enumerate(mechanisms):
                 run.options.say(f"deploy: {mechanism.title}")
                 left = max(until - time.monotonic(), 0.0) / (len(mechanisms) - number)
-                found, seen = _one_mechanism(run, session, mechanism, left, measure=measure)
+                found, seen = _one_mechanism(run, sessions, mechanism, left, measure=measure)
                 findings += found
                 coverage = coverage.joined(seen)
     except AdapterError as error:
@@ -61,11 +66,11 @@ def deploy_stage(run: GateRun, *, measure: bool = False) -> Deployed:
 
 
 def _one_mechanism(
-    run: GateRun, session: Session, mechanism: Mechanism, seconds: float, *, measure: bool
+    run: GateRun, sessions: Sequence[Session], mechanism: Mechanism, seconds: float, *, measure: bool
 ) -> tuple[list[Finding], Coverage]:
     title, algorithm = mechanism.title, Algorithm(str(mechanism.algorithm))
     name = f"{Stage.DEPLOY}: {title}"
-    offered = session.description
+    offered = sessions[0].description
     if algorithm not in offered.algorithms or Capability.TRIALS not in offered.capabilities:
         reason = f"{algorithm} is not offered" if algorithm not in offered.algorithms else "no runs of its own (trials)"
         return [Finding(name, Outcome.SKIPPED, reason)], Coverage(skipped=(Uncovered(name, "", reason),))
@@ -74,7 +79,7 @@ def _one_mechanism(
     wanted = tuple(q for q in QUESTIONS if run.options.wants(f"{name}, {q.name}"))
     wanted = tuple(q for q in wanted if q.name in ("silent", "last")) if measure else wanted
     plan = ProbePlan(share, seconds, run.options.seed, wanted, record=run.options.evidence is not None)
-    answers = list(probe(session, claimed, plan))
+    answers = probe_with(sessions, claimed, plan)
     findings = []
     for answered in answers:
         found = _findings(run, name, mechanism, answered)

@@ -6,7 +6,9 @@ import contextlib
 import dataclasses
 import time
 import zlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,28 +80,71 @@ def generator(seed: int, question: Question, claimed: Claimed) -> np.random.Gene
 
 def probe(session: Session, claimed: Claimed, plan: ProbePlan) -> Iterator[Answered]:
     """Ask every question; each has an even share of the false alarms and of the time that is left."""
-    until = time.monotonic() + plan.seconds
-    own = _own_updates(session, claimed, plan.seed)
+    own, until = _own_updates(session, claimed, plan.seed), time.monotonic() + plan.seconds
     for number, question in enumerate(plan.questions):
-        left = until - time.monotonic()
-        rng = generator(plan.seed, question, claimed)
-        context = Context(session, claimed.mode, rng, _nobody, scene_seed=plan.seed, own=own)
-        if left < _LEAST_SECONDS:
-            reason = f"the budget of {plan.seconds:.3g} seconds was spent"
-            yield Answered(question, claimed, Outcome.INCONCLUSIVE, None, reason)
-            continue
-        clock = Clock(left / (len(plan.questions) - number))
-        session.tape = tape = Tape() if plan.record else None
-        found = answer(question, context, claimed.fitting(), clock, plan.false_alarm / SHARES)
-        differ = any(sighting.aspect is Aspect.UPDATES for sighting in found.differences)
-        if differ and not own and claimed.mode.algorithm in READABLE:
-            # they differ late, or at this size alone: the noise is read again, by replays
-            own = True
-            again = dataclasses.replace(context, rng=generator(plan.seed, question, claimed), own=True)
-            session.tape = tape = Tape() if plan.record else None
-            found = answer(question, again, claimed.fitting(), clock, plan.false_alarm / SHARES)
-        session.tape = None
-        yield dataclasses.replace(found, tape=tape, clock=clock)
+        yield _asked(session, claimed, plan, question, _Time(until, len(plan.questions) - number), own=own)
+
+
+def probe_with(sessions: Sequence[Session], claimed: Claimed, plan: ProbePlan) -> list[Answered]:
+    """The same with several processes at once, each asked whatever is next; the answers in the order of the questions.
+
+    Where updates differ late, or at the claimed size alone, everything is asked again, with noise read by replays.
+    """
+    own, until = _own_updates(sessions[0], claimed, plan.seed), time.monotonic() + plan.seconds
+    answers = _asked_at_once(sessions, claimed, plan, until, own=own)
+    differ = any(sighting.aspect is Aspect.UPDATES for found in answers for sighting in found.differences)
+    if not differ or own or claimed.mode.algorithm not in READABLE:
+        return answers
+    return _asked_at_once(sessions, claimed, plan, until, own=True)
+
+
+def _asked_at_once(
+    sessions: Sequence[Session], claimed: Claimed, plan: ProbePlan, until: float, *, own: bool
+) -> list[Answered]:
+    waiting, answers = deque(plan.questions), dict[str, Answered]()
+
+    def work(session: Session) -> None:
+        # huge but finite answers are answers; what is ignored is a thread's own setting
+        with np.errstate(over="ignore", invalid="ignore"), contextlib.suppress(IndexError):
+            while True:
+                share = _Time(until, max(1, -(-len(waiting) // len(sessions))))
+                question = waiting.popleft()
+                answers[question.name] = _asked(session, claimed, plan, question, share, own=own)
+
+    with ThreadPoolExecutor(len(sessions)) as threads:
+        try:
+            for done in as_completed([threads.submit(work, session) for session in sessions]):
+                done.result()
+        except BaseException:
+            # neither a fault nor an interrupt waits for what the others are at
+            waiting.clear()
+            for session in sessions:
+                session.kill()
+            raise
+    return [answers[question.name] for question in plan.questions]
+
+
+@dataclass(frozen=True, slots=True)
+class _Time:
+    """When all questions must have been asked, and how many are still to be asked one after the other."""
+
+    until: float
+    questions: int
+
+
+def _asked(
+    session: Session, claimed: Claimed, plan: ProbePlan, question: Question, share: _Time, *, own: bool
+) -> Answered:
+    left = share.until - time.monotonic()
+    if left < _LEAST_SECONDS:
+        reason = f"the budget of {plan.seconds:.3g} seconds was spent"
+        return Answered(question, claimed, Outcome.INCONCLUSIVE, None, reason)
+    rng, clock = generator(plan.seed, question, claimed), Clock(left / share.questions)
+    context = Context(session, claimed.mode, rng, _nobody, scene_seed=plan.seed, own=own)
+    session.tape = tape = Tape() if plan.record else None
+    found = answer(question, context, claimed.fitting(), clock, plan.false_alarm / SHARES)
+    session.tape = None
+    return dataclasses.replace(found, tape=tape, clock=clock)
 
 
 def answer(question: Question, context: Context, claimed: Claimed, clock: Clock, false_alarm: float) -> Answered:

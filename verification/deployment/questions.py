@@ -178,8 +178,9 @@ QUESTIONS = (
     Question("mixed", (Aspect.NOISE, Aspect.UPDATES), mixed, as_claimed=True),
     Question("silent", (Aspect.NOISE,), silent, as_claimed=True),
     Question("marked", (Aspect.BATCHES, Aspect.CLIPPING), marked),
+    # the long ones first, so that two processes end together
+    Question("rare", (Aspect.NOISE,), rare),
     Question("alike", (Aspect.CLIPPING, Aspect.NOISE), alike),
     Question("kinds", (Aspect.NOISE,), kinds),
     Question("last", (Aspect.NOISE,), last, as_claimed=True),
-    Question("rare", (Aspect.NOISE,), rare),
 )

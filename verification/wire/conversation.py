@@ -91,6 +91,10 @@ class Conversation(Generic[StartT]):
         self._ask(m.StopRequest(id=self._next_id()), m.Answer[m.StopResult], ProtocolStep.STOP, SMALL_ANSWER)
         self._process.finish()
 
+    def kill(self) -> None:
+        """End the process at once; safe to call twice, and from another thread than the one that asks."""
+        self._process.kill()
+
     def fault(self, fault: Fault, step: ProtocolStep, detail: str) -> AdapterFault:
         """Return the fault with the adapter's last words, for the caller to raise."""
         return AdapterFault(fault, step, detail, self._process.last_words())
