@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -72,17 +73,41 @@ def smallest_caught(
         strength = claimed * divisors[index]
         return caught(test, curve, simulate, strength, alpha=alpha, trials=trials, simulations=number, rng=rng)
 
-    low, high = -1, len(divisors) - 1
-    if refuted(high, _SEARCH) < power * _SEARCH:
+    def enough(index: int) -> bool:
+        return refuted(index, _SEARCH) >= power * _SEARCH
+
+    low, high = _bracket(enough, divisors.index(_nearest(divisors, wanted)), len(divisors) - 1)
+    if high == len(divisors):
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if refuted(middle, _SEARCH) >= power * _SEARCH else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     for index in range(high, len(divisors)):
         sure = binomial_at_least(refuted(index, simulations), simulations, 0.05)
         if sure >= power:
             return Power(divisors[index], sure, simulations)
     return None
+
+
+def _bracket(enough: Callable[[int], bool], start: int, last: int) -> tuple[int, int]:
+    """A divisor that is not caught, and one that is, in growing steps from ``start`` on; -1, last + 1 for none."""
+    step = 1
+    if enough(start):
+        low, high = start - 1, start
+        while low >= 0 and enough(low):
+            low, high, step = max(-1, low - 2 * step), low, 2 * step
+        return max(low, -1), high
+    low, high = start, start + 1
+    while high <= last and not enough(high):
+        if high == last:
+            return last, last + 1
+        low, high, step = high, min(last, high + 2 * step), 2 * step
+    return low, high
+
+
+def _nearest(divisors: list[float], wanted: float | None) -> float:
+    """The divisor asked for, or the middle one: where the search begins."""
+    return divisors[len(divisors) // 2] if wanted is None else min(divisors, key=lambda each: abs(each - wanted))
 
 
 def _divisors(wanted: float | None) -> list[float]:
