@@ -18,6 +18,7 @@ from verification.deployment.asking import (
     Question,
     another_request,
     drawn,
+    joined,
     repeated,
     require_every_iterate,
     require_private,
@@ -52,13 +53,15 @@ def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     runs = repeated(used)
     run = run_without_seed(context, name, used, runs)
     noise = standard_noise(used, records, run)
-    # what repeats itself in another request does so in a few iterations: those of the clock will do
+    # what repeats itself in another request does so in a few iterations: those of the clock will do, and those once
+    # more in the very same words, for what is kept by request or drawn from a seed that is made of it
     start = fitting.start or another_request(context, name, used)
-    again = standard_noise(start.claimed, records, start.run)
+    same = joined([start.run, run_without_seed(context, name, start.claimed, 1)])
+    again = standard_noise(start.claimed, records, same)
     where = "on silent records"
     found = [
         *size_sightings(where, noise),
-        *shape_sightings(where, noise, context.rng, max(grain(used, run), grain(start.claimed, start.run)), again),
+        *shape_sightings(where, noise, context.rng, max(grain(used, run), grain(start.claimed, same)), again),
     ]
     look = Look("silent records", used.size, runs, tuple(found), (Aspect.NOISE,), pictures=drawn(where, noise))
     return Asked(look, Census.of(noise, whole=used is claimed), noise)

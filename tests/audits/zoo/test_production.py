@@ -27,6 +27,7 @@ BY_QUESTION = {
         "streams-overlap",
         "half-precision-noise-in-wide-data",
         "same-draws-for-large-data",
+        "results-kept-by-request",
     ],
     "kinds": [
         "quiet-for-one-label",
@@ -50,6 +51,7 @@ BY_QUESTION = {
         "one-quiet-run-in-twenty-of-large-data",
         "noise-stops-in-one-run-of-five",
         "quiet-with-the-other-loss",
+        "workers-share-a-state",
     ],
 }
 """The question at the claimed size that is there for each: asked alone, which is cheap."""
