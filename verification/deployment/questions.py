@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from accountant.mechanisms.words import Algorithm
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
 from verification.deployment import scenes
@@ -40,6 +41,7 @@ from verification.wire.faults import RefusedRequest
 from verification.wire.messages import Capability, Show
 
 _LAST_VALUES = 1024
+_FEW_ITERATIONS = 4
 
 
 def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
@@ -98,11 +100,13 @@ def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
 
 
 def marked(context: Context, claimed: Claimed, clock: Clock) -> Asked:
-    """Which records are in the batch, and the weight of each."""
-    if "batch" not in claimed.scheme.takes:
+    """Which records are in the batch, and the weight of each; without batches the weights, in a few iterations."""
+    if "batch" not in claimed.scheme.takes and claimed.mode.algorithm is not Algorithm.MPADMM:
         raise NotNeeded(f"{claimed.mode} draws no batches")
     require_every_iterate(context)
     m = claimed.parameters.batch or 1
+    if claimed.parameters.batch is None:
+        claimed = claimed.shortened(_FEW_ITERATIONS)
     scene = scenes.marked(claimed.records, claimed.columns, m, claimed.parameters.bound, context.rng)
     name = context.session.send(scene.records)
     quiet = [quiet_noise(claimed, share) for share in QUIET] if claimed.private else [claimed]
@@ -110,7 +114,8 @@ def marked(context: Context, claimed: Claimed, clock: Clock) -> Asked:
         try:
             used = clock.fitting(context, name, asked).used
             run = run_without_seed(context, name, used, repeated(used))
-            return Asked(marked_look(used, scene, run, another_request(context, name, used)))
+            again = None if used.parameters.batch is None else another_request(context, name, used)
+            return Asked(marked_look(used, scene, run, again))
         except RefusedRequest:  # it may refuse next to no noise
             if number == len(quiet) - 1:
                 raise

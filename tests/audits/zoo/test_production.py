@@ -44,7 +44,17 @@ BY_QUESTION = {
         "doubled-gradient-of-large-data",
         "late-epochs-unclipped",
     ],
-    "marked": ["windows-of-neighbours", "chunks-of-four", "same-batches-in-every-request"],
+    "marked": [
+        "windows-of-neighbours",
+        "chunks-of-four",
+        "same-batches-in-every-request",
+        "first-epoch-shuffled",
+        "half-of-the-data",
+        "balanced-batches-of-large-data",
+        "rare-label-weighs-more",
+        "mean-of-the-means-of-chunks",
+        "late-records-unclipped",
+    ],
     "rare": [
         "seed-of-twelve-bits",
         "seed-from-the-clock",
