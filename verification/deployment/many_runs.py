@@ -48,6 +48,7 @@ class ManyRuns:
     """What many requests showed: every run's noise, and how many values lie far out."""
 
     rng: np.random.Generator
+    first: int  # draws before this one may hold a start at another point: their tails are not looked at
     parts: list[Census] = field(default_factory=list)
     values: int = 0
     beyond: list[int] = field(default_factory=lambda: [0] * len(TAILS))
@@ -58,7 +59,7 @@ class ManyRuns:
         self.parts.append(Census.of(noise, whole=whole))
         for array in noise.values():
             self.vectors.append(array.reshape(-1, array.shape[2]))
-            sizes = np.abs(without_scale(array, self.rng))
+            sizes = np.abs(without_scale(array, self.rng)[:, self.first :])
             self.values += sizes.size
             self.beyond = [n + int(np.sum(sizes > at)) for n, at in zip(self.beyond, TAILS, strict=True)]
 
@@ -167,7 +168,7 @@ def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     short = claimed.shortened(wanted if context.sees_every_iterate else 1)
     small = smaller(short, _SMALL_RECORDS)
     seconds = clock.seconds / 4
-    tally = ManyRuns(context.rng)
+    tally = ManyRuns(context.rng, first=1 if context.sees_every_iterate else 0)
     fewer = claimed.fitting(FEWER_VALUES)
     sized = _sent(context, fewer.shortened(short.parameters.iterations))
     if context.sees_every_iterate:
