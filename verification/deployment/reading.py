@@ -58,7 +58,9 @@ def resolution(values: Floats) -> float:
     Rounding what is noised is post-processing; values that are equal for that reason alone are not drawn twice.
     """
     largest = float(np.abs(values).max(initial=0.0))
-    rounding = 2.0 ** (-24) * largest if np.array_equal(values, values.astype(np.float32)) else 2.0 ** (-52) * largest
+    with np.errstate(over="ignore"):
+        single = np.array_equal(values, values.astype(np.float32))
+    rounding = largest * (2.0**-24 if single else 2.0**-52)
     few = values[values != 0.0]
     few = few[:: max(1, few.size // _LOOKED_AT)]
     for decimals in range(_DECIMALS if few.size else 0):
