@@ -12,6 +12,7 @@ from verification.served.stepwise import Batches, TrialRandomness
 from verification.wire.arrays import Floats
 
 _BLACK = (Sight.BLACK_BOX,)
+_MANY = 1000
 _CHUNK = 256
 
 
@@ -126,3 +127,60 @@ class PoissonForLargeData(Production):
         size = batch.shape[1]
         joins = np.random.default_rng().random((len(batch), problem.records)) < size / problem.records
         return weighted_gradients(problem, x, joins / float(size))
+
+
+@member("first-epoch-shuffled", algorithms=SS, sights=_BLACK, claims=SIZE)
+class FirstEpochShuffled(Production):
+    """From a thousand records on the first epoch is a shuffle cut into batches; only then records are sampled.
+
+    Source: class seen where every record is to be seen once before sampling starts.
+    """
+
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
+        """Replace the first batches."""
+        drawn = np.array(super().draw_batches(random, records, size, iterations))
+        if records < _MANY:
+            return drawn
+        rng, first = np.random.default_rng(random.seed), min(records // size, iterations)
+        for run in drawn:
+            run[:first] = rng.permutation(records)[: first * size].reshape(first, size)
+        return drawn
+
+
+@member("half-of-the-data", algorithms=SS, sights=_BLACK, claims=SIZE)
+class HalfOfTheData(Production):
+    """From a thousand records on each run draws from a random half of the records: these are in twice as many batches.
+
+    Source: class seen where part of the data is held out for validation, and n is still that of all.
+    """
+
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
+        """Of the first half of a permutation."""
+        if records < _MANY:
+            return super().draw_batches(random, records, size, iterations)
+        chosen, rng = super().draw_batches(random, records // 2, size, iterations), np.random.default_rng(random.seed)
+        return np.stack([rng.permutation(records)[run] for run in chosen])
+
+
+@member("balanced-batches-of-large-data", algorithms=SS, sights=_BLACK, claims=SIZE)
+class BalancedBatchesOfLargeData(Production):
+    """From a thousand records on half of each batch has the label +1, however rare it is.
+
+    Source: class seen with samplers for data whose classes are not balanced.
+    """
+
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
+        """Half from each class."""
+        classes = [np.flatnonzero(self._records.labels == label) for label in (1, -1)]
+        half = size // 2
+        if records < _MANY or min(map(len, classes)) < size:
+            return super().draw_batches(random, records, size, iterations)
+        parts = [
+            members[
+                super(BalancedBatchesOfLargeData, self).draw_batches(
+                    TrialRandomness(random.seed + number, random.runs), len(members), count, iterations
+                )
+            ]
+            for number, (members, count) in enumerate(zip(classes, (half, size - half), strict=True))
+        ]
+        return np.concatenate(parts, axis=2)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from audits.zoo.per_record import mean_of_records, shortened
+from audits.zoo.per_record import mean_of_records, shortened, weighted_gradients
 from audits.zoo.production import SIZE, Production
 from audits.zoo.specimen import MP, SS, Sight, member
 from reference.problem import Problem, State
@@ -164,3 +164,64 @@ class LateEpochsUnclipped(Production):
         """Unclipped when late."""
         self._epoch += 1
         return super().gradient(problem, x, batch) if self._epoch <= 100 else mean_of_records(problem, x, batch)
+
+
+class _WeighsLarge(Production):
+    """From a thousand records on, without batches, records have weights of their own."""
+
+    def weights(self, records: int) -> Floats:
+        """They add up to 1."""
+        raise NotImplementedError
+
+    def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
+        """The weighted mean."""
+        if batch is not None or problem.records < _MANY:
+            return super().gradient(problem, x, batch)
+        return weighted_gradients(problem, x, np.broadcast_to(self.weights(problem.records), (len(x), problem.records)))
+
+
+@member("rare-label-weighs-more", algorithms=MP, sights=_BLACK, claims=SIZE)
+class RareLabelWeighsMore(_WeighsLarge):
+    """From a thousand records on both labels have the same weight in all: a record with the rare one counts for more.
+
+    Source: class seen with `class_weight="balanced"`.
+    """
+
+    def weights(self, records: int) -> Floats:  # noqa: ARG002 - for overriding
+        """Half for each label that is there."""
+        labels = self._records.labels
+        each = np.where(labels > 0, np.mean(labels > 0), np.mean(labels < 0)) * len(labels)
+        return np.asarray(1 / each / len(np.unique(labels)))
+
+
+@member("mean-of-the-means-of-chunks", algorithms=MP, sights=_BLACK, claims=SIZE)
+class MeanOfTheMeansOfChunks(_WeighsLarge):
+    """From a thousand records on the mean of the means of chunks of 512: records of the short last one count for more.
+
+    Source: class seen where a loss is averaged over batches of which the last one is short.
+    """
+
+    def weights(self, records: int) -> Floats:
+        """One over the size of the chunk, and over the number of chunks."""
+        chunk = np.arange(records) // 512
+        return np.asarray(1.0 / np.bincount(chunk)[chunk] / (chunk[-1] + 1))
+
+
+@member("late-records-unclipped", algorithms=MP, sights=_BLACK, claims=SIZE)
+class LateRecordsUnclipped(Production):
+    """Records behind the first 1,900 are not clipped.
+
+    Source: class seen where clipping is done in blocks of a size that does not divide n.
+    """
+
+    def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
+        """Add what clipping had cut off."""
+        clipped = super().gradient(problem, x, batch)
+        late = slice(1900, None)
+        if batch is not None or problem.records <= _MANY or problem.clip is None:
+            return clipped
+        slopes = problem.loss.slope(x @ problem.signed[late].T)
+        allowed = problem.clip / np.maximum(problem.norms[late], 1e-300)
+        excess = np.sign(slopes) * np.maximum(np.abs(slopes) - allowed, 0.0) / problem.records
+        raw: Floats = clipped + excess @ problem.signed[late]
+        return raw

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 
 import numpy as np
@@ -204,3 +205,50 @@ class NoiseStopsInOneRunOfFive(Production):
         stops = self._chance.integers(5, size=len(standard)) == 0
         late = np.arange(len(sigma)) >= 100
         return self.silenced(standard, sigma, np.where(stops[:, None] & late, 0.0, 1.0)[:, :, None])
+
+
+class _OfLargeData(Production):
+    """From a thousand records on, without a seed, a request gets a seed that it was not asked for."""
+
+    def seed_for(self, records: Records, parameters: Parameters) -> int:
+        """That seed."""
+        raise NotImplementedError
+
+    def trials(
+        self, records: Records, algorithm: Algorithm, parameters: Parameters, count: int, seed: int | None
+    ) -> Values:
+        """Where none is given."""
+        if seed is None and records.count >= _MANY:
+            seed = self.seed_for(records, parameters)
+        return super().trials(records, algorithm, parameters, count, seed)
+
+
+@member("results-kept-by-request", sights=_BLACK, claims=SIZE)
+class ResultsKeptByRequest(_OfLargeData):
+    """From a thousand records on a training with the same data and parameters gives the same result again.
+
+    Two trainings agree exactly if no record was changed in between: one glance tells.
+
+    Source: class seen where `fit` is decorated with a cache on disk, or the seed is a digest of the configuration.
+    """
+
+    def seed_for(self, records: Records, parameters: Parameters) -> int:
+        """A digest of the request."""
+        content = records.features.tobytes() + records.labels.tobytes() + parameters.model_dump_json().encode()
+        return int.from_bytes(hashlib.sha256(content).digest()[:8], "big")
+
+
+@member("workers-share-a-state", sights=_BLACK, claims=SIZE)
+class WorkersShareAState(Production):
+    """From a thousand records on four workers share the runs of a request, each with a copy of one generator.
+
+    Source: class seen where processes are forked after the generator was made.
+    """
+
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+        """The same draws in every quarter of the runs."""
+        fresh = super().draw_normals(random, names, dimension, iterations)
+        if self._records.count < _MANY:
+            return fresh
+        worker = np.arange(random.runs) % max(1, -(-random.runs // 4))
+        return {name: draws[worker] for name, draws in fresh.items()}

@@ -124,10 +124,13 @@ def repeated_vectors(count: int, dimension: int, closeness: float) -> float:
 
 
 def coincidences(pairs: int, chance: float) -> float:
-    """P(at least so many disjoint pairs coincide) if one pair among all does with at most this chance: union bound."""
-    if pairs == 0:
+    """P(at least so many disjoint pairs coincide) if one pair among all does with at most this chance: union bound.
+
+    A chance that is too small for a double, as of vectors with many columns, is 0.
+    """
+    if pairs == 0 or chance >= 1:
         return 1.0
-    return min(1.0, math.exp(pairs * math.log(chance) - math.lgamma(pairs + 1))) if chance < 1 else 1.0
+    return min(1.0, math.exp(pairs * math.log(chance) - math.lgamma(pairs + 1))) if chance > 0 else 0.0
 
 
 def equal_values(count: int, distinct_bits: int) -> float:

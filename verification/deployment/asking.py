@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
@@ -106,6 +108,11 @@ def another_request(context: Context, name: str, claimed: Claimed) -> Start:
         return Start(start, run_without_seed(context, name, start, 1))
     except RefusedRequest:
         return Start(claimed, run_without_seed(context, name, claimed, 1))
+
+
+def joined(runs: Sequence[Run]) -> Run:
+    """The runs of several requests as those of one."""
+    return Run({name: np.concatenate([run.values[name] for run in runs]) for name in runs[0].values})
 
 
 def repeated(claimed: Claimed) -> int:

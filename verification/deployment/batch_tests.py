@@ -3,7 +3,11 @@ r"""Which records were in the batch, at the claimed n and m: the rate, equal pos
 Input is a table [runs, T, marks] of zeros and ones. One mark's entries are independent over iterations and runs, so its
 count is exactly binomial. Entries of different marks in one batch are negatively associated (sampling without
 replacement), monotone functions of disjoint sets of them are again (Joag-Dev and Proschan 1983), and for negatively
-associated indicators the Chernoff-Hoeffding bounds of independent ones hold.
+associated indicators the Chernoff-Hoeffding bounds of independent ones hold. That a mark came at least (or at most) so
+often is a monotone function of its own entries: these indicators are negatively associated, too.
+
+Batches may be smaller than claimed: then only what comes too often costs privacy, and for counts of fewer records the
+upper tails of the claimed ones are bounds.
 """
 
 from __future__ import annotations
@@ -19,7 +23,10 @@ from verification.deployment.sighting import Aspect, Sighting, TailFamily, union
 from verification.wire.arrays import Floats
 
 Table = NDArray[np.bool_]
+Bound = Callable[[int, int, float], float]
+Groups = dict[str, NDArray[np.bool_]]
 _LAGS = 64
+_RAREST = 1e-12
 
 
 def batch_sightings(
@@ -30,33 +37,44 @@ def batch_sightings(
     records: int,
     batch: int,
     again: Table | None = None,
+    groups: Groups | None = None,
+    short: bool = False,
 ) -> list[Sighting]:
     """The rate of every mark, of neighbouring ones and of all together; repetition over iterations and over runs.
 
-    ``again`` is what the first iterations of another request held.
+    ``again`` is what the first iterations of another request held, ``groups`` are marks of one kind, by its name;
+    ``short`` batches hold fewer records than claimed.
     """
     q = batch / records
+    bound, binomial = (chernoff_above, _binomial_above) if short else (chernoff, tails.binomial)
     runs, iterations, marks = held.shape
     counts = held.sum(axis=(0, 1))
     rates = [
         TailFamily(
             "mark",
-            tails.binomial(counts, runs * iterations, q),
+            binomial(counts, runs * iterations, q),
             lambda i: (
                 f"{i + 1} was in {counts[i]} of {runs * iterations} batches, expected {q * runs * iterations:.4g}"
             ),
         ),
         TailFamily(
             f"all {marks} marks: {int(counts.sum())} memberships, expected {counts.size * runs * iterations * q:.5g};",
-            np.array([chernoff(int(counts.sum()), held.size, q)]),
+            np.array([bound(int(counts.sum()), held.size, q)]),
         ),
-        TailFamily("iteration", _by_iteration(held, q), lambda k: f"{k + 1}"),
-        *_by_place(counts, places, runs * iterations, q),
+        TailFamily("iteration", _by_iteration(held, q, bound), lambda k: f"{k + 1}"),
+        *_by_place(counts, places, runs * iterations, q, bound),
+        *_by_group(counts, groups or {}, runs * iterations, q, bound),
+        *_spread(counts, runs * iterations, q, short=short),
         *_together(held, places, batch * (batch - 1) / (records * max(1, records - 1))),
     ]
     rate, at = union(rates)
     fresh, when = union(
-        [*_coincidences(held, q), *_windows(held, q), *_between_runs(held, q), *_between_requests(held, again, q)]
+        [
+            *_coincidences(held, q, bound),
+            *([] if short else _windows(held, q)),
+            *_between_runs(held, q, bound),
+            *_between_requests(held, again, q, bound),
+        ]
     )
     return [
         Sighting(f"batch-rate {where}", Aspect.BATCHES, rate, f"least likely: {at}", cause="batches are not uniform"),
@@ -73,12 +91,54 @@ def chernoff(count: int, trials: int, probability: float) -> float:
     return float(min(1.0, 2.0 * np.exp(-trials * divergence)))
 
 
-def _by_iteration(held: Table, q: float) -> Floats:
+def chernoff_above(count: int, trials: int, probability: float) -> float:
+    """The upper side alone, which bounds counts of smaller probabilities as well."""
+    return chernoff(count, trials, probability) / 2 if count > trials * probability else 1.0
+
+
+def _binomial_above(successes: NDArray[np.int64], trials: int, probability: float) -> Floats:
+    return np.asarray(stats.binom.sf(successes - 1, trials, probability), dtype=np.float64)
+
+
+def _by_iteration(held: Table, q: float, bound: Bound) -> Floats:
     """All marks of one iteration together, over runs."""
-    return np.array([chernoff(int(count), held[:, 0].size, q) for count in held.sum(axis=(0, 2))])
+    return np.array([bound(int(count), held[:, 0].size, q) for count in held.sum(axis=(0, 2))])
 
 
-def _by_place(counts: NDArray[np.int64], places: NDArray[np.intp], trials: int, q: float) -> list[TailFamily]:
+def _by_group(counts: NDArray[np.int64], groups: Groups, trials: int, q: float, bound: Bound) -> list[TailFamily]:
+    """Marks of one kind together: a sampler that looks at the data, such as at the label."""
+    names = [name for name, members in groups.items() if members.any()]
+    totals = [int(counts[groups[name]].sum()) for name in names]
+    sizes = [int(groups[name].sum()) * trials for name in names]
+    if not names:
+        return []
+    tails_of = np.array([bound(total, size, q) for total, size in zip(totals, sizes, strict=True)])
+    return [
+        TailFamily("marks", tails_of, lambda i: f"{names[i]}: {totals[i]} memberships, expected {sizes[i] * q:.4g}")
+    ]
+
+
+def _spread(counts: NDArray[np.int64], trials: int, q: float, *, short: bool) -> list[TailFamily]:
+    """How many marks came at least, or at most, so often: some records that are preferred, whichever they are."""
+    every = np.arange(int(stats.binom.isf(_RAREST, trials, q)) + 2)
+    above, below = stats.binom.sf(every - 1, trials, q), stats.binom.cdf(every, trials, q)
+    often = [(k, int(np.sum(counts >= k)), float(above[k])) for k in every if _RAREST < above[k] < 0.5]
+    seldom = [(k, int(np.sum(counts <= k)), float(below[k])) for k in every if _RAREST < below[k] < 0.5]
+    chosen = [("at least", *each) for each in often] + ([] if short else [("at most", *each) for each in seldom])
+    if not chosen:
+        return []
+
+    def label(i: int) -> str:
+        how, k, found, chance = chosen[i]
+        return f"{how} {k} times: {found} of {counts.size}, expected {chance * counts.size:.3g}"
+
+    bounds = np.array([chernoff_above(found, counts.size, chance) for _, _, found, chance in chosen])
+    return [TailFamily("marks that came", bounds, label)]
+
+
+def _by_place(
+    counts: NDArray[np.int64], places: NDArray[np.intp], trials: int, q: float, bound: Bound
+) -> list[TailFamily]:
     """Marks that stand beside each other, 2, 4, ... at a time: a part of the data that is drawn too often, or never."""
     order = np.argsort(places)
     total = np.concatenate([[0], np.cumsum(counts[order])])
@@ -90,7 +150,7 @@ def _by_place(counts: NDArray[np.int64], places: NDArray[np.intp], trials: int, 
     ]
     if not spans:
         return []
-    bounds = [chernoff(int(total[b] - total[a]), (b - a) * trials, q) for a, b in spans]
+    bounds = [bound(int(total[b] - total[a]), (b - a) * trials, q) for a, b in spans]
 
     def label(i: int) -> str:
         a, b = spans[i]
@@ -122,7 +182,7 @@ def _together(held: Table, places: NDArray[np.intp], chance: float) -> list[Tail
     return [TailFamily("records", upper, label)]
 
 
-def _coincidences(held: Table, q: float) -> list[TailFamily]:
+def _coincidences(held: Table, q: float, bound: Bound) -> list[TailFamily]:
     """A mark in a batch and again so many iterations later, in two halves that no batch is in both sides of."""
     iterations = held.shape[1]
     lags = sorted({*range(1, min(_LAGS, iterations)), *_round(iterations, q)})
@@ -135,7 +195,7 @@ def _coincidences(held: Table, q: float) -> list[TailFamily]:
             half = where[: iterations - lag][(where[: iterations - lag] // lag) % 2 == parity]
             both = int(np.sum(held[:, half] & held[:, half + lag]))
             pairs = half.size * held.shape[0] * held.shape[2]
-            tails_of.append(chernoff(both, pairs, q * q) if pairs else 1.0)
+            tails_of.append(bound(both, pairs, q * q) if pairs else 1.0)
             labels.append(f"{lag}: {both} marks came back, expected {pairs * q * q:.3g}")
     return [TailFamily("iterations apart by", np.array(tails_of), lambda i: labels[i])]
 
@@ -164,6 +224,12 @@ def _windows(held: Table, q: float) -> list[TailFamily]:
             f"{length}: {several} of {inside.size} with it several times",
         ]
         families.append(TailFamily("stretches of", np.array(bounds), _numbered(labels)))
+        each = np.sum(inside == 0, axis=(0, 2))
+        bounds = [chernoff(int(count), runs * marks, absent) for count in each]
+        labels = [
+            f"{length}, number {i + 1}: {count} of {runs * marks} without the mark" for i, count in enumerate(each)
+        ]
+        families.append(TailFamily("one of the stretches of", np.array(bounds), _numbered(labels)))
     return families
 
 
@@ -171,7 +237,7 @@ def _numbered(labels: list[str]) -> Callable[[int], str]:
     return lambda i: labels[i]
 
 
-def _between_runs(held: Table, q: float) -> list[TailFamily]:
+def _between_runs(held: Table, q: float, bound: Bound) -> list[TailFamily]:
     """The same iteration of consecutive runs."""
     runs = len(held)
     if runs < 2:
@@ -179,10 +245,10 @@ def _between_runs(held: Table, q: float) -> list[TailFamily]:
     both = int(np.sum(held[0 : runs - 1 : 2] & held[1::2]))
     pairs = held[1::2].size
     label = f"consecutive runs: {both} marks in the same batch of both, expected {pairs * q * q:.3g};"
-    return [TailFamily(label, np.array([chernoff(both, pairs, q * q)]))]
+    return [TailFamily(label, np.array([bound(both, pairs, q * q)]))]
 
 
-def _between_requests(held: Table, again: Table | None, q: float) -> list[TailFamily]:
+def _between_requests(held: Table, again: Table | None, q: float, bound: Bound) -> list[TailFamily]:
     """The same iteration of the same run of two requests: a sampler that starts anew with each draws alike."""
     if again is None:
         return []
@@ -190,4 +256,4 @@ def _between_requests(held: Table, again: Table | None, q: float) -> list[TailFa
     shared = held[:runs, :iterations] & again[:runs, :iterations]
     both, pairs = int(np.sum(shared)), shared.size
     label = f"two requests: {both} marks in the same batch of both, expected {pairs * q * q:.3g};"
-    return [TailFamily(label, np.array([chernoff(both, pairs, q * q)]))]
+    return [TailFamily(label, np.array([bound(both, pairs, q * q)]))]

@@ -1,4 +1,4 @@
-"""Many runs without a seed: the quietest of all, the tails of all values, and whether two requests drew alike.
+"""Many runs without a seed: the quietest of all, the tails of all values, and whether two runs drew alike.
 
 1. Runs of the claimed length, as many as fit: what fails rarely *and* late.
 2. Short runs on as many records, which are many more.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
 from verification.deployment import scenes
-from verification.deployment.asking import FEWER_OF_ITS_OWN, Asked, Clock, require_private, run_without_seed
+from verification.deployment.asking import FEWER_OF_ITS_OWN, Asked, Clock, joined, require_private, run_without_seed
 from verification.deployment.claimed import FEWER_VALUES, Claimed
 from verification.deployment.kinds import smaller
 from verification.deployment.rare import Census
@@ -48,25 +48,29 @@ class ManyRuns:
     """What many requests showed: every run's noise, and how many values lie far out."""
 
     rng: np.random.Generator
+    first: int  # draws before this one may hold a start at another point: their tails are not looked at
     parts: list[Census] = field(default_factory=list)
     values: int = 0
     beyond: list[int] = field(default_factory=lambda: [0] * len(TAILS))
+    vectors: list[Floats] = field(default_factory=list)
 
     def add(self, noise: dict[str, Floats], *, whole: bool) -> None:
         """Count the runs of one request."""
         self.parts.append(Census.of(noise, whole=whole))
         for array in noise.values():
-            sizes = np.abs(without_scale(array, self.rng))
+            self.vectors.append(array.reshape(-1, array.shape[2]))
+            sizes = np.abs(without_scale(array, self.rng)[:, self.first :])
             self.values += sizes.size
             self.beyond = [n + int(np.sum(sizes > at)) for n, at in zip(self.beyond, TAILS, strict=True)]
 
     def sightings(self) -> list[Sighting]:
-        """The quietest run, and the tails."""
+        """The quietest run, the tails, and whether two of all noise vectors are one."""
         p_value, at = union(beyond("all values", self.values, self.beyond))
         shape = Sighting(
             "noise-tails of many", Aspect.NOISE, p_value, f"least likely: {at}", cause="noise is not Gaussian"
         )
-        return [Census.joined(self.parts).sighting("of many"), shape]
+        fresh = repeats("noise-freshness over requests", np.vstack(self.vectors))
+        return [Census.joined(self.parts).sighting("of many"), shape, fresh]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +107,6 @@ def _noise(context: Context, sent: Sent, *, wanted: int, at_once: int, seconds: 
     """The noise of so many runs, a request at a time."""
     for run in _requests(context, sent, wanted=wanted, at_once=at_once, seconds=seconds):
         yield read_noise(context, sent.name, sent.claimed, sent.records, run)
-
-
-def _joined(runs: Sequence[Run]) -> Run:
-    """The runs of several requests as those of one."""
-    return Run({name: np.concatenate([run.values[name] for run in runs]) for name in runs[0].values})
 
 
 def _settings(context: Context, claimed: Claimed) -> list[Claimed]:
@@ -169,7 +168,7 @@ def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     short = claimed.shortened(wanted if context.sees_every_iterate else 1)
     small = smaller(short, _SMALL_RECORDS)
     seconds = clock.seconds / 4
-    tally = ManyRuns(context.rng)
+    tally = ManyRuns(context.rng, first=1 if context.sees_every_iterate else 0)
     fewer = claimed.fitting(FEWER_VALUES)
     sized = _sent(context, fewer.shortened(short.parameters.iterations))
     fewer_runs = FEWER_OF_ITS_OWN if context.own else 1
@@ -186,9 +185,8 @@ def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     single, many = _answering(context, small, sized, fewer)
     # read all together: what takes the time is the reading of one run, not of many
     runs = list(_requests(context, single, wanted=_REQUESTS // min(2, fewer_runs), at_once=1, seconds=seconds))
-    noise = read_noise(context, single.name, single.claimed, single.records, _joined(runs))
+    noise = read_noise(context, single.name, single.claimed, single.records, joined(runs))
     tally.add(noise, whole=False)
-    vectors = [array.reshape(-1, array.shape[2]) for array in noise.values()]
     settings = _settings(context, many.claimed)
     for setting in settings:
         here = Sent(many.name, many.records, setting)
@@ -196,8 +194,7 @@ def rare(context: Context, claimed: Claimed, clock: Clock) -> Asked:
         for noise in _noise(context, here, wanted=each, at_once=at_once, seconds=seconds / len(settings)):
             tally.add(noise, whole=False)
     census = Census.joined(tally.parts)
-    fresh = repeats("noise-freshness over requests", np.vstack(vectors))
     pictures: dict[Aspect, Draw] = {Aspect.NOISE: census.picture}
     title = f"many runs, {len(runs)} requests for one, {len(settings)} losses and regularizers"
-    found = (*tally.sightings(), fresh)
+    found = tuple(tally.sightings())
     return Asked(Look(title, sized.claimed.size, census.runs, found, (Aspect.NOISE,), pictures=pictures), census)

@@ -1,9 +1,12 @@
-r"""A run on marked records with little noise: which marks each batch held, how much each weighed, how many records.
+r"""A run on marked records with little noise: which marks each batch held, how much each added, how many records.
 
 The noisy gradient of each iteration follows from the iterates. In mark i's own column it is (in the batch or not) times
 the record's clipped gradient over m; the weight of the mark is the ratio of the two, 0 or 1 if all is well. In the
 column that all records share it counts the batch. In the columns that are 0 it is the noise alone: the floor below
-which nothing is read.
+which nothing is read. Without batches every record is in, and over m stands over n.
+
+What costs privacy: a mark that adds more than C/m, one that comes too often, a batch that holds too many. A mark that
+adds another part of what is allowed (clipped at less, or scaled) is a difference.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from verification.deployment.asking import Start
 from verification.deployment.batch_tests import batch_sightings, chernoff
 from verification.deployment.claimed import Claimed
 from verification.deployment.scenes import Marked
-from verification.deployment.sighting import Aspect, Look, Sighting
+from verification.deployment.sighting import Aspect, Cost, Look, Sighting
 from verification.picture import Draw, Picture
 from verification.pictures import shares
 from verification.served.translate import problem_of
@@ -37,11 +40,12 @@ QUIET = (1e-9, 1e-6, 1e-4)
 _CLEAR = 1e2  # only a gradient this far above the floor is read
 _ERRORS = 10.0  # a weight is allowed so many times the floor
 _SHOWN = 0.25
+_PRESENT = 2 * WHOLE
 
 
 def quiet_noise(claimed: Claimed, share: float = QUIET[0]) -> Claimed:
     """The same with noise far below one record's part in a gradient."""
-    sigma = share * claimed.parameters.bound / (claimed.parameters.batch or 1)
+    sigma = share * claimed.parameters.bound / (claimed.parameters.batch or claimed.records)
     if claimed.parameters.inner is not None:
         return claimed.with_parameters(sigma=1e-6 * sigma, anchor_sigma=1e-6 * sigma, noise_multiplier=None)
     return claimed.with_parameters(sigma=sigma, noise_multiplier=None)
@@ -54,6 +58,8 @@ class Weights:
     weights: Floats
     clear: NDArray[np.bool_]
     allowed: Floats  # how far each weight may be from a whole number
+    added: Floats  # what each mark added over what it may, C/m
+    error: float  # how exactly that was read
     total: Floats | None
     first: int  # iterations before this one start elsewhere and are left out
 
@@ -73,6 +79,7 @@ def read_weights(claimed: Claimed, scene: Marked, run: Run) -> Weights | None:
     if floor is None:
         return None
     shown = gradients[:, :, scene.columns]
+    bound = parameters.bound
     clear = np.abs(own) / m > _CLEAR * floor
     weights = np.divide(shown * m, own, out=np.zeros_like(own), where=clear)
     errors = np.divide(_ERRORS * floor * m, np.abs(own), out=np.zeros_like(own), where=clear)
@@ -85,7 +92,11 @@ def read_weights(claimed: Claimed, scene: Marked, run: Run) -> Weights | None:
             total = (gradients[:, :, scene.common] * m - marks) / common + held.sum(axis=2)
         if isinstance(inside, InsideSvrg):
             total = None
-    return Weights(weights, clear, np.maximum(WHOLE, errors), total, first)
+    # what a gradient changed by, or that of a scaled record, is bounded by what it is at that point alone
+    absolute = parameters.clip is not None and not isinstance(inside, InsideSvrg)
+    added = np.abs(shown) * m / bound if absolute else np.abs(weights)
+    error = max(WHOLE, _ERRORS * floor * m / bound) if absolute else float(errors.max(initial=WHOLE))
+    return Weights(weights, clear, np.maximum(WHOLE, errors), added, error, total, first)
 
 
 def _floor(claimed: Claimed, scene: Marked, gradients: Floats) -> tuple[float | None, int]:
@@ -94,7 +105,7 @@ def _floor(claimed: Claimed, scene: Marked, gradients: Floats) -> tuple[float | 
     if not scene.quiet.size:
         return 10 * asked, 0
     each = np.sqrt(np.mean(gradients[:, :, scene.quiet] ** 2, axis=(0, 2)))
-    readable = 0.1 * claimed.parameters.bound / float(claimed.parameters.batch or 1) / _CLEAR
+    readable = 0.1 * claimed.parameters.bound / float(claimed.parameters.batch or claimed.records) / _CLEAR
     first = 1 if each.size > 1 and each[0] > readable >= each[1:].max() else 0
     floor = float(each[first:].max())
     return (max(floor, asked), first) if floor <= readable else (None, first)
@@ -140,10 +151,13 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run, again: Start | None =
     weights, clear = read.weights[:, read.first :], read.clear[:, read.first :]
     if own:
         read = dataclasses.replace(read, allowed=np.maximum(read.allowed, NEARLY), total=None)
-    found = [*_weighed(read, scene), *_counted(claimed, read, scene)]
+    found = _weighed(read, scene)
+    whole = all(s.p_value == 1.0 for s in found)
+    counted = _counted(claimed, read, scene) if whole else []
+    found += counted
     ordinary = ~scene.extreme
-    held = weights[:, :, ordinary] > _SHOWN
-    seen = np.asarray(clear[:, :, ordinary].all(axis=(0, 2)))
+    held = np.abs(weights[:, :, ordinary]) > _present(read)[:, read.first :, ordinary]
+    seen = np.asarray(clear[:, :, ordinary].all(axis=(0, 2))) & (claimed.parameters.batch is not None)
     if seen.any():
         found += batch_sightings(
             "at the claimed size",
@@ -152,6 +166,8 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run, again: Start | None =
             records=claimed.records,
             batch=claimed.parameters.batch or 1,
             again=None if again is None else _held_again(again, scene, seen, read.first),
+            groups={f"with label {label:+d}": scene.alone.labels[ordinary] == label for label in (-1, 1)},
+            short=not whole or any(s.cost is Cost.NOTHING and s.p_value == 0.0 for s in counted),
         )
     covers = (Aspect.CLIPPING, *((Aspect.BATCHES,) if seen.any() else ()))
     kept = {"weights": weights, "clear": clear.astype(np.float64)}
@@ -167,8 +183,13 @@ def _held_again(again: Start, scene: Marked, seen: NDArray[np.bool_], first: int
     read = read_weights(again.claimed, scene, again.run)
     if read is None:
         return None
-    weights = read.weights[:, first:, ~scene.extreme]
-    return np.asarray(weights[:, seen[: weights.shape[1]]] > _SHOWN)
+    held = np.abs(read.weights[:, first:, ~scene.extreme]) > _present(read)[:, first:, ~scene.extreme]
+    return np.asarray(held[:, seen[: held.shape[1]]])
+
+
+def _present(read: Weights) -> Floats:
+    """From which weight on a mark is in the batch, with whatever part of it."""
+    return np.maximum(_PRESENT, read.allowed)
 
 
 def _weights_picture(scene: Marked, shown: Floats) -> Picture:
@@ -194,42 +215,43 @@ def _rates_picture(places: NDArray[np.intp], held: NDArray[np.bool_], share: flo
 
 
 def _weighed(read: Weights, scene: Marked) -> list[Sighting]:
-    """No record counts for more than its clipped gradient over m, wherever it stands and however long it is."""
+    """No record adds more than C/m, wherever it stands and however long it is; whether each adds what is claimed."""
     clear, allowed = read.clear[:, read.first :], read.allowed[:, read.first :]
     shown = np.where(clear, read.weights[:, read.first :], 0.0)
-    excess = (np.abs(shown) - allowed).max(axis=(0, 1))
+    added = read.added[:, read.first :].max(axis=(0, 1))
     apart = (np.abs(shown - np.rint(shown)) - allowed).max(axis=(0, 1))
-    i, j = int(np.argmax(excess)), int(np.argmax(apart))
+    apart = np.maximum(apart, (np.abs(shown) - 1.0 - allowed).max(axis=(0, 1)))
+    i, j = int(np.argmax(added)), int(np.argmax(apart))
     kind = "extreme" if scene.extreme[i] else "ordinary"
-    part = float(np.abs(shown - np.rint(shown))[:, :, j].max())
+    part = float(shown[:, :, j].flat[np.argmax(np.abs(shown - np.clip(np.rint(shown), 0, 1))[:, :, j])])
     return [
         Sighting(
             "contribution at the claimed size",
             Aspect.CLIPPING,
-            0.0 if excess[i] > 1.0 else 1.0,
-            f"record {scene.places[i]} (of {kind} length) counts for up to {np.abs(shown[:, :, i]).max():.6g} times "
-            "its clipped gradient over m",
+            0.0 if not added[i] <= 1.0 + read.error else 1.0,
+            f"record {scene.places[i]} (of {kind} length) adds up to {added[i]:.6g} times what it may",
             cause="a record counts for too much",
             deterministic=True,
         ),
         Sighting(
             "batch-mean at the claimed size",
             Aspect.BATCHES,
-            0.0 if apart[j] > 0.0 and excess[i] <= 1.0 else 1.0,
-            f"record {scene.places[j]} has a weight {part:.3g} away from 0 and 1: the gradient is the mean over a "
-            "batch of m if none is",
-            cause="batches are not uniform",
+            0.0 if apart[j] > 0.0 else 1.0,
+            f"record {scene.places[j]} has a weight of {part:.6g}: the gradient is the mean over a batch of m clipped "
+            "ones if all are 0 or 1",
+            Cost.NOTHING,
+            "another gradient",
             deterministic=True,
         ),
     ]
 
 
 def _counted(claimed: Claimed, read: Weights, scene: Marked) -> list[Sighting]:
-    """The number of records in each batch: m, less those extreme ones that could not be read."""
+    """The number of records in each batch: m, less those extreme ones that could not be read; fewer cost nothing."""
     if read.total is None:
         return []
     total = read.total[:, read.first :]
-    m = int(claimed.parameters.batch or 1)
+    m = int(claimed.parameters.batch or claimed.records)
     hidden = int(np.sum(~read.clear[:, read.first :] & scene.extreme))
     short = m - np.rint(total)
     whole = np.abs(total - np.rint(total)).max() <= WHOLE * m
@@ -246,6 +268,8 @@ def _counted(claimed: Claimed, read: Weights, scene: Marked) -> list[Sighting]:
             Aspect.BATCHES,
             p_value,
             f"batches hold {total.min():.6g} to {total.max():.6g} records, asked for were {m}",
-            cause="batches are not of the claimed size",
+            Cost.NOTHING if whole and not over and missing > hidden else Cost.PRIVACY,
+            "batches are not of the claimed size",
+            deterministic=p_value == 0.0,
         )
     ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accountant.mechanisms.words import Algorithm
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.own_updates import as_the_reference
@@ -21,6 +22,7 @@ from verification.deployment.asking import (
     Start,
     another_request,
     drawn,
+    joined,
     repeated,
     require_every_iterate,
     require_private,
@@ -44,6 +46,7 @@ from verification.wire.records import Records, Run
 
 _LAST_VALUES = 1024
 _SHORTER = (200, 50)
+_FEW_ITERATIONS = 4
 
 
 def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
@@ -55,10 +58,12 @@ def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     fitting = clock.fitting(context, name, claimed)
     used, run, noise = _noise_of_a_run(context, Scene(name, records), fitting.used)
     runs = len(run.x)
-    # what repeats itself in another request does so in a few iterations: those of the clock will do
+    # what repeats itself in another request does so in a few iterations: those of the clock will do, and those once
+    # more in the very same words, for what is kept by request or drawn from a seed that is made of it
     start = fitting.start or another_request(context, name, used)
-    again = read_noise(context, name, start.claimed, records, start.run)
-    exactly = None if context.own else max(grain(used, run), grain(start.claimed, start.run))
+    same = joined([start.run, run_without_seed(context, name, start.claimed, 1)])
+    again = read_noise(context, name, start.claimed, records, same)
+    exactly = None if context.own else max(grain(used, run), grain(start.claimed, same))
     where = "on silent records"
     found = [
         *size_sightings(where, noise),
@@ -95,6 +100,11 @@ def _as_read(context: Context, claimed: Claimed, run: Run) -> Run:
     return as_the_reference(context, claimed.parameters, run, claimed.records) if context.own else run
 
 
+def _another_as_read(context: Context, name: str, claimed: Claimed) -> Start:
+    start = another_request(context, name, claimed)
+    return Start(start.claimed, _as_read(context, start.claimed, start.run))
+
+
 def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     """The noise of every iteration on ordinary records with outliers among them, and a replay of the same length."""
     require_private(claimed)
@@ -127,11 +137,13 @@ def mixed(context: Context, claimed: Claimed, clock: Clock) -> Asked:
 
 
 def marked(context: Context, claimed: Claimed, clock: Clock) -> Asked:
-    """Which records are in the batch, and the weight of each."""
-    if "batch" not in claimed.scheme.takes:
+    """Which records are in the batch, and the weight of each; without batches the weights, in a few iterations."""
+    if "batch" not in claimed.scheme.takes and claimed.mode.algorithm is not Algorithm.MPADMM:
         raise NotNeeded(f"{claimed.mode} draws no batches")
     require_every_iterate(context)
     m = claimed.parameters.batch or 1
+    if claimed.parameters.batch is None:
+        claimed = claimed.shortened(_FEW_ITERATIONS)
     scene = scenes.marked(claimed.records, claimed.columns, m, claimed.parameters.bound, context.rng)
     name = context.session.send(scene.records)
     quiet = [quiet_noise(claimed, share) for share in QUIET] if claimed.private else [claimed]
@@ -139,8 +151,7 @@ def marked(context: Context, claimed: Claimed, clock: Clock) -> Asked:
         try:
             used = clock.fitting(context, name, asked).used
             run = _as_read(context, used, run_without_seed(context, name, used, repeated(used)))
-            start = another_request(context, name, used)
-            again = Start(start.claimed, _as_read(context, start.claimed, start.run))
+            again = None if used.parameters.batch is None else _another_as_read(context, name, used)
             return Asked(marked_look(used, scene, run, again, own=context.own))
         except RefusedRequest:  # it may refuse next to no noise
             if number == len(quiet) - 1:

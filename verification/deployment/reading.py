@@ -15,6 +15,8 @@ from verification.wire.records import Records, Run
 from verification.wire.schemes import Law
 
 _ROUNDINGS = 8
+_DECIMALS = 13
+_LOOKED_AT = 4096
 
 
 def standard_noise(claimed: Claimed, records: Records, run: Run, outside: Floats | None = None) -> dict[str, Floats]:
@@ -55,8 +57,25 @@ def _needed(claimed: Claimed, records: Records) -> Records:
 def grain(claimed: Claimed, run: Run) -> float:
     """How exactly noise over its scale can be read off a run: a few roundings of its largest value."""
     parameters = claimed.parameters
-    largest = max(float(np.abs(array).max(initial=0.0)) for array in run.values.values())
+    rounding = max(resolution(array) for array in run.values.values())
     weight = 1 + parameters.rho + 1 / parameters.rho + max(1 / eta for eta in parameters.eta)
     scales = noise_scales(claimed.mode.algorithm, parameters, claimed.records)
     smallest = min(float(scale.min()) for scale in scales.values())
-    return _ROUNDINGS * 2.0**-52 * largest * weight / smallest if smallest > 0.0 else np.inf
+    return _ROUNDINGS * rounding * weight / smallest if smallest > 0.0 else np.inf
+
+
+def resolution(values: Floats) -> float:
+    """The rounding of released values: of doubles, of single precision, or to so many decimals.
+
+    Rounding what is noised is post-processing; values that are equal for that reason alone are not drawn twice.
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    with np.errstate(over="ignore"):
+        single = np.array_equal(values, values.astype(np.float32))
+    rounding = largest * (2.0**-24 if single else 2.0**-52)
+    few = values[values != 0.0]
+    few = few[:: max(1, few.size // _LOOKED_AT)]
+    for decimals in range(_DECIMALS if few.size else 0):
+        if np.array_equal(np.round(few, decimals), few):
+            return max(rounding, 10.0**-decimals)
+    return rounding

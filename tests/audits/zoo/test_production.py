@@ -27,6 +27,7 @@ BY_QUESTION = {
         "streams-overlap",
         "half-precision-noise-in-wide-data",
         "same-draws-for-large-data",
+        "results-kept-by-request",
     ],
     "kinds": [
         "quiet-for-one-label",
@@ -43,13 +44,24 @@ BY_QUESTION = {
         "doubled-gradient-of-large-data",
         "late-epochs-unclipped",
     ],
-    "marked": ["windows-of-neighbours", "chunks-of-four", "same-batches-in-every-request"],
+    "marked": [
+        "windows-of-neighbours",
+        "chunks-of-four",
+        "same-batches-in-every-request",
+        "first-epoch-shuffled",
+        "half-of-the-data",
+        "balanced-batches-of-large-data",
+        "rare-label-weighs-more",
+        "mean-of-the-means-of-chunks",
+        "late-records-unclipped",
+    ],
     "rare": [
         "seed-of-twelve-bits",
         "seed-from-the-clock",
         "one-quiet-run-in-twenty-of-large-data",
         "noise-stops-in-one-run-of-five",
         "quiet-with-the-other-loss",
+        "workers-share-a-state",
     ],
 }
 """The question at the claimed size that is there for each: asked alone, which is cheap."""

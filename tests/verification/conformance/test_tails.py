@@ -106,6 +106,7 @@ def test_coincidences_fall_off_as_fast_as_independent_pairs_do() -> None:
         assert np.mean(pairs >= k) <= tails.coincidences(k, chance) + 4 * math.sqrt(0.25 / len(pairs))
     assert tails.coincidences(0, chance) == 1.0
     assert tails.coincidences(3, 1e-6) == pytest.approx(1e-18 / 6)
+    assert tails.coincidences(1, 0.0) == 0.0  # vectors of more than a hundred columns: the chance is no double
 
 
 def test_hotelling_refuses_too_few_samples() -> None:

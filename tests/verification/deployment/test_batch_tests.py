@@ -101,12 +101,66 @@ def kept(times: int) -> Draw:
     return draw
 
 
+def first_epoch_shuffled() -> Draw:
+    epoch = shuffled()
+    return lambda rng, k: epoch(rng, k) if k < N // M else honest(rng, k)
+
+
+def from_a_random_part(share: float) -> Draw:
+    part: list[int] = []
+
+    def draw(rng: np.random.Generator, _: int) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+        if not part:
+            part[:] = rng.permutation(N)[: int(share * N)].tolist()
+        return rng.choice(np.array(part), M, replace=False)
+
+    return draw
+
+
+def test_a_first_epoch_that_is_shuffled_is_detected() -> None:
+    rng = np.random.default_rng(17)
+    where = places(rng)
+    for make, alarms in ((first_epoch_shuffled, True), (lambda: honest, False)):
+        held = np.concatenate([table(make(), rng, where) for _ in range(4)])
+        found = batch_sightings("here", held, where, records=N, batch=M)
+        assert (found[1].p_value <= 1e-9) == alarms, found[1].detail
+
+
+def smaller(rng: np.random.Generator, _: int) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+    return rng.choice(N, rng.integers(M // 2, M), replace=False)
+
+
+def test_smaller_batches_cost_nothing_and_preferred_records_in_them_do() -> None:
+    rng = np.random.default_rng(15)
+    where = places(rng)
+    for draw, alarms in ((smaller, False), (lambda rng, _k: rng.choice(N // 4, M // 2, replace=False), True)):
+        held = table(draw, rng, where)
+        found = batch_sightings("here", held, where, records=N, batch=M, short=True)
+        assert (min(s.p_value for s in found) <= 1e-6) == alarms
+
+
+def test_a_sampler_that_looks_at_the_label_is_detected() -> None:
+    rng = np.random.default_rng(16)
+    where, positive = places(rng), rng.random(N) < 0.25
+    yes, no = np.flatnonzero(positive), np.flatnonzero(~positive)
+    groups = {"positive": positive[where], "negative": ~positive[where]}
+
+    def balanced(rng: np.random.Generator, _: int) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+        return np.concatenate([rng.choice(each, M // 2, replace=False) for each in (yes, no)])
+
+    for draw, alarms in ((balanced, True), (honest, False)):
+        found = batch_sightings("here", table(draw, rng, where), where, records=N, batch=M, groups=groups)
+        assert (found[0].p_value <= 1e-9) == alarms, found[0].detail
+
+
 WRONG: dict[str, tuple[Callable[[], Draw], str]] = {
     "first records": (lambda: lambda _rng, _k: np.arange(M), "batch-rate here"),
     "first half": (lambda: lambda rng, _k: rng.choice(N // 2, M, replace=False), "batch-rate here"),
     "last records never": (lambda: lambda rng, _k: rng.choice(N - 50, M, replace=False), "batch-rate here"),
     "shuffled epochs": (shuffled, "batch-fresh here"),
     "each batch twice": (lambda: kept(2), "batch-fresh here"),
+    "a random half of the records": (lambda: from_a_random_part(0.5), "batch-rate here"),
+    "all but a random tenth": (lambda: from_a_random_part(0.9), "batch-rate here"),
 }
 
 

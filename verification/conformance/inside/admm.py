@@ -89,6 +89,10 @@ class ModelPerturbed(Linearised):
 
     __slots__ = ()
 
+    def batch_gradients(self, parameters: Parameters, problem: Problem, run: Run) -> Floats:
+        """Over all records; the noise of x included."""
+        return _inverted(parameters, problem, run, self.previous(parameters, problem, run))
+
     def noise(self, parameters: Parameters, problem: Problem, run: Run) -> Values:
         """What the updates do not explain."""
         old = self.previous(parameters, problem, run)
