@@ -1,6 +1,6 @@
 """How many files a reader walks through: the project files that three actions execute, in the order of first visit.
 
-    python -m tests.walks [--verbose] [iteration | account | gate ...]
+    python -m tests.walks [--verbose | --functions] [iteration | account | gate ...]
 
 Everything is imported beforehand, so that only what runs is counted, and all runs in this process (``--workers 1``).
 The functions that ran are put in the order of their first call: the order in which a reader meets them. *files*:
@@ -73,6 +73,15 @@ class Walk:
     def changes_by_file(self) -> int:
         """Changes of top-level package along the files."""
         return changes(map(package, self.files))
+
+    def steps(self) -> Iterator[str]:
+        """The functions in the order of their first call, an empty line where the package changes."""
+        before = ""
+        for code, file in self.functions.items():
+            if before and package(file) != before:
+                yield ""
+            before = package(file)
+            yield f"{file}:{code.co_firstlineno} {code.co_qualname}"
 
     def row(self) -> tuple[int, int, int, int]:
         """One line of the table."""
@@ -156,6 +165,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.walks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("walks", nargs="*", choices=[*WALKS, []], default=[], help="which walks; all unless named")
     parser.add_argument("--verbose", action="store_true", help="list the files in the order of first visit")
+    parser.add_argument("--functions", action="store_true", help="list the functions in the order of first call")
     options = parser.parse_args()
     import_everything()
     walked = {name: WALKS[name]() for name in options.walks or WALKS}
@@ -164,8 +174,10 @@ def main() -> None:
         sys.stdout.write(
             f"{name:<10}" + "".join(f"{cell:>{len(COLUMNS[i]) + 3}}" for i, cell in enumerate(cells)) + "\n"
         )
-    for name, walk in walked.items() if options.verbose else ():
-        sys.stdout.write("\n".join(["", f"{name}:", *(f"  {file}" for file in walk.files), ""]))
+    for name, walk in walked.items():
+        listed = walk.steps() if options.functions else walk.files if options.verbose else ()
+        if options.functions or options.verbose:
+            sys.stdout.write("\n".join(["", f"{name}:", *(f"  {line}".rstrip() for line in listed), ""]))
 
 
 if __name__ == "__main__":

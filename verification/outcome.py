@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from verification.picture import Picture
 
 
-class Outcome(enum.Enum):
+class Outcome(enum.StrEnum):
     """What a check concluded; the value is the word that reports print."""
 
     STANDS = "stands"
@@ -25,14 +25,6 @@ class Outcome(enum.Enum):
     SKIPPED = "skipped"  # not offered by the implementation, or not applicable; never a pass
     ADAPTER_FAILED = "adapter failed"
     FAULT = "fault"  # of this program
-
-    def __str__(self) -> str:
-        return self.value
-
-    @property
-    def word(self) -> str:
-        """The outcome as a report prints it."""
-        return self.value
 
     @property
     def exit_code(self) -> int:

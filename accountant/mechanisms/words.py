@@ -90,3 +90,11 @@ def former_word(kind: type[enum.StrEnum], word: object) -> str:
     """Return what a word of an earlier version is called now, as a sentence; empty for every other word."""
     now = FORMER_WORDS.get(kind, {}).get(word) if isinstance(word, str) else None
     return "" if now is None else f"{word!r} is now called {now!r}"
+
+
+def current_word(kind: type[enum.StrEnum], word: object) -> object:
+    """Return the word; one of an earlier version raises an error that names the new one."""
+    former = former_word(kind, word)
+    if former:
+        raise ValueError(former)
+    return word

@@ -68,10 +68,10 @@ def measure(path: Path) -> bool:
     for subject in WRONG:
         result, took = wire_audit(subject)
         bound = f"{result.epsilon_at_least:.2f}"
-        found.append(Measured(subject.identity, result.outcome.word, bound, result.confirmed.by, f"{took:.1f}"))
+        found.append(Measured(subject.identity, result.outcome.value, bound, result.confirmed.by, f"{took:.1f}"))
         print(found[-1], file=sys.stderr)
     path.write_text(json.dumps([asdict(each) for each in found], indent=1) + "\n", "utf-8")
-    return all(each.outcome == Outcome.REFUTED.word and float(each.seconds) < SECONDS for each in found)
+    return all(each.outcome == Outcome.REFUTED.value and float(each.seconds) < SECONDS for each in found)
 
 
 def read_measured(path: Path) -> list[Measured]:
@@ -102,7 +102,7 @@ def page(measured: Sequence[Measured], tallies: Sequence[Tally]) -> Iterator[str
         cells = [each.subject, subject.what, subject.relation, each.outcome, each.epsilon_at_least, each.by]
         yield f"| {' | '.join(cells)} | {float(each.seconds):.0f} |"
     total = sum(float(each.seconds) for each in measured)
-    refuted = sum(each.outcome == Outcome.REFUTED.word for each in measured)
+    refuted = sum(each.outcome == Outcome.REFUTED.value for each in measured)
     yield f"\n{refuted} of {len(measured)} refuted, {total:.0f} seconds for all of them together.\n"
     yield "## Honest ones\n"
     yield _HONEST.format(

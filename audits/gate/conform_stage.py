@@ -121,9 +121,9 @@ def _conformance_findings(report: ConformanceReport, checks: dict[str, Check], o
     if report.fault is not None:
         findings.append(adapter_failed(Stage.CONFORM, report.fault, options))
         return findings
-    text = counted(report.findings) or "nothing was checked"
-    text += "".join(f"; {finding.detail}" for finding in report.findings if _FORGIVEN in finding.tags)
     if not any(finding.outcome is Outcome.REFUTED for finding in findings):
+        forgiven = [finding.detail for finding in report.findings if _FORGIVEN in finding.tags]
+        text = "; ".join([counted(report.findings) or "nothing was checked", *forgiven])
         findings.append(Finding(str(Stage.CONFORM), report.outcome, text, seconds=report.seconds))
     return findings
 

@@ -89,7 +89,7 @@ def of_finding(
     return Kept(
         finding.name,
         finding.subject,
-        finding.outcome.word,
+        finding.outcome.value,
         finding.detail,
         finding.p_value,
         finding.false_alarm,

@@ -66,8 +66,9 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
             findings.append(priced.finding(options))
     needed = options.wants_an_adapter and not decided(findings, claims.waiver, options)
     if claims.implementation is not None and needed:
+        subjects = list(dict.fromkeys(map(Subject.of, claims.mechanism)))
         target = Target(tuple(claims.implementation.command), limits_of(claims), options.seeded)
-        run = GateRun(claims, target, _subjects(claims), pool, options, began + claims.gate.budget)
+        run = GateRun(claims, target, subjects, pool, options, began + claims.gate.budget)
         provenance = provenance.described_by(target)
         # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
         with np.errstate(over="ignore", invalid="ignore"):
@@ -166,10 +167,6 @@ def _strictly(finding: Finding) -> Finding:
     if finding.outcome is not Outcome.DEVIATES:
         return finding
     return dataclasses.replace(finding, outcome=Outcome.REFUTED, detail=f"strict: {finding.detail}")
-
-
-def _subjects(claims: ClaimFile) -> list[Subject]:
-    return list(dict.fromkeys(Subject.of(mechanism) for mechanism in claims.mechanism))
 
 
 def check_only(claims: ClaimFile, only: Sequence[str]) -> None:

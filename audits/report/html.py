@@ -29,7 +29,7 @@ _DIGITS = 12
 def render_html(report: GateReport) -> str:
     """Return the page; all text from outside is escaped."""
     title = escape(f"Privacy gate: {headline(report)}")
-    word = _class(report.outcome.word)
+    word = _class(report.outcome.value)
     plots = "".join(map(figure, plots_of(report)))
     sections = (
         ("What this page is about", _identity(report)),
@@ -89,7 +89,7 @@ def _findings(report: GateReport) -> str:
     parts, shown = [], set[int]()
     for group in sorted(grouped(report.findings), key=lambda group: group.findings[0].outcome is not Outcome.REFUTED):
         about = f" ({group.subject})" if group.subject else ""
-        outcome = group.findings[0].outcome.word
+        outcome = group.findings[0].outcome.value
         parts.append(f'<h3><b class="{_class(outcome)}">{outcome}</b>: {escape(group.cause + about)}</h3>')
         parts.append(_finding_table(report, group.findings))
         shown |= {id(finding) for finding in group.findings}
@@ -105,7 +105,7 @@ def _finding_table(report: GateReport, findings: Sequence[Finding]) -> str:
 
 
 def _row(report: GateReport, finding: Finding) -> tuple[str, str, str]:
-    word = "waived" if finding.waiver is not None else finding.outcome.word
+    word = "waived" if finding.waiver is not None else finding.outcome.value
     detail = f'<span class="detail">{escape(finding.detail)}</span>'
     if finding.waiver is not None:
         detail += f"<br>waived until {finding.waiver.expires}: {escape(finding.waiver.reason)}"

@@ -25,7 +25,7 @@ def document(report: GateReport) -> dict[str, object]:
     gate = report.claims.gate
     return {
         "version": VERSION,
-        "outcome": report.outcome.word,
+        "outcome": report.outcome.value,
         "exit_code": report.outcome.exit_code,
         "summary": headline(report),
         "seed": report.seed,
@@ -67,7 +67,7 @@ def _provenance(known: Provenance) -> dict[str, object]:
         "claim_file": None if known.claim is None else {"name": known.claim.name, "sha256": known.claim.sha256},
         "implementation": None
         if described is None
-        else {name: harmless(getattr(described, name)) for name in ("name", "version", "language")},
+        else {name: getattr(described, name) for name in ("name", "version", "language")},
         "files": [{"name": file.name, "sha256": file.sha256} for file in known.files],
     }
 
@@ -116,7 +116,7 @@ def _finding(finding: Finding) -> dict[str, object]:
     return {
         "name": finding.name,
         "stage": str(finding.stage),
-        "outcome": finding.outcome.word,
+        "outcome": finding.outcome.value,
         "detail": finding.detail,
         "reproduction": finding.reproduction or None,
         "seconds": f"{finding.seconds:.3f}",

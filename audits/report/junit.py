@@ -51,7 +51,7 @@ def _case(suite: ET.Element, finding: Finding) -> None:
     if finding.outcome is Outcome.REFUTED:
         ET.SubElement(case, "failure", {"message": _line(finding.detail), "type": "refuted"}).text = text
     elif finding.outcome not in _PASSES:
-        kind = {"message": _line(finding.detail), "type": finding.outcome.word}
+        kind = {"message": _line(finding.detail), "type": finding.outcome.value}
         ET.SubElement(case, "error", kind).text = text
     else:
         ET.SubElement(case, "system-out").text = text

@@ -21,7 +21,7 @@ def render_markdown(report: GateReport) -> str:
 
 
 def _row(finding: Finding) -> str:
-    word = finding.outcome.word
+    word = finding.outcome.value
     if finding.waiver is not None:
         word = f"{word}, waived until {finding.waiver.expires}"
     return f"| {_cell(finding.name)} | {word} | {_cell(finding.detail)} |"

@@ -51,7 +51,7 @@ def render_sarif(report: GateReport) -> str:
             }
         ],
         "results": [_result(finding, place) for finding in report.findings if finding.outcome in _LEVEL],
-        "properties": {"seed": str(report.seed), **Counter(finding.outcome.word for finding in report.findings)},
+        "properties": {"seed": str(report.seed), **Counter(finding.outcome.value for finding in report.findings)},
     }
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -22,7 +22,7 @@ def summary(report: GateReport) -> str:
 
 def _who(report: GateReport) -> str:
     described = report.provenance.implementation
-    return "The tested program" if described is None else harmless(f"The program {described.name} {described.version}")
+    return "The tested program" if described is None else f"The program {described.name} {described.version}"
 
 
 def _promised(report: GateReport) -> str:

@@ -49,11 +49,11 @@ def render_text(report: GateReport) -> str:
 
 
 def _finding(finding: Finding) -> list[str]:
-    word = "waived" if finding.waiver is not None else finding.outcome.word
+    word = "waived" if finding.waiver is not None else finding.outcome.value
     first, *rest = finding.detail.splitlines() or [""]
     lines = [f"{word:<14} {finding.name}", f"{_INDENT} {first}", *(f"{_INDENT} {line}" for line in rest)]
     if finding.waiver is not None:
-        kind = finding.outcome.word
+        kind = finding.outcome.value
         lines.append(f"{_INDENT} {kind}, waived until {finding.waiver.expires}: {finding.waiver.reason}")
     if finding.reproduction:
         lines.append(f"{_INDENT} again: {finding.reproduction}")
@@ -64,7 +64,7 @@ def _causes(report: GateReport) -> Iterator[str]:
     for group in grouped(report.findings):
         about = f" ({group.subject})" if group.subject else ""
         names = ", ".join(finding.name for finding in group.findings)
-        yield f"{group.findings[0].outcome.word:<14} {group.cause}{about}: {names}"
+        yield f"{group.findings[0].outcome.value:<14} {group.cause}{about}: {names}"
 
 
 def coverage_lines(report: GateReport) -> Iterator[str]:

@@ -62,7 +62,7 @@ class Gated:
     def cell(self) -> str:
         """For the table."""
         if not self.refuted:
-            return f"**{self.outcome.word}** ({self.seconds:.1f} s)"
+            return f"**{self.outcome.value}** ({self.seconds:.1f} s)"
         more = f" and {len(self.refuted) - 1} more" if len(self.refuted) > 1 else ""
         return f"{self.refuted[0].name}{more} ({self.seconds:.1f} s)"
 

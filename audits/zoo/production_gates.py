@@ -84,7 +84,7 @@ def gated_production(member: Member) -> GatedProduction:
     groups = grouped(report.findings)
     causes = "; ".join(dict.fromkeys(group.cause for group in groups)) or "-"
     found = "; ".join(dict.fromkeys(f.name for group in groups for f in group.findings)) or _uncovered(report)
-    return GatedProduction(digest_of(member), report.outcome.word, causes, found, round(report.seconds, 1))
+    return GatedProduction(digest_of(member), report.outcome.value, causes, found, round(report.seconds, 1))
 
 
 def kept() -> dict[str, GatedProduction]:
@@ -114,7 +114,7 @@ def write_production(identities: Sequence[str]) -> int:
         print(f"{member.identity}: {found.outcome}, {found.seconds} s", file=sys.stderr)
     if not identities:
         print("\n".join(page(record)))
-    return 1 if any(record[m.identity].outcome != expected(m).word for m in members) else 0
+    return 1 if any(record[m.identity].outcome != expected(m).value for m in members) else 0
 
 
 def page(record: dict[str, GatedProduction]) -> list[str]:

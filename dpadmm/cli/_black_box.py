@@ -154,7 +154,7 @@ def _progress(text: str) -> None:
 
 def _show(result: BlackBoxResult, name: str, again: str) -> None:
     plan, found = result.plan, result.confirmed
-    click.echo(f"{result.outcome.word:<14} {name}: {result.summary}")
+    click.echo(f"{result.outcome.value:<14} {name}: {result.summary}")
     bound = f"epsilon >= {result.epsilon_at_least:.3g} at delta = {plan.delta:g}, confidence {plan.confidence:.4g}"
     click.echo(f"{'':<14} {bound} (by {found.by})")
     for what, share, wealth in found.parts:
@@ -172,7 +172,7 @@ def document(result: BlackBoxResult, name: str, neighbours: Neighbours, again: s
         "version": 1,
         "kind": "black-box",
         "adapter": name,
-        "outcome": result.outcome.word,
+        "outcome": result.outcome.value,
         "summary": result.summary,
         "claim": {"curve": plan.curve.describe(), "epsilon": repr(plan.epsilon), "delta": repr(plan.delta)},
         "neighbours": str(neighbours),

@@ -78,7 +78,7 @@ def _show(report: AccountantReport, seed: int) -> None:
     how = ""
     if loose:
         how = f"; valid answers are loose by {statistics.median(loose):.2%} (median), {loose[-1]:.2%} (worst)"
-    click.echo(f"{report.outcome.word}: {counts} of {len(report.judged)} questions{how}; seed {seed}")
+    click.echo(f"{report.outcome.value}: {counts} of {len(report.judged)} questions{how}; seed {seed}")
 
 
 def _refuted(judged: Judged) -> str:
@@ -105,7 +105,7 @@ def as_document(report: AccountantReport, adapter: tuple[str, ...], seed: int) -
     return {
         "format": "dpadmm-accountant",
         "version": 1,
-        "outcome": report.outcome.word,
+        "outcome": report.outcome.value,
         "accountant": report.name,
         "command": list(adapter),
         "seed": seed,

@@ -191,17 +191,17 @@ def command(
     if output_format == "json":
         emit_json(
             _document(results, found, chosen, again)
-            | {"outcome": outcome.word, "without_power": unseen, "learned_scores": _learned(learned)}
+            | {"outcome": outcome.value, "without_power": unseen, "learned_scores": _learned(learned)}
         )
     else:
-        click.echo(f"{learned.outcome.word:<14} {learned.name}: {learned.detail}")
+        click.echo(f"{learned.outcome.value:<14} {learned.name}: {learned.detail}")
         _show(results, found, unseen, again)
     raise click.exceptions.Exit(outcome.exit_code)
 
 
 def _learned(finding: Finding) -> dict[str, object]:
     return {
-        "outcome": finding.outcome.word,
+        "outcome": finding.outcome.value,
         "detail": finding.detail,
         "p_value": None if finding.p_value is None else repr(finding.p_value),
         "alpha": repr(finding.false_alarm),
@@ -242,9 +242,9 @@ def _progress(pairs: int, log_wealth: float) -> None:
 
 def _show(results: list[AuditResult], found: list[list[Estimate]], unseen: dict[str, str], again: str) -> None:
     for name, reason in unseen.items():
-        click.echo(f"{Outcome.INCONCLUSIVE.word:<14} {name}: {reason}")
+        click.echo(f"{Outcome.INCONCLUSIVE.value:<14} {name}: {reason}")
     for result, bounds in zip(results, found, strict=True):
-        click.echo(f"{result.verdict.outcome.word:<14} {result.plan.game.name}: claim {result.plan.curve.describe()}")
+        click.echo(f"{result.verdict.outcome.value:<14} {result.plan.game.name}: claim {result.plan.curve.describe()}")
         click.echo(f"{'':<14} {result.verdict.summary} ({result.seconds:.1f} s)")
         for bound in bounds:
             click.echo(f"{'':<14} {bound.describe()}")
@@ -260,7 +260,7 @@ def _document(results: list[AuditResult], found: list[list[Estimate]], seed: int
             {
                 "name": result.plan.game.name,
                 "claim": result.plan.curve.describe(),
-                "outcome": result.verdict.outcome.word,
+                "outcome": result.verdict.outcome.value,
                 "summary": result.verdict.summary,
                 "pairs": result.verdict.trials,
                 "alpha": repr(result.plan.alpha),

@@ -117,7 +117,7 @@ def _check_document(check: Check) -> dict[str, object]:
 
 
 def _progress(finding: Finding) -> None:
-    click.echo(f"{finding.outcome.word:<12} {finding.name} {finding.subject}", err=True)
+    click.echo(f"{finding.outcome.value:<12} {finding.name} {finding.subject}", err=True)
 
 
 def _table(report: ConformanceReport, adapter: tuple[str, ...]) -> None:
@@ -125,7 +125,7 @@ def _table(report: ConformanceReport, adapter: tuple[str, ...]) -> None:
         who = report.description
         click.echo(f"{who.name} {who.version} ({who.language})")
     for finding in report.findings:
-        word = "passed" if finding.outcome is Outcome.STANDS else finding.outcome.word
+        word = "passed" if finding.outcome is Outcome.STANDS else finding.outcome.value
         click.echo(f"{word:<12} {finding.name:<32} {finding.subject:<14} {finding.seconds:6.2f} s  {finding.detail}")
         if finding.outcome is Outcome.REFUTED:
             click.echo(f"{'':<12} detects: {_check(finding).catches}")
@@ -133,7 +133,7 @@ def _table(report: ConformanceReport, adapter: tuple[str, ...]) -> None:
     if report.fault is not None:
         click.echo(f"FAULT {report.fault}")
     summary = counted(report.findings) or "nothing checked"
-    headline = "conforms" if report.outcome is Outcome.STANDS else report.outcome.word
+    headline = "conforms" if report.outcome is Outcome.STANDS else report.outcome.value
     click.echo(
         f"{headline}: {summary}; false-alarm probability at most {report.false_alarm:g} over all checks; "
         f"{report.seconds:.1f} s"
@@ -155,7 +155,7 @@ def as_document(report: ConformanceReport, adapter: tuple[str, ...]) -> dict[str
     who = report.description
     return {
         "version": 2,
-        "outcome": report.outcome.word,
+        "outcome": report.outcome.value,
         "implementation": None if who is None else who.model_dump(mode="json"),
         "command": list(adapter),
         "false_alarm": repr(report.false_alarm),
@@ -172,7 +172,7 @@ def _finding_document(report: ConformanceReport, finding: Finding, adapter: tupl
         "check": check.name,
         "family": str(check.family),
         "subject": finding.subject,
-        "outcome": finding.outcome.word,
+        "outcome": finding.outcome.value,
         "detail": finding.detail,
         "detects": check.catches,
         "statements": list(check.statements),

@@ -151,7 +151,7 @@ def command(
 
 
 def _summary(files: Sequence[Path], outcomes: Sequence[Outcome]) -> str:
-    words = [f"{file} {outcome.word}" for file, outcome in zip(files, outcomes, strict=False)]
+    words = [f"{file} {outcome.value}" for file, outcome in zip(files, outcomes, strict=False)]
     words += [f"{file} not checked" for file in files[len(outcomes) :]]
     return f"{len(outcomes)} of {len(files)} claim files checked: {', '.join(words)}"
 
@@ -244,7 +244,7 @@ def _examine(folder: Path) -> NoReturn:
 
     found = examine(folder)
     for each in found:
-        word = each.outcome.word if each.confirmed else f"{each.outcome.word}, not as kept"
+        word = each.outcome.value if each.confirmed else f"{each.outcome.value}, not as kept"
         click.echo(f"{word:<14} {each.kept.finding} ({each.kept.subject})")
         click.echo(f"{'':<14} {harmless(each.detail)}")
     raise click.exceptions.Exit(1 if all(each.confirmed for each in found) else 3)

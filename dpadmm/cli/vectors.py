@@ -148,7 +148,7 @@ def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case])
     if report.fault is not None:
         where = f" in case {report.during}" if report.during else ""
         click.echo(f"FAULT{where} {report.fault}")
-    headline = "agrees" if report.outcome is Outcome.STANDS else report.outcome.word
+    headline = "agrees" if report.outcome is Outcome.STANDS else report.outcome.value
     click.echo(f"{headline}: {counted(report.findings) or 'nothing checked'}, of {len(cases)} cases")
 
 
@@ -159,13 +159,13 @@ def as_document(report: VectorsReport, adapter: tuple[str, ...], cases: Sequence
     found = diagnose(report.findings, cases)
     return {
         "version": 2,
-        "outcome": report.outcome.word,
+        "outcome": report.outcome.value,
         "implementation": None if report.description is None else report.description.model_dump(mode="json"),
         "command": list(adapter),
         "cases": len(cases),
-        "counts": {outcome.word: report.count(outcome) for outcome in Outcome if report.count(outcome)},
+        "counts": {outcome.value: report.count(outcome) for outcome in Outcome if report.count(outcome)},
         "findings": [
-            {"id": f.name, "outcome": f.outcome.word, "flags": list(f.tags), "detail": f.detail}
+            {"id": f.name, "outcome": f.outcome.value, "flags": list(f.tags), "detail": f.detail}
             for f in report.findings
         ],
         "differs_first": dict(found.first),

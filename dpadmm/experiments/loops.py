@@ -6,12 +6,13 @@ the one that the reference computes from the same inputs, to rounding (tests/dpa
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpadmm.experiments.cells import CellTable
+from dpadmm.experiments.cells import CellTable, Rows
 from reference.arithmetic import Indices, Matrix, Vector
 from reference.problem import State
 from reference.regularizers import Regularizer
@@ -23,7 +24,7 @@ from reference.vectorised import Vectorised
 class Fold:
     """The training records, and the cells that are trained on them."""
 
-    signed: Matrix
+    signed: Rows
     cells: CellTable
     rho: float
     regularizer: Regularizer
@@ -45,7 +46,7 @@ class CellSteps(Vectorised[Fold]):
 
 
 def ssadmm(
-    signed: Matrix,
+    signed: Rows,
     cells: CellTable,
     *,
     rho: float,
@@ -60,7 +61,7 @@ def ssadmm(
 
 
 def mpadmm(
-    signed: Matrix, cells: CellTable, *, rho: float, eta: float, draws: Iterable[Vector], primal_only: bool
+    signed: Rows, cells: CellTable, *, rho: float, eta: float, draws: Iterable[Vector], primal_only: bool
 ) -> Matrix:
     """x^T of [CL20] Algorithm 2; draws hold 3p normals an epoch, or p where x alone is perturbed."""
     fold = Fold(signed, cells, rho, cells.regularizer)
@@ -78,7 +79,7 @@ def _last(states: Iterable[State], initial: State) -> State:
 
 
 def dpsgd(
-    signed: Matrix, cells: CellTable, *, etas: Iterable[float], batches: Iterable[Indices], draws: Iterable[Vector]
+    signed: Rows, cells: CellTable, *, etas: Iterable[float], batches: Iterable[Indices], draws: Iterable[Vector]
 ) -> Matrix:
     """The last iterate of proximal DP-SGD."""
     x = np.zeros((cells.count, signed.shape[1]))
@@ -89,11 +90,10 @@ def dpsgd(
     return x
 
 
-def dpadmm(
-    signed: Matrix, cells: CellTable, *, parties: int, rho: float, eta: float, draws: Iterable[Matrix]
-) -> Matrix:
+def dpadmm(signed: Rows, cells: CellTable, *, parties: int, rho: float, eta: float, draws: Iterable[Matrix]) -> Matrix:
     """The centre's last z of DP-ADMM; draws hold a row of p normals for each party."""
-    blocks = np.array_split(signed, parties)
+    ends = np.cumsum([0, *(len(part) for part in np.array_split(range(len(signed)), parties))])
+    blocks = [signed[start:end] for start, end in itertools.pairwise(ends)]
     p = signed.shape[1]
     regularizer = cells.regularizer
     z = np.zeros((cells.count, p))
@@ -108,7 +108,7 @@ def dpadmm(
 
 
 def objp(
-    signed: Matrix, cells: CellTable, *, rho: float, inner_steps: int, perturbations: Iterable[Vector]
+    signed: Rows, cells: CellTable, *, rho: float, inner_steps: int, perturbations: Iterable[Vector]
 ) -> tuple[Matrix, Vector]:
     """The last z of ADMM-objP, and the largest residual any solve of a cell left; ``cells.noise`` is 2C/eps'.
 
@@ -137,7 +137,7 @@ def objp(
 
 
 def dpsvrg(
-    signed: Matrix,
+    signed: Rows,
     cells: CellTable,
     *,
     eta: float,

@@ -86,7 +86,7 @@ def run_unit(work: Work, unit: Unit) -> FinishedUnit:
     plan, data = work.plan, work.datasets[unit.dataset]
     members = fold_members(data.records, plan.size.folds, plan.study.seed)
     training, test = split(data, members[unit.fold])
-    signed, test_signed = signed_rows(training), signed_rows(test)
+    signed, test_signed = signed_rows(training).astype(np.float32), signed_rows(test)
     rows: list[Row] = []
     seconds: dict[str, float] = {}
     if unit.repeat == 0:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpadmm.experiments import loops
-from dpadmm.experiments.cells import CellTable
+from dpadmm.experiments.cells import CellTable, Rows
 from dpadmm.experiments.config import AlgorithmName, Algorithms
 from dpadmm.experiments.noise import NoiseSetting
 from reference.arithmetic import Matrix, Vector
@@ -35,7 +35,7 @@ def seed_of(study_seed: int, *position: int) -> int:
 
 def train(
     algorithm: AlgorithmName,
-    signed: Matrix,
+    signed: Rows,
     cells: CellTable,
     *,
     algorithms: Algorithms,
@@ -78,7 +78,7 @@ def train(
 
 
 def _variance_reduced(
-    signed: Matrix, cells: CellTable, algorithms: Algorithms, setting: NoiseSetting, source: Seeded
+    signed: Rows, cells: CellTable, algorithms: Algorithms, setting: NoiseSetting, source: Seeded
 ) -> Matrix:
     """Anchor and inner noise come from one stream, an epoch's anchor first, so that no draw is used twice."""
     chosen, inner = algorithms.dpsvrg, setting.iterations(1)

@@ -30,8 +30,8 @@ def needs(package: str) -> None:
 def test_the_verdict_is_the_expected_one(case: ThirdPartyCase) -> None:
     needs(case.package)
     found = run(case)
-    assert found.outcome == case.expected.word, found
-    refuted = {name for name, outcome, _ in found.findings if outcome == Outcome.REFUTED.word}
+    assert found.outcome == case.expected.value, found
+    refuted = {name for name, outcome, _ in found.findings if outcome == Outcome.REFUTED.value}
     assert set(case.refuted_by) <= refuted, found
 
 
@@ -40,8 +40,8 @@ def test_what_is_kept_is_the_expected_verdict(case: ThirdPartyCase) -> None:
     found = kept().cases.get(case.name)
     if found is None:
         pytest.skip(f"not run for the page: python -m benchmarks.third_party run {case.name}")
-    assert found.outcome == case.expected.word
-    refuted = {name for name, outcome, _ in found.findings if outcome == Outcome.REFUTED.word}
+    assert found.outcome == case.expected.value
+    refuted = {name for name, outcome, _ in found.findings if outcome == Outcome.REFUTED.value}
     assert set(case.refuted_by) <= refuted
 
 

@@ -49,14 +49,8 @@ class Clearing:
         return [_term(polynomial) > 0 for polynomial in self._denominators.values()]
 
     def _difference(self, left: Quotient, right: Quotient) -> z3.ArithRef:
-        shared = list(right.bottom)
-        extra = []
-        for factor in left.bottom:
-            if factor in shared:
-                shared.remove(factor)
-            else:
-                extra.append(factor)
-        return _term(_add(_product(left.top, *shared), _scaled(_product(right.top, *extra), -1)))
+        missing, extra = _expanding(left, right)
+        return _term(_add(_product(left.top, *missing), _scaled(_product(right.top, *extra), -1)))
 
     def _quotient(self, term: z3.ArithRef) -> Quotient:  # noqa: PLR0911 - one return an operator
         if z3.is_rational_value(term):
@@ -81,13 +75,7 @@ class Clearing:
     def _sum(self, parts: list[Quotient]) -> Quotient:
         total = parts[0]
         for part in parts[1:]:
-            missing = list(part.bottom)
-            extra = []
-            for factor in total.bottom:
-                if factor in missing:
-                    missing.remove(factor)
-                else:
-                    extra.append(factor)
+            missing, extra = _expanding(total, part)
             top = _add(_product(total.top, *missing), _product(part.top, *extra))
             total = Quotient(top, (*total.bottom, *missing))
         return total
@@ -105,6 +93,17 @@ _COMPARISONS: tuple[tuple[Callable[[z3.BoolRef], bool], Callable[[z3.ArithRef, i
     (z3.is_eq, lambda a, b: a == b),
     (z3.is_distinct, lambda a, b: a != b),
 )
+
+
+def _expanding(left: Quotient, right: Quotient) -> tuple[list[Polynomial], list[Polynomial]]:
+    """The factors by which left and right are expanded to their least common denominator."""
+    missing, extra = list(right.bottom), []
+    for factor in left.bottom:
+        if factor in missing:
+            missing.remove(factor)
+        else:
+            extra.append(factor)
+    return missing, extra
 
 
 def _add(a: Polynomial, b: Polynomial) -> Polynomial:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import enum
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
+from verification.plain_text import harmless
 from verification.wire.arrays import WireArray, WireModel
 from verification.wire.parameters import Algorithm, Parameters, WireAlgorithm, WireLoss, WireRegularizer
 from verification.wire.schemes import SCHEMES, noised_names, require_complete
@@ -43,7 +44,8 @@ class Show(enum.StrEnum):
 
 
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.-]+$")]
-Text = Annotated[str, Field(min_length=1, max_length=2000)]
+Text = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(harmless)]
+"""Words that an adapter chooses: made harmless for a terminal as they arrive."""
 Seed = Annotated[int, Field(ge=0, lt=2**53)]
 
 

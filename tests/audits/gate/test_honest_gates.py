@@ -38,7 +38,7 @@ def in_c(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def assert_not_refuted(report: GateReport, outcome: Outcome) -> None:
-    assert report.outcome is outcome, [(f.name, f.outcome.word, f.detail) for f in report.findings]
+    assert report.outcome is outcome, [(f.name, f.outcome.value, f.detail) for f in report.findings]
     assert report.outcome.exit_code == 0
     assert all(f.power is not None and f.power.divisor <= 1.2 for f in report.findings if f.power is not None)
 

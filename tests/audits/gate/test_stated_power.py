@@ -48,6 +48,6 @@ def test_the_campaign_refuted_the_honest_at_most_as_often_as_stated(subject: str
     kept = json.loads(HONEST.read_text("utf-8"))[subject]
     outcomes = kept["outcomes"]
     assert (len(outcomes), kept["level"]) == (HONEST_GATES, LEVEL)
-    assert set(outcomes) <= {Outcome.STANDS.word, Outcome.DEVIATES.word, Outcome.REFUTED.word}
-    refuted = outcomes.count(Outcome.REFUTED.word)
+    assert set(outcomes) <= {Outcome.STANDS.value, Outcome.DEVIATES.value, Outcome.REFUTED.value}
+    refuted = outcomes.count(Outcome.REFUTED.value)
     assert stats.binom.sf(refuted - 1, HONEST_GATES, float(LEVEL)) > 1e-6

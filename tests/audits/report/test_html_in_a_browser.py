@@ -134,7 +134,7 @@ def test_a_browser_shows_verdict_findings_and_plots_and_asks_nobody(refuted: Gat
     assert len(refuted.findings) >= 2
     for finding in refuted.findings:
         row = seen.cells.index(finding.name)
-        assert seen.cells[row + 1] == finding.outcome.word
+        assert seen.cells[row + 1] == finding.outcome.value
         assert finding.detail in seen.cells[row + 2]
         assert finding.reproduction in seen.cells[row + 2]
     assert seen.plots >= 3

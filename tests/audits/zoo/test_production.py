@@ -97,7 +97,7 @@ def test_each_is_found(identity: str) -> None:
     member = only_ssadmm(PRODUCTION[identity])
     only = () if expected(member) is not Outcome.REFUTED else ("audit" if identity in BY_GAMES else "deploy",)
     report = production_gate(member, only)
-    assert report.outcome is expected(member), [(f.name, f.outcome.word, f.detail) for f in report.findings]
+    assert report.outcome is expected(member), [(f.name, f.outcome.value, f.detail) for f in report.findings]
 
 
 @pytest.mark.slow
@@ -107,7 +107,7 @@ def test_each_is_refuted_by_its_question(identity: str) -> None:
     member = (with_mpadmm_first if question == "alike" else only_ssadmm)(PRODUCTION[identity])
     title = member.algorithms[0]
     report = production_gate(member, (f"deploy: {title}, {question}",))
-    assert report.outcome is Outcome.REFUTED, [(f.name, f.outcome.word, f.detail) for f in report.findings]
+    assert report.outcome is Outcome.REFUTED, [(f.name, f.outcome.value, f.detail) for f in report.findings]
 
 
 @pytest.mark.slow

@@ -180,6 +180,13 @@ def test_the_loopback_scales_noise_by_itself_where_it_is_asked_to() -> None:
     assert (x[:, 1] - (x[:, 0] / 0.5 + x[:, 0]) / 3.0).std() == pytest.approx(expected[1], rel=0.02)
 
 
+def test_words_of_an_adapter_cannot_steer_a_terminal() -> None:
+    refused = m.Refusal.model_validate({"kind": "internal", "message": "no\x1b[2J\u202e\nbecause"})
+    assert refused.message == "no?[2J?\nbecause"
+    described = Loopback().describe().model_dump(mode="json") | {"name": "clean\x07"}
+    assert m.StartResult.model_validate(described).name == "clean?"
+
+
 def test_a_server_answers_nonsense_with_an_error_and_lives_on() -> None:
     server = Server(Loopback())
     for line in (b"hello\n", b"{}\n", b'{"id": 5, "request": "dance"}\n', b'{"id": 6, "request": "stop", "x": 1}\n'):

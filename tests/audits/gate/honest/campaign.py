@@ -108,13 +108,13 @@ def main(names: list[str]) -> int:
                     continue
                 # the level does not depend on the power asked for; the time does
                 report = honest_gate(every[name], number, LEVEL, power="noise/2")
-                told.append(report.outcome.word)
+                told.append(report.outcome.value)
                 KEPT.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
-                print(number, name, report.outcome.word, flush=True)
+                print(number, name, report.outcome.value, flush=True)
                 for finding in report.findings:
                     if finding.outcome not in (Outcome.STANDS, Outcome.DEVIATES, Outcome.SKIPPED):
-                        print("   ", finding.name, finding.outcome.word, finding.detail, flush=True)
-    fine = {outcome.word for outcome in (Outcome.STANDS, Outcome.DEVIATES, Outcome.REFUTED)}
+                        print("   ", finding.name, finding.outcome.value, finding.detail, flush=True)
+    fine = {outcome.value for outcome in (Outcome.STANDS, Outcome.DEVIATES, Outcome.REFUTED)}
     return 1 if any(word not in fine for name in wanted for word in kept[name]["outcomes"]) else 0
 
 
