@@ -27,7 +27,9 @@ def account(bench: Bench, pricing: Pricing, seen: Seen | None) -> Finding:
     lower = Fraction(ratio) if promise.delta == 0 else attained_epsilon(Fraction(ratio) ** 2, promise.delta)
     if promise.epsilon < lower:
         low = decimal_string(lower, _DIGITS, "down")
-        text = f"epsilon at delta {delta} is at least {low} (neighbours that were seen attain it)"
+        text = (
+            f"epsilon at delta {delta} is at least {low} (with the declared noise, neighbours that were seen attain it)"
+        )
         return Finding("account", Outcome.REFUTED, f"{text}, {promise.claimed()}", tags=("cause: the price",))
     try:
         upper = pricing.price().upper
