@@ -8,16 +8,22 @@ one record, which is in the batch K times, K binomial with m and 1/n; p_k = P[K 
 
     delta(eps) <= sum over k >= 1 of p_k delta_k(eps'),    e^eps' = 1 + (e^eps - 1)/eta,
 
-delta_k the profile of a Gaussian release with noise multiplier nu/k. Cited and not proved here: advanced joint
-convexity, [BBG18] Theorem 2.
+delta_k the profile of a Gaussian release with noise multiplier nu/k. Nothing is taken from [BBG18] unproved. Its text
+could not be had; the statement was compared with three public restatements (docs/reference/accounting.md), and all
+batches of small data sets are listed in tests/accountant/profiles/test_with_replacement_enumerated.py.
 
 *Proof.* Replaced records: P = (1-eta) A + eta P1 and Q = (1-eta) A + eta Q1, A the output given K = 0, which is the
-same for both. By advanced joint convexity ([BBG18] Theorem 2) the divergence D at e^eps of P and Q is eta times that
-at e^eps' of P1 and (1-b) A + b Q1, b = e^(eps - eps') <= 1, at most eta ((1-b) D'(P1, A) + b D'(P1, Q1)) by convexity.
-Given K = k and the places of the record, fill these places by the other neighbour's record (Q1), or by independent
-uniform draws of the other records (A): either way k entries change, all others agree. By joint convexity both
-divergences are at most the sum of p_k/eta delta_k(eps'). Record added or removed, n the larger number: the smaller
-data set's output is A itself, so Q = A and Q1 = A in the same lines; the other order has P1 and Q1 exchanged. QED
+same for both. With b = e^(eps - eps') <= 1 it is an identity of measures ("advanced joint convexity", [BBG18] Theorem
+2) that
+
+    P - e^eps Q = eta (P1 - e^eps' ((1-b) A + b Q1)),
+
+because eta e^eps' (1-b) = eta (e^eps' - e^eps) = (1-eta) (e^eps - 1). So D(P, Q), the positive part's mass at e^eps, is
+eta times D'(P1, (1-b) A + b Q1) at e^eps', at most eta ((1-b) D'(P1, A) + b D'(P1, Q1)) by convexity. Given K = k and
+the places of the record, fill these places by the other neighbour's record (Q1), or by independent uniform draws of the
+other records (A): either way k entries change, all others agree. By joint convexity both divergences are at most the
+sum of p_k/eta delta_k(eps'). Record added or removed, n the larger number: the smaller data set's output is A itself,
+so Q = A and Q1 = A in the same lines; the other order has P1 and Q1 exchanged. QED
 
 With pi_k = p_k/eta the bound is the mixture, by weights pi_k, of the dominating profiles of steps *without*
 replacement of rate eta and noise multiplier nu/k (`one_step`): a step that says aloud which k it draws, whether or not

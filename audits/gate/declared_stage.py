@@ -91,7 +91,8 @@ def declared_bench(
         raise session.fault(Fault.UNDECLARED, ProtocolStep.START, detail)
     question = DeclaredQuestion(table.algorithm, table.parameters)
     declaration = session.declare(question, table.records, table.columns)
-    found = contradictions(declaration, neighbours=claims.claim.neighbours, pure=claims.claim.delta == 0)
+    claim = claims.claim
+    found = contradictions(declaration, neighbours=claim.neighbours, pure=claim.delta == 0, records=table.records)
     if found:
         listed = "\n".join(f"  {each}" for each in found)
         raise ContradictionError(f"the declaration of {table.algorithm} contradicts itself or the claim:\n{listed}")

@@ -64,7 +64,7 @@ def _moved(bench: Bench, place: ClimbingPlace, own: Recorded, seen: Seen) -> flo
     pair = NeighbouringPair(place.points, second, 0, "uneven", text, np.zeros(bench.columns))
     names = (bench.send(pair.first), bench.send(pair.second))
     held, alone = _batches(bench, pair, own, inside=True), Seen()
-    _look(bench, names, _Setting(pair, "random", place.outputs, held, bench.seed()), alone, _compare)
+    _look(bench, _Setting(pair, names, "random", place.outputs, held, bench.seed()), alone, _compare)
     seen.join(alone)
     seen.pairs += 1
     return max((witness.size for witness in alone.sensitivity.values()), default=0.0)

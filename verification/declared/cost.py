@@ -29,7 +29,6 @@ _RUNS_FOR_EACH = 5
 _NOTICED = 1.05  # a price must be larger by this factor to be named in place of that of the scale alone
 _SINGULAR = 1e-9
 _EDGE = 0.8  # of Marchenko and Pastur's lower edge
-_MOST, _HALVINGS = 500.0, 40
 
 
 def cost_of_noise(pricing: Pricing, noise: Mapping[str, Floats]) -> str:
@@ -137,44 +136,6 @@ def _parallel(one: Floats, other: Floats) -> bool:
     products = np.sum(one * other, axis=1)
     lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
     return bool(np.all(lengths > 0) and np.all(np.abs(products) >= lengths * (1 - 1e-12)))
-
-
-def tail_epsilon(kind: NoiseKind, factor: float, dimension: int, delta: float) -> float:
-    r"""An epsilon below which no claim can hold at delta if the scale differs by this factor between neighbours.
-
-    The event that the noise is longer than t has probability Q(t/f) on one and Q(t) on the other, Q the tail of its
-    length over the scale: epsilon >= log((Q(t/f) - delta)/Q(t)), at the best t. At delta = 0 that has no bound.
-    """
-    if delta == 0 or factor == np.inf:
-        return np.inf
-    # of Gaussian and Laplace noise one coordinate: what all of them show together is no less
-    k = dimension if kind is NoiseKind.GAMMA_NORM else 1
-    t = np.linspace(0.0, 60.0 * k * factor, 4001)
-    if kind in (NoiseKind.LAPLACE, NoiseKind.GAMMA_NORM):
-        larger, smaller = stats.gamma.sf(t / factor, k), stats.gamma.logsf(t, k)
-    else:
-        larger, smaller = stats.chi.sf(t / factor, 1), np.log(2.0) + stats.norm.logsf(t)
-    useful = (larger > delta) & np.isfinite(smaller)
-    return float(np.max(np.log(larger[useful] - delta) - smaller[useful], initial=0.0))
-
-
-def two_scales_epsilon(mu: float, factor: float, delta: float) -> float:
-    r"""The epsilon at delta of N(mu, f^2) against N(0, 1), the larger of both orders: Gaussian noise of two scales."""
-    z = np.linspace(-40.0, 40.0, 40_001) * max(1.0, factor) + mu / 2
-    first, second = stats.norm.logpdf(z, mu, factor), stats.norm.logpdf(z)
-    spacing = float(z[1] - z[0])
-
-    def enough(epsilon: float) -> bool:
-        sides = ((first, second), (second, first))
-        return all(np.sum(np.maximum(np.exp(a) - np.exp(epsilon + b), 0.0)) * spacing <= delta for a, b in sides)
-
-    low, high = 0.0, 1.0
-    while not enough(high) and high < _MOST:
-        low, high = high, 2 * high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return low
 
 
 def dependent_weight(value: DeclaredValue, noise: Floats, count: int) -> float:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from accountant import AccountantError, decimal_string
-from accountant.mechanisms.words import Sampling
 from verification.declared.bench import Bench
-from verification.declared.cost import tail_epsilon, two_scales_epsilon
-from verification.declared.ledger import attained_epsilon, ratios, schedule
+from verification.declared.ledger import attained_epsilon, schedule
 from verification.declared.objective import RELATIVE as JACOBIAN_SLACK
 from verification.declared.objective import determinants
 from verification.declared.promise import Pricing
-from verification.declared.seen import RELATIVE, Seen, Witness
+from verification.declared.seen import RELATIVE, Seen
+from verification.declared.two_scales import scale_finding
 from verification.outcome import Finding, Outcome
 from verification.wire.declaration import PURE, NoiseKind
 
@@ -29,7 +27,9 @@ def account(bench: Bench, pricing: Pricing, seen: Seen | None) -> Finding:
     lower = Fraction(ratio) if promise.delta == 0 else attained_epsilon(Fraction(ratio) ** 2, promise.delta)
     if promise.epsilon < lower:
         low = decimal_string(lower, _DIGITS, "down")
-        text = f"epsilon at delta {delta} is at least {low} (neighbours that were seen attain it)"
+        text = (
+            f"epsilon at delta {delta} is at least {low} (with the declared noise, neighbours that were seen attain it)"
+        )
         return Finding("account", Outcome.REFUTED, f"{text}, {promise.claimed()}", tags=("cause: the price",))
     try:
         upper = pricing.price().upper
@@ -118,7 +118,7 @@ def independence(bench: Bench, pricing: Pricing, seen: Seen) -> Finding:
         lines, text = found
         tags = ("cause: depends on the data",)
         return Finding(name, Outcome.REFUTED, "\n".join(lines), witness=text, tags=tags)
-    scaled = _two_scales(bench, pricing, seen)
+    scaled = scale_finding(bench, pricing, seen)
     if scaled is not None:
         return scaled
     fewer = _fewer(bench, seen)
@@ -151,18 +151,6 @@ def _dependent(bench: Bench, pricing: Pricing, seen: Seen) -> tuple[list[str], s
     return None
 
 
-def _two_scales(bench: Bench, pricing: Pricing, seen: Seen) -> Finding | None:
-    """Refute a scale that depends on a record, where what that gives away exceeds the claim; else nothing is known."""
-    for name, witness in seen.scales.items():
-        cost, exceeds = _scale(bench, pricing, name, witness)
-        text = f"the scale of the noise of {name} depends on a record\n{witness.text}\n{cost}"
-        if exceeds:
-            tags = ("cause: depends on the data",)
-            return Finding("data-independence", Outcome.REFUTED, text, witness=witness.text, tags=tags)
-        return Finding("data-independence", Outcome.INCONCLUSIVE, f"{text}; no theorem here prices that")
-    return None
-
-
 def _more(pricing: Pricing, name: str, counts: dict[int, str], declared: int) -> str:
     """More releases than declared, always: as if the ratio were larger by the root of their number."""
     factor = (max(counts) / declared) ** 0.5
@@ -170,25 +158,6 @@ def _more(pricing: Pricing, name: str, counts: dict[int, str], declared: int) ->
     if value.noise in (NoiseKind.GAUSSIAN, NoiseKind.DISCRETE):
         return pricing.sentence({name: factor})
     return pricing.sentence({name: factor**2}) if value.noise in PURE else pricing.promise.infinite()
-
-
-def _scale(bench: Bench, pricing: Pricing, name: str, witness: Witness) -> tuple[str, bool]:
-    """What two scales of noise give away, and whether that is more than what is claimed.
-
-    By themselves; and of Gaussian noise together with values that move as declared.
-    """
-    value = next(v for v in bench.declaration.noised if v.name == name)
-    delta, claimed = float(pricing.promise.delta), pricing.promise.claimed()
-    least = tail_epsilon(value.noise, witness.size, witness.dimension, delta)
-    text = "the size of the noise alone tells them apart"
-    sampled = bench.declaration.sampling.scheme is not Sampling.ALL and value.uses == "batch"
-    if value.noise is NoiseKind.GAUSSIAN and math.isfinite(least) and not sampled:
-        mu = float(sum(r * r for r in ratios(bench.declaration, value, {}))) ** 0.5
-        both = max(two_scales_epsilon(mu, factor, delta) for factor in (witness.size, 1 / witness.size))
-        if both > least:
-            least, text = both, "the size of the noise tells them apart, beside values that move as declared"
-    said = "infinite" if least == math.inf else f"at least {least:.6g}"
-    return f"{text}: epsilon is {said}, {claimed}", least > pricing.promise.epsilon
 
 
 def _fewer(bench: Bench, seen: Seen) -> str:

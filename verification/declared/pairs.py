@@ -16,7 +16,7 @@ from accountant.mechanisms.words import Sampling
 from verification.declared.bench import Bench, OutOfTimeError
 from verification.declared.ledger import schedule
 from verification.declared.scenes import ALWAYS, SOMETIMES, NeighbouringPair, Scenes, held_batches, starts, without
-from verification.declared.seen import Seen, Witness
+from verification.declared.seen import Seen, TwoScales, Witness
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue, Norm
 from verification.wire.declared_session import LabelledPoints, Recorded
@@ -31,9 +31,10 @@ _SHOWN_COLUMNS = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Setting:
-    """What both runs of a comparison share."""
+    """What both runs of a comparison share; `names` are those of the data sets."""
 
     pair: NeighbouringPair
+    names: tuple[str, str]
     start: str
     outputs: dict[str, Floats]
     batches: list[list[int]] | None
@@ -66,11 +67,11 @@ def _one_pair(bench: Bench, pair: NeighbouringPair, seen: Seen, other: str) -> N
     for start in (*ALWAYS, other):
         outputs = starts(start, own, bench.declaration, pair.direction, bench.rng)
         held = _batches(bench, pair, own, inside=True)
-        _look(bench, names, _Setting(pair, start, outputs, held, seed), seen, _compare)
+        _look(bench, _Setting(pair, names, start, outputs, held, seed), seen, _compare)
     away = _batches(bench, pair, own, inside=False)
     if away is not None:
         outputs = starts("zero", own, bench.declaration, pair.direction, bench.rng)
-        _look(bench, names, _Setting(pair, "zero", outputs, away, seed), seen, _outside)
+        _look(bench, _Setting(pair, names, "zero", outputs, away, seed), seen, _outside)
 
 
 def _fixed_start(bench: Bench, pair: NeighbouringPair) -> bool:
@@ -81,13 +82,13 @@ def _fixed_start(bench: Bench, pair: NeighbouringPair) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(*firsts, strict=True))
 
 
-def _look(bench: Bench, names: tuple[str, str], setting: _Setting, seen: Seen, compare: _Compare) -> None:
+def _look(bench: Bench, setting: _Setting, seen: Seen, compare: _Compare) -> None:
     """Compare both runs; what they show against the declaration counts only if the first run can be repeated."""
-    first, second = _both(bench, names, setting)
+    first, second = _both(bench, setting)
     alone = Seen()
     compare(bench, setting, first, second, alone)
     if alone.violated():
-        again = bench.record(names[0], seed=setting.seed, outputs=setting.outputs, batches=setting.batches)
+        again = bench.record(setting.names[0], seed=setting.seed, outputs=setting.outputs, batches=setting.batches)
         if not _same(first, again):
             if bench.session.can(Capability.SEED):
                 detail = "the same record request with the same seed, two answers"
@@ -110,13 +111,14 @@ def _batches(bench: Bench, pair: NeighbouringPair, own: Recorded, *, inside: boo
     return held_batches(bench.declaration, pair.first.count, steps, pair.position, bench.rng, inside=inside)
 
 
-def _both(bench: Bench, names: tuple[str, str], setting: _Setting) -> tuple[Recorded, Recorded]:
+def _both(bench: Bench, setting: _Setting) -> tuple[Recorded, Recorded]:
     """Both runs, in random order."""
     scheme = bench.declaration.sampling.scheme
     batches = (setting.batches, without(setting.batches, setting.pair, scheme))
     order = bench.rng.permutation(2)
     runs = {
-        int(i): bench.record(names[i], seed=setting.seed, outputs=setting.outputs, batches=batches[i]) for i in order
+        int(i): bench.record(setting.names[i], seed=setting.seed, outputs=setting.outputs, batches=batches[i])
+        for i in order
     }
     return runs[0], runs[1]
 
@@ -134,7 +136,7 @@ def _compare(bench: Bench, setting: _Setting, first: Recorded, second: Recorded,
             )
     for value in bench.declaration.noised:
         _sensitivity(bench, value, (first, second), setting, seen)
-        _noise(value, (first, second), text, seen)
+        _noise(value, (first, second), setting, seen)
     for value in bench.declaration.processed:
         rows = (first.values[value.name].released, second.values[value.name].released)
         _still(rows, value.name, text, seen, seen.moved)
@@ -189,7 +191,7 @@ def lengths(rows: Floats, norm: Norm | None) -> Floats:
     return found
 
 
-def _noise(value: DeclaredValue, runs: tuple[Recorded, Recorded], text: str, seen: Seen) -> None:
+def _noise(value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Setting, seen: Seen) -> None:
     """The same randomness must give the same noise; where it is a multiple, its scale depends on the data."""
     a, b = (run.values[value.name].noise for run in runs)
     if a.shape != b.shape or not a.size or np.array_equal(a, b):
@@ -197,15 +199,39 @@ def _noise(value: DeclaredValue, runs: tuple[Recorded, Recorded], text: str, see
     for k, (one, other) in enumerate(zip(a, b, strict=True)):
         if not (one.any() and other.any()):
             if one.any() or other.any():
-                where = f"release {k + 1}: noise on one of the neighbours and none on the other; {text}"
-                seen.keep(seen.scales, value.name, np.inf, where, len(one))
+                _two_scales(value, runs, setting, seen, (k, np.inf if other.any() else 0.0))
             continue
         factor = float(one @ other) / float(one @ one)
         if not np.allclose(other, factor * one, rtol=1e-9, atol=1e-12):
             seen.other_noise.add(value.name)
         elif factor > 0 and abs(np.log(factor)) > _STILL:
-            size = float(np.exp(abs(np.log(factor))))
-            seen.keep(seen.scales, value.name, size, f"release {k + 1}: by a factor of {size:.6g}; {text}", len(one))
+            _two_scales(value, runs, setting, seen, (k, factor))
+
+
+def _two_scales(
+    value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Setting, seen: Seen, at: tuple[int, float]
+) -> None:
+    """Keep a release whose noise on the second is a multiple of that on the first."""
+    k, factor = at
+    size = factor if factor > 1 else np.inf if factor == 0 else 1 / factor
+    seen_as = f"by a factor of {size:.6g}" if np.isfinite(size) else "noise on one of the neighbours, none on the other"
+    one, other = (run.values[value.name].before[k] for run in runs)
+    smaller, larger = setting.names if factor > 1 else setting.names[::-1]
+    seen.keep_scales(
+        value.name,
+        TwoScales(
+            factor=float(size),
+            moved=float(np.linalg.norm(one - other)) if one.shape == other.shape else 0.0,
+            dimension=one.size,
+            release=k,
+            smaller=smaller,
+            larger=larger,
+            outputs=setting.outputs,
+            probable=k == 0 or setting.start == "its own run",
+            others=setting.pair.kind,
+            text=f"release {k + 1}: {seen_as}; {describe(setting.pair, setting.start)}",
+        ),
+    )
 
 
 def _still(both: tuple[Floats, Floats], name: str, text: str, seen: Seen, where: dict[str, Witness]) -> None:

@@ -57,15 +57,15 @@ def run_declared(
         yield from (Finding(name, Outcome.SKIPPED, reason) for name in ("sensitivity", "noise"))
         return
     began, limit = time.monotonic(), bench.deadline - time.monotonic()
+    drawing = replace(bench, deadline=began + limit * DRAWS_TIME)
     seen: Seen | None = None
     if any(wants(name) for name in NEIGHBOURS):
-        seen, found = _neighbours(replace(bench, deadline=began + limit * PAIRS_TIME), pricing)
+        seen, found = _neighbours(drawing, began + limit * PAIRS_TIME, pricing)
         yield from found
     if wants("objective") and any(value.enters == "objective" for value in bench.declaration.noised):
         yield from _guarded(lambda: iter([judged.objective(bench, pricing)]), "objective")
     sampled = bench.declaration.sampling.scheme is not Sampling.ALL
     level = Certainty(false_alarm / (3 if sampled else 2), power)
-    drawing = replace(bench, deadline=began + limit * DRAWS_TIME)
     outside = seen.outside if seen is not None else {}
     if any(wants(name) for name in DRAWS):
         yield from _guarded(lambda: draws(drawing, pricing, level, outside), "noise")
@@ -73,11 +73,12 @@ def run_declared(
         yield from _guarded(lambda: iter([own_runs_check(bench, pricing, level.share)]), "own-runs")
 
 
-def _neighbours(bench: Bench, pricing: Pricing) -> tuple[Seen | None, list[Finding]]:
-    began = time.monotonic()
+def _neighbours(bench: Bench, deadline: float, pricing: Pricing) -> tuple[Seen | None, list[Finding]]:
+    """Search until the deadline; judging what was found may take until that of the bench."""
+    began, searching = time.monotonic(), replace(bench, deadline=deadline)
     try:
-        seen = compare_neighbours(bench)
-        climb(bench, seen)
+        seen = compare_neighbours(searching)
+        climb(searching, seen)
     except AdapterSkipped as answer:
         skipped = Finding("sensitivity", Outcome.SKIPPED, f"not offered: {answer.reason}")
         return None, [judged.account(bench, pricing, None), skipped]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from verification.wire.arrays import Floats
+
 RELATIVE = 1e-5
 """A sensitivity may be exceeded by so much, for the solver and the rounding of the implementation."""
 
@@ -14,7 +16,31 @@ class Witness:
 
     size: float
     text: str
-    dimension: int = 1  # of the noise, where that is what was seen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TwoScales:
+    """Neighbours with the same randomness whose noise differs by a factor above 1, and which data has the smaller one.
+
+    `moved` is the Euclidean distance of the values before the noise. `probable` if nothing was released before, or what
+    a run of its own releases. `others` is the kind of the other records.
+    """
+
+    factor: float
+    moved: float
+    dimension: int
+    release: int
+    smaller: str
+    larger: str
+    outputs: dict[str, Floats]
+    probable: bool
+    others: str
+    text: str
+
+    def within(self, other: TwoScales) -> bool:
+        """Whether the other shows no less, with other records of the same kind."""
+        less = self.factor <= other.factor and self.moved <= other.moved and self.probable <= other.probable
+        return less and self.others == other.others
 
 
 @dataclass(slots=True)
@@ -28,7 +54,7 @@ class Seen:
     moved: dict[str, Witness] = field(default_factory=dict)
     outside: dict[str, Witness] = field(default_factory=dict)
     public: dict[str, Witness] = field(default_factory=dict)
-    scales: dict[str, Witness] = field(default_factory=dict)
+    scales: dict[str, list[TwoScales]] = field(default_factory=dict)  # those that no other exceeds
     fractions: dict[str, Witness] = field(default_factory=dict)  # of the grid of discrete noise
     unequal: str = ""
     counts: dict[str, dict[int, str]] = field(default_factory=dict)
@@ -37,10 +63,16 @@ class Seen:
     unrepeatable: str = ""
     fixed_start: bool = True  # a first release is the same whatever the randomness
 
-    def keep(self, where: dict[str, Witness], name: str, size: float, text: str, dimension: int = 1) -> None:
+    def keep(self, where: dict[str, Witness], name: str, size: float, text: str) -> None:
         """Keep the largest."""
         if name not in where or size > where[name].size:
-            where[name] = Witness(size, text, dimension)
+            where[name] = Witness(size, text)
+
+    def keep_scales(self, name: str, pair: TwoScales) -> None:
+        """Keep what no other pair exceeds."""
+        found = self.scales.setdefault(name, [])
+        if not any(pair.within(other) for other in found):
+            self.scales[name] = [other for other in found if not other.within(pair)] + [pair]
 
     def violated(self) -> bool:
         """Whether something is not as declared, or differs."""
@@ -54,11 +86,13 @@ class Seen:
             (self.moved, other.moved),
             (self.outside, other.outside),
             (self.public, other.public),
-            (self.scales, other.scales),
             (self.fractions, other.fractions),
         ):
             for name, witness in theirs.items():
-                self.keep(mine, name, witness.size, witness.text, witness.dimension)
+                self.keep(mine, name, witness.size, witness.text)
+        for name, found in other.scales.items():
+            for pair in found:
+                self.keep_scales(name, pair)
         for name, distance in other.first_release.items():
             self.first_release[name] = max(self.first_release.get(name, 0.0), distance)
         for name, counts in other.counts.items():

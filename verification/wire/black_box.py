@@ -7,30 +7,25 @@ or anything that the adapter understands). Its answer is any set of named arrays
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias
 
 import numpy as np
-from pydantic import BaseModel, JsonValue, RootModel, ValidationError
+from pydantic import JsonValue, NonNegativeInt, PositiveInt, model_serializer, model_validator
 
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, WireArray, WireModel, pack, unpack
-from verification.wire.faults import AdapterFault, AdapterRefusal, AdapterSkipped, Fault, ProtocolStep
-from verification.wire.process import AdapterProcess, Limits
+from verification.wire.conversation import SMALL_ANSWER, Conversation, ResultT
+from verification.wire.faults import Fault, ProtocolStep
+from verification.wire.process import Limits
 from verification.wire.records import Records
 
 Values: TypeAlias = dict[str, Floats]
-_SMALL_ANSWER = 1 << 16
 _OWN = ("id", "request", "data", "count", "seed")
 
 
-class OpaqueStart(WireModel, extra="ignore"):
+class OpaqueStart(m.AdapterName, extra="ignore"):
     """All that is asked of an adapter before it is run."""
-
-    protocol: int
-    name: m.Text
 
 
 class OpaqueData(WireModel, extra="ignore"):
@@ -39,119 +34,97 @@ class OpaqueData(WireModel, extra="ignore"):
     records: int | None = None
 
 
-class OpaqueRun(RootModel[dict[str, WireArray | dict[str, WireArray]]]):
+class OpaqueTrialsRequest(WireModel):
+    """Run `count` times with your own randomness; `more` are the members that the caller adds, null ones included."""
+
+    id: NonNegativeInt
+    request: Literal["trials"] = "trials"
+    data: m.Name
+    count: PositiveInt
+    seed: m.Seed | None
+    more: dict[str, JsonValue]
+
+    @model_serializer
+    def _flat(self) -> dict[str, JsonValue]:
+        own: dict[str, JsonValue] = {"id": self.id, "request": self.request, "data": self.data, "count": self.count}
+        return own | self.more | ({} if self.seed is None else {"seed": self.seed})
+
+
+class OpaqueRun(WireModel, extra="allow", strict=False, allow_inf_nan=True):
     """Named arrays, beside each other or under `released`."""
 
+    __pydantic_extra__: dict[str, WireArray | dict[str, WireArray]]
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
+    def arrays(self) -> dict[str, WireArray]:
+        """All of them."""
+        found: dict[str, WireArray] = {}
+        for name, part in self.__pydantic_extra__.items():
+            found |= part if isinstance(part, dict) else {name: part}
+        return found
 
 
-class BlackBoxSession:
-    """One adapter process; a context manager that leaves no process behind."""
+class OpaqueStop(m.StopResult):
+    """Whatever it says last."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _anything(cls, _said: object) -> dict[str, object]:
+        return {}
+
+
+class OpaqueAnswer(m.Answer[ResultT], Generic[ResultT], extra="ignore"):
+    """An answer that may hold members of its own beside result, skipped or error."""
+
+
+class BlackBoxSession(Conversation[OpaqueStart]):
+    """One adapter process; every request may be refused (`AdapterRefusal`)."""
 
     def __init__(
         self, command: Sequence[str], limits: Limits | None = None, request: Mapping[str, JsonValue] | None = None
     ) -> None:
-        self._extra = dict(request or {})
-        clash = sorted(set(self._extra) & set(_OWN))
+        self._more = dict(request or {})
+        clash = sorted(set(self._more) & set(_OWN))
         if clash:
             raise ValueError(f"these members of a request are set by the audit: {', '.join(clash)}")
-        self._last_id = 0
-        self._process = AdapterProcess(command, limits)
-        try:
-            self.name = self._start()
-        except BaseException:
-            self._process.__exit__(None, None, None)
-            raise
+        super().__init__(command, limits)
+        self.description = self._describe(OpaqueAnswer[OpaqueStart])
 
-    def __enter__(self) -> BlackBoxSession:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._ask({"request": "stop"}, ProtocolStep.STOP, _SMALL_ANSWER)
-                self._process.finish()
-        finally:
-            self._process.__exit__(None, None, None)
-
-    def _start(self) -> str:
-        result = self._ask({"request": "start", "protocol": m.PROTOCOL}, ProtocolStep.START, _SMALL_ANSWER)
-        description = self._valid(OpaqueStart, result, ProtocolStep.START)
-        if description.protocol != m.PROTOCOL:
-            raise self._fault(Fault.WRONG_PROTOCOL, ProtocolStep.START, f"it speaks protocol {description.protocol}")
-        return description.name
+    @property
+    def name(self) -> str:
+        """What the adapter calls itself."""
+        return self.description.name
 
     def send(self, records: Records, name: str) -> None:
-        """Send records under a name; raises `AdapterRefusal` where the adapter does not take them."""
-        request: dict[str, JsonValue] = {
-            "request": "data",
-            "name": name,
-            "features": pack(records.features).model_dump(),
-            "labels": records.labels.tolist(),
-        }
-        result = self._valid(OpaqueData, self._ask(request, ProtocolStep.DATA, _SMALL_ANSWER), ProtocolStep.DATA)
+        """Send records under a name."""
+        request = m.DataRequest(
+            id=self._next_id(), name=name, features=pack(records.features), labels=records.labels.tolist()
+        )
+        result = self._ask(request, OpaqueAnswer[OpaqueData], ProtocolStep.DATA, SMALL_ANSWER, may_refuse=True)
         if result.records is not None and result.records != records.count:
             detail = f"it understood {result.records} records, sent were {records.count}"
-            raise self._fault(Fault.WRONG_SHAPE, ProtocolStep.DATA, detail)
+            raise self.fault(Fault.WRONG_SHAPE, ProtocolStep.DATA, detail)
 
     def trials(self, data: str, count: int, seed: int | None) -> Values:
         """Run ``count`` times; every array has ``count`` as its first axis, and may hold NaN and infinity."""
-        request: dict[str, JsonValue] = {"request": "trials", "data": data, "count": count, **self._extra}
-        if seed is not None:
-            request["seed"] = seed
-        result = self._valid(OpaqueRun, self._ask(request, ProtocolStep.TRIALS, None), ProtocolStep.TRIALS)
-        given: dict[str, WireArray] = {}
-        for name, part in result.root.items():
-            given |= part if isinstance(part, dict) else {name: part}
+        request = OpaqueTrialsRequest(id=self._next_id(), data=data, count=count, seed=seed, more=self._more)
+        result = self._ask(request, OpaqueAnswer[OpaqueRun], ProtocolStep.TRIALS, None, may_refuse=True)
         try:
-            values = {name: unpack(array, name) for name, array in given.items()}
+            values = {name: unpack(array, name) for name, array in result.arrays().items()}
         except ArrayError as error:
-            raise self._fault(Fault.WRONG_SHAPE, ProtocolStep.TRIALS, str(error)) from None
+            raise self.fault(Fault.WRONG_SHAPE, ProtocolStep.TRIALS, str(error)) from None
         if not values:
-            raise self._fault(Fault.BAD_ANSWER, ProtocolStep.TRIALS, "the result holds no array: nothing was released")
+            raise self.fault(Fault.BAD_ANSWER, ProtocolStep.TRIALS, "the result holds no array: nothing was released")
         for name, array in values.items():
             if array.ndim < 1 or array.shape[0] != count:
                 detail = f"the first axis of {name} must be the trial, {count} of them; got shape {list(array.shape)}"
-                raise self._fault(Fault.WRONG_SHAPE, ProtocolStep.TRIALS, detail)
+                raise self.fault(Fault.WRONG_SHAPE, ProtocolStep.TRIALS, detail)
         return values
 
-    def _ask(self, request: Mapping[str, JsonValue], step: ProtocolStep, limit: int | None) -> JsonValue:
-        self._last_id += 1
-        line = json.dumps({"id": self._last_id, **request}, allow_nan=False).encode() + b"\n"
-        answer = self._parse(self._process.ask(line, step, limit), step)
-        if answer.get("id") != self._last_id:
-            raise self._fault(Fault.WRONG_ID, step, f"expected an answer to request {self._last_id}")
-        parts = [part for part in ("result", "skipped", "error") if answer.get(part) is not None]
-        if len(parts) != 1:
-            raise self._fault(Fault.BAD_ANSWER, step, f"an answer holds exactly one of result, skipped, error: {parts}")
-        if parts == ["skipped"]:
-            raise AdapterSkipped(self._valid(m.Skipped, answer["skipped"], step).reason)
-        if parts == ["error"]:
-            refusal = self._valid(m.Refusal, answer["error"], step)
-            raise AdapterRefusal(refusal.kind, refusal.message)
-        return answer["result"]
-
-    def _parse(self, line: bytes, step: ProtocolStep) -> dict[str, JsonValue]:
-        try:
-            answer = json.loads(line)
-        except ValueError:
-            raise self._fault(Fault.NOT_JSON, step, f"stdout held {line[:200]!r}") from None
-        if not isinstance(answer, dict):
-            raise self._fault(Fault.BAD_ANSWER, step, "an answer is a JSON object")
-        return answer
-
-    def _valid(self, kind: type[ModelT], part: JsonValue, step: ProtocolStep) -> ModelT:
-        try:
-            return kind.model_validate(part)
-        except ValidationError as error:
-            first = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors()[:3])
-            raise self._fault(Fault.BAD_ANSWER, step, first) from None
-
-    def _fault(self, fault: Fault, step: ProtocolStep, detail: str) -> AdapterFault:
-        return AdapterFault(fault, step, detail, self._process.last_words())
+    def stop(self) -> None:
+        """Ask it to stop, and check that it ends cleanly and leaves no process."""
+        request = m.StopRequest(id=self._next_id())
+        self._ask(request, OpaqueAnswer[OpaqueStop], ProtocolStep.STOP, SMALL_ANSWER, may_refuse=True)
+        self._process.finish()
 
 
 def hidden_trials(

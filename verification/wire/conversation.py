@@ -1,6 +1,6 @@
 """A conversation with one adapter: requests out, answers in, each answer parsed and matched to its request.
 
-What kinds of questions there are is for its subclasses to say (`session`, `declared_session`).
+What kinds of questions there are is for its subclasses to say (`session`, `declared_session`, `black_box`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from verification.wire.faults import (
 from verification.wire.process import AdapterProcess, Limits
 
 ResultT = TypeVar("ResultT", bound=WireModel)
-StartT = TypeVar("StartT", bound=m.AdapterDescription)
+StartT = TypeVar("StartT", bound=m.AdapterName)
+DescribedT = TypeVar("DescribedT", bound=m.AdapterDescription)
 SMALL_ANSWER = 1 << 16
 """The largest answer, in bytes, that holds no arrays."""
 
@@ -81,10 +82,6 @@ class Conversation(Generic[StartT]):
         if description.protocol != m.PROTOCOL:
             raise self.fault(Fault.WRONG_PROTOCOL, ProtocolStep.START, f"it speaks protocol {description.protocol}")
         return description
-
-    def can(self, *capabilities: m.Capability) -> bool:
-        """Whether the adapter declared all of these."""
-        return set(capabilities) <= set(self.description.capabilities)
 
     def stop(self) -> None:
         """Ask it to stop, and check that it ends cleanly and leaves no process."""
@@ -153,3 +150,11 @@ class Conversation(Generic[StartT]):
             fault = Fault.NOT_FINITE if "finite_number" in kinds else Fault.BAD_ANSWER
             first = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in problems[:3])
             raise self.fault(fault, step, f"{first} (the answer began {shown!r})") from None
+
+
+class DescribedConversation(Conversation[DescribedT]):
+    """With an adapter that says what it can do."""
+
+    def can(self, *capabilities: m.Capability) -> bool:
+        """Whether the adapter declared all of these."""
+        return set(capabilities) <= set(self.description.capabilities)

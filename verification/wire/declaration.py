@@ -44,11 +44,12 @@ class Norm(enum.StrEnum):
 
 
 class BoundKind(enum.StrEnum):
-    """What bounds a record: the algorithm clips contributions, or normalises records, or the domain is bounded."""
+    """What bounds a record: contributions are clipped, records are normalised, the domain is bounded, or nothing."""
 
     CLIP = "clip"
     NORMALISE = "normalise"
     DOMAIN = "domain"
+    NONE = "none"
 
 
 class DeclaredValue(WireModel):
@@ -115,7 +116,10 @@ class RecordBound(WireModel):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        if (self.radius is None) == (self.box is None) or (self.box is not None and self.kind is not BoundKind.DOMAIN):
+        if self.kind is BoundKind.NONE and (self.radius is not None or self.box is not None):
+            raise ValueError("bound none has neither a radius nor a box")
+        alone = (self.radius is None) != (self.box is None)
+        if self.kind is not BoundKind.NONE and not (alone and (self.box is None or self.kind is BoundKind.DOMAIN)):
             raise ValueError("bound needs a radius, or (domain) a box in its place")
         for pair in (self.box, self.labels):
             if pair is not None and not pair[0] < pair[1]:
@@ -168,8 +172,8 @@ NORM_OF = {
 PURE = (NoiseKind.LAPLACE, NoiseKind.GAMMA_NORM)
 
 
-def contradictions(declaration: Declaration, *, neighbours: str, pure: bool) -> list[str]:
-    """What no run could make true, in words; `neighbours` and `pure` (delta is 0) are those of the claim."""
+def contradictions(declaration: Declaration, *, neighbours: str, pure: bool, records: int) -> list[str]:
+    """What no run could make true, in words; `neighbours`, `pure` (delta is 0) and `records` are those of the claim."""
     found: list[str] = []
     names = {value.name for value in declaration.values}
     for value in declaration.values:
@@ -180,6 +184,8 @@ def contradictions(declaration: Declaration, *, neighbours: str, pure: bool) -> 
     sampling = declaration.sampling
     if sampling.amplification not in (None, "none", sampling.scheme):
         found.append(f"batches are drawn {sampling.scheme} and priced as {sampling.amplification}")
+    if sampling.scheme is Sampling.WITHOUT_REPLACEMENT and (sampling.batch or 0) > records:
+        found.append(f"{sampling.batch} records cannot be drawn without replacement from {records}")
     if not declaration.noised:
         found.append("nothing that is released has noise")
     return found

@@ -16,7 +16,7 @@ from accountant.mechanisms.words import Sampling
 from verification.wire import declared_messages as d
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, WireArray, pack, unpack
-from verification.wire.conversation import SMALL_ANSWER, Conversation
+from verification.wire.conversation import SMALL_ANSWER, DescribedConversation
 from verification.wire.declaration import Declaration, DeclaredValue, NoiseKind
 from verification.wire.faults import Fault, ProtocolStep
 from verification.wire.process import Limits
@@ -62,7 +62,7 @@ class DeclaredQuestion:
     parameters: d.OpaqueParameters
 
 
-class DeclaredSession(Conversation[d.DeclaredStart]):
+class DeclaredSession(DescribedConversation[d.DeclaredStart]):
     """One adapter process that has an algorithm of its own."""
 
     def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:

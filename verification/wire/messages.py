@@ -125,11 +125,16 @@ Request = Annotated[
 ]
 
 
-class AdapterDescription(WireModel):
-    """What every adapter says of itself."""
+class AdapterName(WireModel):
+    """Who answers."""
 
     protocol: int
     name: Text
+
+
+class AdapterDescription(AdapterName):
+    """What an adapter says of itself, beside what it can run."""
+
     version: Text
     language: Text
     capabilities: list[Annotated[Capability, Field(strict=False)]]

@@ -13,7 +13,7 @@ import numpy as np
 
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, WireArray, as_lists, pack, unpack
-from verification.wire.conversation import SMALL_ANSWER, Conversation
+from verification.wire.conversation import SMALL_ANSWER, DescribedConversation
 from verification.wire.faults import Fault, ProtocolStep
 from verification.wire.parameters import Algorithm, Parameters
 from verification.wire.process import Limits
@@ -38,7 +38,7 @@ class _Expected:
         return None if len(numbers) < len(self.shapes) else SMALL_ANSWER + _BYTES_A_NUMBER * sum(numbers)
 
 
-class Session(Conversation[m.StartResult]):
+class Session(DescribedConversation[m.StartResult]):
     """One adapter process, started and described; a context manager that leaves no process behind."""
 
     def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:

@@ -126,6 +126,25 @@ def test_faults_keep_their_names(tmp_path: Path) -> None:
         assert told.value.fault is fault
 
 
+def test_what_a_black_box_says_beside_the_protocol_is_ignored(tmp_path: Path) -> None:
+    """Members of its own in every answer, any last word, NaN in a list; null members of the request arrive."""
+    told = """
+    import json, sys
+    for line in sys.stdin:
+        request = json.loads(line)
+        run = {"a": [float("nan")] * 2, "released": {"b": [[1, 2], [3, 4]]}} if request.get("own", 0) is None else {}
+        kinds = {"start": {"protocol": 1, "name": "x", "version": 7}, "data": {"more": 1}, "trials": run, "stop": True}
+        print(json.dumps({"id": request["id"], "result": kinds[request["request"]], "seconds": 0.1}), flush=True)
+        if request["request"] == "stop":
+            break
+    """
+    with BlackBoxSession(adapter(tmp_path, told), request={"own": None}) as session:
+        session.send(Records(np.zeros((2, 1)), np.array([1, -1])), "D1")
+        found = session.trials("D1", 2, 5)
+    assert np.isnan(found["a"]).all()
+    assert found["b"].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
 def test_a_request_may_not_overwrite_what_the_audit_sets() -> None:
     with pytest.raises(ValueError, match="seed"):
         BlackBoxSession(["true"], request={"seed": 1})

@@ -89,3 +89,21 @@ def test_trials_that_are_not_the_recorded_runs_are_a_fault() -> None:
     with pytest.raises(AdapterFault) as caught:
         judged(asked)
     assert caught.value.fault is Fault.CONTRADICTION
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_records_that_nothing_bounds_may_be_counted_and_not_added(*, counted: bool) -> None:
+    """Labels are counted in a release of sensitivity 1; a sum of features has no sensitivity at all."""
+
+    def declare(_parameters: OpaqueParameters, _records: int, _columns: int) -> dict[str, object]:
+        value = {"name": "count", "noise": "laplace", "scale": 2.0, "sensitivity": 1.0, "norm": "l1"}
+        return {"neighbours": "replace-one", "bound": {"kind": "none"}, "values": [value]}
+
+    def run(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+        before = np.array([np.sum(data.labels > 0) if counted else data.features.sum()], dtype=np.float64)
+        run.release("count", before, run.laplace(1, 2.0))
+
+    found = findings(InProcess("count", declare, run), {}, epsilon="0.50001", delta="0", seed=3)
+    outcomes = {finding.name: finding.outcome for finding in found}
+    assert outcomes["sensitivity"] is (Outcome.STANDS if counted else Outcome.REFUTED)
+    assert not counted or set(outcomes.values()) == {Outcome.STANDS}, outcomes

@@ -11,7 +11,7 @@ from scipy import stats
 from tests.verification.declared.test_declaration import VALUE, declared
 from tests.verification.declared.test_draws import value
 from verification.declared.added import _no_function, is_sum
-from verification.declared.cost import dependent_weight, missing_draws, shape_epsilon, two_scales_epsilon, used_again
+from verification.declared.cost import dependent_weight, missing_draws, shape_epsilon, used_again
 from verification.declared.extremes import atoms, light_tails
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue, NoiseKind
@@ -60,14 +60,6 @@ def test_noise_of_one_sign_costs_more_than_noise_as_declared() -> None:
     exact = max(stats.norm.logsf(t - 0.25) - stats.norm.logsf(t) for t in np.linspace(-3, 3, 61))
     assert honest <= exact  # no event of the search has more
     assert shape_epsilon(declaration, declaration.values[0], np.abs(noise), 1e-5) > 3.0
-
-
-def test_two_scales_cost_the_gaussian_price_where_they_are_equal_and_more_where_not() -> None:
-    mu, delta = 0.5, 1e-5
-    equal = two_scales_epsilon(mu, 1.0, delta)
-    left = stats.norm.cdf(mu / 2 - equal / mu) - math.exp(equal) * stats.norm.cdf(-mu / 2 - equal / mu)
-    assert left == pytest.approx(delta, rel=1e-3)
-    assert two_scales_epsilon(mu, 1.2, delta) > two_scales_epsilon(mu, 1.1, delta) > equal
 
 
 def test_noise_that_is_missing_or_was_used_before_is_named() -> None:

@@ -23,12 +23,13 @@ def declared(*values: dict[str, object], **fields: object) -> Declaration:
 
 
 def problems(declaration: Declaration, *, pure: bool = False) -> str:
-    return "; ".join(contradictions(declaration, neighbours="replace-one", pure=pure))
+    return "; ".join(contradictions(declaration, neighbours="replace-one", pure=pure, records=20))
 
 
 def test_an_honest_declaration_contradicts_nothing() -> None:
     model: dict[str, object] = {"name": "m", "noise": "none", "from": ["w"]}
     assert problems(declared(VALUE, model, {"name": "last", "noise": "none", "from": ["m"]})) == ""
+    assert problems(declared(bound={"kind": "none"}, sampling={"scheme": "with-replacement", "batch": 21})) == ""
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,7 @@ def test_an_honest_declaration_contradicts_nothing() -> None:
             "drawn with-replacement and priced as without-replacement",
         ),
         ([VALUE | {"enters": "objective", "jacobian": 0.1}], {}, "only gamma-norm noise"),
+        ([VALUE], {"sampling": {"scheme": "without-replacement", "batch": 21}}, "21 records cannot be drawn"),
     ],
 )
 def test_what_no_run_could_make_true(values: list[dict[str, object]], fields: dict[str, object], message: str) -> None:

@@ -41,6 +41,8 @@ class WrongRun(DeclaredRun):
             return noise(scale * scale)
         if self._mistake == "scale by the largest norm":
             return noise(scale * max(1.0, float(np.linalg.norm(self._data.features, axis=1).max()) ** 0.5))
+        if self._mistake == "more noise, of a scale that hardly moves":
+            return noise(3.0 * scale * (1.0 + 0.01 * float(np.tanh(size / self._data.count))))
         drawn = noise(scale)
         self._draws += 1
         late = self._mistake == "no noise late" and self._draws > LATE
@@ -84,6 +86,8 @@ class WrongRun(DeclaredRun):
             before = 2.0 * before
         if self._mistake == "sum for mean":
             before = before * self._data.count
+        if self._mistake == "scale by the norm of the batch":
+            noise = noise * float(np.linalg.norm(before))
         if self._mistake == "noise subtracted again":
             released = before + noise - noise
         return super().release(name, before, noise, released)
