@@ -143,7 +143,11 @@ def _product(first: Floats, second: Floats) -> float:
 
 
 def _between(scaled: dict[str, Floats]) -> list[TailFamily]:
-    """Two streams in the same iteration, where both draw as often."""
+    """Two streams in the same iteration, where both draw as often.
+
+    The first iteration is left out where there are others: a start at another point is in both.
+    """
+    scaled = {name: array[:, 1:] if array.shape[1] > 1 else array for name, array in scaled.items()}
     names = list(scaled)
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if scaled[a].shape == scaled[b].shape]
     products = np.array([_product(scaled[a], scaled[b]) for a, b in pairs])
