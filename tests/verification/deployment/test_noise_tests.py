@@ -105,6 +105,18 @@ def test_wrong_noise_is_detected_at_a_false_alarm_probability_of_1e_9(name: str)
     assert sightings(change(normal(rng, draws=2210, columns=32)), rng)[test].p_value <= 1e-9
 
 
+@pytest.mark.parametrize(("shared", "detected"), [(slice(0, 1), False), (slice(0, None, 4), True)])
+def test_streams_that_share_a_start_are_not_tied_and_those_that_share_draws_are(shared: slice, detected: bool) -> None:
+    rng = np.random.default_rng(5)
+    noise = {name: rng.standard_normal((200, 30, 8)) for name in ("x", "z")}
+    common = 30 * rng.standard_normal(noise["x"][:, shared].shape)
+    for array in noise.values():
+        array[:, shared] += common
+    (tie,) = (s for s in shape_sightings("here", noise, rng) if s.name == "noise-independence here")
+    assert (tie.p_value <= 1e-9) == detected
+    assert detected or tie.p_value > 1e-2
+
+
 def test_the_noise_that_is_really_there_and_its_limits() -> None:
     rng = np.random.default_rng(5)
     found = effective({"x": 0.5 * normal(rng, draws=1000)})
