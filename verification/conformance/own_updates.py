@@ -11,6 +11,7 @@ sensitivity: `coupled-releases` bounds that, so that a shorter step with as much
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -89,12 +90,13 @@ def _parts(flat: Floats, shapes: dict[str, tuple[int, ...]]) -> Values:
 
 def _apparent(context: Context, parameters: Parameters, run: Run) -> Values:
     """The noise as the reference's updates would have it, gradients included."""
-    return INSIDE[context.mode.algorithm].noise(parameters, problem_of(_nothing(run), parameters), run)
+    return INSIDE[context.mode.algorithm].noise(parameters, problem_of(_nothing(run.x.shape[-1]), parameters), run)
 
 
-def _nothing(run: Run) -> Records:
+@functools.lru_cache(maxsize=4)
+def _nothing(columns: int) -> Records:
     """One record without gradient."""
-    return Records(np.zeros((1, run.x.shape[-1])), np.ones(1, dtype=np.int64))
+    return Records(np.zeros((1, columns)), np.ones(1, dtype=np.int64))
 
 
 def noise_of_runs(context: Context, records: Records, parameters: Parameters, run: Run) -> Values:
@@ -131,7 +133,7 @@ def as_the_reference(context: Context, parameters: Parameters, run: Run, records
 
 def reference_run(algorithm: Algorithm, parameters: Parameters, noise: Values, dimension: int) -> Run:
     """The reference's runs on a record without gradient and with this noise."""
-    problem = problem_of(Records(np.zeros((1, dimension)), np.ones(1, dtype=np.int64)), parameters)
+    problem = problem_of(_nothing(dimension), parameters)
     count = len(next(iter(noise.values())))
     initial = initial_of(parameters, dimension)
     state = State(*(np.repeat(value[None], count, axis=0) for value in (initial.x, initial.z, initial.y)))

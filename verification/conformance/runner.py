@@ -72,6 +72,8 @@ class ConformancePlan:
 
 UPDATE_CHECKS = ("updates-agree", "updates-scale", "golden-vectors")
 """What compares iterates with the reference's, and says nothing about privacy by itself."""
+_RESTS_ON = ("one-step-sensitivity", "noise-variance")
+"""What makes another update harmless, if it stands and nothing else is refuted."""
 Progress = Callable[[Finding], None]
 
 
@@ -109,20 +111,23 @@ def conform(
 def different_or_wrong(findings: list[Finding]) -> list[Finding]:
     """An update that is not the reference's deviates, where what privacy rests on was looked at and stands.
 
+    Where there was no time to look, it is inconclusive.
     Nothing else may be refuted of the same mechanism, and no record may move more than claimed in one step. Objective
     perturbation is private only if the stated problem is solved: there whatever differs is refuted.
     """
     refuted = {f.subject for f in findings if f.outcome is Outcome.REFUTED and f.name not in UPDATE_CHECKS}
     fine = (Outcome.STANDS, Outcome.DEVIATES)
-    bounded, looked = (
-        {f.subject for f in findings if f.outcome in fine and f.name == name}
-        for name in ("one-step-sensitivity", "noise-variance")
-    )
+    bounded, looked = ({f.subject for f in findings if f.outcome in fine and f.name == name} for name in _RESTS_ON)
+    late = {f.subject for f in findings if f.outcome is Outcome.INCONCLUSIVE and f.name in _RESTS_ON}
     harmless = (bounded & looked) - refuted - {Algorithm.OBJP.value}
+    unknown = late - harmless - refuted - {Algorithm.OBJP.value}
 
     def judged(finding: Finding) -> Finding:
-        wrong = finding.outcome is Outcome.REFUTED and finding.name in UPDATE_CHECKS
-        return replace(finding, outcome=Outcome.DEVIATES) if wrong and finding.subject in harmless else finding
+        if finding.outcome is not Outcome.REFUTED or finding.name not in UPDATE_CHECKS:
+            return finding
+        if finding.subject in harmless:
+            return replace(finding, outcome=Outcome.DEVIATES)
+        return replace(finding, outcome=Outcome.INCONCLUSIVE) if finding.subject in unknown else finding
 
     return [judged(finding) for finding in findings]
 

@@ -160,6 +160,7 @@ def has_own_updates(context: Context) -> bool:
             eta=[0.5, 1.0, 0.25],
             batch=_RECORDS,
             sigma=0.5,
+            rho=0.5,
             lambda_=0.2,
             loss=loss,
             regularizer=regularizer,
