@@ -78,7 +78,7 @@ def shared_mixed(count: int, columns: int, bound: float, seed: int) -> Mixed:
     return mixed(count, columns, bound, np.random.default_rng([seed, 1]))
 
 
-def marked(
+def marked(  # noqa: PLR0913 - what the scene is made of
     count: int,
     columns: int,
     batch: int,
