@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
@@ -37,7 +39,9 @@ _NEARLY = 0.1
 
 def one_hot(context: Context) -> Records:
     """Record i has feature i alone, of its own size and label, so that a sampler that looks at the data shows."""
-    sizes = 0.3 + 0.7 * context.rng.random(_RECORDS)
+    # longer than the bound, so that what a record adds is all that it may; DP-SVRG shows what changes in a gradient
+    longest = 1.0 if "inner" in context.scheme.takes else 4.0
+    sizes = longest * (0.6 + 0.4 * context.rng.random(_RECORDS))
     labels = np.where(context.rng.random(_RECORDS) < 0.5, -1, 1).astype(np.int64)
     return Records(np.diag(sizes), labels)
 
@@ -70,55 +74,76 @@ def observed(context: Context) -> Floats:
     return memberships(context.mode.algorithm, records, parameters, run)
 
 
-def members(context: Context) -> NDArray[np.bool_]:
-    """Which records each batch held; not applicable where that cannot be read off."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Members:
+    """Which records each batch held [trials, T, n]; ``short`` if some batch held fewer than claimed.
+
+    Then only what comes too often costs privacy, and the claimed size bounds its chance.
+    """
+
+    held: NDArray[np.bool_]
+    short: bool
+
+
+def members(context: Context) -> Members:
+    """Read the batches; not applicable where a record counts for more than one, or a batch holds too many."""
     counts = observed(context)
-    if _not_whole(counts, context) is not None:
+    off = _off(context)
+    held: NDArray[np.bool_] = np.abs(counts) > 2 * off
+    sizes = held.sum(axis=2)
+    if np.abs(counts).max() > 1 + off or sizes.max() > _BATCH:
         raise NotApplicable("batches cannot be read off; see batch-size")
-    held: NDArray[np.bool_] = np.rint(counts) >= 1
-    return held
+    return Members(held, bool((sizes < _BATCH).any()))
 
 
-def _not_whole(counts: Floats, context: Context) -> str | None:
-    off = np.abs(counts - np.rint(counts))
-    if float(off.max()) <= (_NEARLY if context.own else _WHOLE):
-        return None
-    trial, k, i = (int(index) for index in np.unravel_index(int(np.argmax(off)), off.shape))
-    return f"record {i} weighs {counts[trial, k, i]:.6g} times 1/m in iteration {k + 1}"
+def _off(context: Context) -> float:
+    """How far a weight may be from 0 and 1."""
+    return _NEARLY if context.own else _WHOLE
 
 
 def _size(context: Context) -> Observation:
     counts = observed(context)
-    broken, sizes = _not_whole(counts, context), counts.sum(axis=2)
+    off = _off(context)
+    sizes = np.sum(np.abs(counts) > 2 * off, axis=2)
     picture = shares(
         "Records in the first batches",
-        "How many records each batch counted, in units of 1/m.",
+        "How many records each batch counted.",
         np.arange(1.0, min(100, sizes.size) + 1),
-        np.ravel(sizes)[:100],
+        np.ravel(sizes)[:100].astype(np.float64),
         _BATCH,
         axes=("batch", "records counted"),
     )
-    if broken is not None:
-        text = f"{broken}: the gradient is not the mean over a batch of m = {_BATCH}"
+    trial, k, i = (int(index) for index in np.unravel_index(int(np.argmax(np.abs(counts))), counts.shape))
+    most = float(counts[trial, k, i])
+    if abs(most) > 1 + off:
+        text = f"record {i} weighs {most:.6g} times C/m in iteration {k + 1}: drawn several times, or not a mean over m"
         return Observation.exact(False, text, picture)
-    whole = np.rint(counts).astype(np.int64)
-    if whole.max() > 1 or whole.min() < 0:
-        text = f"a record was counted {whole.max()} times in one batch: with replacement"
-        return Observation.exact(False, text, picture)
-    sizes = whole.sum(axis=2)
-    if (sizes != _BATCH).any():
+    if sizes.max() > _BATCH:
         text = f"batches of {sizes.min()} to {sizes.max()} records, asked for were {_BATCH}"
         return Observation.exact(False, text, picture)
+    apart = float(np.abs(counts - np.rint(counts)).max())
+    if sizes.min() < _BATCH or apart > off:
+        text = f"batches of {sizes.min()} to {sizes.max()} records, asked for were {_BATCH}"
+        text += f"; a record has a weight {apart:.3g} away from 0 and 1" if apart > off else ""
+        return Observation(1.0, text, 0.0, text, picture)
     return Observation.exact(True, f"{sizes.size} batches of exactly {_BATCH} distinct records")
+
+
+def _binomial(counts: NDArray[np.int64], trials: int, chance: float, *, short: bool) -> Floats:
+    """Two-sided; of short batches the upper side alone."""
+    if not short:
+        return tails.binomial(counts, trials, chance)
+    return np.asarray(stats.binom.sf(counts - 1, trials, chance), dtype=np.float64)
 
 
 def _uniform(context: Context) -> Observation:
     """Each record, and each pair of records, as often as a binomial count allows."""
-    held = members(context).reshape(-1, _RECORDS).astype(np.int64)
-    single = tails.binomial(held.sum(axis=0), len(held), _BATCH / _RECORDS)
+    seen = members(context)
+    held = seen.held.reshape(-1, _RECORDS).astype(np.int64)
+    single = _binomial(held.sum(axis=0), len(held), _BATCH / _RECORDS, short=seen.short)
     together = (held.T @ held)[np.triu_indices(_RECORDS, k=1)]
     both = _BATCH * (_BATCH - 1) / (_RECORDS * (_RECORDS - 1))
-    pairs = tails.binomial(together, len(held), both)
+    pairs = _binomial(together, len(held), both, short=seen.short)
     p_value, where = tails.smallest(np.concatenate([single, pairs]))
     if where < single.size:
         detail = f"record {where} in {held[:, where].mean():.4f} of the batches, expected {_BATCH / _RECORDS:.4f}"
@@ -137,16 +162,21 @@ def _uniform(context: Context) -> Observation:
     return Observation(p_value, f"least likely: {detail}", picture=picture)
 
 
-def _overlap(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> tuple[float, float]:
-    """The tail of the overlaps of paired batches, [pairs, n] each, and their mean."""
+def _overlap(first: NDArray[np.bool_], second: NDArray[np.bool_], *, short: bool) -> tuple[float, float]:
+    """The tail of the overlaps of paired batches, [pairs, n] each, and their mean; short ones overlap less."""
     total = int(np.sum(first & second))
+    if short and total <= len(first) * _BATCH**2 / _RECORDS:
+        return 1.0, total / len(first)
     return tails.overlap(total, len(first), _RECORDS, _BATCH), total / len(first)
 
 
 def _fresh(context: Context) -> Observation:
-    held = members(context)
+    seen = members(context)
+    held = seen.held
     found = {
-        (k, later): _overlap(held[:, k], held[:, later]) for later in range(1, held.shape[1]) for k in range(later)
+        (k, later): _overlap(held[:, k], held[:, later], short=seen.short)
+        for later in range(1, held.shape[1])
+        for k in range(later)
     }
     p_value, where = tails.smallest(np.array([tail for tail, _ in found.values()]))
     k, later = list(found)[where]
@@ -170,9 +200,11 @@ def _overlaps(means: list[float], what: str) -> Picture:
 
 
 def _runs(context: Context) -> Observation:
-    held = members(context)
+    seen = members(context)
+    held = seen.held
     even, odd = held[0 : len(held) - 1 : 2], held[1::2]
-    found = [_overlap(even[:, k], odd[:, later]) for k in range(held.shape[1]) for later in range(held.shape[1])]
+    where_to = range(held.shape[1])
+    found = [_overlap(even[:, k], odd[:, later], short=seen.short) for k in where_to for later in where_to]
     p_value, where = tails.smallest(np.array([tail for tail, _ in found]))
     distinct = len(np.unique(held.reshape(len(held), -1), axis=0))
     return Observation(
@@ -185,7 +217,10 @@ def _runs(context: Context) -> Observation:
 
 def _order(context: Context) -> Observation:
     """Every subset as often as every other: exact binomial counts of all the subsets of size m."""
-    held = members(context).reshape(-1, _RECORDS)
+    seen = members(context)
+    if seen.short:
+        raise NotApplicable(f"batches hold fewer than {_BATCH} records; see batch-size")
+    held = seen.held.reshape(-1, _RECORDS)
     codes = held @ (1 << np.arange(_RECORDS))
     counts = np.bincount(codes, minlength=1 << _RECORDS)
     possible = np.array([code for code in range(1 << _RECORDS) if code.bit_count() == _BATCH])

@@ -9,7 +9,7 @@ import numpy as np
 from verification.conformance.check import Check, Family, Needs, NotApplicable, Observation
 from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
-from verification.conformance.observe import DEVIATIONS, TINY_SIGMA
+from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, released_rounding
 from verification.conformance.own_updates import noiseless_read
 from verification.conformance.updates import Difference, compare
 from verification.picture import Picture
@@ -21,9 +21,12 @@ from verification.wire.faults import AdapterFault, AdapterRefusal, Fault
 from verification.wire.messages import Capability
 from verification.wire.parameters import Parameters
 from verification.wire.records import Records, Run
+from verification.wire.simple_parameters import initial_point
 
 _C = 0.8
 _DIGITS = SINGLE
+_OTHERS = 7
+_LENGTHS = ((1e3, 1e3), (1e3, 1.0), (1.0, 1e3), (1e3, 1e3), (1e-3, 1.0), (3.0, 0.5), (1e6, 1e-3), (1e3, 0.0))
 
 
 def _needs(*capabilities: Capability) -> Needs:
@@ -41,6 +44,8 @@ def _step(context: Context, count: int, columns: int, *, normalise: bool, interc
         regularizer=context.plain,
         normalise=normalise,
         intercept=intercept,
+        # said, so that one that starts elsewhere otherwise can be read as well
+        initial=initial_point(*np.zeros((3, columns + int(intercept)))) if context.can(Capability.INITIAL) else None,
     )
 
 
@@ -54,7 +59,7 @@ def _longest(gradients: Floats) -> float:
 
 
 def _ordinary(context: Context, *, normalise: bool, intercept: bool = False) -> Difference | None:
-    """Mixtures of short, long and boundary records: the mean gradient must be the reference's."""
+    """Mixtures of short, long and boundary records: whether the mean gradient is the reference's."""
     for lengths in ((0.1, 0.1), (50.0, 0.01), (1e6, 1e6), (2 * _C, 2 * _C), (3.0, 1.9 * _C), (1e6, 0.3)):
         # Scaling down and scaling to a length are both normalising; they agree on records of at least that length.
         sizes = [max(length, _C) if normalise else length for length in lengths]
@@ -79,6 +84,7 @@ def _lengths(length: float, allowed: float) -> Picture:
 
 def _extreme(context: Context, *, normalise: bool) -> Difference | None:
     """Records at the edge of binary64: refused, or no longer than C."""
+    slack = 4 * released_rounding(context)
     for size in (1e150, 1e200, 1e300, 1e-200, 5e-324):
         records = Records(np.array([[size, -size, 0.0]] * 2), np.array([1, 1], dtype=np.int64))
         parameters = _step(context, 2, 3, normalise=normalise)
@@ -91,18 +97,60 @@ def _extreme(context: Context, *, normalise: bool) -> Difference | None:
                 raise
             return Difference(f"features of {size:g} came out as NaN or infinity")
         length = _longest(mean_gradient(context, parameters, run))
-        if length > _C * (1 + _DIGITS) + 4 * DEVIATIONS * TINY_SIGMA:
+        if length > _C * (1 + _DIGITS) + 4 * DEVIATIONS * TINY_SIGMA + slack:
             text = f"features of {size:g} have a gradient of length {length:.9g}, allowed is C = {_C:g}"
             return Difference(text, _lengths(length, _C))
     return None
 
 
 def _bounded(context: Context, *, normalise: bool) -> Observation:
-    wrong = _ordinary(context, normalise=normalise) or _extreme(context, normalise=normalise)
     how = "normalised" if normalise else "clipped"
+    text = f"ordinary, huge, tiny and boundary records are {how} one by one"
+    return _judged(_too_much(context, normalise=normalise), _ordinary(context, normalise=normalise), text)
+
+
+def _judged(wrong: Difference | None, different: Difference | None, fine: str) -> Observation:
+    """More than C is refuted; another gradient, such as one that is clipped at less, is a difference."""
     if wrong is not None:
         return Observation.exact(False, wrong.text, wrong.picture)
-    return Observation.exact(True, f"ordinary, huge, tiny and boundary records are {how} one by one")
+    if different is not None:
+        return Observation(1.0, different.text, 0.0, different.text, different.picture)
+    return Observation.exact(True, fine)
+
+
+def _too_much(context: Context, *, normalise: bool) -> Difference | None:
+    """One record that is replaced among others moves the mean by at most 2C/n; none is longer than C."""
+    return _moves(context, normalise=normalise) or _extreme(context, normalise=normalise)
+
+
+def _moves(context: Context, *, normalise: bool, intercept: bool = False) -> Difference | None:
+    """Others that are aligned, opposed, mixed, short or long; the first is replaced by its opposite and by others."""
+    parameters = _step(context, _OTHERS + 1, 3, normalise=normalise, intercept=intercept)
+    allowed = 2 * _C / context.scheme.averaged(parameters, _OTHERS + 1)
+    slack = allowed * _DIGITS + 8 * DEVIATIONS * TINY_SIGMA + 8 * released_rounding(context)
+    for kind, (first, rest) in enumerate(_LENGTHS):
+        records = _with_others(context, first, rest, kind % 4)
+        mean = mean_gradient(context, parameters, noiseless_read(context, records, parameters))
+        for factor in (-1.0, 1e-6, 1e6 / first):
+            other = records.replace(0, factor * records.features[0], int(records.labels[0]))
+            moved = _longest(mean_gradient(context, parameters, noiseless_read(context, other, parameters)) - mean)
+            if moved > allowed + slack:
+                text = f"a record of length {first:g} among others of {rest:g} moves the mean gradient by "
+                return Difference(f"{text}{moved:.6g}, allowed is 2C/n = {allowed:.6g}", _lengths(moved, allowed))
+    return None
+
+
+def _with_others(context: Context, first: float, rest: float, kind: int) -> Records:
+    """A record of one length and others of another: aligned, opposed, cancelling or in random directions."""
+    directions = context.gaussian(_OTHERS + 1, 3)
+    axis = directions[0]
+    if kind < 3:
+        signs = (np.ones(_OTHERS), -np.ones(_OTHERS), (-1.0) ** np.arange(_OTHERS))[kind]
+        directions[1:] = signs[:, None] * axis
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    lengths = np.full(_OTHERS + 1, rest)
+    lengths[0] = first
+    return Records(directions * lengths[:, None], np.ones(_OTHERS + 1, dtype=np.int64))
 
 
 def _clip(context: Context) -> Observation:
@@ -119,9 +167,10 @@ def _intercept(context: Context) -> Observation:
     for normalise in (True, False):
         if not (context.can(Capability.NORMALISE) if normalise else context.clips):
             continue
-        wrong = _ordinary(context, normalise=normalise, intercept=True) or _too_long(context, normalise)
-        if wrong:
-            return Observation.exact(False, wrong.text, wrong.picture)
+        wrong = _too_long(context, normalise) or _moves(context, normalise=normalise, intercept=True)
+        found = _judged(wrong, _ordinary(context, normalise=normalise, intercept=True), "")
+        if found.detail:
+            return found
     return Observation.exact(True, "the column of ones is in front, and counted before a record is bounded")
 
 
@@ -132,7 +181,7 @@ def _too_long(context: Context, normalise: bool) -> Difference | None:
     length = _longest(mean_gradient(context, parameters, noiseless_read(context, records, parameters)))
     slope = float(np.abs(problem_of(records, parameters).loss.slope(np.zeros(1)))[0])
     allowed = _C * (slope if normalise else 1.0)
-    if length > allowed * (1 + _DIGITS) + 4 * DEVIATIONS * TINY_SIGMA:
+    if length > allowed * (1 + _DIGITS) + 4 * DEVIATIONS * TINY_SIGMA + 4 * released_rounding(context):
         text = f"with the intercept a record's gradient has length {length:.9g}, allowed is {allowed:.9g}"
         return Difference(text, _lengths(length, allowed))
     return None
@@ -166,7 +215,7 @@ def _not_finite(context: Context) -> Observation:
         usual = noiseless_read(context, records.replace(1, np.full(3, 5.0), 1), parameters)
         moved = _longest(mean_gradient(context, parameters, run) - mean_gradient(context, parameters, usual))
         allowed = 2 * _C / context.scheme.averaged(parameters, 4)
-        if moved > allowed * (1 + _DIGITS) + 8 * DEVIATIONS * TINY_SIGMA:
+        if moved > allowed * (1 + _DIGITS) + 8 * DEVIATIONS * TINY_SIGMA + 8 * released_rounding(context):
             text = f"a record with {name} moves the gradient by {moved:.6g}, allowed is {allowed:.6g}"
             return Observation.exact(False, text, _lengths(moved, allowed))
     return Observation.exact(True, f"NaN and infinities: {refused} of 3 refused, the others harmless")

@@ -21,6 +21,9 @@ from verification.wire.records import Records, Run
 from verification.wire.schemes import SCHEMES, Law, noised_names
 
 # Noise this small hides nothing that matters, and a normal value exceeds nine deviations once in 1e18 draws.
+_DECIMALS = 13
+_ODD_STEP, _SHOWN, _DOUBLE = 0.7, 8, 2.0**-40
+_LOOKED_AT = 4096
 TINY_SIGMA = 1e-13
 DEVIATIONS = 9.0
 # objp: b of scale 1e-15; a Gamma(p, 1) norm exceeds p + 60 less often than that, and 60e-15 is below 9e-13.
@@ -145,3 +148,31 @@ def gaussianised(vectors: Floats) -> Floats:
 def memberships(algorithm: Algorithm, records: Records, parameters: Parameters, run: Run) -> Floats:
     """How often each one-hot record was counted in each batch; [count, T, n], whole numbers if all is well."""
     return INSIDE[algorithm].counts(parameters, problem_of(records, parameters), run)
+
+
+def resolution(values: Floats) -> float:
+    """The rounding of released values: of doubles, of single precision, or to so many decimals.
+
+    Rounding what is noised is post-processing; values that are equal for that reason alone are not drawn twice.
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    with np.errstate(over="ignore"):
+        single = np.array_equal(values, values.astype(np.float32))
+    rounding = largest * (2.0**-24 if single else 2.0**-52)
+    few = values[values != 0.0]
+    few = few[:: max(1, few.size // _LOOKED_AT)]
+    for decimals in range(_DECIMALS if few.size else 0):
+        if np.array_equal(np.round(few, decimals), few):
+            return max(rounding, 10.0**-decimals)
+    return rounding
+
+
+def released_rounding(context: Context) -> float:
+    """To how much values of about 1 are rounded before they are released, in single runs with noise; 0 for doubles."""
+    if Capability.TRIALS not in context.description.capabilities or SCHEMES[context.mode.algorithm].law is Law.NONE:
+        return 0.0
+    parameters = context.parameters(_SHOWN, eta=[_ODD_STEP], batch=2, sigma=1.0, regularizer=context.plain)
+    silent = Records(np.zeros((4, _SHOWN)), np.ones(4, dtype=np.int64))
+    values = context.trials(silent, parameters, _SHOWN).x
+    rounding = resolution(values)
+    return rounding if rounding > _DOUBLE * float(np.abs(values).max()) else 0.0

@@ -6,7 +6,7 @@ import numpy as np
 
 from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
-from verification.conformance.observe import gaussianised
+from verification.conformance.observe import gaussianised, resolution
 from verification.conformance.own_updates import own_standard_noise
 from verification.deployment.claimed import Claimed
 from verification.served.translate import noise_scales, problem_of
@@ -15,8 +15,6 @@ from verification.wire.records import Records, Run
 from verification.wire.schemes import Law
 
 _ROUNDINGS = 8
-_DECIMALS = 13
-_LOOKED_AT = 4096
 
 
 def standard_noise(claimed: Claimed, records: Records, run: Run, outside: Floats | None = None) -> dict[str, Floats]:
@@ -62,20 +60,3 @@ def grain(claimed: Claimed, run: Run) -> float:
     scales = noise_scales(claimed.mode.algorithm, parameters, claimed.records)
     smallest = min(float(scale.min()) for scale in scales.values())
     return _ROUNDINGS * rounding * weight / smallest if smallest > 0.0 else np.inf
-
-
-def resolution(values: Floats) -> float:
-    """The rounding of released values: of doubles, of single precision, or to so many decimals.
-
-    Rounding what is noised is post-processing; values that are equal for that reason alone are not drawn twice.
-    """
-    largest = float(np.abs(values).max(initial=0.0))
-    with np.errstate(over="ignore"):
-        single = np.array_equal(values, values.astype(np.float32))
-    rounding = largest * (2.0**-24 if single else 2.0**-52)
-    few = values[values != 0.0]
-    few = few[:: max(1, few.size // _LOOKED_AT)]
-    for decimals in range(_DECIMALS if few.size else 0):
-        if np.array_equal(np.round(few, decimals), few):
-            return max(rounding, 10.0**-decimals)
-    return rounding

@@ -25,6 +25,8 @@ from verification.wire.records import Records
 COMMON = 0.1
 ORDINARY = (2.2, 4.0)
 """Lengths over the bound of marks that are not extreme: their gradients at 0 are just clipped, and stay so for long."""
+CHANGING = (0.5, 3.0)
+"""The same where a run shows how gradients change: those that stay clipped do not."""
 POSITIVE = 0.25
 """The share of the label +1, as in data that are not balanced."""
 EXTREME = (1e3, 1e6, 1e9)
@@ -76,7 +78,15 @@ def shared_mixed(count: int, columns: int, bound: float, seed: int) -> Mixed:
     return mixed(count, columns, bound, np.random.default_rng([seed, 1]))
 
 
-def marked(count: int, columns: int, batch: int, bound: float, rng: np.random.Generator) -> Marked:
+def marked(
+    count: int,
+    columns: int,
+    batch: int,
+    bound: float,
+    rng: np.random.Generator,
+    *,
+    ordinary: tuple[float, float] = ORDINARY,
+) -> Marked:
     """Marks in as many columns as there are, all records alike in one more."""
     marks = max(1, min(columns - 2, _MOST_MARKS, count // 2))
     order = rng.permutation(columns)
@@ -88,7 +98,7 @@ def marked(count: int, columns: int, batch: int, bound: float, rng: np.random.Ge
     if common is not None:
         features[:, common] = COMMON * bound * labels
     extreme = np.arange(marks) % 3 == 2
-    lengths = bound * np.where(extreme, np.resize(EXTREME, marks), rng.uniform(*ORDINARY, marks))
+    lengths = bound * np.where(extreme, np.resize(EXTREME, marks), rng.uniform(*ordinary, marks))
     features[places, own] = lengths * labels[places]
     return Marked(Records(features, labels), places, own, extreme, common, quiet)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from verification.conformance.observe import resolution
 from verification.deployment.many_runs import ManyRuns
-from verification.deployment.reading import resolution
 from verification.deployment.reuse_tests import twins
 
 VALUES = np.random.default_rng(1).standard_normal((1, 500, 64))
