@@ -108,7 +108,7 @@ def marked(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     if claimed.parameters.batch is None:
         claimed = claimed.shortened(_FEW_ITERATIONS)
     ordinary = scenes.CHANGING if "inner" in claimed.scheme.takes else scenes.ORDINARY
-    scene = scenes.marked(claimed.records, claimed.columns, m, claimed.parameters.bound, context.rng, ordinary)
+    scene = scenes.marked(claimed.records, claimed.columns, m, claimed.parameters.bound, context.rng, ordinary=ordinary)
     name = context.session.send(scene.records)
     quiet = [quiet_noise(claimed, share) for share in QUIET] if claimed.private else [claimed]
     for number, asked in enumerate(quiet):

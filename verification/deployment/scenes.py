@@ -78,12 +78,13 @@ def shared_mixed(count: int, columns: int, bound: float, seed: int) -> Mixed:
     return mixed(count, columns, bound, np.random.default_rng([seed, 1]))
 
 
-def marked(  # noqa: PLR0913 - what the scene is made of
+def marked(
     count: int,
     columns: int,
     batch: int,
     bound: float,
     rng: np.random.Generator,
+    *,
     ordinary: tuple[float, float] = ORDINARY,
 ) -> Marked:
     """Marks in as many columns as there are, all records alike in one more."""
