@@ -38,7 +38,8 @@ class SmallerBatches(BlackBox):
         if batch is None:
             return super().gradient(problem, x, batch)
         half = max(1, batch.shape[1] // 2)
-        return super().gradient(problem, x, batch[:, :half]) * half / batch.shape[1]
+        scaled: Floats = super().gradient(problem, x, batch[:, :half]) * half / batch.shape[1]
+        return scaled
 
 
 class Rounds(BlackBox):
