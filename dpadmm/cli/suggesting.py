@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import click
-
-F = TypeVar("F", bound=Callable[..., object] | click.Command)
 
 
 class WordChoice(click.Choice[str]):
@@ -22,16 +17,6 @@ class WordChoice(click.Choice[str]):
             if words.get(value) in self.choices:
                 self.fail(former_word(kind, value), param, ctx)
         return super().convert(value, param, ctx)
-
-
-def former_option(former: str, now: str) -> Callable[[F], F]:
-    """Refuse a spelling of an earlier version with the new one; it is not shown by ``--help``."""
-
-    def refuse(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
-        if value is not None:
-            raise click.UsageError(f"{former} is now called {now}", ctx)
-
-    return click.option(former, "former", hidden=True, expose_value=False, callback=refuse)
 
 
 def unknown_command(group: click.Group, ctx: click.Context, name: str) -> click.UsageError:

@@ -19,7 +19,8 @@ from dpadmm.cli.common import (
     memory_option,
     timeout_option,
 )
-from dpadmm.cli.suggesting import SuggestingGroup, former_option
+from dpadmm.cli.suggesting import SuggestingGroup
+from dpadmm.former_options import former_option
 from verification.files import write_text
 from verification.outcome import Finding, Outcome, counted
 from verification.wire.faults import as_fields

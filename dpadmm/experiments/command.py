@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.cli.suggesting import former_option
+from dpadmm.former_options import former_option
 
 if TYPE_CHECKING:
     from dpadmm.experiments.report import Results
