@@ -51,6 +51,20 @@ def test_every_local_link_in_the_documents_leads_somewhere() -> None:
     assert broken == []
 
 
+def test_every_file_that_is_named_exists() -> None:
+    """Paths from the top of the project, in documents, docstrings and comments; ADR 0005 is history."""
+    top = {path.name for path in ROOT.iterdir() if path.is_dir()} - SKIPPED
+    named = re.compile(r"(?<![\w./-])((?:" + "|".join(sorted(top)) + r")/[\w./-]+\.(?:py|md|toml|json|v))\b")
+    missing = [
+        f"{path.relative_to(ROOT)} -> {name}"
+        for path in project_files()
+        if path.suffix in {".py", ".md"} and not path.name.startswith("0005-")
+        for name in named.findall(path.read_text("utf-8"))
+        if not (ROOT / name).exists() and not (path.parent / name).exists() and "out/" not in name
+    ]
+    assert missing == []
+
+
 def test_no_python_file_has_grown_two_concepts() -> None:
     long = [
         f"{path.relative_to(ROOT)}: {lines}"

@@ -115,6 +115,16 @@ def test_old_commands_name_the_new_one(command: str, former: str, now: str) -> N
     assert f"{former} is now called {now}" in outcome.output
 
 
+@pytest.mark.parametrize(
+    ("command", "former", "now"), [("experiment all", "--jobs", "--workers"), ("vectors generate", "--output", "--out")]
+)
+def test_options_of_one_meaning_have_one_name(command: str, former: str, now: str) -> None:
+    outcome = CliRunner().invoke(group, [*command.split(), former, "1"])
+    assert outcome.exit_code == 2
+    assert f"{former} is now called {now}" in outcome.output
+    assert former not in CliRunner().invoke(group, [*command.split()[:2], "--help"]).output
+
+
 @pytest.mark.parametrize("former", ["epochs", "releases", "sigma_full", "sigma_inner", "regularizer", "shape"])
 def test_old_options_name_the_new_one(former: str) -> None:
     option = f"--{former.replace('_', '-')}"

@@ -1,4 +1,4 @@
-r"""Where to cut the axis into cells whose losses lie on a lattice. Guesses, never trusted.
+r"""Cuts the axis into cells whose losses lie on a lattice: heuristics that affect tightness, never soundness.
 
 Halfway between lattice points, moved by e = (h^2/12)(z/(mu w) + (1-w)/w - 1/2), w = dl/dt, which cancels the slope of
 the density across the cell: the loss of a cell is then off its point by O(h^4). The cell (-inf, b] below all others

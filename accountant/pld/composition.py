@@ -236,7 +236,7 @@ class ComposedProfile:
         return functools.cache(lambda part: self._part(part).chernoff(delta))
 
     def chernoff(self, delta: Fraction) -> float:
-        """Return about the most that a realisable pair can attain (never trusted): Chernoff's bound, or exactly."""
+        """Approximate the most that a realisable pair can attain: Chernoff's bound, or exactly."""
         closed = self._closed_epsilon(delta)
         if closed is not None:
             return float_up(closed.most)

@@ -89,7 +89,7 @@ class ComposedLattice:
         return self.judged_lower(epsilon)[0]
 
     def log_estimate(self, epsilon: Fraction) -> float:
-        """Return about log(delta(epsilon)), never trusted; -inf where nothing is left."""
+        """Approximate log(delta(epsilon)), without an error bound; -inf where nothing is left."""
         with arb_precision(SCALAR_BITS):
             index, fraction, used = self._locate(epsilon, "down")
             value = self._rough_sum(index, fraction)

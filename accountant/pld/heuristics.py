@@ -1,7 +1,6 @@
-r"""Where to look: tilt, truncation and window of a composition. Guesses in float64, never trusted.
+r"""Heuristic parameters of a composition: tilt, truncation, window. They affect tightness, never soundness.
 
-A wrong guess here costs tightness, not soundness: `convolution` bounds whatever the guesses leave out. So special
-functions without an error bound are good enough in this file.
+`convolution` bounds whatever they leave out, so special functions without an error bound are good enough in this file.
 """
 
 from __future__ import annotations

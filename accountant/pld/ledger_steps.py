@@ -1,7 +1,7 @@
-r"""From a ledger to certified numerical composition, the noise rounded to the safe side of each end.
+r"""From a ledger to certified numerical composition.
 
 `accountant.pld.composition` composes steps whose noise multiplier is rational. A joint sensitivity makes it the root of
-a rational; then the upper end uses a multiplier just below it and the lower end one just above.
+a rational: an irrational multiplier is rounded down for the upper bound and up for the lower one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-r"""About the Renyi curve of a ledger, in float64: where to look for the best order. Guesses, never trusted.
+r"""Approximates the Renyi curve of a ledger in float64, to choose an order: affects tightness, never soundness.
 
-Every order gives a valid epsilon and the winner is evaluated in balls (`renyi.conversion`), so that an error here costs
-tightness, not soundness. The integrals are those of `renyi.tight` and `renyi.poisson`, by Gauss-Legendre panels.
+Every order gives a valid epsilon, and the order chosen is evaluated in balls (`renyi.conversion`). The integrals are
+those of `renyi.tight` and `renyi.poisson`, by Gauss-Legendre panels.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Resolution:
 class CompositionPlan:
     """Everything a composed lattice is built from; `epsilon` and `log_delta` say what the tilt was chosen for.
 
-    `epsilon` is Chernoff's bound, `expected` about what will be found there (never trusted); `wanted` is the spacing
+    `epsilon` is Chernoff's bound, `expected` an approximation of what will be found there; `wanted` is the spacing
     that the tolerance asks for, which the largest lattice may not reach.
     """
 

@@ -116,7 +116,7 @@ def _bracket(mu: arb, target: arb, digits: int) -> tuple[Fraction, Fraction] | N
 
 
 def _newton(mu: arb, target: arb, upper: arb) -> arb:
-    r"""Return a guess (never trusted) of the root of log delta(eps) = log target, which is concave in eps.
+    r"""Return an approximation (no error bound) of the root of log delta(eps) = log target, which is concave in eps.
 
     d delta / d eps = -e^eps Phi(-mu/2 - eps/mu); Newton on the logarithm, kept inside a shrinking bracket.
     """

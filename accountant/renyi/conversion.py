@@ -25,7 +25,7 @@ LogMoment = Callable[[Fraction, int], arb]
 """(alpha, bits) to a ball around K(alpha) = (alpha-1) eps(alpha)."""
 
 MomentGuess = Callable[[Fraction], float]
-"""alpha to about K(alpha), never trusted; NaN where it is not known."""
+"""From alpha to an approximation of K(alpha), without an error bound; NaN where it is not known."""
 
 SEARCH_BITS = 40
 FALLBACKS = 8

@@ -1,4 +1,4 @@
-"""The audit of a black box: look everywhere, choose on what was seen, test on fresh runs."""
+"""The audit of a black box: explore many pairs, choose pairs and scores on those runs, test on fresh ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""The second stage: conformance, with its half of the false alarms and at most half of the time.
+r"""The second stage: conformance, with 40 % of the false-alarm probability and at most half of the time.
 
 A statistical check has a share s of the false-alarm probability. If s^2 < p <= s, it is rerun with fresh randomness and
 refutes only if both runs reject; at p <= s^2 it refutes without a second run, so that a fault which shows in one run

@@ -1,4 +1,4 @@
-"""What a refutation rests on, kept in a folder: without a seed nobody can run it again, but anybody can look again.
+"""The evidence of a refutation, kept in a folder: a run without a seed cannot be repeated, its answers can be examined.
 
 One compressed JSON file a finding: the claim file, what the implementation said of itself, the seed of the questions,
 every answer (or the scores of a game), and what was concluded. `dpadmm gate --examine DIR` draws the conclusion again.

@@ -1,4 +1,4 @@
-"""For machines: versioned, reals as decimal strings."""
+"""The report as JSON: versioned, reals as decimal strings."""
 
 from __future__ import annotations
 

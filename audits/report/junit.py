@@ -1,4 +1,4 @@
-"""For CI systems that read JUnit XML: a refutation is a failure; anything else that did not pass is an error."""
+"""The report as JUnit XML: a refutation is a failure; anything else that did not pass is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For a comment on a pull request."""
+"""The report as Markdown, for a comment on a pull request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For code scanning: SARIF 2.1.0 with a place in the claim file, one rule a stage, one result for what needs attention.
+"""The report as SARIF 2.1.0, for code scanning: a rule for each stage, a result for each finding that needs attention.
 
 GitHub shows every result of a file as an alert, whatever its kind; so what stands or was skipped is no result here, but
 counted in the run's properties. Alerts are matched over runs by rule, file and fingerprint.

@@ -1,4 +1,4 @@
-"""For a person at a terminal."""
+"""The report as text, for a terminal."""
 
 from __future__ import annotations
 

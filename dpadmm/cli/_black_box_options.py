@@ -28,7 +28,7 @@ _OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
     ("--norm", _POSITIVE, 1.0, "Largest Euclidean norm of a record that the claim allows."),
     ("--request", _FILE, None, "A JSON object whose members are added to every `trials` request."),
     ("--minutes", _POSITIVE, 5.0, "Time limit of the whole audit."),
-    ("--detect-epsilon", _POSITIVE, 4.0, "Not refuted is inconclusive unless so large an epsilon would show."),
+    ("--detect-epsilon", _POSITIVE, 4.0, "Inconclusive unless an epsilon this large would have been detected."),
     ("--confidence", _CONFIDENCE, 0.95, "Confidence of the lower bound."),
     ("--explore", click.IntRange(min=20), 800, "Runs of each neighbour to learn from."),
 )

@@ -122,10 +122,11 @@ def command(
     """Test an implementation against the privacy curve of the claimed mechanism.
 
     With --black-box nothing is presumed about the code: it needs no algorithm of the paper and no declaration, and
-    answers only `start`, `data` and `trials` (docs/guides/black-box.md). State the claim (--epsilon and --delta, or
-    --curve), which data sets are neighbours (--neighbours) and the records that the claim speaks of (--records,
-    --features, --norm). Every pair of a library of hard neighbours is run; scores are learned on one part of the runs
-    and tested on fresh ones. The result is a lower bound on epsilon with its confidence, and a verdict. For example:
+    answers only `start`, `data`, `trials` and `stop` (docs/guides/black-box.md). State the claim (--epsilon and
+    --delta, or --curve), which data sets are neighbours (--neighbours) and the records that the claim speaks of
+    (--records, --features, --norm). Every pair of a library of hard neighbours is run; scores are learned on one part
+    of the runs and tested on fresh ones. The result is a lower bound on epsilon with its confidence, and a verdict.
+    For example:
 
     dpadmm audit --black-box --epsilon 1 --delta 1e-5 -- python adapter.py
 

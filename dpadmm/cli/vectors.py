@@ -20,6 +20,7 @@ from dpadmm.cli.common import (
     timeout_option,
 )
 from dpadmm.cli.suggesting import SuggestingGroup
+from dpadmm.former_options import former_option
 from verification.files import write_text
 from verification.outcome import Finding, Outcome, counted
 from verification.wire.faults import as_fields
@@ -52,27 +53,28 @@ command.add_command(accountant)
     "--check", "only_check", is_flag=True, help="Write nothing; exit code 1 if a file is stale or was edited."
 )
 @click.option(
-    "--output",
+    "--out",
     type=click.Path(path_type=Path, file_okay=False),
     help="The folder; by default the package's own.",
 )
-def generate(*, only_check: bool, output: Path | None) -> None:
+@former_option("--output", "--out")
+def generate(*, only_check: bool, out: Path | None) -> None:
     """Compute the vectors: values in 60 digits, tolerances in ball arithmetic."""
     from verification.vectors.files import FOLDER, generated, stale
 
-    texts, output = generated(), output or FOLDER
+    texts, out = generated(), out or FOLDER
     if only_check:
-        wrong = stale(texts, output)
+        wrong = stale(texts, out)
         for path in wrong:
             click.echo(f"stale: {path}; run `dpadmm vectors generate`")
         if wrong:
             raise click.exceptions.Exit(EXIT_REFUTED)
         click.echo(f"{len(texts)} files are what would be generated now")
         return
-    output.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        write_text(output / name, text)
-        click.echo(f"{output / name}: {len(text.encode()):,} bytes")
+        write_text(out / name, text)
+        click.echo(f"{out / name}: {len(text.encode()):,} bytes")
 
 
 @command.command("check")

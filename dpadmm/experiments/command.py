@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dpadmm.former_options import former_option
+
 if TYPE_CHECKING:
     from dpadmm.experiments.report import Results
 
 EXAMPLES = """\b
 Examples:
   dpadmm experiment synthetic --quick
-  dpadmm experiment adult --data FOLDER --jobs 2
+  dpadmm experiment adult --data FOLDER --workers 2
   dpadmm experiment tune > algorithms.toml
 """
 STUDIES = ("adult", "ipums-br", "synthetic")
@@ -26,7 +28,8 @@ STUDIES = ("adult", "ipums-br", "synthetic")
     "--ipums-data", metavar="PATH", help="For `all`: the file of IPUMS-BR; without it that study is left out."
 )
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/experiments"), show_default=True)
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes that train.")
+@former_option("--jobs", "--workers")
 @click.option("--quick", is_flag=True, help="Fewer folds, repeats and records; every figure.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Run only so many repeats; more can follow later.")
 @click.option("--minutes", type=click.FloatRange(min=0), help="Begin no unit after so long; the rest can follow later.")
@@ -42,7 +45,7 @@ def command(  # noqa: PLR0917 - click passes its options by name
     source: str | None,
     ipums_data: str | None,
     out: Path,
-    jobs: int,
+    workers: int,
     quick: bool,
     repeats: int | None,
     minutes: float | None,
@@ -86,7 +89,7 @@ def command(  # noqa: PLR0917 - click passes its options by name
             trust=trust_data,
             quick=quick,
             out=out / name,
-            jobs=jobs,
+            workers=workers,
             fresh=fresh,
             repeats=repeats,
             minutes=minutes,

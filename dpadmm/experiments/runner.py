@@ -41,7 +41,7 @@ def run(
     work: Work,
     checkpoint: StudyCheckpoint,
     *,
-    jobs: int,
+    workers: int,
     on_progress: Callable[[int, int], None],
     seconds: float = math.inf,
 ) -> None:
@@ -51,19 +51,19 @@ def run(
     todo = [unit for unit in work.plan.units() if unit not in done]
     total = len(todo) + len(done)
     on_progress(len(done), total)
-    for finished in _results(work, todo, jobs, deadline):
+    for finished in _results(work, todo, workers, deadline):
         checkpoint.append(finished)
         on_progress(len(checkpoint.finished), total)
 
 
-def _results(work: Work, todo: Sequence[Unit], jobs: int, deadline: float) -> Iterator[FinishedUnit]:
+def _results(work: Work, todo: Sequence[Unit], workers: int, deadline: float) -> Iterator[FinishedUnit]:
     in_time = (unit for unit in todo if time.monotonic() < deadline)
-    if jobs == 1:
+    if workers == 1:
         yield from (run_unit(work, unit) for unit in in_time)
         return
-    with ProcessPoolExecutor(jobs, initializer=_give, initargs=(work,)) as pool:
+    with ProcessPoolExecutor(workers, initializer=_give, initargs=(work,)) as pool:
         # A unit is handed out when a worker is free, so that a deadline or an interruption leaves no queue behind.
-        running = {pool.submit(_run_given, unit) for unit in itertools.islice(in_time, jobs)}
+        running = {pool.submit(_run_given, unit) for unit in itertools.islice(in_time, workers)}
         while running:
             finished, running = wait(running, return_when=FIRST_COMPLETED)
             running |= {pool.submit(_run_given, unit) for unit in itertools.islice(in_time, len(finished))}

@@ -38,7 +38,7 @@ class Request:
     trust: bool
     quick: bool
     out: Path
-    jobs: int
+    workers: int
     fresh: bool
     repeats: int | None = None
     minutes: float | None = None
@@ -105,7 +105,7 @@ def carry_out(request: Request, progress: Progress) -> Results:
     work = prepare(request, progress.say)
     checkpoint = StudyCheckpoint(request.out / CHECKPOINT, work.plan.fingerprint, fresh=request.fresh)
     seconds = math.inf if request.minutes is None else 60 * request.minutes
-    run(work, checkpoint, jobs=request.jobs, on_progress=progress.units, seconds=seconds)
+    run(work, checkpoint, workers=request.workers, on_progress=progress.units, seconds=seconds)
     return Results.of(work.plan, _of_plan(checkpoint, work.plan))
 
 

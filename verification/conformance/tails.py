@@ -1,4 +1,4 @@
-r"""Exact or conservative tail probabilities: what keeps a statistical check from crying wolf.
+r"""Exact or conservative tail probabilities: they keep the false-alarm probability of a check at its level.
 
 Every function returns a number that is at most 1 and at least the probability, under the stated hypothesis, of an
 observation as extreme as the one given (up to the rounding of scipy's special functions, about 1e-13 relative).

@@ -1,4 +1,4 @@
-"""The adapter on the bench: runs from the inside, within a limit of time."""
+"""Runs of the adapter that also show the values before the noise, within a time limit."""
 
 from __future__ import annotations
 

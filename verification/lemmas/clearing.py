@@ -2,7 +2,7 @@ r"""Multiply out denominators: p/d <= r/e becomes p e <= r d, once d > 0 and e >
 
 Solvers treat a division by an unknown as a fresh unknown with an equation, which costs them minutes. Here rational
 functions become pairs of polynomials over exact rationals. Every distinct denominator is reported, and the caller
-must have it *proved positive* from the hypotheses alone. tests/verification/test_clearing.py compares both forms
+must have it *proved positive* from the hypotheses alone. tests/verification/lemmas/test_clearing.py compares both forms
 at random points.
 """
 

@@ -1,4 +1,4 @@
-"""The reference behind the wire, like everybody else's code: ``python -m verification.served.loopback [NAME ...]``.
+"""The reference implementation as an adapter: ``python -m verification.served.loopback [NAME ...]``.
 
 Without arguments it serves the paper's two algorithms, else those that are named (`dpsgd`, `dpadmm`, ...; `baselines`
 for all of those). Replay goes through the deterministic cores of `reference` themselves, trials of the paper's

@@ -1,4 +1,4 @@
-"""Adapters die with whoever started them, whatever ended it: SIGKILL leaves no time to tidy up.
+"""Kills adapters when the process that started them ends, even by SIGKILL, which leaves no time to tidy up.
 
 One small process watches: its standard input is a pipe that only the watched process holds. When that process is gone,
 however it went, the pipe ends, and everything that carries one of the tokens it was told is killed.

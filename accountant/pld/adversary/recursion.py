@@ -132,7 +132,7 @@ def _chosen(stairs: tuple[Stairs, ...], done: float, width: float, course: Cours
 
 
 class _Guide:
-    """Where the composed loss of single steps lies: guesses, never trusted."""
+    """Approximate range of the composed loss of single steps, without an error bound."""
 
     def __init__(self, leader: Leader, frame: Frame) -> None:
         self._one = sketch(BinaryStep(leader.q, leader.mu, 1), Pair.MIXTURE_FIRST, frame.z_top)

@@ -1,4 +1,4 @@
-"""From ledgers to the composed profile: roots, floats and fall-backs go to the safe side of each end."""
+"""From ledgers to the composed profile: roots and floats are rounded down for the upper bound, up for the lower."""
 
 from __future__ import annotations
 

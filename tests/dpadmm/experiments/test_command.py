@@ -26,7 +26,8 @@ def dpadmm(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         (["adult"], "needs --data"),
         (["adult", "--data", "nowhere"], "is not in nowhere"),
         (["synthetic", "--config", "none.toml"], "no such study file"),
-        (["synthetic", "--jobs", "0"], "jobs"),
+        (["synthetic", "--workers", "0"], "workers"),
+        (["synthetic", "--jobs", "2"], "--jobs is now called --workers"),
         (["adlut"], "adlut"),
     ],
 )
@@ -69,7 +70,7 @@ def test_candidates_leave_alone_what_the_paper_states() -> None:
 @pytest.mark.slow
 def test_the_quick_synthetic_study_takes_less_than_two_minutes_and_draws_everything(tmp_path: Path) -> None:
     start = time.monotonic()
-    shown = dpadmm("synthetic", "--quick", "--jobs", "2", cwd=tmp_path)
+    shown = dpadmm("synthetic", "--quick", "--workers", "2", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert time.monotonic() - start < 120
     figures = {path.stem for path in (tmp_path / "out" / "experiments" / "synthetic" / "figures").glob("*.svg")}

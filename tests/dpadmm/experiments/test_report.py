@@ -80,7 +80,7 @@ def test_objp_appears_under_both_accountings_and_the_mean_is_the_mean() -> None:
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     work = small_work(small_study(repeats=1).model_copy(update={"losses": ("logistic",)}))
     checkpoint = StudyCheckpoint(tmp_path_factory.mktemp("run") / "c.jsonl", work.plan.fingerprint, fresh=False)
-    run(work, checkpoint, jobs=1, on_progress=lambda *_: None)
+    run(work, checkpoint, workers=1, on_progress=lambda *_: None)
     return Results.of(work.plan, checkpoint.finished)
 
 

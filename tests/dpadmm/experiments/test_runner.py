@@ -36,7 +36,7 @@ def numbers(finished: list[FinishedUnit]) -> list[object]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> list[FinishedUnit]:
     work = small_work()
     checkpoint = StudyCheckpoint(tmp_path_factory.mktemp("whole") / "c.jsonl", work.plan.fingerprint, fresh=False)
-    run(work, checkpoint, jobs=1, on_progress=quiet)
+    run(work, checkpoint, workers=1, on_progress=quiet)
     return checkpoint.finished
 
 
@@ -68,12 +68,12 @@ def test_an_interrupted_study_resumes_to_the_same_results(whole: list[FinishedUn
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        run(work, StudyCheckpoint(path, work.plan.fingerprint, fresh=False), jobs=1, on_progress=interrupt)
+        run(work, StudyCheckpoint(path, work.plan.fingerprint, fresh=False), workers=1, on_progress=interrupt)
     with path.open("a", encoding="utf-8") as file:
         file.write('{"fingerprint": "cut off in the mid')
     seen: list[int] = []
     checkpoint = StudyCheckpoint(path, work.plan.fingerprint, fresh=False)
-    run(work, checkpoint, jobs=1, on_progress=lambda done, _total: seen.append(done))
+    run(work, checkpoint, workers=1, on_progress=lambda done, _total: seen.append(done))
     assert seen[0] == 1
     assert numbers(checkpoint.finished) == numbers(whole)
     assert numbers(list(read_finished(path))) == numbers(whole)
@@ -84,7 +84,7 @@ def test_an_interrupted_study_resumes_to_the_same_results(whole: list[FinishedUn
 def test_two_processes_give_the_same_numbers_as_one(whole: list[FinishedUnit], tmp_path: Path) -> None:
     work = small_work()
     checkpoint = StudyCheckpoint(tmp_path / "c.jsonl", work.plan.fingerprint, fresh=False)
-    run(work, checkpoint, jobs=2, on_progress=quiet)
+    run(work, checkpoint, workers=2, on_progress=quiet)
     assert numbers(checkpoint.finished) == numbers(whole)
 
 
@@ -92,11 +92,11 @@ def test_two_processes_give_the_same_numbers_as_one(whole: list[FinishedUnit], t
 def test_more_repeats_can_follow_later(whole: list[FinishedUnit], tmp_path: Path) -> None:
     fewer = small_work(small_study(repeats=1))
     path = tmp_path / "c.jsonl"
-    run(fewer, StudyCheckpoint(path, fewer.plan.fingerprint, fresh=False), jobs=1, on_progress=quiet)
+    run(fewer, StudyCheckpoint(path, fewer.plan.fingerprint, fresh=False), workers=1, on_progress=quiet)
     work = small_work()
     checkpoint = StudyCheckpoint(path, work.plan.fingerprint, fresh=False)
     assert len(checkpoint.finished) == 2
-    run(work, checkpoint, jobs=1, on_progress=quiet)
+    run(work, checkpoint, workers=1, on_progress=quiet)
     assert numbers(checkpoint.finished) == numbers(whole)
 
 
@@ -108,9 +108,9 @@ def test_a_deadline_leaves_the_rest_for_later(
     checkpoint = StudyCheckpoint(path, work.plan.fingerprint, fresh=False)
     clock = itertools.count()  # a second passes whenever somebody looks
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
-    run(work, checkpoint, jobs=1, on_progress=quiet, seconds=1.0)
+    run(work, checkpoint, workers=1, on_progress=quiet, seconds=1.0)
     assert checkpoint.finished == []
-    run(work, checkpoint, jobs=1, on_progress=quiet, seconds=2.5)
+    run(work, checkpoint, workers=1, on_progress=quiet, seconds=2.5)
     assert numbers(checkpoint.finished) == numbers(whole)[:2]
 
 
@@ -168,7 +168,7 @@ def request(out: Path, *, source: str | None = None, study: str = "synthetic") -
         trust=False,
         quick=True,
         out=out,
-        jobs=1,
+        workers=1,
         fresh=False,
     )
 

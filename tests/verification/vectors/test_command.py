@@ -91,11 +91,11 @@ def test_a_broken_file_exits_with_2_and_names_the_place(old: str, new: str, plac
 def test_stale_files_exit_with_1_and_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {"ssadmm.json": (FOLDER / "ssadmm.json").read_text("utf-8")}
     monkeypatch.setattr("verification.vectors.files.generated", lambda: texts)
-    assert dpadmm("generate", "--output", str(tmp_path)).exit_code == 0
-    assert dpadmm("generate", "--check", "--output", str(tmp_path)).exit_code == 0
+    assert dpadmm("generate", "--out", str(tmp_path)).exit_code == 0
+    assert dpadmm("generate", "--check", "--out", str(tmp_path)).exit_code == 0
     path = tmp_path / "ssadmm.json"
     path.write_text(path.read_text("utf-8").replace('"ulp":', '"ulp": ', 1), "utf-8")
-    done = dpadmm("generate", "--check", "--output", str(tmp_path))
+    done = dpadmm("generate", "--check", "--out", str(tmp_path))
     assert done.exit_code == 1
     assert f"stale: {path}" in done.stdout
 
