@@ -7,6 +7,7 @@ the sensitivity of every release, state that is carried on without noise, and wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -134,6 +135,10 @@ def _compare(bench: Bench, setting: _Setting, first: Recorded, second: Recorded,
                 f"{value.name} has shape {list(a.released.shape)} on one and {list(b.released.shape)} on the other of: "
                 f"{text}"
             )
+    if first.order != second.order and Counter(first.order) == Counter(second.order):
+        at = next(k for k, (a, b) in enumerate(zip(first.order, second.order, strict=True)) if a != b)
+        told = f"{first.order[at]} leaves on one where {second.order[at]} leaves on the other of: {text}"
+        seen.unequal = seen.unequal or f"release {at + 1} of the run: {told}"
     for value in bench.declaration.noised:
         _sensitivity(bench, value, (first, second), setting, seen)
         _noise(value, (first, second), setting, seen)

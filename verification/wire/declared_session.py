@@ -7,6 +7,7 @@ and how many releases there are is the algorithm's own business, and for the che
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,6 +53,7 @@ class Recorded:
     values: dict[str, RecordedValue]
     batches: list[list[int]]
     public: dict[str, Floats]
+    order: tuple[str, ...] = ()  # empty where it is not shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,10 @@ class DeclaredSession(DescribedConversation[d.DeclaredStart]):
             raise self.fault(Fault.UNDECLARED, ProtocolStep.RECORD, detail)
         values = {v.name: self._value(v, result.values[v.name]) for v in declaration.values}
         public = {name: self._array(array, name, ProtocolStep.RECORD) for name, array in result.public.items()}
-        return Recorded(values, result.batches or [], public)
+        if result.order is not None and Counter(result.order) != {n: len(v.released) for n, v in values.items()}:
+            detail = f"order must name every release once, got {_shortened(result.order)}"
+            raise self.fault(Fault.WRONG_SHAPE, ProtocolStep.RECORD, detail)
+        return Recorded(values, result.batches or [], public, tuple(result.order or ()))
 
     def trials(
         self, data: str, question: DeclaredQuestion, declaration: Declaration, count: int, *, seed: int | None = None
@@ -185,6 +190,11 @@ class DeclaredSession(DescribedConversation[d.DeclaredStart]):
         if not np.isfinite(array).all():
             raise self.fault(Fault.NOT_FINITE, step, f"{name} holds NaN or infinity")
         return array
+
+
+def _shortened(names: list[str]) -> str:
+    """The first few."""
+    return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
 
 
 def _rows(array: Floats) -> Floats:
