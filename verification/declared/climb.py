@@ -36,7 +36,7 @@ class ClimbingPlace:
 
 def climb(bench: Bench, seen: Seen) -> None:
     """Climb from the best of some random places, several times; what time and size do not allow is left out."""
-    if bench.declaration.bound.box is not None:
+    if bench.declaration.bound.box is not None or seen.shapes:
         return
     allowed = _MOST_NUMBERS // (bench.records * bench.columns * (FRESH + STEPS))
     rounds = min(max(1, round(CLIMBS * bench.effort)), allowed)

@@ -46,9 +46,11 @@ class Collected:
     runs: list[Recorded]
 
     def noise(self, name: str) -> Floats:
-        """[runs, releases, numbers], cut to the shortest run."""
+        """[runs, releases, numbers], cut to the shortest run; none where a run has no release or another shape."""
         arrays = [run.values[name].noise for run in self.runs]
         steps = min(len(array) for array in arrays)
+        if not steps or len({array.shape[1:] for array in arrays}) > 1:
+            return np.zeros((len(arrays), 0, 0))
         return np.array([array[:steps] for array in arrays])
 
 
@@ -72,12 +74,16 @@ def collect(bench: Bench) -> Collected:
 
 def noise_check(bench: Bench, collected: Collected, pricing: Pricing, level: Certainty) -> Finding:
     """Whether the noise is really added, and is of the declared kind and scale."""
+    noise = {value.name: collected.noise(value.name) for value in bench.declaration.noised}
+    missing = [name for name, array in noise.items() if not array.size]
+    if missing:
+        text = f"runs release {', '.join(missing)} not at all, or in different shapes: their noise cannot be compared"
+        return Finding("noise", Outcome.INCONCLUSIVE, text)
     infinite = pricing.promise.infinite()
     lost, note = not_added(bench, collected.data, collected.runs)
     if lost:
         tags = ("cause: noise is not added",)
         return Finding("noise", Outcome.REFUTED, f"{lost}\n{infinite}", witness=lost, tags=tags)
-    noise = {value.name: collected.noise(value.name) for value in bench.declaration.noised}
     silent = [name for name, array in noise.items() if not np.any(array)]
     if silent:
         text = f"the noise of {', '.join(silent)} is zero"

@@ -135,8 +135,9 @@ def independence(bench: Bench, pricing: Pricing, seen: Seen) -> Finding:
 
 def _dependent(bench: Bench, pricing: Pricing, seen: Seen) -> tuple[list[str], str] | None:
     infinite = pricing.promise.infinite()
-    if seen.unequal:
-        return [seen.unequal, infinite], seen.unequal
+    different = seen.shapes or seen.unequal
+    if different:
+        return [different, infinite], different
     for value in bench.declaration.values:
         counts, declared = seen.counts.get(value.name, {}), bench.declaration.releases(value)
         fixed = bench.declaration.stopping == "fixed"

@@ -15,7 +15,7 @@ from verification.declared.scenes import Scenes
 from verification.outcome import Finding, Outcome
 from verification.wire.arrays import Floats
 from verification.wire.declaration import NoiseKind
-from verification.wire.declared_session import Recorded
+from verification.wire.declared_session import Recorded, rows
 from verification.wire.faults import Fault, ProtocolStep
 from verification.wire.messages import Capability
 
@@ -53,11 +53,11 @@ def _first_noise(bench: Bench, data: str, shown: list[Recorded]) -> dict[str, Fl
         return {}
     known = {}
     for value in bench.declaration.noised:
-        before = [run.values[value.name].before[0] for run in shown]
-        same = all(np.array_equal(before[0], other) for other in before)
+        before = [run.values[value.name].before[:1] for run in shown]
+        same = all(each.size for each in before) and all(np.array_equal(before[0], other) for other in before)
         added = value.enters == "value" and value.noise is not NoiseKind.DISCRETE
         if added and same and all(is_sum(run, value) for run in shown):
-            known[value.name] = before[0]
+            known[value.name] = before[0][0]
     if not known:
         return {}
     count = int(
@@ -66,10 +66,12 @@ def _first_noise(bench: Bench, data: str, shown: list[Recorded]) -> dict[str, Fl
         )
     )
     runs = bench.trials(data, count)
-    return {
-        name: np.array([run[name].reshape(len(run[name]), -1)[:1] - before for run in runs])
-        for name, before in known.items()
-    }
+    for name, before in known.items():
+        other = next((run[name] for run in runs if not len(run[name]) or run[name][0].size != before.size), None)
+        if other is not None:
+            detail = f"every run from the inside releases {name} of {before.size} numbers, one of its own {other.shape}"
+            raise bench.session.fault(Fault.CONTRADICTION, ProtocolStep.TRIALS, detail)
+    return {name: np.array([rows(run[name])[:1] - before for run in runs]) for name, before in known.items()}
 
 
 def _other_law(bench: Bench, data: str, shown: list[Recorded], share: float) -> Finding | None:
@@ -83,7 +85,7 @@ def _other_law(bench: Bench, data: str, shown: list[Recorded], share: float) -> 
         for place in (0, -1):
             sides = (
                 [run.values[value.name].released[place] for run in shown if len(run.values[value.name].released)],
-                [run[value.name].reshape(len(run[value.name]), -1)[place] for run in own if len(run[value.name])],
+                [rows(run[value.name])[place] for run in own if len(run[value.name])],
             )
             if all(side and len({row.shape for row in side}) == 1 for side in sides) and sides[0][0].size:
                 columns += _coordinates(value.name, np.array(sides[0]), np.array(sides[1]))
@@ -124,7 +126,9 @@ def _same_as_recorded(bench: Bench, data: str) -> str:
     seed = bench.seed()
     own, shown = bench.trials(data, 1, seed=seed)[0], bench.record(data, seed=seed)
     for name, value in shown.values.items():
-        array = own[name].reshape(len(own[name]), -1)
+        array = rows(own[name])
+        if not len(array) and not len(value.released):
+            continue
         if array.shape != value.released.shape or not np.allclose(array, value.released, rtol=1e-9, atol=1e-12):
             detail = f"with one seed `trials` and `record` release different values of {name}"
             raise bench.session.fault(Fault.CONTRADICTION, ProtocolStep.RECORD, detail)

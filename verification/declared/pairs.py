@@ -7,8 +7,9 @@ the sensitivity of every release, state that is carried on without noise, and wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from verification.declared.seen import Seen, TwoScales, Witness
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue, Norm
 from verification.wire.declared_session import LabelledPoints, Recorded
-from verification.wire.faults import Fault, ProtocolStep
+from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 from verification.wire.messages import Capability
 
 _ROUNDING = 1e-13
@@ -54,6 +55,8 @@ def compare_neighbours(bench: Bench) -> Seen:
         for number in bench.rng.permutation(len(pairs))[: seen.planned]:
             _one_pair(bench, pairs[number], seen, SOMETIMES[int(number) % len(SOMETIMES)])
             seen.pairs += 1
+            if seen.shapes:
+                break
         seen.finished = True
     except OutOfTimeError:
         pass
@@ -62,16 +65,39 @@ def compare_neighbours(bench: Bench) -> Seen:
 
 def _one_pair(bench: Bench, pair: NeighbouringPair, seen: Seen, other: str) -> None:
     names = (bench.send(pair.first), bench.send(pair.second))
-    seed = bench.seed()
-    own = bench.record(names[0], seed=seed)
+    plain = _Setting(pair, names, "", {}, None, bench.seed())
+    own = bench.record(names[0], seed=plain.seed)
+    try:
+        _all_starts(bench, plain, own, seen, other)
+    except AdapterFault as fault:
+        # values of another shape cannot be given to the neighbour: then the shape itself tells them apart
+        if fault.fault is not Fault.WRONG_SHAPE or not _other_shapes(bench, plain, seen):
+            raise
+
+
+def _all_starts(bench: Bench, plain: _Setting, own: Recorded, seen: Seen, other: str) -> None:
+    """Compare with every kind of earlier releases, and where records are drawn with the changed one left out."""
+    pair = plain.pair
     for start in (*ALWAYS, other):
         outputs = starts(start, own, bench.declaration, pair.direction, bench.rng)
         held = _batches(bench, pair, own, inside=True)
-        _look(bench, _Setting(pair, names, start, outputs, held, seed), seen, _compare)
+        _look(bench, replace(plain, start=start, outputs=outputs, batches=held), seen, _compare)
     away = _batches(bench, pair, own, inside=False)
     if away is not None:
         outputs = starts("zero", own, bench.declaration, pair.direction, bench.rng)
-        _look(bench, _Setting(pair, names, "zero", outputs, away, seed), seen, _outside)
+        _look(bench, replace(plain, start="zero", outputs=outputs, batches=away), seen, _outside)
+
+
+def _other_shapes(bench: Bench, plain: _Setting, seen: Seen) -> bool:
+    """Whether runs of both neighbours with one seed have values of different shapes, and have them again."""
+    runs = [[bench.record(name, seed=plain.seed) for _ in range(2)] for name in plain.names]
+    for value in bench.declaration.values:
+        one, other = ([run.values[value.name].shape for run in both] for both in runs)
+        if one[0] == one[1] != other[0] == other[1]:
+            where = describe(plain.pair, plain.start)
+            seen.shapes = f"{value.name} has shape {list(one[0])} on one and {list(other[0])} on the other of: {where}"
+            return True
+    return False
 
 
 def _fixed_start(bench: Bench, pair: NeighbouringPair) -> bool:
@@ -134,6 +160,10 @@ def _compare(bench: Bench, setting: _Setting, first: Recorded, second: Recorded,
                 f"{value.name} has shape {list(a.released.shape)} on one and {list(b.released.shape)} on the other of: "
                 f"{text}"
             )
+    if first.order != second.order and Counter(first.order) == Counter(second.order):
+        at = next(k for k, (a, b) in enumerate(zip(first.order, second.order, strict=True)) if a != b)
+        told = f"{first.order[at]} leaves on one where {second.order[at]} leaves on the other of: {text}"
+        seen.unequal = seen.unequal or f"release {at + 1} of the run: {told}"
     for value in bench.declaration.noised:
         _sensitivity(bench, value, (first, second), setting, seen)
         _noise(value, (first, second), setting, seen)
@@ -257,7 +287,7 @@ def _outside(bench: Bench, setting: _Setting, first: Recorded, second: Recorded,
 def describe(pair: NeighbouringPair, start: str) -> str:
     """The witness in words, with the two records where they are short."""
     text = f"other records {pair.kind}, record {pair.position + 1} of {pair.first.count} {pair.move}"
-    if start != "its own run":
+    if start not in ("", "its own run"):
         text += f", released so far {start}"
     if pair.first.features.shape[1] <= _SHOWN_COLUMNS:
         one = _row(pair.first, pair.position)

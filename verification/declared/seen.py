@@ -57,6 +57,7 @@ class Seen:
     scales: dict[str, list[TwoScales]] = field(default_factory=dict)  # those that no other exceeds
     fractions: dict[str, Witness] = field(default_factory=dict)  # of the grid of discrete noise
     unequal: str = ""
+    shapes: str = ""  # that differ, so that nothing else can be compared
     counts: dict[str, dict[int, str]] = field(default_factory=dict)
     other_noise: set[str] = field(default_factory=set)
     finished: bool = False

@@ -55,6 +55,7 @@ class DeclaredRun:
         self._noise, self._batches = (np.random.default_rng(stream) for stream in streams)
         self._outputs, self._given = outputs, batches
         self._shown: dict[str, list[tuple[Floats, Floats | None, Floats | None]]] = {}
+        self._order: list[str] = []
         self._drawn: list[list[int]] = []
         self._public: dict[str, list[float]] = {}
 
@@ -127,6 +128,7 @@ class DeclaredRun:
 
     def _show(self, name: str, released: Floats, before: Floats | None, noise: Floats | None) -> Floats:
         self._shown.setdefault(name, []).append((np.array(released), before, noise))
+        self._order.append(name)
         return released
 
     def shown(self, name: str) -> list[tuple[Floats, Floats | None, Floats | None]]:
@@ -149,7 +151,8 @@ class DeclaredRun:
                 noise=_stacked(noise) if noise else None,
             )
         public = {name: _stacked([np.array(value) for value in shown]) for name, shown in self._public.items()}
-        return d.RecordResult(values=values, batches=self._drawn or None, public=dict(public))
+        order = self._order if len(values) > 1 else None
+        return d.RecordResult(values=values, batches=self._drawn or None, public=dict(public), order=order)
 
 
 RunOnce = Callable[[LabelledPoints, d.OpaqueParameters, DeclaredRun], None]

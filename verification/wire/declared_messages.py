@@ -92,6 +92,9 @@ class RecordResult(WireModel):
     public: dict[Name, WireArray] = Field(
         default_factory=dict, description="what must not depend on the data: penalties, step sizes, ..."
     )
+    order: list[Name] | None = Field(
+        default=None, description="the values in the order in which they left, one name for each release"
+    )
 
 
 class OwnRun(WireModel):

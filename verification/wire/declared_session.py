@@ -6,7 +6,9 @@ and how many releases there are is the algorithm's own business, and for the che
 
 from __future__ import annotations
 
+import math
 import secrets
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,6 +54,7 @@ class Recorded:
     values: dict[str, RecordedValue]
     batches: list[list[int]]
     public: dict[str, Floats]
+    order: tuple[str, ...] = ()  # empty where it is not shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,11 @@ class DeclaredSession(DescribedConversation[d.DeclaredStart]):
             raise self.fault(Fault.UNDECLARED, ProtocolStep.RECORD, detail)
         values = {v.name: self._value(v, result.values[v.name]) for v in declaration.values}
         public = {name: self._array(array, name, ProtocolStep.RECORD) for name, array in result.public.items()}
-        return Recorded(values, result.batches or [], public)
+        counts = Counter({name: len(value.released) for name, value in values.items()})
+        if result.order is not None and Counter(result.order) != counts:
+            detail = f"order must name every release once, got {_shortened(result.order)}"
+            raise self.fault(Fault.WRONG_SHAPE, ProtocolStep.RECORD, detail)
+        return Recorded(values, result.batches or [], public, tuple(result.order or ()))
 
     def trials(
         self, data: str, question: DeclaredQuestion, declaration: Declaration, count: int, *, seed: int | None = None
@@ -161,7 +168,7 @@ class DeclaredSession(DescribedConversation[d.DeclaredStart]):
             if shown.before is not None or shown.noise is not None:
                 raise self.fault(Fault.UNDECLARED, step, f"{value.name} is declared without noise and shows some")
             empty = np.zeros((0, 0))
-            return RecordedValue(_rows(released), empty, empty, released.shape[1:])
+            return RecordedValue(rows(released), empty, empty, released.shape[1:])
         if shown.before is None or shown.noise is None:
             raise self.fault(
                 Fault.UNDECLARED, step, f"{value.name} must show what it was before its noise, and the noise"
@@ -173,7 +180,7 @@ class DeclaredSession(DescribedConversation[d.DeclaredStart]):
                 f"{value.name}: before {before.shape}, noise {noise.shape} and released {released.shape} must agree"
             )
             raise self.fault(Fault.WRONG_SHAPE, step, detail)
-        return RecordedValue(_rows(released), _rows(before), _rows(noise), released.shape[1:])
+        return RecordedValue(rows(released), rows(before), rows(noise), released.shape[1:])
 
     def _array(self, wire: WireArray, name: str, step: ProtocolStep) -> Floats:
         try:
@@ -187,6 +194,11 @@ class DeclaredSession(DescribedConversation[d.DeclaredStart]):
         return array
 
 
-def _rows(array: Floats) -> Floats:
+def _shortened(names: list[str]) -> str:
+    """The first few."""
+    return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
+
+
+def rows(array: Floats) -> Floats:
     """[releases, numbers], a scalar of each release as one number."""
-    return array.reshape(len(array), -1) if array.size else array.reshape(len(array), 0)
+    return array.reshape(len(array), math.prod(array.shape[1:]))

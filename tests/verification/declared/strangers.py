@@ -88,7 +88,7 @@ def leaving(make: Callable[[Floats, Floats], Floats]) -> Release:
 
 
 def scaled_by_balance(run: DeclaredRun, before: Floats, data: LabelledPoints, _state: dict[str, Floats]) -> Floats:
-    scale = SIGMA * (1.0 + 0.3 * abs(float(data.labels.mean())))
+    scale = SIGMA * (1.0 + 10.0 * abs(float(data.labels.mean())))
     return run.release("gradient", before, run.gaussian(before.shape, scale))
 
 

@@ -91,6 +91,31 @@ def test_trials_that_are_not_the_recorded_runs_are_a_fault() -> None:
     assert caught.value.fault is Fault.CONTRADICTION
 
 
+@pytest.mark.parametrize("swapped", [True, False])
+def test_an_order_that_depends_on_a_record_is_refuted(*, swapped: bool) -> None:
+    def declare(_parameters: OpaqueParameters, _records: int, _columns: int) -> dict[str, object]:
+        value = {"noise": "laplace", "scale": 1.0, "norm": "l1", "sensitivity": 0.25}
+        return {**DECLARATION, "values": [{"name": name, **value} for name in ("a", "b")]}
+
+    def run(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+        names = ("b", "a") if swapped and data.features[0, 0] > 0.5 else ("a", "b")
+        for name in names:
+            run.release(name, data.features.mean(axis=0), run.laplace(data.features.shape[1], 1.0))
+
+    found = findings(InProcess("both", declare, run), {}, epsilon="0.51", delta="0", seed=2)
+    finding = next(f for f in found if f.name == "data-independence")
+    assert finding.outcome is (Outcome.REFUTED if swapped else Outcome.STANDS), finding
+    assert not swapped or ("leaves on one where" in finding.detail and "epsilon is then infinite" in finding.detail)
+
+
+def test_an_order_that_is_not_that_of_the_releases_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = DeclaredRun.recorded
+    monkeypatch.setattr(DeclaredRun, "recorded", lambda run: honest(run).model_copy(update={"order": ["mean"]}))
+    with pytest.raises(AdapterFault) as caught:
+        judged(session(Mean()))
+    assert caught.value.fault is Fault.WRONG_SHAPE
+
+
 @pytest.mark.parametrize("counted", [True, False])
 def test_records_that_nothing_bounds_may_be_counted_and_not_added(*, counted: bool) -> None:
     """Labels are counted in a release of sensitivity 1; a sum of features has no sensitivity at all."""

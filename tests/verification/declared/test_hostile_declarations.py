@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
@@ -225,6 +226,63 @@ def test_what_arrives_is_what_is_declared_or_a_fault(run: object, fault: Fault) 
     with pytest.raises(AdapterFault) as caught:
         list(findings(releasing(run), {}, epsilon="0.3", delta="0", seed=2, effort=0.05))
     assert caught.value.fault is fault
+
+
+def longer_on_some_data(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    before = data.features.mean(axis=0)
+    before = np.tile(before, 2) if data.features[0, 0] > 0 else before
+    run.processed("sign", run.release("mean", before, run.laplace(len(before), 1.0)))
+
+
+def test_a_shape_that_depends_on_a_record_is_refuted() -> None:
+    found = {
+        f.name: f for f in findings(releasing(longer_on_some_data), {}, epsilon="0.3", delta="0", seed=2, effort=0.05)
+    }
+    finding = found["data-independence"]
+    assert finding.outcome is Outcome.REFUTED
+    assert "mean has shape" in finding.detail
+    assert "epsilon is then infinite" in finding.detail
+    assert found["noise"].outcome is Outcome.INCONCLUSIVE
+
+
+def without_numbers(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    run.processed("sign", run.release("mean", np.zeros(0), run.laplace(0, float(data.count))))
+
+
+def test_values_without_any_number_are_inconclusive() -> None:
+    found = findings(releasing(without_numbers), {}, epsilon="0.3", delta="0", seed=2, effort=0.05)
+    assert {f.outcome for f in found if f.name == "noise"} == {Outcome.INCONCLUSIVE}
+
+
+class SeldomReleased(Mean):
+    """Releases nothing at all in some runs, whatever the data: an empty array of releases is an answer."""
+
+    def __call__(self, data: LabelledPoints, parameters: OpaqueParameters, run: DeclaredRun) -> None:
+        super().__call__(data, parameters, run)
+        if float(run.gaussian(1, 1.0)[0]) > 0:
+            for shown in run._shown.values():
+                shown.clear()
+            run._order.clear()
+
+
+class Emptied(InProcess):
+    """Stacks of no releases keep their width."""
+
+    def exchange(self, request: WireModel, step: ProtocolStep, limit: int | None) -> bytes:
+        told = json.loads(super().exchange(request, step, limit))
+        none = {"shape": [0, 3], "base64": ""}
+        if step is ProtocolStep.RECORD and told["result"]["values"]["mean"].get("before") is None:
+            told["result"]["values"] = {"mean": dict.fromkeys(("released", "before", "noise"), none)}
+            told["result"]["values"]["sign"] = {"released": none}
+        return json.dumps(told).encode()
+
+
+def test_a_value_that_is_not_released_in_some_runs_accuses_nobody_of_having_no_noise() -> None:
+    told = {**DECLARATION, "stopping": "from-released"}
+    asked = Emptied("mean", lambda _p, _n, _c: told, SeldomReleased())
+    found = {f.name: f for f in findings(asked, {}, epsilon="0.3", delta="0", seed=2, effort=0.05)}
+    assert found["noise"].outcome is Outcome.INCONCLUSIVE, found["noise"]
+    assert Outcome.REFUTED not in {f.outcome for f in found.values()}, found
 
 
 def test_batches_that_are_declared_and_not_shown_are_a_fault() -> None:
