@@ -11,6 +11,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError
+from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import order
@@ -53,6 +54,7 @@ def _point(ledger: Ledger, theorems: Mapping[str, Subsampling], alpha: Fraction,
     refused: dict[str, str] = {}
     for name, theorem in theorems.items():
         try:
+            check_time()
             values[name] = renyi_epsilon(ledger, theorem, alpha, digits)
         except CannotCertifyError as reason:
             refused[name] = str(reason)

@@ -22,6 +22,7 @@ from accountant.certificates.contour_route import composed_delta
 from accountant.certificates.integer_route import ExactMixture, ExactPair, Grid, exact_delta_upper
 from accountant.certificates.mpmath_route import gaussian_delta, single_step_delta, with_replacement_delta
 from accountant.errors import CannotCertifyError, CertificateError
+from accountant.limits import check_time
 from accountant.mechanisms.ledger import gdp_squared
 from accountant.mechanisms.steps import PoissonGaussianStep, Step, SubsampledGaussianStep, WithReplacementStep
 from accountant.numbers import arb_from_fraction, arb_precision, fraction_of
@@ -69,6 +70,7 @@ def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fract
     try:
         found = composed_delta(below, ExactPair.DOMINATING, upper, delta)
     except CannotCertifyError:
+        check_time()
         return _fast_grid_upper(steps, below, delta, upper)
     if _is_above(found, delta * (1 + CONTOUR_SLACK)):
         raise CertificateError(f"profile: the contour finds delta({_show(upper)}) above the stated delta")
@@ -93,6 +95,7 @@ def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fract
                 if not found.upper() < arb_from_fraction(delta * (1 - CONTOUR_SLACK)):
                     return "a contour integral"
     except CannotCertifyError:
+        check_time()
         return _grid_lower(steps, above, delta, lower)
     raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
 

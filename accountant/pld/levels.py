@@ -19,7 +19,8 @@ from typing import Final
 
 import numpy as np
 
-from accountant.errors import CannotCertifyError, TimeLimitError
+from accountant.errors import CannotCertifyError
+from accountant.limits import check_time
 from accountant.numbers import arb_precision
 from accountant.pld import plan as single
 from accountant.pld.coarser import coarser
@@ -76,15 +77,14 @@ class Levels:
 
 def build(plan: CompositionPlan) -> ComposedLattice:
     """Return the certified composition for the plan, in levels where that is cheaper."""
+    check_time()
     levels = chosen(plan)
     if levels is not None:
         try:
             with within_float64():
                 return _levelled(plan, levels)
-        except TimeLimitError:
-            raise
         except CannotCertifyError:
-            pass  # at once, if at all
+            check_time()  # at once, if at all
     refuse_hopeless(plan)
     return single.build(plan)
 

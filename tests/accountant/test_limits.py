@@ -1,0 +1,171 @@
+"""The time limit ends every loop, in every thread, and leaves what was found; no integral runs away before it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from fractions import Fraction
+
+import pytest
+
+from accountant import certificate, epsilon, mechanism_from, pricing, recheck
+from accountant.errors import CannotCertifyError, TimeLimitError
+from accountant.limits import check_time, time_left, time_limit
+from accountant.numbers import arb_precision
+from accountant.pld.parts import attained_by_parts, first_answer
+from accountant.pricing import MethodResult
+from accountant.profiles.one_step import SubsampledGaussian
+from accountant.renyi import integration, poisson
+
+BATCHES = {"algorithm": "ssadmm", "records": 48842, "batch": 221, "noise_multiplier": "4", "iterations": 2210}
+STEPS = [SubsampledGaussian(Fraction(1, k), Fraction(1), 3) for k in (2, 3, 4, 5)]
+
+
+def test_without_a_limit_there_is_time() -> None:
+    check_time()
+    assert time_left() == float("inf")
+
+
+def test_the_earlier_of_two_limits_holds() -> None:
+    with time_limit(50), time_limit(100):
+        assert time_left() <= 50
+    with time_limit(100), time_limit(None), time_limit(50):
+        assert time_left() <= 50
+    assert time_left() == float("inf")
+
+
+def test_a_busy_loop_is_interrupted() -> None:
+    with pytest.raises(TimeLimitError), time_limit(0.05):
+        sum(iter(lambda: 0, 1))  # never ends
+
+
+def test_a_thread_is_told_between_pieces_of_work() -> None:
+    seen: list[str] = []
+
+    def work() -> None:
+        with time_limit(0.02):
+            time.sleep(0.03)
+            try:
+                check_time()
+            except TimeLimitError as reason:
+                seen.append(str(reason))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen
+
+
+def test_a_timer_that_was_set_before_goes_on() -> None:
+    rung: list[int] = []
+    handler = signal.signal(signal.SIGALRM, lambda number, _frame: rung.append(number))
+    before = signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with time_limit(30):
+            pass
+        assert signal.getitimer(signal.ITIMER_REAL)[0] <= 0.05
+        for _ in range(100):
+            time.sleep(0.01)
+            if rung:
+                break
+        assert rung
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *before)
+
+
+def test_when_the_time_is_up_no_further_part_is_tried_and_the_best_one_is_kept() -> None:
+    tried = 0
+
+    def own(_part: object) -> Fraction:
+        nonlocal tried
+        tried += 1
+        time.sleep(0.02)
+        return Fraction(tried)
+
+    with time_limit(0.01):
+        try:
+            time.sleep(0.02)
+        except TimeLimitError:
+            assert attained_by_parts(STEPS, own, lambda _part: 100.0) == 0
+    assert tried == 0
+    assert attained_by_parts(STEPS, own, lambda _part: 100.0) == tried == 2 ** len(STEPS) - 1
+
+
+def test_when_the_time_is_up_no_further_candidate_is_tried() -> None:
+    tried = 0
+
+    def refuses() -> Fraction:
+        nonlocal tried
+        tried += 1
+        raise CannotCertifyError("no")
+
+    with time_limit(0.01):
+        try:
+            time.sleep(0.02)
+        except TimeLimitError:
+            assert first_answer(iter([refuses] * 5)) is None
+    assert tried == 0
+
+
+def test_one_method_does_not_use_up_the_time_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = epsilon(mechanism_from(BATCHES), "1e-8")
+
+    def answered(_ledger: object, _delta: object, name: str, *, digits: int) -> MethodResult:
+        while name == "tight-rdp-cks":
+            check_time()
+        return known.methods[name]
+
+    monkeypatch.setattr(pricing, "method_epsilon", answered)
+    with time_limit(2):
+        report = epsilon(mechanism_from(BATCHES), "1e-8")
+    assert set(report.refused) == {"tight-rdp-cks"}
+    assert report.epsilon == known.epsilon
+
+
+def test_recheck_has_a_limit_of_its_own() -> None:
+    document = certificate(epsilon(mechanism_from(BATCHES), "1e-8"))
+    began = time.monotonic()
+    with pytest.raises(TimeLimitError):
+        recheck(document, seconds=0.01)
+    assert time.monotonic() - began < 20  # it takes seconds in full, on a busy machine too
+
+
+ORDERS = (Fraction(1025, 1024), Fraction(3, 2), Fraction(100001, 10), Fraction(2**40 + 1))
+
+
+@pytest.mark.parametrize("alpha", ORDERS)
+@pytest.mark.parametrize(
+    ("rate", "noise"), [("49/1000000", "22960000000000000000"), ("1/100", "1"), ("1/2", "1/10000")]
+)
+def test_the_evaluations_of_a_renyi_integral_are_limited(
+    monkeypatch: pytest.MonkeyPatch, alpha: Fraction, rate: str, noise: str
+) -> None:
+    evaluations = 0
+    honest = integration.integral
+
+    def counted(function: integration.Integrand, points: list[integration.arb], bits: int) -> integration.arb:
+        def counting(z: integration.acb, analytic: bool) -> integration.acb:
+            nonlocal evaluations
+            evaluations += 1
+            return function(z, analytic)
+
+        return honest(counting, points, bits)
+
+    monkeypatch.setattr(poisson, "integral", counted)
+    with arb_precision(72):
+        moment = poisson.poisson_moment(Fraction(rate), Fraction(noise), alpha, 40)
+    assert evaluations < 20_000  # without a limit 77,000 and more, for several seconds
+    hides_something = Fraction(noise) >= 1 or alpha < 2
+    if hides_something and alpha < 10**6:  # beyond, where nothing is private, there may be no answer
+        assert moment.rel_accuracy_bits() > 30
+
+
+def test_much_noise_does_not_cost_the_digits_of_a_poisson_batch() -> None:
+    rate, noise, alpha = Fraction(49, 10**6), Fraction(2296 * 10**16), Fraction(3, 2)
+    with arb_precision(120):
+        found = poisson.poisson_moment(rate, noise, alpha, 110)
+        second = float(alpha * (alpha - 1) / 2 * (rate / noise) ** 2)  # all other terms are below 1e-20 of it
+    assert float(found) == pytest.approx(second, rel=1e-12)
+    assert found.rel_accuracy_bits() > 90
