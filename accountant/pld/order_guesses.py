@@ -24,6 +24,8 @@ _LARGEST: Final = 1e6
 _LEAST_RATIO: Final = Fraction(1, 10**12)
 """Rates and multipliers below this are left to balls; at multipliers above 10^12 a release is almost nothing."""
 _REACH: Final = 9.5
+_CANCELLED: Final = 1e-10
+"""A sum of terms of size 1 that is smaller than this is mostly rounding."""
 _LOG_ROOT_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
 
 
@@ -82,6 +84,8 @@ def _poisson(q: float, nu: float, alpha: float) -> float:
     excess = np.expm1(np.minimum(loss, 700.0))
     linear = (1 + alpha * excess) * np.exp(-z * z / 2 - shift)
     total = float((weights * (np.exp(exponent - shift) - linear)).sum())
+    if total < _CANCELLED and shift == 0:  # the second moment is all there is
+        return math.log1p(alpha * (alpha - 1) / 2 * q * q * math.expm1(min(1 / nu**2, 700.0)))
     return _log1p_of(shift, total)
 
 
