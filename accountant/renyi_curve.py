@@ -54,7 +54,6 @@ def _point(ledger: Ledger, theorems: Mapping[str, Subsampling], alpha: Fraction,
     refused: dict[str, str] = {}
     for name, theorem in theorems.items():
         try:
-            check_time()
             values[name] = renyi_epsilon(ledger, theorem, alpha, digits)
         except CannotCertifyError as reason:
             refused[name] = str(reason)
@@ -64,6 +63,7 @@ def _point(ledger: Ledger, theorems: Mapping[str, Subsampling], alpha: Fraction,
 def renyi_epsilon(ledger: Ledger, theorem: Subsampling, alpha: Fraction, digits: int) -> Bound:
     """Enclose epsilon(alpha) = K(alpha)/(alpha-1) by one theorem."""
     for bits in precisions(digits):
+        check_time()
         with arb_precision(bits):
             value = ledger_log_moment(ledger, theorem, alpha, bits) / arb_from_fraction(alpha - 1)
             if has_digits(value, digits):

@@ -20,6 +20,7 @@ from fractions import Fraction
 from mpmath import mpf
 
 from accountant.errors import CannotCertifyError, UnsupportedSchemeError
+from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import (
     GaussianStep,
@@ -160,6 +161,7 @@ def _integer_sum(step: SubsampledGaussianStep, theorem: Subsampling, alpha: int,
     power = moment = growth
     weight = q**2 * math.comb(alpha, 2)
     for j in range(3, alpha + 1):
+        check_time()
         power *= growth
         moment *= power
         weight = weight * q * (alpha - j + 1) / j

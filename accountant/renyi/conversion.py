@@ -94,6 +94,7 @@ def _easier(alpha: Fraction, *, integers: bool) -> Fraction:
 def epsilon_at(curve: LogMoment, alpha: Fraction, delta: Fraction, conversion: Conversion, *, digits: int) -> Bound:
     """Enclose the epsilon that one order gives; raise where the digits cannot be had."""
     for bits in precisions(digits):
+        check_time()
         with arb_precision(bits):
             value = convert(curve(alpha, bits), alpha, delta, conversion)
             if has_digits(value, digits):

@@ -8,10 +8,12 @@ import time
 from fractions import Fraction
 
 import pytest
+from flint import acb, arb
 
 from accountant import certificate, epsilon, mechanism_from, pricing, recheck
 from accountant.errors import CannotCertifyError, TimeLimitError
 from accountant.limits import check_time, time_left, time_limit
+from accountant.mechanisms.ledger import Ledger
 from accountant.numbers import arb_precision
 from accountant.pld.parts import attained_by_parts, first_answer
 from accountant.pricing import MethodResult
@@ -145,8 +147,8 @@ def test_the_evaluations_of_a_renyi_integral_are_limited(
     evaluations = 0
     honest = integration.integral
 
-    def counted(function: integration.Integrand, points: list[integration.arb], bits: int) -> integration.arb:
-        def counting(z: integration.acb, analytic: bool) -> integration.acb:
+    def counted(function: integration.Integrand, points: list[arb], bits: int) -> arb:
+        def counting(z: acb, analytic: bool) -> acb:
             nonlocal evaluations
             evaluations += 1
             return function(z, analytic)
@@ -169,3 +171,42 @@ def test_much_noise_does_not_cost_the_digits_of_a_poisson_batch() -> None:
         second = float(alpha * (alpha - 1) / 2 * (rate / noise) ** 2)  # all other terms are below 1e-20 of it
     assert float(found) == pytest.approx(second, rel=1e-12)
     assert found.rel_accuracy_bits() > 90
+
+
+def test_the_last_resort_answers_after_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = pricing.method_epsilon
+
+    def late(ledger: Ledger, delta: Fraction, name: str, *, digits: int) -> MethodResult:
+        if name != "unsampled":
+            raise CannotCertifyError("no")
+        time.sleep(0.02)
+        return honest(ledger, delta, name, digits=digits)
+
+    monkeypatch.setattr(pricing, "method_epsilon", late)
+    found: list[pricing.Report] = []
+
+    def work() -> None:  # no signal reaches a thread: the limit is kept by the calls of `check_time` alone
+        with time_limit(0.01):
+            found.append(epsilon(mechanism_from(BATCHES), "1e-8"))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert set(found[0].methods) == {"unsampled"}
+    assert found[0].epsilon.least.fraction() >= 0
+
+
+def test_rechecking_in_a_thread_ends_as_well() -> None:
+    document = certificate(epsilon(mechanism_from(BATCHES), "1e-8", methods=["profile"]))
+    raised: list[str] = []
+
+    def work() -> None:
+        try:
+            recheck(document, seconds=0.01)
+        except TimeLimitError as reason:
+            raised.append(str(reason))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert raised
