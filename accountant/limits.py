@@ -8,7 +8,8 @@ it counts as a method without an answer. Enclosures stay certified; they only be
 - A signal, in the main thread, for whatever runs between two such calls; again every two seconds, should something
   swallow it.
 
-Limits may be nested: the earlier end holds, and a timer that was set before is set again.
+Limits may be nested: the earlier end holds. A timer that others have set is left alone where it is due earlier, and set
+again otherwise.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def check_time() -> None:
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
     """Interrupt the block by a signal, where that is possible."""
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if not usable or 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= seconds:
         yield
         return
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -42,36 +43,38 @@ def test_a_busy_loop_is_interrupted() -> None:
         sum(iter(lambda: 0, 1))  # never ends
 
 
-def test_a_thread_is_told_between_pieces_of_work() -> None:
-    seen: list[str] = []
+def when_the_time_is_up(work: Callable[[], object]) -> object:
+    """Return what a call answers whose time is up already; in a thread, where no signal interrupts it."""
+    answers: list[object] = []
 
-    def work() -> None:
-        with time_limit(0.02):
-            time.sleep(0.03)
+    def limited() -> None:
+        with time_limit(0.001):
+            time.sleep(0.01)
             try:
-                check_time()
+                answers.append(work())
             except TimeLimitError as reason:
-                seen.append(str(reason))
+                answers.append(reason)
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=limited)
     thread.start()
     thread.join()
-    assert seen
+    return answers[0]
 
 
-def test_a_timer_that_was_set_before_goes_on() -> None:
-    rung: list[int] = []
-    handler = signal.signal(signal.SIGALRM, lambda number, _frame: rung.append(number))
-    before = signal.setitimer(signal.ITIMER_REAL, 0.05)
+def test_a_thread_is_told_between_pieces_of_work() -> None:
+    assert isinstance(when_the_time_is_up(check_time), TimeLimitError)
+
+
+@pytest.mark.parametrize(("set_before", "limit"), [(50, 1000), (1000, 50)])
+def test_a_timer_that_was_set_before_goes_on(set_before: float, limit: float) -> None:
+    handler = signal.signal(signal.SIGALRM, lambda _number, _frame: None)
+    before = signal.setitimer(signal.ITIMER_REAL, set_before)
+    ours = signal.getsignal(signal.SIGALRM)
     try:
-        with time_limit(30):
-            pass
-        assert signal.getitimer(signal.ITIMER_REAL)[0] <= 0.05
-        for _ in range(100):
-            time.sleep(0.01)
-            if rung:
-                break
-        assert rung
+        with time_limit(limit):
+            assert signal.getitimer(signal.ITIMER_REAL)[0] <= 50  # the earlier one
+        assert limit < signal.getitimer(signal.ITIMER_REAL)[0] <= set_before or set_before == 50
+        assert signal.getsignal(signal.SIGALRM) is ours
     finally:
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, *before)
@@ -83,14 +86,9 @@ def test_when_the_time_is_up_no_further_part_is_tried_and_the_best_one_is_kept()
     def own(_part: object) -> Fraction:
         nonlocal tried
         tried += 1
-        time.sleep(0.02)
         return Fraction(tried)
 
-    with time_limit(0.01):
-        try:
-            time.sleep(0.02)
-        except TimeLimitError:
-            assert attained_by_parts(STEPS, own, lambda _part: 100.0) == 0
+    assert when_the_time_is_up(lambda: attained_by_parts(STEPS, own, lambda _part: 100.0)) == 0
     assert tried == 0
     assert attained_by_parts(STEPS, own, lambda _part: 100.0) == tried == 2 ** len(STEPS) - 1
 
@@ -103,11 +101,7 @@ def test_when_the_time_is_up_no_further_candidate_is_tried() -> None:
         tried += 1
         raise CannotCertifyError("no")
 
-    with time_limit(0.01):
-        try:
-            time.sleep(0.02)
-        except TimeLimitError:
-            assert first_answer(iter([refuses] * 5)) is None
+    assert when_the_time_is_up(lambda: first_answer(iter([refuses] * 5))) is None
     assert tried == 0
 
 
@@ -179,34 +173,15 @@ def test_the_last_resort_answers_after_the_time_is_up(monkeypatch: pytest.Monkey
     def late(ledger: Ledger, delta: Fraction, name: str, *, digits: int) -> MethodResult:
         if name != "unsampled":
             raise CannotCertifyError("no")
-        time.sleep(0.02)
         return honest(ledger, delta, name, digits=digits)
 
     monkeypatch.setattr(pricing, "method_epsilon", late)
-    found: list[pricing.Report] = []
-
-    def work() -> None:  # no signal reaches a thread: the limit is kept by the calls of `check_time` alone
-        with time_limit(0.01):
-            found.append(epsilon(mechanism_from(BATCHES), "1e-8"))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert set(found[0].methods) == {"unsampled"}
-    assert found[0].epsilon.least.fraction() >= 0
+    report = when_the_time_is_up(lambda: epsilon(mechanism_from(BATCHES), "1e-8"))
+    assert isinstance(report, pricing.Report)
+    assert set(report.methods) == {"unsampled"}
+    assert set(report.refused) > {"profile"}
 
 
 def test_rechecking_in_a_thread_ends_as_well() -> None:
     document = certificate(epsilon(mechanism_from(BATCHES), "1e-8", methods=["profile"]))
-    raised: list[str] = []
-
-    def work() -> None:
-        try:
-            recheck(document, seconds=0.01)
-        except TimeLimitError as reason:
-            raised.append(str(reason))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert raised
+    assert isinstance(when_the_time_is_up(lambda: recheck(document)), TimeLimitError)
