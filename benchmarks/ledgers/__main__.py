@@ -49,6 +49,12 @@ def measured(index: int) -> Line:
     return line
 
 
+def _is_incomplete(line: Line) -> bool:
+    """Say whether a ledger was priced, by earlier code, and its parts were not looked at."""
+    answer = line["price"]
+    return isinstance(answer, dict) and answer["code"] == 0 and "parts" not in line
+
+
 def main() -> int:
     """Measure what is missing; print what is wrong as it is found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -64,7 +70,7 @@ def main() -> int:
         lines.pop(index, None)
     end = time.monotonic() + 60 * options.minutes
     for index in options.again or range(options.first, options.until, options.stride):
-        if index not in lines:
+        if index not in lines or _is_incomplete(lines[index]):
             lines[index] = measured(index)
             save(lines, options.record)
             print(json.dumps(lines[index]), flush=True)
