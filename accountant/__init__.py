@@ -27,8 +27,10 @@ if TYPE_CHECKING:
         CertificateError,
         InvalidQuantityError,
         NotPrivateError,
+        TimeLimitError,
         UnsupportedSchemeError,
     )
+    from accountant.limits import time_limit
     from accountant.mechanisms.batches import DPSGD, DPSVRG, SsADMM
     from accountant.mechanisms.full_gradients import DPADMM, MpADMM
     from accountant.mechanisms.ledger import Ledger
@@ -67,8 +69,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "CertificateError",
         "InvalidQuantityError",
         "NotPrivateError",
+        "TimeLimitError",
         "UnsupportedSchemeError",
     ),
+    "limits": ("time_limit",),
     "mechanisms.batches": ("DPSGD", "DPSVRG", "SsADMM"),
     "mechanisms.full_gradients": ("DPADMM", "MpADMM"),
     "mechanisms.ledger": ("Ledger",),

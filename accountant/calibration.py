@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.calibration_search import descending_search, first_guess, narrowed, whole_number_search, widened
-from accountant.errors import CannotCertifyError, InvalidQuantityError, TimeLimitError
+from accountant.errors import CannotCertifyError, InvalidQuantityError
+from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import failure_probability, positive
@@ -62,15 +63,17 @@ class CalibrationTarget:
         """Return a certified upper epsilon of the *true* steps; BEYOND_REACH where nothing can be certified."""
         true = Ledger(ledger.corrected) if ledger.corrected else ledger
         method = self.method_for(true)
+        check_time()
         try:
             if method == "profile":
-                return profile_upper(true, self.delta, self.tolerance)
-            upper = method_epsilon(true, self.delta, method, digits=10).epsilon.most
-        except TimeLimitError:
-            raise
+                found = profile_upper(true, self.delta, self.tolerance)
+            else:
+                upper = method_epsilon(true, self.delta, method, digits=10).epsilon.most
+                found = BEYOND_REACH if upper.infinite else upper.fraction()
         except CannotCertifyError:
-            return BEYOND_REACH
-        return BEYOND_REACH if upper.infinite else upper.fraction()
+            found = BEYOND_REACH
+        check_time()  # a price that was cut short says nothing about what a value costs at least
+        return found
 
 
 def calibrate_noise(

@@ -19,6 +19,7 @@ from fractions import Fraction
 from flint import arb
 
 from accountant.errors import CannotCertifyError
+from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import privacy_loss
@@ -133,6 +134,7 @@ def _log_factor(ledger: Ledger, alpha: Fraction) -> tuple[arb, arb] | None:
         try:
             moment = ledger_log_moment(ledger, theorem, alpha, _BITS)
         except CannotCertifyError:
+            check_time()
             return None
         a = arb_from_fraction(alpha)
         factor = moment + (a - 1) * (-1 / a).log1p() - a.log()

@@ -1,8 +1,15 @@
 """A time limit on a computation: what is known when it is reached is the answer, and what is not is refused.
 
-`time_limit` raises `TimeLimitError` in the main thread when the time is up, and every second after that until the block
-is left: a `CannotCertifyError`, so that a method that is interrupted counts as one without an answer and the search
-goes on with what is cheaper. Enclosures stay certified; they only become wider.
+Inside `time_limit` two things end a computation whose time is up with `TimeLimitError`, a `CannotCertifyError`, so that
+it counts as a method without an answer. Enclosures stay certified; they only become wider.
+
+- `check_time`, called by every loop that goes on after a `CannotCertifyError`: without it each candidate left would be
+  tried anew. It works in every thread.
+- A signal, in the main thread, for whatever runs between two such calls; again every two seconds, should something
+  swallow it.
+
+Limits may be nested: the earlier end holds. A timer that others have set is left alone where it is due earlier, and set
+again otherwise.
 """
 
 from __future__ import annotations
@@ -10,29 +17,61 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Iterator
+from contextvars import ContextVar
 from types import FrameType
 
 from accountant.errors import TimeLimitError
 
-AGAIN = 1.0
+AGAIN = 2.0
+_END: ContextVar[float | None] = ContextVar("end of the time limit", default=None)
 
 
 @contextlib.contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Run the block for at most about so many seconds (None: without end); only the main thread can be interrupted."""
+    """Run the block for at most about so many seconds (None: no limit but those around it)."""
+    if seconds is None or seconds >= time_left():
+        yield
+        return
+    token = _END.set(time.monotonic() + seconds)
+    try:
+        with _alarm(seconds):
+            yield
+    finally:
+        _END.reset(token)
+
+
+def time_left() -> float:
+    """Return the seconds that are left, infinitely many where nothing is limited."""
+    end = _END.get()
+    return float("inf") if end is None else end - time.monotonic()
+
+
+def check_time() -> None:
+    """Raise `TimeLimitError` where the time is up."""
+    if time_left() <= 0:
+        raise TimeLimitError("the time limit was reached")
+
+
+@contextlib.contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Interrupt the block by a signal, where that is possible."""
     usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if seconds is None or not usable:
+    if not usable or 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= seconds:
         yield
         return
 
     def expired(_number: int, _frame: FrameType | None) -> None:
         raise TimeLimitError(f"the time limit of {seconds:g} s was reached")
 
-    before = signal.signal(signal.SIGALRM, expired)
-    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+    began = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, expired)
+    left, interval = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), AGAIN)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, handler)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), 1e-6), interval)

@@ -29,6 +29,7 @@ from typing import Literal
 
 from accountant.dyadic import INFINITE
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
+from accountant.limits import check_time, time_left, time_limit
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import delta_or_zero
@@ -197,8 +198,11 @@ def epsilon(
     for name in chosen:
         if progress is not None:
             progress(f"{name} ({EXPECTED[name]})" if name in EXPECTED else name)
+        share = None if name == chosen[-1] else time_left() / 2  # nobody uses up the time of those who wait
         try:
-            results[name] = method_epsilon(ledger, d, name, digits=digits)
+            with time_limit(share):
+                check_time()
+                results[name] = method_epsilon(ledger, d, name, digits=digits)
         except CannotCertifyError as reason:
             refused[name] = str(reason)
     if not results and methods is None and d:

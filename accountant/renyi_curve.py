@@ -11,6 +11,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError
+from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import order
@@ -62,6 +63,7 @@ def _point(ledger: Ledger, theorems: Mapping[str, Subsampling], alpha: Fraction,
 def renyi_epsilon(ledger: Ledger, theorem: Subsampling, alpha: Fraction, digits: int) -> Bound:
     """Enclose epsilon(alpha) = K(alpha)/(alpha-1) by one theorem."""
     for bits in precisions(digits):
+        check_time()
         with arb_precision(bits):
             value = ledger_log_moment(ledger, theorem, alpha, bits) / arb_from_fraction(alpha - 1)
             if has_digits(value, digits):

@@ -35,6 +35,7 @@ from flint import acb, arb
 from accountant.certificates.contour_moments import Phase, phases_of
 from accountant.certificates.integer_route import ExactPair
 from accountant.errors import CannotCertifyError
+from accountant.limits import check_time
 from accountant.numbers import arb_from_fraction, arb_precision
 from accountant.profiles.gaussian import delta_ball
 from accountant.profiles.one_step import SubsampledGaussian
@@ -77,6 +78,7 @@ def _summed(phases: Sequence[Phase], line: _Line, eps: arb) -> arb:
     alone = phases[0] if len(phases) == 1 and bool(phases[0].atom > 0) else None
     total = arb(0)
     for k in range(line.last + 1):
+        check_time()
         s = acb(line.theta, k * line.spacing)
         value = _product(phases, s)
         if alone is not None:

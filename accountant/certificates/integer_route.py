@@ -20,6 +20,7 @@ from fractions import Fraction
 
 from flint import arb, fmpz, fmpz_poly
 
+from accountant.limits import check_time
 from accountant.numbers import arb_from_fraction, arb_precision, fraction_from_arb
 from accountant.profiles.gaussian import delta_ball
 from accountant.profiles.one_step import SubsampledGaussian
@@ -120,6 +121,7 @@ def _units(mass: arb, scale: int) -> int:
 def _power(measure: IntegerMeasure, count: int, grid: Grid) -> IntegerMeasure:
     result: IntegerMeasure | None = None
     while True:
+        check_time()
         if count & 1:
             result = measure if result is None else _product(result, measure, grid)
         count >>= 1

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from mpmath import mpf
 
 from accountant.errors import CannotCertifyError, UnsupportedSchemeError
+from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import (
     GaussianStep,
@@ -109,6 +111,24 @@ def single_step_delta(rate: Fraction, mu_squared: Fraction, epsilon: Fraction, d
         return q * (_normal_cdf(mu / 2 - inner / mu) - mp.exp(inner) * _normal_cdf(-mu / 2 - inner / mu))
 
 
+def one_event_delta(steps: Sequence[Step], epsilon: Fraction, digits: int) -> mpf:
+    """Return P[E] - e^eps Q[E] for the event that some step alone loses more than epsilon > 0.
+
+    P is (1-q) N(0) + q N(1/nu) in every step and Q is N(0): a lower bound on their delta(epsilon).
+    """
+    with mp.workdps(2 * digits + 30):
+        e, first, second = number(epsilon), mp.mpf(0), mp.mpf(0)
+        for step in steps:
+            if not isinstance(step, SubsampledGaussianStep | PoissonGaussianStep):
+                continue
+            q, mu = number(step.sampling_rate), 1 / number(step.noise_multiplier)
+            z = mp.log1p(mp.expm1(e) / q) / mu + mu / 2
+            beyond = _normal_cdf(-z)
+            first += step.count * mp.log1p(-(q * _normal_cdf(mu - z) + (1 - q) * beyond))
+            second += step.count * mp.log1p(-beyond)
+        return mp.exp(e) * mp.expm1(second) - mp.expm1(first)
+
+
 def with_replacement_delta(records: int, batch: int, noise_multiplier: Fraction, epsilon: Fraction, digits: int) -> mpf:
     """Return the sum over k of p_k delta_k(eps'), e^eps' = 1 + (e^eps - 1)/eta, of one step with replacement."""
     with mp.workdps(2 * digits + 30):
@@ -159,16 +179,21 @@ def _integer_sum(step: SubsampledGaussianStep, theorem: Subsampling, alpha: int,
     visible = total * mp.mpf(10) ** -(digits + 12)
     power = moment = growth
     weight = q**2 * math.comb(alpha, 2)
+    falling = step.ratio_squared * (alpha + 1) <= 4  # then so do the ratios of successive terms
     for j in range(3, alpha + 1):
+        check_time()
         power *= growth
         moment *= power
         weight = weight * q * (alpha - j + 1) / j
-        term = 2 * weight * moment
+        term = doubled = 2 * weight * moment
         if theorem is Subsampling.WBK27 and term > visible and 2 * (j - 1) > power:
             below, above = (_difference(step.ratio_squared, j + s * (j % 2), digits) for s in (-1, 1))
             other = 4 * weight * mp.sqrt(below * above)
             term = other if other < term else term
         total += term
+        ratio = q * (alpha - j) / (j + 1) * power * growth
+        if falling and 2 * ratio < 1 and doubled < visible:  # the rest is below a geometric series
+            break
     return total
 
 

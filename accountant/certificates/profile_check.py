@@ -1,6 +1,7 @@
 r"""Both ends of a composed profile, re-derived by routes that share nothing with the fast composition.
 
-1. One step alone: the closed form, in mpmath.
+1. One step alone, and whatever a closed form of the ledger without sampling, of one phase or of one event already
+   decides: in mpmath, however large the ledger is.
 2. `contour_route`: Fourier inversion in balls, every error proved; decides to about 1e-5 of epsilon.
 3. `integer_route` where the line would be too long: exact integers on a grid, to the first of `GRID_SLACKS` of epsilon
    that a grid of modest size affords; which one it was is said. Batches with replacement are re-derived by it alone.
@@ -13,17 +14,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
 from flint import arb
+from mpmath import mpf
 
 from accountant.certificates.contour_route import composed_delta
 from accountant.certificates.integer_route import ExactMixture, ExactPair, Grid, exact_delta_upper
-from accountant.certificates.mpmath_route import gaussian_delta, single_step_delta, with_replacement_delta
+from accountant.certificates.mpmath_route import (
+    gaussian_delta,
+    number,
+    one_event_delta,
+    single_step_delta,
+    with_replacement_delta,
+)
 from accountant.errors import CannotCertifyError, CertificateError
+from accountant.limits import check_time
 from accountant.mechanisms.ledger import gdp_squared
-from accountant.mechanisms.steps import PoissonGaussianStep, Step, SubsampledGaussianStep, WithReplacementStep
+from accountant.mechanisms.steps import (
+    GaussianStep,
+    PoissonGaussianStep,
+    Step,
+    SubsampledGaussianStep,
+    WithReplacementStep,
+)
+from accountant.mechanisms.words import Noise
 from accountant.numbers import arb_from_fraction, arb_precision, fraction_of
 from accountant.pld.announced import AnnouncedProfile
 from accountant.pld.composition import ComposedProfile, Resolution, compose
@@ -58,6 +75,8 @@ def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fract
         if closed > delta * (1 + _CLOSED_ERROR):
             raise CertificateError(f"profile: the closed form finds delta({_show(upper)}) above the stated delta")
         return "the closed form"
+    if _is_enough_without_sampling(steps, delta, upper):
+        return "the closed form without sampling"
     announced, others = announcing(steps, delta)
     below = profile_steps(others, "down")
     if announced:
@@ -69,6 +88,7 @@ def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fract
     try:
         found = composed_delta(below, ExactPair.DOMINATING, upper, delta)
     except CannotCertifyError:
+        check_time()
         return _fast_grid_upper(steps, below, delta, upper)
     if _is_above(found, delta * (1 + CONTOUR_SLACK)):
         raise CertificateError(f"profile: the contour finds delta({_show(upper)}) above the stated delta")
@@ -85,6 +105,8 @@ def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fract
         if closed < delta * (1 - _CLOSED_ERROR):
             raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
         return "the closed form"
+    if _is_attained_by_less(steps, delta, lower):
+        return "the closed form of a part"
     above = profile_steps(steps, "up")
     try:
         for pair in (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND):
@@ -93,6 +115,7 @@ def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fract
                 if not found.upper() < arb_from_fraction(delta * (1 - CONTOUR_SLACK)):
                     return "a contour integral"
     except CannotCertifyError:
+        check_time()
         return _grid_lower(steps, above, delta, lower)
     raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
 
@@ -146,17 +169,52 @@ def _grid_upper(
 
 def _closed(steps: tuple[Step, ...], epsilon: Fraction) -> Fraction | None:
     """Return delta(epsilon) where it is known in closed form: no sampling at all, or a single step."""
+    value = _closed_value(steps, epsilon)
+    return None if value is None else fraction_of(value)
+
+
+def _closed_value(steps: tuple[Step, ...], epsilon: Fraction) -> mpf | None:
     alone = single_with_replacement(steps)
     if alone is not None:
         n, m, nu = alone.records, alone.batch, alone.noise_multiplier
-        return fraction_of(with_replacement_delta(n, m, nu, epsilon, CLOSED_DIGITS))
+        return with_replacement_delta(n, m, nu, epsilon, CLOSED_DIGITS)
     mu_squared = gdp_squared(steps)
     if mu_squared is not None:
-        return fraction_of(gaussian_delta(mu_squared, epsilon, CLOSED_DIGITS))
+        return gaussian_delta(mu_squared, epsilon, CLOSED_DIGITS)
     if len(steps) == 1 and steps[0].count == 1 and isinstance(steps[0], SubsampledGaussianStep | PoissonGaussianStep):
         step = steps[0]
-        return fraction_of(single_step_delta(step.sampling_rate, 1 / step.noise_multiplier**2, epsilon, CLOSED_DIGITS))
+        return single_step_delta(step.sampling_rate, 1 / step.noise_multiplier**2, epsilon, CLOSED_DIGITS)
     return None
+
+
+def _is_enough_without_sampling(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> bool:
+    """Say whether delta(upper) is at most delta even if every record is used in every step: sampling never costs."""
+    terms = [_unsampled_square(step) for step in steps]
+    known = [term for term in terms if term is not None]
+    if len(known) < len(terms):
+        return False
+    return gaussian_delta(sum(known, Fraction(0)), upper, CLOSED_DIGITS) <= number(delta * (1 + _CLOSED_ERROR))
+
+
+def _unsampled_square(step: Step) -> Fraction | None:
+    """Return count (Delta/sigma)^2; None where a batch may hold a record twice, or has other noise."""
+    if isinstance(step, PoissonGaussianStep):
+        return step.count / step.noise_multiplier**2
+    if isinstance(step, GaussianStep | SubsampledGaussianStep) and step.noise is Noise.GAUSSIAN:
+        return step.count * step.ratio_squared
+    return None
+
+
+def _is_attained_by_less(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> bool:
+    """Say whether the phases without sampling, one step of a phase, or one event of all sampled phases reach delta.
+
+    Leaving releases out is post-processing, and an event bounds delta from below.
+    """
+    unsampled = tuple(step for step in steps if isinstance(step, GaussianStep))
+    parts: list[tuple[Step, ...]] = [unsampled] if unsampled else []
+    parts += [(replace(step, count=1),) for step in steps if step not in unsampled]
+    reached = [found for part in parts if (found := _closed_value(part, lower)) is not None]
+    return max([*reached, one_event_delta(steps, lower, CLOSED_DIGITS)]) >= number(delta * (1 - _CLOSED_ERROR))
 
 
 def _is_above(found: arb, delta: Fraction) -> bool:

@@ -32,6 +32,7 @@ from accountant.certificates.mpmath_pure import randomised_response_delta
 from accountant.certificates.mpmath_route import epsilon_at_order, gaussian_delta
 from accountant.certificates.profile_check import CONTOUR_SLACK, require_profile_lower, require_profile_upper
 from accountant.errors import CannotCertifyError, CertificateError
+from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import delta_or_zero, order
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step
@@ -51,6 +52,7 @@ from accountant.pricing import epsilon as price
 
 SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""
+MOST_SECONDS = 60.0
 FEWEST_DIGITS = 15
 _BITS = 96
 """It never carries fewer than these, whatever the certificate says."""
@@ -64,8 +66,17 @@ class Rederived:
     statement: str
 
 
-def recheck(document: Certificate) -> tuple[Rederived, ...]:
-    """Re-derive every number of the certificate, or raise the first that does not fit."""
+def recheck(document: Certificate, *, seconds: float | None = MOST_SECONDS) -> tuple[Rederived, ...]:
+    """Re-derive every number of the certificate, or raise the first that does not fit.
+
+    A certificate is somebody else's: after so many seconds (None: without end) `TimeLimitError` is raised, and nothing
+    is said about it.
+    """
+    with time_limit(seconds):
+        return _rederived(document)
+
+
+def _rederived(document: Certificate) -> tuple[Rederived, ...]:
     if document.digest != document.expected_digest():
         raise CertificateError(f"the digest is {document.digest[:16]}..., its content has another: it was altered")
     ledger = read_ledger(document.ledger)

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Final
 
 from accountant.errors import CannotCertifyError
+from accountant.limits import check_time
 from accountant.numbers import float_up
 from accountant.pld.composition import lattice_epsilon
 from accountant.pld.convolution import ComposedLattice
@@ -55,6 +56,7 @@ class AnnouncedProfile:
                 if finer is not None:
                     found.append(lattice_epsilon(*self._lattice(delta, log_truncation, finer), delta))
             except CannotCertifyError as reason:
+                check_time()
                 failure = failure or reason
         if not found:
             raise failure or CannotCertifyError("no lattice certified anything")

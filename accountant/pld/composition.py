@@ -112,7 +112,8 @@ class ComposedProfile:
         closed = self._closed_epsilon(checked_delta(delta))
         if closed is not None:
             return closed
-        return Bound.from_fractions(self.epsilon_lower(delta), self.epsilon_upper(delta))
+        upper = self.epsilon_upper(delta)  # first: where the time is short, this end matters more
+        return Bound.from_fractions(self.epsilon_lower(delta), upper)
 
     def delta_upper(self, epsilon: Fraction) -> Fraction:
         """Return a delta for which every mechanism made of these steps is (epsilon, delta)-private."""

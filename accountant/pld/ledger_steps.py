@@ -11,6 +11,7 @@ import math
 from fractions import Fraction
 
 from accountant.errors import UnsupportedSchemeError
+from accountant.limits import time_left
 from accountant.mechanisms.steps import (
     GaussianStep,
     PoissonGaussianStep,
@@ -54,9 +55,16 @@ def composed_epsilon_upper(steps: tuple[Step, ...], delta: Fraction, tolerance: 
     return compose(profile_steps(others, "down"), target_delta=delta, resolution=resolution).epsilon_upper(delta)
 
 
-@functools.lru_cache(maxsize=8)
 def attained_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     """Return an epsilon that one pair of neighbours violates if it attains these steps: the lower end alone."""
+    found = _attained_epsilon(steps, delta)
+    if time_left() <= 0:  # cut short: the next one to ask may have more time
+        _attained_epsilon.cache_clear()
+    return found
+
+
+@functools.lru_cache(maxsize=8)
+def _attained_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     return compose(profile_steps(attained_steps(steps), "up"), target_delta=delta).epsilon_lower(delta)
 
 

@@ -19,7 +19,8 @@ from typing import Final
 
 import numpy as np
 
-from accountant.errors import CannotCertifyError, TimeLimitError
+from accountant.errors import CannotCertifyError
+from accountant.limits import check_time
 from accountant.numbers import arb_precision
 from accountant.pld import plan as single
 from accountant.pld.coarser import coarser
@@ -76,15 +77,14 @@ class Levels:
 
 def build(plan: CompositionPlan) -> ComposedLattice:
     """Return the certified composition for the plan, in levels where that is cheaper."""
+    check_time()
     levels = chosen(plan)
     if levels is not None:
         try:
             with within_float64():
                 return _levelled(plan, levels)
-        except TimeLimitError:
-            raise
         except CannotCertifyError:
-            pass  # at once, if at all
+            check_time()  # at once, if at all
     refuse_hopeless(plan)
     return single.build(plan)
 
@@ -163,8 +163,13 @@ def _levelled(plan: CompositionPlan, levels: Levels) -> ComposedLattice:
 def _joined(plan: CompositionPlan, step: ComposableStep, kappa: float, levels: Levels, level: int) -> list[LatticeStep]:
     """Return one phase as a few steps on the coarsest lattice: units of equally many steps, and one of the rest."""
     theta, pair = plan.frame.theta, plan.pair
-    main = lattice_step(pair, step, Frame(levels.spacing(level), plan.frame.z_top, theta), kappa)
     shape = sketch(step, pair, plan.frame.z_top)
+    # First of all: where a lattice would be too long, nothing has been built.
+    reaches = [
+        _reach(plan, levels, here, dataclasses.replace(shape, count=levels.joined ** (here + 1 - level)))
+        for here in range(level, levels.last)
+    ]
+    main = lattice_step(pair, step, Frame(levels.spacing(level), plan.frame.z_top, theta), kappa)
     rest: LatticeStep | None = None
     unit, left = 1, 0  # steps in a unit of `main`, steps in `rest`
     for here in range(level, levels.last):
@@ -173,23 +178,27 @@ def _joined(plan: CompositionPlan, step: ComposableStep, kappa: float, levels: L
             left += over * unit
             inner = [dataclasses.replace(main, count=over)] if over else []
             inner += [] if rest is None else [rest]
-            rest = _unit(plan, levels, here, inner, dataclasses.replace(shape, count=left))
+            rest = _unit(plan, levels, here, inner, _reach(plan, levels, here, dataclasses.replace(shape, count=left)))
         unit *= levels.joined
         inner = [dataclasses.replace(main, count=levels.joined)]
-        joined = _unit(plan, levels, here, inner, dataclasses.replace(shape, count=unit))
+        joined = _unit(plan, levels, here, inner, reaches[here - level])
         main = dataclasses.replace(joined, count=count)
     return [main] if rest is None else [main, rest]
 
 
-def _unit(plan: CompositionPlan, levels: Levels, level: int, inner: list[LatticeStep], shape: Sketch) -> LatticeStep:
-    """Return the inner steps composed, as one step of the next level; `shape` is about the law of their sum."""
-    theta, spacing = plan.frame.theta, levels.spacing(level)
-    alike = max(step.count for step in plan.steps) / shape.count  # so many are composed later: their tails add up
-    low, high, below, above = tail_tilts([shape], theta, LOG_TAIL - math.log(max(alike, 1.0)))
-    lattice = composed(inner, theta, spacing, Reach(low, _length(high - low, spacing), below, above))
+def _unit(plan: CompositionPlan, levels: Levels, level: int, inner: list[LatticeStep], reach: Reach) -> LatticeStep:
+    """Return the inner steps composed in the window, as one step of the next level."""
+    lattice = composed(inner, plan.frame.theta, levels.spacing(level), reach)
     with arb_precision(SCALAR_BITS):
         log_mass, growth = log_mass_bound(inner), growth_of(inner)
     return coarser(lattice, levels.ratios[level], log_mass, growth, upwards=plan.pair is Pair.DOMINATING)
+
+
+def _reach(plan: CompositionPlan, levels: Levels, level: int, shape: Sketch) -> Reach:
+    """Return the window of a sum with about this law."""
+    alike = max(step.count for step in plan.steps) / shape.count  # so many are composed later: their tails add up
+    low, high, below, above = tail_tilts([shape], plan.frame.theta, LOG_TAIL - math.log(max(alike, 1.0)))
+    return Reach(low, _length(high - low, levels.spacing(level)), below, above)
 
 
 def _length(width: float, spacing: float) -> int:

@@ -22,8 +22,10 @@ _NODES: Final = 16
 _MOST_PANELS: Final = 2000
 _LARGEST: Final = 1e6
 _LEAST_RATIO: Final = Fraction(1, 10**12)
-"""Rates and multipliers beyond this are left to balls."""
+"""Rates and multipliers below this are left to balls; at multipliers above 10^12 a release is almost nothing."""
 _REACH: Final = 9.5
+_CANCELLED: Final = 1e-10
+"""A sum of terms of size 1 that is smaller than this is mostly rounding."""
 _LOG_ROOT_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
 
 
@@ -44,20 +46,20 @@ def moment_guess(steps: tuple[Step, ...]) -> Callable[[Fraction], float] | None:
 
 
 def _step_guess(step: Step) -> Callable[[float], float] | None:
-    if isinstance(step, GaussianStep):
-        if not _LEAST_RATIO < step.ratio_squared < 1 / _LEAST_RATIO:
-            return None
+    if isinstance(step, GaussianStep) and _LEAST_RATIO < step.ratio_squared < 1 / _LEAST_RATIO:
         ratio = float(step.ratio_squared)
         return lambda alpha: step.count * alpha * (alpha - 1) * ratio / 2
     if not isinstance(step, SubsampledGaussianStep | PoissonGaussianStep):
         return None
-    if step.sampling_rate < _LEAST_RATIO or not _LEAST_RATIO < step.noise_multiplier < 1 / _LEAST_RATIO:
+    if step.noise_multiplier >= 1 / _LEAST_RATIO:  # the second moment is all there is
+        small = float(step.sampling_rate / step.noise_multiplier) ** 2
+        return lambda alpha: step.count * alpha * (alpha - 1) * small / 2
+    if step.sampling_rate < _LEAST_RATIO or step.noise_multiplier <= _LEAST_RATIO:
         return None
-    if isinstance(step, SubsampledGaussianStep):
-        q, nu = float(step.sampling_rate), float(step.noise_multiplier)
-        return lambda alpha: step.count * min(_tight(q, nu, alpha), alpha * (alpha - 1) / (2 * nu * nu))
     q, nu = float(step.sampling_rate), float(step.noise_multiplier)
-    return lambda alpha: step.count * _poisson(q, nu, alpha)
+    if isinstance(step, PoissonGaussianStep):
+        return lambda alpha: step.count * _poisson(q, nu, alpha)
+    return lambda alpha: step.count * min(_tight(q, nu, alpha), alpha * (alpha - 1) / (2 * nu * nu))
 
 
 def _tight(q: float, nu: float, alpha: float) -> float:
@@ -82,6 +84,8 @@ def _poisson(q: float, nu: float, alpha: float) -> float:
     excess = np.expm1(np.minimum(loss, 700.0))
     linear = (1 + alpha * excess) * np.exp(-z * z / 2 - shift)
     total = float((weights * (np.exp(exponent - shift) - linear)).sum())
+    if total < _CANCELLED and shift == 0:  # the second moment is all there is
+        return math.log1p(alpha * (alpha - 1) / 2 * q * q * math.expm1(min(1 / nu**2, 700.0)))
     return _log1p_of(shift, total)
 
 

@@ -10,12 +10,14 @@ r"""Ledgers seen through their parts: a lower end that never falls, an upper end
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
-from accountant.errors import CannotCertifyError
+from accountant.errors import CannotCertifyError, TimeLimitError
+from accountant.limits import check_time
 from accountant.profiles.one_step import SubsampledGaussian
 
 Steps = tuple[SubsampledGaussian, ...]
@@ -43,9 +45,11 @@ def attained_by_parts(
     candidates = {_key(part): part for part in (telling(part, ceiling) for part in sub_ledgers(steps, ceiling))}
     ranked = sorted(candidates.values(), key=lambda part: (-ceiling(part), len(part)))
     best = Fraction(0)
-    for part in ranked:
-        if ceiling(part) * _MARGIN > best:
-            best = max(best, own(part))
+    with contextlib.suppress(TimeLimitError):  # what was found so far is attained
+        for part in ranked:
+            check_time()
+            if ceiling(part) * _MARGIN > best:
+                best = max(best, own(part))
     return best
 
 
@@ -94,6 +98,7 @@ def first_answer(answers: Iterator[Callable[[], Fraction]]) -> Fraction | None:
     """Return the first answer that can be certified; None where there is none."""
     for answer in answers:
         try:
+            check_time()
             return answer()
         except CannotCertifyError:
             continue

@@ -18,7 +18,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from accountant.errors import CannotCertifyError, TimeLimitError
+from accountant.errors import CannotCertifyError
+from accountant.limits import check_time
 from accountant.numbers import Bound, arb_from_fraction, arb_precision, fraction_from_arb, has_digits, precisions, shown
 
 LogMoment = Callable[[Fraction, int], arb]
@@ -78,9 +79,8 @@ def best_epsilon(
     for _ in range(FALLBACKS):
         try:
             return Converted(epsilon_at(curve, alpha, delta, conversion, digits=digits), alpha)
-        except TimeLimitError:
-            raise
         except CannotCertifyError:
+            check_time()
             alpha = _easier(alpha, integers=integers)
     return Converted(epsilon_at(curve, alpha, delta, conversion, digits=digits), alpha)
 
@@ -94,6 +94,7 @@ def _easier(alpha: Fraction, *, integers: bool) -> Fraction:
 def epsilon_at(curve: LogMoment, alpha: Fraction, delta: Fraction, conversion: Conversion, *, digits: int) -> Bound:
     """Enclose the epsilon that one order gives; raise where the digits cannot be had."""
     for bits in precisions(digits):
+        check_time()
         with arb_precision(bits):
             value = convert(curve(alpha, bits), alpha, delta, conversion)
             if has_digits(value, digits):
@@ -148,11 +149,11 @@ class _Objective:
             if math.isfinite(guessed):
                 self._known[alpha] = Fraction(guessed)
                 return self._known[alpha]
+            check_time()
             try:
                 ball = convert(self._curve(alpha, SEARCH_BITS), alpha, self._delta, self._conversion)
-            except TimeLimitError:
-                raise
             except CannotCertifyError:
+                check_time()
                 ball = arb("nan")
             usable = ball.is_finite() and (ball.is_zero() or ball.rel_accuracy_bits() > 8)
             self._known[alpha] = fraction_from_arb(ball.mid()) if usable else Fraction(10) ** 1000

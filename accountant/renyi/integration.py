@@ -4,27 +4,53 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Final
 
+import flint
 from flint import acb, arb
 
-from accountant.numbers import fraction_from_arb
+from accountant.errors import CannotCertifyError
+from accountant.limits import check_time
+from accountant.numbers import arb_precision, fraction_from_arb
 
 Integrand = Callable[[acb, bool], acb]
+EVALUATIONS: Final = 1000
+EVALUATIONS_A_BIT: Final = 20
+"""How often an integrand is evaluated on one piece, at most: integrals that succeed need some 1,000 in all."""
+MOST_LOST: Final = 400
+"""Integrands that lose more bits are refused: each evaluation would be slow."""
 
 
 def integral(function: Integrand, points: list[arb], bits: int) -> arb:
     """Enclose the integral of a function, real and >= 0 on the axis, between the first and the last point.
 
     flint's Gauss-Legendre integration proves its error. Its tolerance is set from a proved lower bound of the whole,
-    so that a piece which does not matter is not refined. A wide answer is still a proved one: the caller looks.
+    so that a piece which does not matter is not refined, and its evaluations are limited. A wide answer is still a
+    proved one: the caller looks.
     """
+    check_time()
+    most = EVALUATIONS + EVALUATIONS_A_BIT * flint.ctx.prec
     tolerance = _lower_bound(function, points) * arb(2) ** (-bits) / len(points)
     total = arb(0)
     for start, end in itertools.pairwise(points):
         goal = (tolerance + total.lower() * arb(2) ** (-bits)).lower()
-        piece = acb.integral(function, acb(start), acb(end), rel_tol=arb(2) ** (-bits), abs_tol=goal)
+        piece = acb.integral(function, acb(start), acb(end), rel_tol=arb(2) ** (-bits), abs_tol=goal, eval_limit=most)
         total += piece.real
+        if not total.is_finite():
+            break
     return total
+
+
+def guarded(log_peak: arb, lost_bits: int = 0) -> AbstractContextManager[None]:
+    """Add the bits to the working precision that an integrand loses: to e^log_peak's exponent, and `lost_bits`.
+
+    Too few would cost digits (and, before the integration gives up, time), never soundness.
+    """
+    bits = lost_bits + (int(log_peak.upper().ceil().fmpz()).bit_length() if log_peak.is_finite() else MOST_LOST + 1)
+    if bits > MOST_LOST:
+        raise CannotCertifyError(f"the integral would lose {bits} bits, above {MOST_LOST}")
+    return arb_precision(flint.ctx.prec + bits)
 
 
 def breakpoints(end: arb, candidates: list[arb]) -> list[arb]:

@@ -26,6 +26,7 @@ from accountant.numbers import arb_from_fraction, shown
 from accountant.renyi.integration import (
     Integrand,
     breakpoints,
+    guarded,
     integral,
     log1p_analytic,
     log_analytic,
@@ -41,10 +42,12 @@ def tight_moment(rate: Fraction, noise_multiplier: Fraction, alpha: Fraction, bi
     """Enclose M(alpha) - 1 = exp((alpha-1) eps(alpha)) - 1 of the dominating pair, for any real alpha > 1."""
     if noise_multiplier < LEAST_NOISE:
         raise CannotCertifyError(f"nu={shown(noise_multiplier)} is too little noise to integrate; it hides nothing")
-    nu, order, q = arb_from_fraction(noise_multiplier), arb_from_fraction(alpha), arb_from_fraction(rate)
-    pieces, crossing = _pieces(nu, order, q, bits)
-    value = integral(_integrand(nu, order, q, crossing), pieces, bits) / (2 * arb.pi()).sqrt()
-    return value + rest_beyond(pieces[-1], nu, order, q) * arb(0.5, 0.5)
+    nu, order = arb_from_fraction(noise_multiplier), arb_from_fraction(alpha)
+    with guarded(order * order / (2 * nu * nu)):
+        nu, order, q = arb_from_fraction(noise_multiplier), arb_from_fraction(alpha), arb_from_fraction(rate)
+        pieces, crossing = _pieces(nu, order, q, bits)
+        value = integral(_integrand(nu, order, q, crossing), pieces, bits) / (2 * arb.pi()).sqrt()
+        return value + rest_beyond(pieces[-1], nu, order, q) * arb(0.5, 0.5)
 
 
 def rest_beyond(end: arb, nu: arb, order: arb, q: arb) -> arb:

@@ -1,4 +1,4 @@
-r"""Random ledgers: `python -m benchmarks.ledgers [--until 2000] [--what price parts confirm] [--minutes M]`.
+r"""Random ledgers: `python -m benchmarks.ledgers [--first 0] [--until 2000] [--stride 1] [--minutes M]`.
 
 Every ledger becomes a line of `benchmarks/ledgers/record.jsonl`; what is there already is not computed again, so a run
 may be interrupted (`--again INDEX ...` asks these anew). `python -m benchmarks.ledgers.page` writes
@@ -15,11 +15,10 @@ import time
 from pathlib import Path
 from typing import Final
 
-from benchmarks.ledgers.measuring import compare_parts, confirm, price
+from benchmarks.ledgers.measuring import confirm, price
 
 RECORD: Final = Path(__file__).with_name("record.jsonl")
 NUMBER: Final = 2000
-KINDS: Final = ("price", "parts", "confirm")
 Line = dict[str, object]
 
 
@@ -39,23 +38,21 @@ def save(lines: dict[int, Line], path: Path = RECORD) -> None:
     fresh.replace(path)
 
 
-def measured(index: int, line: Line, kinds: list[str]) -> Line:
-    """Return the line with what was still missing of these kinds."""
-    line = {"index": index} | line
-    certificate = ""
-    if "price" not in line or ("confirm" in kinds and "confirm" not in line and _is_answered(line)):
-        answer, certificate = price(index)
-        line["price"] = dataclasses.asdict(answer)
-    if "parts" in kinds and "parts" not in line:
-        line["parts"] = dataclasses.asdict(compare_parts(index))
-    if "confirm" in kinds and "confirm" not in line and _is_answered(line):
+def measured(index: int) -> Line:
+    """Return the line of a ledger."""
+    answer, parts, certificate = price(index)
+    line: Line = {"index": index, "price": dataclasses.asdict(answer)}
+    if parts is not None:
+        line["parts"] = dataclasses.asdict(parts)
+    if answer.code == 0:
         line["confirm"] = dataclasses.asdict(confirm(certificate))
     return line
 
 
-def _is_answered(line: Line) -> bool:
-    answer = line.get("price")
-    return not isinstance(answer, dict) or answer["code"] == 0
+def _is_incomplete(line: Line) -> bool:
+    """Say whether a ledger was priced, by earlier code, and its parts were not looked at."""
+    answer = line["price"]
+    return isinstance(answer, dict) and answer["code"] == 0 and "parts" not in line
 
 
 def main() -> int:
@@ -64,7 +61,6 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--until", type=int, default=NUMBER)
     parser.add_argument("--stride", type=int, default=1)
-    parser.add_argument("--what", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--again", nargs="*", type=int, default=[])
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--record", type=Path, default=RECORD)
@@ -74,9 +70,8 @@ def main() -> int:
         lines.pop(index, None)
     end = time.monotonic() + 60 * options.minutes
     for index in options.again or range(options.first, options.until, options.stride):
-        before = lines.get(index, {})
-        lines[index] = measured(index, before, options.what)
-        if lines[index] != before:
+        if index not in lines or _is_incomplete(lines[index]):
+            lines[index] = measured(index)
             save(lines, options.record)
             print(json.dumps(lines[index]), flush=True)
         if time.monotonic() > end:

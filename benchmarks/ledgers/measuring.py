@@ -1,11 +1,13 @@
-r"""One ledger, three processes: its price by `dpadmm account ledger`, its parts' lower ends, and the second route.
+r"""One ledger, two processes: its price by `dpadmm account ledger` with its parts' lower ends, and the second route.
 
-Each runs in a child that is forked from a process with everything imported, so that memory and processor time are
-those of the one computation; one that needs too long is ended by the kernel, and that is recorded.
+Each is forked from a process with everything imported, so that memory and processor time are those of the one
+computation; one that needs too long is ended by the kernel, and that is recorded.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
 import os
@@ -13,24 +15,26 @@ import resource
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from accountant.certificates.reading import read_certificate
 from accountant.certificates.recheck import recheck
 from accountant.errors import CannotCertifyError, CertificateError
-from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.ledger_file import read_ledger_file
+from accountant.mechanisms.quantities import delta_or_zero
 from accountant.numbers import float_down
-from accountant.pricing import epsilon, methods_for
+from accountant.pld.ledger_steps import attained_epsilon
+from accountant.pricing import Report, composable, epsilon, methods_for
 from benchmarks.ledgers.drawing import Entry, drawn
-from dpadmm.cli import account as _loaded_before_forking  # noqa: F401
+from dpadmm.cli import account
 from dpadmm.cli import main as command_line
 
 WAITING: Final = "600"
 """Seconds by the clock, which a busy machine inflates: the processor's are what is limited."""
-CPU_LIMIT: Final = 40
+CPU_LIMIT: Final = 60
 CONFIRM_LIMIT: Final = 2
 """Seconds after which the kernel ends a child; the second route alone is given fewer, so that 2,000 take an hour."""
 MEBIBYTE: Final = 1024
@@ -97,34 +101,64 @@ def _run(work: Callable[[Path], None], target: Path, seconds: int) -> None:
         os._exit(code)
 
 
-def price(index: int) -> tuple[Priced, str]:
-    """Price ledger `index` as a user does; return what was answered, and the certificate (or the message)."""
+def price(index: int) -> tuple[Priced, Parts | None, str]:
+    """Price ledger `index` as a user does; return what was answered, how its parts compare, and the certificate.
+
+    In the place of a certificate there may be a message, and then no comparison.
+    """
     phases, delta = drawn(index)
 
     def work(target: Path) -> None:
-        descriptor = os.open(target, os.O_WRONLY)
-        os.dup2(descriptor, 1)
         path = write(phases, target.with_name("ledger.json"))
-        sys.argv = [
-            "dpadmm",
-            "account",
-            "ledger",
-            str(path),
-            "--delta",
-            delta,
-            "--format",
-            "json",
-            "--time-limit",
-            WAITING,
-        ]
-        command_line()
+        reports: list[Report] = []
+        answer = _answered(["account", "ledger", str(path), "--delta", delta, "--format", "json"], reports)
+        found: dict[str, object] = asdict(answer.priced) | {"text": answer.text}
+        target.write_text(json.dumps(found), "utf-8")
+        if answer.priced.code == 0:
+            part = phases[: index % len(phases)] + phases[index % len(phases) + 1 :]
+            margin = math.inf
+            if part:
+                least = _lower(read_ledger_file(write(part, path)), delta)
+                margin = _margin(float_down(reports[-1].epsilon.least), least)
+            target.write_text(json.dumps(found | {"margin": margin}), "utf-8")
 
     code, seconds, mebibytes, text = in_a_child(work)
+    if not text.startswith("{"):
+        return Priced(code, seconds, mebibytes, "", "", text[:200]), None, text
+    found = json.loads(text)
+    certificate, margin = str(found.pop("text")), float(found.pop("margin", math.nan))
+    priced = Priced(**found)
+    return priced, Parts(code, round(seconds - priced.seconds, 2), margin) if priced.code == 0 else None, certificate
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    priced: Priced
+    text: str
+
+
+def _answered(arguments: list[str], reports: list[Report]) -> _Answer:
+    """Run the command in this process; keep the report that it prints, whose ends are not rounded."""
+
+    def recording(*given: object, **named: object) -> Report:
+        reports.append(epsilon(*given, **named))  # type: ignore[arg-type]  # handed on as they are
+        return reports[-1]
+
+    setattr(account, "epsilon", recording)  # noqa: B010 - mypy would refuse the assignment
+    sys.argv = ["dpadmm", *arguments, "--time-limit", WAITING]
+    out, err, code = io.StringIO(), io.StringIO(), 70
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            command_line()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 70
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds, mebibytes = round(used.ru_utime + used.ru_stime, 2), used.ru_maxrss // MEBIBYTE
     if code == 0:
-        ends = json.loads(text)["epsilon"]
-        return Priced(code, seconds, mebibytes, ends["lower"], ends["upper"], ""), text
-    said = text.strip().splitlines()[-1][:200] if text.strip() else ""
-    return Priced(code, seconds, mebibytes, "", "", said), text
+        ends = json.loads(out.getvalue())["epsilon"]
+        return _Answer(Priced(code, seconds, mebibytes, ends["lower"], ends["upper"], ""), out.getvalue())
+    said = err.getvalue().strip().splitlines()
+    return _Answer(Priced(code, seconds, mebibytes, "", "", said[-1][:200] if said else ""), "")
 
 
 def write(phases: list[Entry], path: Path) -> Path:
@@ -133,31 +167,18 @@ def write(phases: list[Entry], path: Path) -> Path:
     return path
 
 
-def compare_parts(index: int) -> Parts:
-    """Compare the lower end of the ledger with that of the ledger less one phase, drawn by the index."""
-    phases, delta = drawn(index)
-
-    def work(target: Path) -> None:
-        path = target.with_name("ledger.json")
-        out = index % len(phases)
-        part = phases[:out] + phases[out + 1 :]
-        margin = math.inf
-        if part:
-            whole = _lower(read_ledger_file(write(phases, path)), delta)
-            margin = _margin(whole, _lower(read_ledger_file(write(part, path)), delta))
-        target.write_text(repr(margin), "utf-8")
-
-    code, seconds, _, text = in_a_child(work)
-    return Parts(code, seconds, float(text) if code == 0 else math.nan)
-
-
 def _margin(whole: float, part: float) -> float:
+    """Return how far the lower end is above that of the part, relatively."""
     return (whole - part) / part if part > 0 else math.inf
 
 
 def _lower(ledger: Ledger, delta: str) -> float:
+    """Return the lower end alone: the upper ends of the part are not of interest."""
     try:
-        return float_down(epsilon(ledger, delta, methods=methods_for(ledger)[-1:]).epsilon.lower)
+        if gdp_squared(ledger.realisable) is None and composable(ledger.realisable):
+            found = attained_epsilon(composable(ledger.realisable), delta_or_zero(delta, pure=False))
+            return float_down(found)
+        return float_down(epsilon(ledger, delta, methods=methods_for(ledger)[-1:]).epsilon.least)
     except CannotCertifyError:
         return 0.0
 
@@ -167,7 +188,7 @@ def confirm(certificate: str) -> Confirmed:
 
     def work(target: Path) -> None:
         try:
-            found = recheck(read_certificate(certificate))
+            found = recheck(read_certificate(certificate), seconds=None)
         except CannotCertifyError as error:
             target.write_text(f"undecided: {error}"[:300], "utf-8")
         except CertificateError as error:

@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from accountant.errors import CannotCertifyError
+from accountant.limits import check_time
 from accountant.mechanisms.steps import Step
 from accountant.numbers import Bound, float_up
 from accountant.pld.adversary.certificates import certificate_for
@@ -98,6 +99,7 @@ def compositions_for_delta(
         try:
             composition = _composed(plan, course)
         except CannotCertifyError as error:
+            check_time()
             refusal = error
             continue
         found += 1

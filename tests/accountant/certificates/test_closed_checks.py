@@ -1,0 +1,78 @@
+"""What closed forms decide about a composed profile: only what is true, and at any size of the ledger."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from accountant import certificate, epsilon, mechanism_from, recheck
+from accountant.certificates.mpmath_route import number, one_event_delta
+from accountant.certificates.profile_check import (
+    _is_attained_by_less,
+    _is_enough_without_sampling,
+    require_profile_lower,
+    require_profile_upper,
+)
+from accountant.errors import CertificateError
+from accountant.mechanisms.steps import GaussianStep, Step, SubsampledGaussianStep, WithReplacementStep
+from accountant.mechanisms.words import Noise
+from accountant.pld.composition import compose
+from accountant.pld.event_bound import event_delta
+from accountant.pld.ledger_steps import profile_steps
+from accountant.profiles.gaussian import gaussian_epsilon
+
+DELTA = Fraction(1, 10**6)
+SAMPLED = SubsampledGaussianStep(Fraction(1, 50), Fraction(1), 40)
+PLAIN = GaussianStep(Fraction(1, 100), 7)
+STEPS: tuple[Step, ...] = (SAMPLED, PLAIN)
+UNSAMPLED = gaussian_epsilon(40 + Fraction(7, 100), DELTA)
+
+
+def test_without_sampling_an_upper_end_is_decided_exactly_where_the_gaussian_ends() -> None:
+    assert _is_enough_without_sampling(STEPS, DELTA, UNSAMPLED.most.fraction())
+    assert not _is_enough_without_sampling(STEPS, DELTA, UNSAMPLED.least.fraction() * (1 - Fraction(1, 10**9)))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        WithReplacementStep(100, 10, Fraction(1), 3),
+        SubsampledGaussianStep(Fraction(1, 50), Fraction(1), 3, Noise.DISCRETE),
+    ],
+)
+def test_copies_of_a_record_and_other_noise_are_not_decided_that_way(other: Step) -> None:
+    assert not _is_enough_without_sampling((*STEPS, other), DELTA, 10**6 * UNSAMPLED.most.fraction())
+
+
+def test_an_event_in_mpmath_is_the_event_in_balls() -> None:
+    for at in (Fraction(1, 10), Fraction(1), Fraction(4)):
+        balls = event_delta(profile_steps((SAMPLED,), "up"), at)
+        assert float(one_event_delta(STEPS, at, 40)) == pytest.approx(float(balls), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "steps", [STEPS, (SAMPLED,), (PLAIN, SubsampledGaussianStep(Fraction(1, 10**6), Fraction(1), 10))]
+)
+def test_what_a_part_attains_is_below_what_the_whole_attains(steps: tuple[Step, ...]) -> None:
+    true = compose(profile_steps(steps, "down"), target_delta=DELTA).epsilon(DELTA).most.fraction()
+    assert not _is_attained_by_less(steps, DELTA, true * Fraction(10001, 10000))
+    with pytest.raises(CertificateError):
+        require_profile_lower(steps, DELTA, 2 * true)
+
+
+def test_phases_without_sampling_one_step_or_one_event_are_enough() -> None:
+    plain = gaussian_epsilon(Fraction(7, 100), DELTA).least.fraction()
+    tiny = SubsampledGaussianStep(Fraction(1, 10**9), Fraction(1), 10)
+    assert require_profile_lower((PLAIN, tiny), DELTA, plain) == "the closed form of a part"
+    many = SubsampledGaussianStep(Fraction(1, 10**4), Fraction(1, 10**12), 10**9)
+    assert require_profile_lower((many,), DELTA, Fraction(10) ** 23) == "the closed form of a part"
+    assert one_event_delta((many,), Fraction(10) ** 24, 40) < number(DELTA)
+
+
+def test_a_ledger_beyond_every_lattice_is_re_derived() -> None:
+    fields = {"algorithm": "ssadmm", "records": 1000, "batch": 10, "noise_multiplier": "1e-30", "iterations": 100}
+    found = {each.subject: each.statement for each in recheck(certificate(epsilon(mechanism_from(fields), "1e-5")))}
+    assert "closed form" in found["profile"]
+    upper = UNSAMPLED.most.fraction()
+    assert require_profile_upper(STEPS, DELTA, upper) == "the closed form without sampling"

@@ -1,0 +1,187 @@
+"""The time limit ends every loop, in every thread, and leaves what was found; no integral runs away before it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+from flint import acb, arb
+
+from accountant import certificate, epsilon, mechanism_from, pricing, recheck
+from accountant.errors import CannotCertifyError, TimeLimitError
+from accountant.limits import check_time, time_left, time_limit
+from accountant.mechanisms.ledger import Ledger
+from accountant.numbers import arb_precision
+from accountant.pld.parts import attained_by_parts, first_answer
+from accountant.pricing import MethodResult
+from accountant.profiles.one_step import SubsampledGaussian
+from accountant.renyi import integration, poisson
+
+BATCHES = {"algorithm": "ssadmm", "records": 48842, "batch": 221, "noise_multiplier": "4", "iterations": 2210}
+STEPS = [SubsampledGaussian(Fraction(1, k), Fraction(1), 3) for k in (2, 3, 4, 5)]
+
+
+def test_without_a_limit_there_is_time() -> None:
+    check_time()
+    assert time_left() == float("inf")
+
+
+def test_the_earlier_of_two_limits_holds() -> None:
+    with time_limit(50), time_limit(100):
+        assert time_left() <= 50
+    with time_limit(100), time_limit(None), time_limit(50):
+        assert time_left() <= 50
+    assert time_left() == float("inf")
+
+
+def test_a_busy_loop_is_interrupted() -> None:
+    with pytest.raises(TimeLimitError), time_limit(0.05):
+        sum(iter(lambda: 0, 1))  # never ends
+
+
+def when_the_time_is_up(work: Callable[[], object]) -> object:
+    """Return what a call answers whose time is up already; in a thread, where no signal interrupts it."""
+    answers: list[object] = []
+
+    def limited() -> None:
+        with time_limit(0.001):
+            time.sleep(0.01)
+            try:
+                answers.append(work())
+            except TimeLimitError as reason:
+                answers.append(reason)
+
+    thread = threading.Thread(target=limited)
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
+def test_a_thread_is_told_between_pieces_of_work() -> None:
+    assert isinstance(when_the_time_is_up(check_time), TimeLimitError)
+
+
+@pytest.mark.parametrize(("set_before", "limit"), [(50, 1000), (1000, 50)])
+def test_a_timer_that_was_set_before_goes_on(set_before: float, limit: float) -> None:
+    handler = signal.signal(signal.SIGALRM, lambda _number, _frame: None)
+    before = signal.setitimer(signal.ITIMER_REAL, set_before)
+    ours = signal.getsignal(signal.SIGALRM)
+    try:
+        with time_limit(limit):
+            assert signal.getitimer(signal.ITIMER_REAL)[0] <= 50  # the earlier one
+        assert limit < signal.getitimer(signal.ITIMER_REAL)[0] <= set_before or set_before == 50
+        assert signal.getsignal(signal.SIGALRM) is ours
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *before)
+
+
+def test_when_the_time_is_up_no_further_part_is_tried_and_the_best_one_is_kept() -> None:
+    tried = 0
+
+    def own(_part: object) -> Fraction:
+        nonlocal tried
+        tried += 1
+        return Fraction(tried)
+
+    assert when_the_time_is_up(lambda: attained_by_parts(STEPS, own, lambda _part: 100.0)) == 0
+    assert tried == 0
+    assert attained_by_parts(STEPS, own, lambda _part: 100.0) == tried == 2 ** len(STEPS) - 1
+
+
+def test_when_the_time_is_up_no_further_candidate_is_tried() -> None:
+    tried = 0
+
+    def refuses() -> Fraction:
+        nonlocal tried
+        tried += 1
+        raise CannotCertifyError("no")
+
+    assert when_the_time_is_up(lambda: first_answer(iter([refuses] * 5))) is None
+    assert tried == 0
+
+
+def test_one_method_does_not_use_up_the_time_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = epsilon(mechanism_from(BATCHES), "1e-8")
+
+    def answered(_ledger: object, _delta: object, name: str, *, digits: int) -> MethodResult:
+        while name == "tight-rdp-cks":
+            check_time()
+        return known.methods[name]
+
+    monkeypatch.setattr(pricing, "method_epsilon", answered)
+    with time_limit(2):
+        report = epsilon(mechanism_from(BATCHES), "1e-8")
+    assert set(report.refused) == {"tight-rdp-cks"}
+    assert report.epsilon == known.epsilon
+
+
+def test_recheck_has_a_limit_of_its_own() -> None:
+    document = certificate(epsilon(mechanism_from(BATCHES), "1e-8"))
+    began = time.monotonic()
+    with pytest.raises(TimeLimitError):
+        recheck(document, seconds=0.01)
+    assert time.monotonic() - began < 20  # it takes seconds in full, on a busy machine too
+
+
+ORDERS = (Fraction(1025, 1024), Fraction(3, 2), Fraction(100001, 10), Fraction(2**40 + 1))
+
+
+@pytest.mark.parametrize("alpha", ORDERS)
+@pytest.mark.parametrize(
+    ("rate", "noise"), [("49/1000000", "22960000000000000000"), ("1/100", "1"), ("1/2", "1/10000")]
+)
+def test_the_evaluations_of_a_renyi_integral_are_limited(
+    monkeypatch: pytest.MonkeyPatch, alpha: Fraction, rate: str, noise: str
+) -> None:
+    evaluations = 0
+    honest = integration.integral
+
+    def counted(function: integration.Integrand, points: list[arb], bits: int) -> arb:
+        def counting(z: acb, analytic: bool) -> acb:
+            nonlocal evaluations
+            evaluations += 1
+            return function(z, analytic)
+
+        return honest(counting, points, bits)
+
+    monkeypatch.setattr(poisson, "integral", counted)
+    with arb_precision(72):
+        moment = poisson.poisson_moment(Fraction(rate), Fraction(noise), alpha, 40)
+    assert evaluations < 20_000  # without a limit 77,000 and more, for several seconds
+    hides_something = Fraction(noise) >= 1 or alpha < 2
+    if hides_something and alpha < 10**6:  # beyond, where nothing is private, there may be no answer
+        assert moment.rel_accuracy_bits() > 30
+
+
+def test_much_noise_does_not_cost_the_digits_of_a_poisson_batch() -> None:
+    rate, noise, alpha = Fraction(49, 10**6), Fraction(2296 * 10**16), Fraction(3, 2)
+    with arb_precision(120):
+        found = poisson.poisson_moment(rate, noise, alpha, 110)
+        second = float(alpha * (alpha - 1) / 2 * (rate / noise) ** 2)  # all other terms are below 1e-20 of it
+    assert float(found) == pytest.approx(second, rel=1e-12)
+    assert found.rel_accuracy_bits() > 90
+
+
+def test_the_last_resort_answers_after_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = pricing.method_epsilon
+
+    def late(ledger: Ledger, delta: Fraction, name: str, *, digits: int) -> MethodResult:
+        if name != "unsampled":
+            raise CannotCertifyError("no")
+        return honest(ledger, delta, name, digits=digits)
+
+    monkeypatch.setattr(pricing, "method_epsilon", late)
+    report = when_the_time_is_up(lambda: epsilon(mechanism_from(BATCHES), "1e-8"))
+    assert isinstance(report, pricing.Report)
+    assert set(report.methods) == {"unsampled"}
+    assert set(report.refused) > {"profile"}
+
+
+def test_rechecking_in_a_thread_ends_as_well() -> None:
+    document = certificate(epsilon(mechanism_from(BATCHES), "1e-8", methods=["profile"]))
+    assert isinstance(when_the_time_is_up(lambda: recheck(document)), TimeLimitError)
