@@ -58,8 +58,8 @@ def _summary(entries: list[Measured], number: int) -> list[str]:
     middle = len(entries) // 2
     met = sum(ratio <= GOAL for ratio in ratios)
     return [
-        f"- sets measured: {len(entries)} of {number}; {sum(entry.hints for entry in entries)} of them with the table of "
-        "hints, the others with the code before it (first s without hints)",
+        f"- sets measured: {len(entries)} of {number}",
+        f"- with the table of hints: {sum(entry.hints for entry in entries)}; the others with the code before it",
         f"- smaller of the two at most {GOAL}: {met}; median {sorted(ratios)[middle]:.4f}, largest {max(ratios):.4f}",
         f"- adversary above the symmetrised profile, or refused: {len(alone)} (refused: {len(refused)})",
         f"- ends below the lower one, or below the forward pair by a contour integral: {len(false_ends)}",

@@ -19,14 +19,13 @@ from accountant.pld.adversary.cache import keep, kept
 from accountant.pld.adversary.cover import KEPT, Box, halved_boxes
 from accountant.pld.adversary.hints import SHARES, Hint, hint_for
 from accountant.pld.adversary.leader import Leader
+from accountant.pld.adversary.nodes import far_nodes
 from accountant.pld.adversary.ordering import MOST_RISE, Judge, Ordering, Stairs, find_stairs, find_windows
 
 _MOST_BOXES: Final = 1500
 _SINGLE_LIFT: Final = 3e-4
 _BLOCK_LIFT: Final = 1e-4
 _ATTEMPTS: Final = 4
-_LESS_ATTEMPTS: Final = 2
-"""Once there are stairs, others are not worth a long search."""
 _ROUNDS: Final = 4
 _LARGER: Final = 1.4
 
@@ -72,8 +71,8 @@ def found_certificate(q: float, mu: float, hint: Hint | None = None) -> Found:
         blocks.append(None if found is None else found[0])
         if found is not None:
             if not stairs:  # with the first cover as a hint the others share most of its boxes, and close as easily
-                halved, most = _halved(found[1].cover)
-                last = max(found[0] + 1, _LESS_ATTEMPTS)
+                halved, most = _halved(found[1].cover)[0], found[1].cover.count(KEPT) * 5 // 4 + 20
+                last = found[0] + 1
             stairs.append(found[1])
     if not stairs:
         raise CannotCertifyError(f"no cover for blocks closes at q={q}, nu={1 / mu:.6g}")
@@ -110,9 +109,9 @@ def _found_stairs(
 def _reverse_share(judge: Judge, rise: float) -> float:
     """Return about the share at which the reverse pair is dominated on stairs of the rise (a guess; NaN: none)."""
     ref = judge.reference
-    u = np.concatenate([[0.0], ref.nodes.u])
+    u = np.concatenate([[0.0], ref.nodes.u, far_nodes(ref.nodes.mu)])
     log_y = np.log1p(ref.nodes.q * u)
-    difference = (ref.forward_low - ref.backward_low)[: u.size]
+    difference = ref.forward_low - ref.backward_low
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         ahead, behind = (float(np.trapezoid(difference * np.exp(-(1.5 + tilt) * log_y), u)) for tilt in (rise, -rise))
         return max(1 - ahead / behind, 0.0) if behind > 0 else math.nan

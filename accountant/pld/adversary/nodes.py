@@ -119,7 +119,7 @@ def grid(q: float, mu: float, *, fineness: float = 1.0) -> Nodes:
 def reference(nodes: Nodes) -> Reference:
     """Return the enclosures for the nodes."""
     with arb_precision(_BITS):
-        u = [arb(0)] + [arb(float(x)) for x in np.concatenate([nodes.u, _far(nodes.mu)])]
+        u = [arb(0)] + [arb(float(x)) for x in np.concatenate([nodes.u, far_nodes(nodes.mu)])]
         ends = [_forward(nodes, x) for x in u]
         return Reference(
             nodes=nodes,
@@ -144,11 +144,11 @@ def integrals(ref: Reference, rise: float) -> Integrals:
 def rest(q: float, mu: float) -> arb:
     """Return q U_F at the last node: what any triple has beyond it."""
     with arb_precision(_BITS):
-        u = arb(float(_far(mu)[-1]))
+        u = arb(float(far_nodes(mu)[-1]))
         return arb((arb(q) * _forward(Nodes(q, mu, np.empty(0), np.empty(0), np.empty(0)), u).forward).upper())
 
 
-def _far(mu: float) -> Floats:
+def far_nodes(mu: float) -> Floats:
     """Return the nodes beyond those of `grid`."""
     points = np.arange(_LAST_Z + 0.3, _FAR_Z + _FAR_STEP, _FAR_STEP)
     return np.expm1(mu * points)

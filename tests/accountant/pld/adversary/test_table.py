@@ -7,7 +7,6 @@ import random
 
 import pytest
 
-from accountant.errors import CertificateError
 from accountant.pld.adversary import certificates, hints
 from accountant.pld.adversary.certificates import found_certificate
 from accountant.pld.adversary.cover import halved_boxes, kept_boxes
@@ -55,14 +54,12 @@ def test_a_search_with_a_hint_refines_it_and_holds_by_itself() -> None:
     assert halved_boxes(hint.windows) <= halved_boxes(found.ordering.windows)
 
 
-def test_a_hint_with_boxes_too_large_is_refined_and_one_with_a_false_leader_proves_nothing() -> None:
-    q, mu = 0.1, 1.0
-    honest = found_certificate(q, mu, hint_for(q, mu)).ordering
-    coarse = found_certificate(q, mu, Hint()).ordering
-    assert honest.single == coarse.single
-    weak = dataclasses.replace(honest, single=dataclasses.replace(honest.single, share=honest.single.share / 2))
-    with pytest.raises(CertificateError):
-        check(weak)
+@pytest.mark.slow
+def test_a_hint_with_boxes_too_large_is_refined() -> None:
+    """One box for everything, as a hint: the search halves it, and finds what it finds without a hint."""
+    found = found_certificate(0.1, 1.0, dataclasses.replace(Hint(), windows="k", stairs="k")).ordering
+    assert found.windows == found_certificate(0.1, 1.0).ordering.windows
+    check(found)
 
 
 @pytest.mark.slow
