@@ -31,7 +31,7 @@ _LARGER: Final = 1.4
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Searched:
     """A certificate, each box of which was tested by its search, and the hint that it makes for its neighbours."""
 
     ordering: Ordering
@@ -48,7 +48,7 @@ def certificate_for(q: float, mu: float) -> Ordering:
     return certificate
 
 
-def found_certificate(q: float, mu: float, hint: Hint | None = None) -> Found:
+def found_certificate(q: float, mu: float, hint: Hint | None = None) -> Searched:
     """Search for a certificate, from a hint; raise if no cover closes."""
     start = hint or Hint()
     judge = Judge(q, mu, 1.0)
@@ -76,7 +76,9 @@ def found_certificate(q: float, mu: float, hint: Hint | None = None) -> Found:
             stairs.append(found[1])
     if not stairs:
         raise CannotCertifyError(f"no cover for blocks closes at q={q}, nu={1 / mu:.6g}")
-    return Found(Ordering(single, windows, tuple(stairs), 1.0), Hint(windows, attempt, stairs[0].cover, tuple(blocks)))
+    return Searched(
+        Ordering(single, windows, tuple(stairs), 1.0), Hint(windows, attempt, stairs[0].cover, tuple(blocks))
+    )
 
 
 def _halved(cover: str) -> tuple[frozenset[Box], int]:

@@ -11,7 +11,7 @@ import pytest
 from accountant.errors import CertificateError
 from accountant.pld.adversary import certificates
 from accountant.pld.adversary.cache import OFF, VARIABLE, cache_folder, kept, load, path_for, save
-from accountant.pld.adversary.certificates import Found, certificate_for, found_certificate
+from accountant.pld.adversary.certificates import Searched, certificate_for, found_certificate
 from accountant.pld.adversary.cover import kept_boxes
 from accountant.pld.adversary.hints import Hint
 from accountant.pld.adversary.ordering import Ordering
@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _forbid_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    def search(*_: object) -> Found:
+    def search(*_: object) -> Searched:
         raise AssertionError("a search was made")
 
     monkeypatch.setattr(certificates, "found_certificate", search)
@@ -71,7 +71,7 @@ def test_damaged_and_forged_files_are_found_out_and_replaced(
     whole = path.read_text("utf-8")
     DAMAGES[name](path, ordering)
     assert kept(Q, MU) is None
-    monkeypatch.setattr(certificates, "found_certificate", lambda *_: Found(ordering, Hint()))
+    monkeypatch.setattr(certificates, "found_certificate", lambda *_: Searched(ordering, Hint()))
     certificate_for.cache_clear()
     assert certificate_for(Q, MU) == ordering
     certificate_for.cache_clear()
