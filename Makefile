@@ -38,7 +38,7 @@ proofs: setup
 	@command -v coqc >/dev/null || ! command -v apt-get >/dev/null || { apt-get update -qq && apt-get install -y -qq coq >/dev/null; }
 	$(BIN)/python -m verification.proofs
 
-# The table of hints for the exact adversary's certificates, anew (docs/adr/0012); about a minute.
+# The table of hints for the exact adversary's certificates, anew (docs/adr/0012); some minutes.
 certificates: setup
 	$(BIN)/python -m accountant.pld.adversary.table
 

@@ -50,7 +50,8 @@ def hint_for(q: float, mu: float) -> Hint:
         return Hint()
     closest = min(abs(math.log(entry.mu / mu)) for entry in near)
     row = [entry for entry in near if abs(math.log(entry.mu / mu)) <= closest * (1 + 1e-9)]
-    return min(row, key=lambda entry: abs(math.log(entry.q / q))).hint
+    easier = [entry for entry in row if entry.q <= 1.25 * q] or row[:1]  # a larger q may need larger shares
+    return min(easier, key=lambda entry: abs(math.log(entry.q / q))).hint
 
 
 @functools.lru_cache(maxsize=1)

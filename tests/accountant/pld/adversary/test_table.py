@@ -64,7 +64,7 @@ def test_a_hint_with_boxes_too_large_is_refined() -> None:
 
 @pytest.mark.slow
 def test_a_random_part_of_the_table_is_found_again() -> None:
-    """Another part each time; it is found again exactly, and a certificate made with its hint passes the full check."""
+    """Another part each time: the same steps close again, and a certificate with its hint passes the check."""
     mu = random.SystemRandom().choice(MUS)
     table = [entry for entry in entries() if entry.mu == mu]
     assert [(entry.q, entry.mu) for entry in row(mu)] == [(entry.q, entry.mu) for entry in table]
