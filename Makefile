@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 # An idle worker takes tests from the other, so that neither waits at the end.
 PARALLEL := -n 2 --dist worksteal
 
-.PHONY: setup setup-peers setup-third-party gate proofs test test-default test-slow test-all check coverage mutants docs bench wheel lock clean
+.PHONY: setup setup-peers setup-third-party gate proofs certificates test test-default test-slow test-all check coverage mutants docs bench wheel lock clean
 
 setup: $(STAMP)
 
@@ -37,6 +37,10 @@ gate: setup
 proofs: setup
 	@command -v coqc >/dev/null || ! command -v apt-get >/dev/null || { apt-get update -qq && apt-get install -y -qq coq >/dev/null; }
 	$(BIN)/python -m verification.proofs
+
+# The table of hints for the exact adversary's certificates, anew (docs/adr/0012); some minutes.
+certificates: setup
+	$(BIN)/python -m accountant.pld.adversary.table
 
 check: setup
 	$(BIN)/ruff format --check --quiet .

@@ -51,7 +51,7 @@ from accountant.renyi.moments import Subsampling, ledger_log_moment
 DEFAULT_DIGITS = 15
 REPLACE_ONE = Neighbours.REPLACE_ONE
 Effort = Literal["quick", "tight"]
-EXPECTED: Mapping[str, str] = MappingProxyType({"adversary": "3 to 8 s, 2 to 6 s if q and nu are known"})
+EXPECTED: Mapping[str, str] = MappingProxyType({"adversary": "1 to 6 s"})
 """How long a slow method takes, for those who wait."""
 WORTH_SAYING = Fraction(1, 100)
 """A gain of less than one per cent is not worth the seconds that it takes."""

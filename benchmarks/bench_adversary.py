@@ -1,11 +1,12 @@
 r"""How close the exact adversary comes to a realisable pair, on random sets.
 
 `python -m benchmarks.bench_adversary [NUMBER [SEED]] [--contour] [--jobs J]`: q is drawn from 1e-4 to 1/2, nu from 0.7
-to 16, T from 10 to 1e6, delta from 1e-4 to 1e-15, each uniformly on a logarithmic scale. Each set becomes a line of
-`benchmarks/adversary_sets.jsonl`; sets that are there already are not computed again, so a run may be interrupted.
-`--contour` also integrates delta of the forward pair at the adversary's epsilon along a contour, in balls: more than
-the set's delta would be a false end. `python -m benchmarks.adversary_page` writes docs/evidence/adversary.md from the
-file. Times are of the processor, not of the clock.
+to 16, T from 10 to 1e6, delta from 1e-4 to 1e-15, each uniformly on a logarithmic scale. `--small` draws nu from 0.3 to
+0.7 instead (20 sets of seed 2027). Each set becomes a line of `benchmarks/adversary_sets.jsonl`; sets that are there
+already are not computed again, so a run may be interrupted. `--again FIRST` computes the sets from FIRST on that were
+measured before the table of hints anew. `--contour` also integrates delta of the forward pair at the adversary's
+epsilon along a contour, in balls: more than the set's delta would be a false end. `python -m benchmarks.adversary_page`
+writes docs/evidence/adversary.md from the file. Times are of the processor, not of the clock.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ from accountant.profiles.one_step import SubsampledGaussian
 RECORD: Final = Path(__file__).with_name("adversary_sets.jsonl")
 NUMBER: Final = 100
 SEED: Final = 2026
+SMALL_NUMBER: Final = 20
+SMALL_SEED: Final = 2027
+"""The sets with little noise have a seed of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,8 @@ class Measured:
     again_seconds: float
     how: str
     contour: str
+    hints: bool = False
+    """Measured with the shipped table of hints; earlier lines are of the code before it."""
 
     @property
     def ratios(self) -> tuple[float, float]:
@@ -76,9 +82,9 @@ def _between(generator: random.Random, low: float, high: float) -> float:
     return math.exp(generator.uniform(math.log(low), math.log(high)))
 
 
-def _random_set(generator: random.Random) -> tuple[SubsampledGaussian, Fraction]:
+def _random_set(generator: random.Random, noise: tuple[float, float]) -> tuple[SubsampledGaussian, Fraction]:
     q = Fraction(_between(generator, 1e-4, 0.5)).limit_denominator(10**6)
-    nu = Fraction(_between(generator, 0.7, 16)).limit_denominator(1000)
+    nu = Fraction(_between(generator, *noise)).limit_denominator(1000)
     count = round(_between(generator, 10, 1e6))
     return SubsampledGaussian(q, nu, count), Fraction(_between(generator, 1e-15, 1e-4)).limit_denominator(10**18)
 
@@ -86,7 +92,8 @@ def _random_set(generator: random.Random) -> tuple[SubsampledGaussian, Fraction]
 def random_sets(number: int, seed: int) -> list[tuple[SubsampledGaussian, Fraction]]:
     """Return the sets of a seed, the same ones every time."""
     generator = random.Random(seed)
-    return [_random_set(generator) for _ in range(number)]
+    noise = (0.3, 0.7) if seed == SMALL_SEED else (0.7, 16.0)
+    return [_random_set(generator, noise) for _ in range(number)]
 
 
 def measured(seed: int, index: int, step: SubsampledGaussian, delta: Fraction, *, contour: bool) -> Measured:
@@ -123,6 +130,7 @@ def measured(seed: int, index: int, step: SubsampledGaussian, delta: Fraction, *
         first_seconds=round(first, 3),
         again_seconds=round(again, 3),
         how=how,
+        hints=True,
         contour="" if upper is None or not contour else _contour(step, upper, delta),
     )
 
@@ -145,26 +153,38 @@ def recorded() -> list[Measured]:
     return [Measured(**json.loads(line)) for line in RECORD.read_text("utf-8").splitlines()]
 
 
+def _record(entry: Measured) -> None:
+    """Write a set in the place of what the file holds of it."""
+    kept = [known for known in recorded() if (known.seed, known.index) != (entry.seed, entry.index)]
+    lines = [json.dumps(asdict(known)) + "\n" for known in [*kept, entry]]
+    RECORD.write_text("".join(lines), encoding="utf-8")
+
+
 def main() -> None:
     """Measure what is missing and print how many ratios are at most 1.02."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("number", type=int, nargs="?", default=NUMBER)
-    parser.add_argument("seed", type=int, nargs="?", default=SEED)
+    parser.add_argument("number", type=int, nargs="?")
+    parser.add_argument("seed", type=int, nargs="?")
+    parser.add_argument("--small", action="store_true", help="nu from 0.3 to 0.7")
+    parser.add_argument("--again", type=int, metavar="FIRST", help="sets of earlier code, from FIRST on")
     parser.add_argument("--contour", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     asked = parser.parse_args()
+    asked.number = asked.number or (SMALL_NUMBER if asked.small else NUMBER)
+    asked.seed = asked.seed or (SMALL_SEED if asked.small else SEED)
     known = {entry.index: entry for entry in recorded() if entry.seed == asked.seed}
+    first = asked.number if asked.again is None else asked.again
+    anew = {index for index, entry in known.items() if index >= first and not entry.hints}
     with ProcessPoolExecutor(asked.jobs) as pool:
         waiting = [
             pool.submit(measured, asked.seed, index, step, delta, contour=asked.contour)
             for index, (step, delta) in enumerate(random_sets(asked.number, asked.seed))
-            if index not in known
+            if index not in known or index in anew
         ]
         for done in as_completed(waiting):
             entry = done.result()
             known[entry.index] = entry
-            with RECORD.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(entry)) + "\n")
+            _record(entry)
             print(f"{entry.index}: adversary {entry.ratios[0]:.4f}, profile {entry.ratios[1]:.4f}", flush=True)
     ratios = [min(known[index].ratios) for index in range(asked.number)]
     print(f"ratio at most 1.02 in {sum(ratio <= 1.02 for ratio in ratios)} of {asked.number}; worst {max(ratios):.4f}")

@@ -1,31 +1,41 @@
 """Certificates found: one for each (q, mu), whatever the number of steps and delta.
 
 Finding may guess; a certificate counts only if `ordering.check` accepts it or its very search tested each box. Those
-found are kept for the process and on disk (`cache`). A search takes the halvings of the last certificate found for a
-neighbouring step for granted, which spares the tests of boxes that are likely to fail.
+found are kept for the process and on disk (`cache`). A search starts from what closed for a neighbouring step
+(`hints`): boxes that are likely to fail are then not tested, so that it costs little more than a test of what it finds.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass
 from typing import Final
+
+import numpy as np
 
 from accountant.errors import CannotCertifyError
 from accountant.pld.adversary.cache import keep, kept
+from accountant.pld.adversary.cover import KEPT, Box, halved_boxes
+from accountant.pld.adversary.hints import SHARES, Hint, hint_for
 from accountant.pld.adversary.leader import Leader
-from accountant.pld.adversary.ordering import Judge, Ordering, Stairs, find_stairs, find_windows
+from accountant.pld.adversary.nodes import far_nodes
+from accountant.pld.adversary.ordering import MOST_RISE, Judge, Ordering, Stairs, find_stairs, find_windows
 
 _MOST_BOXES: Final = 1500
 _SINGLE_LIFT: Final = 3e-4
 _BLOCK_LIFT: Final = 1e-4
 _ATTEMPTS: Final = 4
 _ROUNDS: Final = 4
-_SHARES: Final = (0.0, 0.003, 0.006, 0.012, 0.025, 0.05, 0.1, 0.2, 0.4)
-"""Shares that the rises of the stairs are chosen for."""
 _LARGER: Final = 1.4
-_NEAR: Final = 1.25
-"""A step is a neighbour if mu is within this factor; q matters little."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A certificate, each box of which was tested by its search, and the hint that it makes for its neighbours."""
+
+    ordering: Ordering
+    hint: Hint
 
 
 @functools.lru_cache(maxsize=64)
@@ -33,73 +43,94 @@ def certificate_for(q: float, mu: float) -> Ordering:
     """Return a certificate for the step; raise `CannotCertifyError` where none was found."""
     certificate = kept(q, mu)
     if certificate is None:
-        certificate = found_certificate(q, mu, _neighbour(mu))
+        certificate = found_certificate(q, mu, hint_for(q, mu)).ordering
         keep(certificate)
-    _RECENT[:] = [certificate]
     return certificate
 
 
-_RECENT: Final[list[Ordering]] = []
-
-
-def _neighbour(mu: float) -> Ordering | None:
-    return next((known for known in _RECENT if 1 / _NEAR <= mu / known.single.mu <= _NEAR), None)
-
-
-def found_certificate(q: float, mu: float, neighbour: Ordering | None = None) -> Ordering:
-    """Search for a certificate, with the halvings of a neighbour's covers as hints; raise if none closes."""
+def found_certificate(q: float, mu: float, hint: Hint | None = None) -> Searched:
+    """Search for a certificate, from a hint; raise if no cover closes."""
+    start = hint or Hint()
     judge = Judge(q, mu, 1.0)
-    share = 0.24 * mu + 0.006
-    for _ in range(_ATTEMPTS):
-        single = _leader(q, mu, min(share, 1.0), _SINGLE_LIFT)
-        windows = find_windows(judge, single, _MOST_BOXES, "" if neighbour is None else neighbour.windows)
+    halved, most = _halved(start.windows)
+    for attempt in range(start.single, _ATTEMPTS):
+        single = _leader(q, mu, min((0.24 * mu + 0.006) * _LARGER**attempt, 1.0), _SINGLE_LIFT)
+        windows = find_windows(judge, single, most, halved)
         if windows is not None:
             break
-        share *= _LARGER
     else:
         raise CannotCertifyError(f"no cover for single steps closes at q={q}, nu={1 / mu:.6g}")
     stairs: list[Stairs] = []
-    for wanted in _SHARES:  # with the first cover as a hint the others share most of its boxes
-        stairs += _found_stairs(judge, wanted, stairs[0].cover if stairs else "")
+    blocks: list[int | None] = []
+    halved, most = _halved(start.stairs)
+    last = _ATTEMPTS
+    for wanted, first in zip(SHARES, start.blocks, strict=True):
+        found = (
+            None if first is None else _found_stairs(judge, wanted, range(first, max(first + 1, last)), most, halved)
+        )
+        blocks.append(None if found is None else found[0])
+        if found is not None:
+            if not stairs:  # with the first cover as a hint the others share most of its boxes, and close as easily
+                halved, most = _halved(found[1].cover)[0], found[1].cover.count(KEPT) * 5 // 4 + 20
+                last = found[0] + 1
+            stairs.append(found[1])
     if not stairs:
         raise CannotCertifyError(f"no cover for blocks closes at q={q}, nu={1 / mu:.6g}")
-    return Ordering(single, windows, tuple(stairs), 1.0)
+    return Searched(
+        Ordering(single, windows, tuple(stairs), 1.0), Hint(windows, attempt, stairs[0].cover, tuple(blocks))
+    )
 
 
-def _found_stairs(judge: Judge, wanted: float, hint: str) -> list[Stairs]:
+def _halved(cover: str) -> tuple[frozenset[Box], int]:
+    """Return what to halve by a neighbour's cover, and how many boxes are too many: a search that fails costs time."""
+    return (halved_boxes(cover), 4 * cover.count(KEPT) + 200) if cover else (frozenset(), _MOST_BOXES)
+
+
+def _found_stairs(
+    judge: Judge, wanted: float, attempts: range, most_boxes: int, hint: frozenset[Box]
+) -> tuple[int, Stairs] | None:
     """Return stairs whose rise makes a share of about `wanted` necessary for the reverse pair, if a cover closes."""
     q, mu = judge.reference.nodes.q, judge.reference.nodes.mu
     more = 0.0016 / mu + 0.001 + 0.008 * max(mu - 0.7, 0.0)
-    try:
-        rise = _rise(judge, wanted)
-        least = _reverse_share(judge, rise)
-    except CannotCertifyError:  # weights beyond float64
-        return []
-    for _ in range(_ATTEMPTS):
-        leader = _leader(q, mu, min(1.01 * least + more, 1.0), _BLOCK_LIFT)
-        cover = find_stairs(judge, leader, rise, _MOST_BOXES, hint)
+    rise = _rise(judge, wanted)
+    if rise is None:
+        return None
+    least = _reverse_share(judge, rise)
+    for attempt in attempts:
+        share = 1.01 * least + more * (2 * _LARGER) ** attempt
+        leader = _leader(q, mu, min(share, 1.0), _BLOCK_LIFT)
+        try:
+            cover = find_stairs(judge, leader, rise, most_boxes, hint)
+        except CannotCertifyError:  # weights beyond float64
+            return None
         if cover is not None:
-            return [Stairs(leader, rise, cover)]
-        more *= 2 * _LARGER
-    return []
+            return attempt, Stairs(leader, rise, cover)
+    return None
 
 
 def _reverse_share(judge: Judge, rise: float) -> float:
-    """Return about the share at which the reverse pair is dominated on stairs of the rise."""
-    weights = judge.integrals(rise)
-    ahead, behind = (float(side.forward[-1] - side.backward[-1]) for side in (weights.ahead, weights.behind))
-    return max(1 - ahead / behind, 0.0)
+    """Return about the share at which the reverse pair is dominated on stairs of the rise (a guess; NaN: none)."""
+    ref = judge.reference
+    u = np.concatenate([[0.0], ref.nodes.u, far_nodes(ref.nodes.mu)])
+    log_y = np.log1p(ref.nodes.q * u)
+    difference = ref.forward_low - ref.backward_low
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        ahead, behind = (float(np.trapezoid(difference * np.exp(-(1.5 + tilt) * log_y), u)) for tilt in (rise, -rise))
+        return max(1 - ahead / behind, 0.0) if behind > 0 else math.nan
 
 
-def _rise(judge: Judge, wanted: float) -> float:
-    """Return a rise for which the reverse pair needs about the wanted share: that is nearly proportional to it."""
+def _rise(judge: Judge, wanted: float) -> float | None:
+    """Return a rise for which the reverse pair needs about the wanted share, which is nearly proportional to it."""
     if wanted == 0:
         return 0.0
     rise = 1.0
     for _ in range(_ROUNDS):
-        rise *= wanted / _reverse_share(judge, rise)
+        share = _reverse_share(judge, rise)
+        if not 0 < share < 1:
+            return None
+        rise *= wanted / share
         rise = rise if abs(rise - 0.5) > 1e-2 else 0.48
-    return rise
+    return rise if rise <= MOST_RISE else None
 
 
 def _leader(q: float, mu: float, share: float, lift: float) -> Leader:

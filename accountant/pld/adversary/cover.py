@@ -14,7 +14,7 @@ nothing was left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -93,26 +93,36 @@ def _sine_squared(right_angles: float) -> arb:
         return (arb(right_angles) / 2).sin_pi() ** 2
 
 
-def find_cover(holds: Callable[[Box], bool], *, most_boxes: int, hint: str = "") -> str | None:
-    """Return a cover by boxes for which `holds`, or None if some box of least size, or too many, do not.
+def find_cover(
+    hold: Callable[[list[Box]], Sequence[bool]], *, most_boxes: int, hint: frozenset[Box] = frozenset()
+) -> str | None:
+    """Return a cover by boxes that `hold`, or None if some box of least size, or too many, do not.
 
-    Boxes that the cover `hint` halves are halved without a test: any cover is as good, and halves fail less often.
+    Boxes of `hint` are halved without a test: any cover is as good, and halves fail less often.
     """
-    presumed = halved_boxes(hint) if hint else frozenset()
-    letters: list[str] = []
-    waiting, kept = [WHOLE], 0
+    kept: set[Box] = set()
+    waiting = [WHOLE]
+    while waiting:
+        asked = [box for box in waiting if box not in hint]
+        held = {box for box, holds in zip(asked, hold(asked), strict=True) if holds} if asked else set()
+        kept |= held
+        halved = [box for box in waiting if box not in held]
+        if any(box.depth >= MOST_HALVINGS for box in halved):
+            return None
+        waiting = [half for box in halved for half in box.halves() if not half.is_empty]
+        if len(kept) + len(waiting) > most_boxes:
+            return None
+    return _letters(kept)
+
+
+def _letters(kept: set[Box]) -> str:
+    """Return the letters of a cover that keeps these boxes."""
+    letters, waiting = [], [WHOLE]
     while waiting:
         box = waiting.pop()
-        if box.is_empty:
-            continue
-        if box not in presumed and holds(box):
-            letters.append(KEPT)
-            kept += 1
-        elif box.depth < MOST_HALVINGS and kept + len(waiting) < most_boxes:
-            letters.append(HALVED)
-            waiting += reversed(box.halves())
-        else:
-            return None
+        if not box.is_empty:
+            letters.append(KEPT if box in kept else HALVED)
+            waiting += () if box in kept else reversed(box.halves())
     return "".join(letters)
 
 

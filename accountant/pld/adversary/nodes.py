@@ -50,6 +50,25 @@ class _Point:
 
 
 @dataclass(frozen=True, slots=True)
+class _Tangent:
+    """Tangents of U_F and D_F: value at u = 0 and slope."""
+
+    forward: arb
+    forward_slope: arb
+    backward: arb
+    backward_slope: arb
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """u, y = 1+qu and log y."""
+
+    u: arb
+    y: arb
+    log_y: arb
+
+
+@dataclass(frozen=True, slots=True)
 class Reference:
     """The forward pair at all nodes 0..M (`low` rounded down, the others up), and what its integrals are made of."""
 
@@ -58,8 +77,10 @@ class Reference:
     backward_low: Floats
     forward_high: Floats
     gap: Floats
-    ends: list[_Point]
-    middles: list[list[_Point]]
+    cuts: list[_Cut]
+    """The ends of the pieces of all cells, `_PIECES` to a cell."""
+    tangents: list[_Tangent]
+    """One to a piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,35 +119,36 @@ def grid(q: float, mu: float, *, fineness: float = 1.0) -> Nodes:
 def reference(nodes: Nodes) -> Reference:
     """Return the enclosures for the nodes."""
     with arb_precision(_BITS):
-        u = [arb(0)] + [arb(float(x)) for x in np.concatenate([nodes.u, _far(nodes.mu)])]
+        u = [arb(0)] + [arb(float(x)) for x in np.concatenate([nodes.u, far_nodes(nodes.mu)])]
         ends = [_forward(nodes, x) for x in u]
-        middles = [[_forward(nodes, x) for x in _middles(u[j], u[j + 1])] for j in range(len(u) - 1)]
         return Reference(
             nodes=nodes,
             forward_low=np.array([float_below(end.forward) for end in ends]),
             backward_low=np.array([float_below(end.backward) for end in ends]),
             forward_high=np.array([float_above(end.forward) for end in ends]),
             gap=np.array([float_above(_gap(ends[j], ends[j + 1])) for j in range(len(u) - 1)]),
-            ends=ends,
-            middles=middles,
+            cuts=[_cut(nodes, x) for j in range(len(u) - 1) for x in _parts(u[j], u[j + 1])] + [_cut(nodes, u[-1])],
+            tangents=[_tangent(nodes, x) for j in range(len(u) - 1) for x in _middles(u[j], u[j + 1])],
         )
 
 
 def integrals(ref: Reference, rise: float) -> Integrals:
     """Return the weights of a rise and the forward pair's integrals against them."""
     with arb_precision(_BITS):
-        tilt = arb(rise)
-        return Integrals(_side(ref, tilt), _side(ref, -tilt))
+        tilt, half = arb(rise), arb(0.5)
+        powers = [(-(half + tilt) * cut.log_y).exp() for cut in ref.cuts]
+        inverse = [1 / (cut.y * power) for cut, power in zip(ref.cuts, powers, strict=True)]
+        return Integrals(_side(ref, tilt, powers), _side(ref, -tilt, inverse))
 
 
 def rest(q: float, mu: float) -> arb:
     """Return q U_F at the last node: what any triple has beyond it."""
     with arb_precision(_BITS):
-        u = arb(float(_far(mu)[-1]))
+        u = arb(float(far_nodes(mu)[-1]))
         return arb((arb(q) * _forward(Nodes(q, mu, np.empty(0), np.empty(0), np.empty(0)), u).forward).upper())
 
 
-def _far(mu: float) -> Floats:
+def far_nodes(mu: float) -> Floats:
     """Return the nodes beyond those of `grid`."""
     points = np.arange(_LAST_Z + 0.3, _FAR_Z + _FAR_STEP, _FAR_STEP)
     return np.expm1(mu * points)
@@ -134,6 +156,23 @@ def _far(mu: float) -> Floats:
 
 def _phi(x: arb) -> arb:
     return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def _cut(nodes: Nodes, u: arb) -> _Cut:
+    y = 1 + arb(nodes.q) * u
+    return _Cut(u, y, y.log())
+
+
+def _tangent(nodes: Nodes, u: arb) -> _Tangent:
+    at = _forward(nodes, u)
+    return _Tangent(
+        at.forward - at.forward_slope * u, at.forward_slope, at.backward - at.backward_slope * u, at.backward_slope
+    )
+
+
+def _parts(a: arb, b: arb) -> list[arb]:
+    """Return the left ends of the pieces of a cell."""
+    return [a + (b - a) * i / _PIECES for i in range(_PIECES)]
 
 
 def _middles(a: arb, b: arb) -> list[arb]:
@@ -159,20 +198,25 @@ def _gap(a: _Point, b: _Point) -> arb:
     return (b.u - a.u) * rise / 4
 
 
-def _side(ref: Reference, tilt: arb) -> Side:
-    """Return the weight q (1+qu)^{-3/2-tilt}."""
+def _side(ref: Reference, tilt: arb, powers: list[arb]) -> Side:
+    """Return the weight q (1+qu)^{-3/2-tilt}; `powers` are (1+qu)^{-1/2-tilt}, and tilt must not be -1/2 or 1/2."""
+    more, less, q = arb(0.5) + tilt, arb(0.5) - tilt, arb(ref.nodes.q)
+    mass = [-power / more for power in powers]
+    moment = [
+        (cut.y * power / less - one) / q for cut, power, one in zip(ref.cuts, powers, mass, strict=True)
+    ]  # antiderivatives of the weight and of u times the weight
     left, right, forward, backward = [], [], [arb(0)], [arb(0)]
-    for j, pieces in enumerate(ref.middles):
-        a, b = ref.ends[j].u, ref.ends[j + 1].u
-        cuts = [_antiderivatives(ref.nodes, a + (b - a) * i / _PIECES, tilt) for i in range(_PIECES + 1)]
-        whole, first = cuts[-1][0] - cuts[0][0], cuts[-1][1] - cuts[0][1]
-        right.append((first - a * whole) / (b - a))
+    for start in range(0, len(ref.tangents), _PIECES):
+        stop = start + _PIECES
+        a, b = ref.cuts[start].u, ref.cuts[stop].u
+        whole = mass[stop] - mass[start]
+        right.append((moment[stop] - moment[start] - a * whole) / (b - a))
         left.append(whole - right[-1])
         ahead, behind = forward[-1], backward[-1]
-        for i, at in enumerate(pieces):
-            mass, moment = cuts[i + 1][0] - cuts[i][0], cuts[i + 1][1] - cuts[i][1]
-            ahead += at.forward * mass + at.forward_slope * (moment - at.u * mass)
-            behind += at.backward * mass + at.backward_slope * (moment - at.u * mass)
+        for i in range(start, stop):
+            at, one, first = ref.tangents[i], mass[i + 1] - mass[i], moment[i + 1] - moment[i]
+            ahead += at.forward * one + at.forward_slope * first
+            behind += at.backward * one + at.backward_slope * first
         forward.append(ahead)
         backward.append(behind)
     return Side(
@@ -181,11 +225,3 @@ def _side(ref: Reference, tilt: arb) -> Side:
         forward=np.array([0.0] + [float_below(x) for x in forward[1:]]),
         backward=np.array([0.0] + [float_below(x) for x in backward[1:]]),
     )
-
-
-def _antiderivatives(nodes: Nodes, u: arb, tilt: arb) -> tuple[arb, arb]:
-    """Return antiderivatives at u of the weight and of u times the weight; tilt must not be -1/2 or 1/2."""
-    q, y = arb(nodes.q), 1 + arb(nodes.q) * u
-    low, high = y ** (-arb(0.5) - tilt), y ** (arb(0.5) - tilt)
-    mass = -low / (arb(0.5) + tilt)
-    return mass, (high / (arb(0.5) - tilt) - mass) / q

@@ -18,11 +18,13 @@ case. Beyond the last node U_t <= U_L, and D_t, at most `rest` there, is left ou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.numbers import arb_precision
@@ -104,57 +106,66 @@ class Judge:
             raise CertificateError(f"{leader} is no leader for q={nodes.q}, mu={nodes.mu}")
         return self.reference
 
-    def windows_hold(self, box: Box, leader: Leader) -> bool:
-        """Say whether (windows) is proved for every triple of the box."""
+    def windows_hold(self, boxes: Sequence[Box], leader: Leader) -> NDArray[np.bool_]:
+        """Say of each box whether (windows) is proved for every triple in it."""
         ref, weights = self._for(leader), self.integrals(0.0)
-        up, down = self.profiles(box)
+        up, down = self._stacked(boxes)
         scale = (1 + leader.lift) * (1 - _SUMS)
         low, integral = _leader_below(ref, weights.behind, leader)
         low, integral = low + scale * ref.forward_low, integral + scale * weights.behind.forward
         factor = (1 + leader.share) * (1 + leader.lift)
-        return self._never_above(weights, up + down, (low, integral), start=0.0, factor=factor)
+        return self._never_above(weights, up + down, (low, integral), start=np.zeros(len(boxes)), factor=factor)
 
-    def stairs_hold(self, box: Box, leader: Leader, rise: float) -> bool:
-        """Say whether (stairs) is proved for every triple of the box, in both orders."""
+    def stairs_hold(self, boxes: Sequence[Box], leader: Leader, rise: float) -> NDArray[np.bool_]:
+        """Say of each box whether (stairs) is proved for every triple in it, in both orders."""
         ref, weights = self._for(leader), self.integrals(rise)
-        up, down = self.profiles(box)
-        low, integral = _leader_below(ref, weights.behind, leader)
+        up, down = self._stacked(boxes)
+        leading = _leader_below(ref, weights.behind, leader)
         total = (1 + leader.lift) * float(weights.ahead.forward[-1]) * (1 - _SUMS)
-        return all(
+        one, other = (
             self._never_above(
                 weights,
                 second,
-                (low, integral),
-                start=min(_whole(weights.ahead, first) - total, 0.0),
+                leading,
+                start=np.minimum(_whole(weights.ahead, first) - total, 0.0),
                 factor=1 + leader.lift,
             )
             for first, second in ((up, down), (down, up))
         )
+        return one & other
+
+    def _stacked(self, boxes: Sequence[Box]) -> tuple[Floats, Floats]:
+        both = np.array([self.profiles(box) for box in boxes])
+        return both[:, 0], both[:, 1]
 
     def _never_above(
-        self, weights: Integrals, values: Floats, leading: tuple[Floats, Floats], *, start: float, factor: float
-    ) -> bool:
-        """Say whether start + int_0^X (chords of values - leader) w- du <= 0 for all X; NaN says no."""
+        self, weights: Integrals, values: Floats, leading: tuple[Floats, Floats], *, start: Floats, factor: float
+    ) -> NDArray[np.bool_]:
+        """Say of each row whether start + int_0^X (chords of values - leader) w- du <= 0 for all X; NaN says no."""
         side, (low, integral) = weights.behind, leading
-        excess = start + _chord_integrals(side, values) * (1 + _SUMS) - integral * (1 - _SUMS)
+        excess = start[:, None] + _chord_integrals(side, values) * (1 + _SUMS) - integral * (1 - _SUMS)
         bracket = values * (1 + _SUMS) - low * (1 - _SUMS)
-        rising = (bracket[:-1] >= 0) & (bracket[1:] >= 0)
-        bump = np.maximum(self.reference.gap * factor + np.maximum(bracket[:-1], bracket[1:]), 0.0)
+        before, after = bracket[:, :-1], bracket[:, 1:]
+        bump = np.maximum(self.reference.gap * factor + np.maximum(before, after), 0.0)
         weight = (side.left + side.right) * (1 + _SUMS)
-        falling = 8 * _SUMS * np.maximum(values[:-1], values[1:])
-        inside = np.where(rising, excess[1:] + weight * falling, excess[:-1] + weight * bump)
-        return bool(np.all(inside <= 0) and np.all(excess <= 0))
+        falling = 8 * _SUMS * np.maximum(values[:, :-1], values[:, 1:])
+        inside = np.where(
+            (before >= 0) & (after >= 0), excess[:, 1:] + weight * falling, excess[:, :-1] + weight * bump
+        )
+        held: NDArray[np.bool_] = np.all(inside <= 0, axis=1) & np.all(excess <= 0, axis=1)
+        return held
 
 
-def _whole(side: Side, values: Floats) -> float:
-    """Return the whole integral of the chords, rounded up (the caller knows that it is at most that of U_F)."""
-    return float(_chord_integrals(side, values)[-1]) * (1 + _SUMS)
+def _whole(side: Side, values: Floats) -> Floats:
+    """Return the whole integrals of the chords, rounded up (the caller knows that they are at most that of U_F)."""
+    return _chord_integrals(side, values)[:, -1] * (1 + _SUMS)
 
 
 def _chord_integrals(side: Side, values: Floats) -> Floats:
-    """Return the integrals of the chords up to each node; weights and values are >= 0."""
-    cells = side.left * values[:-1] + side.right * values[1:]
-    return np.concatenate([[0.0], np.cumsum(cells)])
+    """Return the integrals of the chords up to each node, a row for each box; weights and values are >= 0."""
+    result: Floats = np.zeros(values.shape)
+    np.cumsum(side.left * values[:, :-1] + side.right * values[:, 1:], axis=1, out=result[:, 1:])
+    return result
 
 
 def _leader_below(ref: Reference, side: Side, leader: Leader) -> tuple[Floats, Floats]:
@@ -174,20 +185,34 @@ def check(ordering: Ordering) -> None:
         if not leader.is_profile():
             raise CertificateError(f"share {leader.share} and lift {leader.lift} make no profile")
     judge = Judge(single.q, single.mu, ordering.fineness)
-    for box in kept_boxes(ordering.windows):
-        if not judge.windows_hold(box, single):
-            raise CertificateError(f"a window is not dominated on {box}")
+    check_windows(judge, single, ordering.windows)
     for entry in ordering.stairs:
-        for box in kept_boxes(entry.cover):
-            if not judge.stairs_hold(box, entry.leader, entry.rise):
-                raise CertificateError(f"a stair of rise {entry.rise} is not dominated on {box}")
+        check_stairs(judge, entry)
 
 
-def find_windows(judge: Judge, leader: Leader, most_boxes: int, hint: str = "") -> str | None:
+def check_windows(judge: Judge, leader: Leader, cover: str) -> None:
+    """Raise `CertificateError` unless the cover is complete and the leader bounds every window on each box."""
+    boxes = list(kept_boxes(cover))
+    for box, held in zip(boxes, judge.windows_hold(boxes, leader), strict=True):
+        if not held:
+            raise CertificateError(f"a window is not dominated on {box}")
+
+
+def check_stairs(judge: Judge, stairs: Stairs) -> None:
+    """Raise `CertificateError` unless the cover is complete and the leader bounds every stair on each box."""
+    boxes = list(kept_boxes(stairs.cover))
+    for box, held in zip(boxes, judge.stairs_hold(boxes, stairs.leader, stairs.rise), strict=True):
+        if not held:
+            raise CertificateError(f"a stair of rise {stairs.rise} is not dominated on {box}")
+
+
+def find_windows(judge: Judge, leader: Leader, most_boxes: int, hint: frozenset[Box] = frozenset()) -> str | None:
     """Return a cover for single steps, or None."""
-    return find_cover(lambda box: judge.windows_hold(box, leader), most_boxes=most_boxes, hint=hint)
+    return find_cover(lambda boxes: judge.windows_hold(boxes, leader).tolist(), most_boxes=most_boxes, hint=hint)
 
 
-def find_stairs(judge: Judge, leader: Leader, rise: float, most_boxes: int, hint: str = "") -> str | None:
+def find_stairs(
+    judge: Judge, leader: Leader, rise: float, most_boxes: int, hint: frozenset[Box] = frozenset()
+) -> str | None:
     """Return a cover for blocks on stairs of the given rise, or None."""
-    return find_cover(lambda box: judge.stairs_hold(box, leader, rise), most_boxes=most_boxes, hint=hint)
+    return find_cover(lambda boxes: judge.stairs_hold(boxes, leader, rise).tolist(), most_boxes=most_boxes, hint=hint)

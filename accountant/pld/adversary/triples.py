@@ -12,10 +12,19 @@ g convex, nonincreasing, g <= 1, g(1) = 0. By chords at 0 < v_1 < ... < v_N = 1,
 
     U <= sl_1 + sum_{j=1}^{N-1} (sl_{j+1} - sl_j) g(v_j),   all coefficients >= 0.
 
-Rounding. ln v_j = b z_j. k is computed and raised by 1e-13 (1 + ga), X lowered by a factor 1 - 1e-12 and to at most
-1000: each only raises g. d need not be exact: if |ln X - ln k + d t| <= e, the maximum is missed by at most
-0.5 k e^2/t, below 1e-15 for e = 3e-11. Phi is off by `PHI_ERROR`. So g <= computed + 1e-12 (1 + X). The coefficients
-come from balls.
+By the same token g(v) = k G(X/k), G(m) = max over d of Phi(d + t/2) - m Phi(d - t/2), which depends on t alone: G is
+convex and nonincreasing, G(0) = 1, so chords at points m_i = e^{-t d_i} bound it, and in cell i g <= alpha_i k + s_i X
+with s_i <= 0: no exponential and no Phi for a single (u, v). Below m_0 (d = 6), G <= 1 - Phi(6 - t/2) m; above the last
+point G is at most what it is there.
+
+Rounding. ln v_j = b z_j. k is computed and raised by 1e-13 (1 + ga), X lowered by a factor 1 - 1e-12: each only raises
+the bound. G(m_i) is computed and raised by 2e-12 (1 + m_i), which covers
+- Phi, off by `PHI_ERROR`, 5e-13 (1 + m) in all; d_i, which need not be exact: if |ln m_i + d_i t| <= e, the maximum is
+  missed by at most 0.5 e^2/t < 1e-15; the line through two points, rounded: 1e-14 (1 + m);
+- a cell missed by a hair: ln(X/k) is known within 3e-11, so m may lie outside its cell by that factor, where G exceeds
+  the cell's line by at most 3e-11 m times the difference of neighbouring slopes, which is at most 0.02: 6e-13 m.
+Sums of at most 1000 products of numbers whose sum is at most 1.01 are off by less than 2e-13. The coefficients come
+from balls.
 """
 
 from __future__ import annotations
@@ -36,10 +45,13 @@ from accountant.pld.rounding import float_above
 
 _BITS: Final = 160
 _LEAST_T: Final = 1e-5
-_LARGEST_X: Final = 1000.0
-_LOG_LARGEST_X: Final = math.log(_LARGEST_X)
-_G_ERROR: Final = 1e-12
-_ROWS: Final = 24
+_PER_UNIT: Final = 128
+"""Points d_i a unit: G exceeds its chords by less than 1e-5 t."""
+_FARTHEST: Final = 6
+_LOG_LARGEST: Final = math.log(1000.0)
+_G_MARGIN: Final = 2e-12
+_SUM_ERROR: Final = 2e-13
+_ROWS: Final = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,40 +89,49 @@ def shape(mu: float, first: float, second: float, product: float) -> TripleShape
 def upper_profile(nodes: Nodes, s: TripleShape) -> Floats:
     """Return numbers at least U(u_j)."""
     slopes = _coefficients(s.b, nodes.z.tobytes())
-    k, log_k = _ahead(s.b, nodes.q, nodes.u.tobytes(), nodes.z.tobytes())
+    weighted, log_k = _ahead(s.b, nodes.q, nodes.u.tobytes(), nodes.z.tobytes())
+    start, slope = _lines(s.t)
     rows = nodes.log_al + s.p * (1 - s.p) * s.b**2 / 2
     columns = s.p * (s.b * nodes.z)
-    of_rows, of_columns = exp(rows - 1e-12), exp(columns)
-    result: Floats = np.empty(rows.size)
-    for start in range(0, rows.size, _ROWS):  # blocks that fit the cache
-        some = slice(start, start + _ROWS)
-        log_x = np.minimum(rows[some, None] + columns, _LOG_LARGEST_X) - 1e-12
-        x = np.minimum(of_rows[some, None] * of_columns, _LARGEST_X)
-        result[some] = (_values(k[some], log_k[some] - log_x, x, s.t) * slopes[1:]).sum(axis=1)
-    result += slopes[0]
-    result *= 1 + 1e-13
+    if not (np.isfinite(rows).all() and np.isfinite(columns).all()):
+        raise CannotCertifyError("a profile was asked for at a number that is not finite")
+    of_columns = slopes[1:] * exp(columns - 1e-12)
+    per_unit = _PER_UNIT / s.t
+    at_rows, at_columns = rows * per_unit, columns * per_unit + (_FARTHEST * _PER_UNIT + 1)
+    ahead, behind = np.empty(rows.size), np.empty(rows.size)
+    for first in range(0, rows.size, _ROWS):  # blocks that fit the cache
+        some = slice(first, first + _ROWS)
+        cell = log_k[some] * -per_unit
+        cell += at_columns
+        cell += at_rows[some, None]
+        np.clip(cell, 0, start.size - 1, out=cell)
+        index = cell.astype(np.intp)
+        ahead[some] = np.einsum("ij,ij->i", start.take(index), weighted[some])
+        behind[some] = slope.take(index) @ of_columns
+    result: Floats = ahead + behind * exp(rows) + (slopes[0] + _SUM_ERROR)
     return result
 
 
-def _values(k: Floats, log_ratio: Floats, x: Floats, t: float) -> Floats:
-    """Return numbers at least g: see the header."""
-    log_ratio /= t
-    g = k * normal_cdf(log_ratio + t / 2)
-    log_ratio -= t / 2
-    g -= x * normal_cdf(log_ratio)
-    np.maximum(g, 0.0, out=g)
-    x += 1
-    x *= _G_ERROR
-    g += x
-    return g
+def _lines(t: float) -> tuple[Floats, Floats]:
+    """Return alpha and s of the header: for m below the first point, for each cell, and beyond the last point."""
+    lowest = -min(_FARTHEST, math.ceil(_LOG_LARGEST / t))
+    d = np.arange(_FARTHEST * _PER_UNIT, lowest * _PER_UNIT - 1, -1) / _PER_UNIT
+    m = exp(-t * d)
+    high, low = normal_cdf(d + t / 2), normal_cdf(d - t / 2)
+    g = high - m * low + _G_MARGIN * (1 + m)
+    g = np.maximum.accumulate(g[::-1])[::-1]
+    slope = np.diff(g) / np.diff(m)
+    start = g[:-1] - slope * m[:-1]
+    below = -float(normal_cdf(np.array([_FARTHEST - t / 2]))[0]) + _G_MARGIN
+    return np.concatenate([[1.0 + _G_MARGIN], start, g[-1:]]), np.concatenate([[min(below, 0.0)], slope, [0.0]])
 
 
 @functools.lru_cache(maxsize=64)
 def _ahead(b: float, q: float, u_bytes: bytes, z_bytes: bytes) -> tuple[Floats, Floats]:
-    """Return k, raised, and its logarithm for all nodes and quadrature points: neither depends on p and t."""
+    """Return k times the coefficients, and its logarithm, for all nodes and quadrature points; p and t do not count."""
     v, ga = exp(b * np.frombuffer(z_bytes)), 1 + q * np.frombuffer(u_bytes)
     k = np.maximum(1 - ga[:, None] * v, 0.0) + (1e-13 * (1 + ga))[:, None]
-    return k, checked_log(k)
+    return k * _coefficients(b, z_bytes)[1:], checked_log(k)
 
 
 @functools.lru_cache(maxsize=4096)

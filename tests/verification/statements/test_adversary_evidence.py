@@ -1,12 +1,15 @@
-"""The evidence for LEADER falls with a check that accepts anything, and with a step that is forgotten."""
+"""The evidence for LEADER and ADAPTIVE falls with wrong code, and lets an adversary stand who chooses less often."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import cast
 
 import pytest
 
+from accountant.pld.adversary.attained import adaptive_delta_lower
 from accountant.pld.adversary.recursion import Course
+from accountant.pld.composition import compose
 from verification.lemmas.prover import Prover
 from verification.lemmas.solvers import Solver
 from verification.outcome import Outcome
@@ -28,3 +31,21 @@ def test_a_check_that_accepts_anything_is_noticed(monkeypatch: pytest.MonkeyPatc
 def test_a_composition_that_forgets_a_step_is_exceeded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adversary, "Course", lambda total, singles, growth: Course(total - 1, singles - 1, growth))
     assert adversary.adaptive_attacks().run(_prover()).outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize("factor", [Fraction(102, 100), Fraction(9, 10)])
+def test_a_lower_end_that_is_too_large_or_useless_is_noticed(monkeypatch: pytest.MonkeyPatch, factor: Fraction) -> None:
+    honest = adaptive_delta_lower
+    monkeypatch.setattr(adversary, "adaptive_delta_lower", lambda step, epsilon: honest(step, epsilon) * factor)
+    assert adversary.attained_by_choosing().run(_prover()).outcome is Outcome.REFUTED
+
+
+def test_the_forward_pair_alone_is_not_the_adaptive_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adversary, "adaptive_delta_lower", lambda step, e: compose([step]).delta_lower(e))
+    assert adversary.attained_between().run(_prover()).outcome is Outcome.REFUTED
+
+
+def test_an_adversary_who_chooses_less_often_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = adaptive_delta_lower
+    monkeypatch.setattr(adversary, "adaptive_delta_lower", lambda step, epsilon: honest(step, epsilon, 2))
+    assert adversary.attained_by_choosing().run(_prover()).outcome is Outcome.STANDS

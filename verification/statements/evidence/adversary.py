@@ -1,4 +1,4 @@
-"""Statement LEADER: what an adaptive adversary can do on fixed-size batches is bounded by the leader."""
+"""Statements LEADER and ADAPTIVE: what an adversary on fixed-size batches cannot exceed, and what one attains."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from fractions import Fraction
 import numpy as np
 
 from accountant.errors import CertificateError
+from accountant.pld.adversary.attained import adaptive_delta_lower
 from accountant.pld.adversary.certificates import certificate_for
 from accountant.pld.adversary.ordering import Ordering, check
 from accountant.pld.adversary.recursion import Course, composed
+from accountant.pld.composition import compose
 from accountant.pld.types import Frame
+from accountant.profiles.one_step import SubsampledGaussian
 from verification.lemmas.prover import Prover
 from verification.statements.model import Evidence, EvidenceResult, Kind
 from verification.wire.arrays import Floats
@@ -21,6 +24,10 @@ EPSILONS = (0.0, 0.1, 0.3, 0.7)
 SLACK = 1e-3
 """The attacks are computed in binary64 with linear interpolation, good to less than this."""
 POLICIES = 20
+CENTRES = (0.0, 0.25, 0.5, 0.75, 1.0)
+FORWARD_AND_REVERSE = (0.0, 1.0)
+CLOSE = 0.97
+"""How much of the dynamic programme the certified lower end must keep: a lower end of 0 would be true and useless."""
 
 
 def certificate_holds() -> Evidence:
@@ -81,13 +88,48 @@ def adaptive_attacks() -> Evidence:
     return Evidence("adaptive adversaries by dynamic programming", Kind.ATTACK, run)
 
 
-def _attained(generator: np.random.Generator | None) -> Floats:
+def attained_between() -> Evidence:
+    """The certified lower end is above the forward pair's, which a fixed pair attains, and below the leader's bound."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rounding is bounded
+        found = _lower_ends()
+        step = SubsampledGaussian(Fraction(Q), 1 / Fraction(MU), STEPS)
+        lattice = composed(certificate_for(Q, MU), Frame(0.004, 8.0, 4.0), Course(STEPS, STEPS, 1.0), -35.0)
+        upper = [lattice.delta_upper(Fraction(epsilon)) for epsilon in EPSILONS]
+        forward = [compose([step]).delta_lower(e) for e in map(Fraction, EPSILONS)]
+        below = all(low <= high for low, high in zip(found, upper, strict=True))
+        gains = [float(low / pair) - 1 for low, pair in zip(found, forward, strict=True)]
+        detail = f"{STEPS} steps: up to {max(gains):.2%} above the forward pair's delta; never above the leader's bound"
+        return EvidenceResult.check(below and max(gains) > 0, detail)
+
+    return Evidence("between the forward pair and the leader", Kind.ENCLOSURE, run)
+
+
+def attained_by_choosing() -> Evidence:
+    """Who chooses the forward or the reverse pair before each step attains it: their dynamic programme."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, with slack
+        found = np.array([float(value) for value in _lower_ends()])
+        share = found / _attained(None, FORWARD_AND_REVERSE)
+        detail = f"{STEPS} steps: {share.min():.4f} to {share.max():.4f} of what the adversary has"
+        holds = bool(share.max() <= 1 + SLACK and share.min() >= CLOSE)
+        return EvidenceResult.check(holds, detail, tightness=min(float(share.min()), 1.0))
+
+    return Evidence("forward or reverse before each step", Kind.ATTACK, run)
+
+
+def _lower_ends() -> list[Fraction]:
+    step = SubsampledGaussian(Fraction(Q), 1 / Fraction(MU), STEPS)
+    return [adaptive_delta_lower(step, Fraction(epsilon)) for epsilon in EPSILONS]
+
+
+def _attained(generator: np.random.Generator | None, centres: tuple[float, ...] = CENTRES) -> Floats:
     """Return delta of the best adversary who moves c between a' and a, or of a random policy."""
     x = np.linspace(-2.5, 2.5, 801)
     outputs = np.linspace(-8 / MU, 1 + 8 / MU, 601)
     value = np.maximum(1 - np.exp(x), 0.0)
     for _ in range(STEPS):
-        options = np.array([_after(value, x, outputs, centre) for centre in (0.0, 0.25, 0.5, 0.75, 1.0)])
+        options = np.array([_after(value, x, outputs, centre) for centre in centres])
         if generator is None:
             value = options.max(axis=0)
         else:  # one choice for each stretch of losses

@@ -98,6 +98,13 @@ STATEMENTS = (
         (adversary.certificate_holds(), adversary.incomplete_certificates_fail(), adversary.adaptive_attacks()),
     ),
     Statement(
+        "ADAPTIVE",
+        "Steps whose vectors follow the outputs attain the adaptive lower end, more than a fixed pair of data does.",
+        "better than the lower end of L; docs/reference/adversary.md, Theorem 4",
+        Status.HOLDS,
+        (adversary.attained_between(), adversary.attained_by_choosing()),
+    ),
+    Statement(
         "R",
         "The moments of that profile, at any real alpha > 1, are a tight Renyi bound, never above Lemma 2.",
         "better than [CL20] Lemma 2",

@@ -11,16 +11,17 @@ import pytest
 from accountant.errors import CertificateError
 from accountant.pld.adversary import certificates
 from accountant.pld.adversary.cache import OFF, VARIABLE, cache_folder, kept, load, path_for, save
-from accountant.pld.adversary.certificates import certificate_for, found_certificate
-from accountant.pld.adversary.cover import halved_boxes, kept_boxes
-from accountant.pld.adversary.ordering import Ordering, check
+from accountant.pld.adversary.certificates import Searched, certificate_for, found_certificate
+from accountant.pld.adversary.cover import kept_boxes
+from accountant.pld.adversary.hints import Hint
+from accountant.pld.adversary.ordering import Ordering
 
 Q, MU = 0.1, 1.0
 
 
 @pytest.fixture(scope="module")
 def ordering() -> Ordering:
-    return found_certificate(Q, MU)
+    return found_certificate(Q, MU).ordering
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _forbid_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    def search(*_: object) -> Ordering:
+    def search(*_: object) -> Searched:
         raise AssertionError("a search was made")
 
     monkeypatch.setattr(certificates, "found_certificate", search)
@@ -70,7 +71,7 @@ def test_damaged_and_forged_files_are_found_out_and_replaced(
     whole = path.read_text("utf-8")
     DAMAGES[name](path, ordering)
     assert kept(Q, MU) is None
-    monkeypatch.setattr(certificates, "found_certificate", lambda *_: ordering)
+    monkeypatch.setattr(certificates, "found_certificate", lambda *_: Searched(ordering, Hint()))
     certificate_for.cache_clear()
     assert certificate_for(Q, MU) == ordering
     certificate_for.cache_clear()
@@ -91,13 +92,3 @@ def test_nothing_is_kept_where_nothing_may_be(
     with pytest.raises(CertificateError):
         load(tmp_path / "absent.json")
     assert list(kept_boxes(ordering.windows))
-
-
-@pytest.mark.slow
-def test_a_neighbour_spares_tests_and_its_certificate_holds(
-    ordering: Ordering, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The halvings of a neighbour are taken for granted, what is kept is tested: the result stands by itself."""
-    found = found_certificate(Q, 0.97, ordering)
-    check(found)
-    assert halved_boxes(ordering.windows) <= halved_boxes(found.windows)

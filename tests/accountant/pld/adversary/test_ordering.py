@@ -12,8 +12,9 @@ import pytest
 from scipy.special import ndtr
 
 from accountant.errors import CannotCertifyError, CertificateError
+from accountant.pld.adversary import triples
 from accountant.pld.adversary.cache import load, save
-from accountant.pld.adversary.certificates import certificate_for
+from accountant.pld.adversary.certificates import found_certificate
 from accountant.pld.adversary.cover import WHOLE, Box, kept_boxes, squares
 from accountant.pld.adversary.leader import Leader
 from accountant.pld.adversary.nodes import grid
@@ -27,7 +28,8 @@ Q, MU = 0.1, 1.0
 
 @pytest.fixture(scope="module")
 def ordering() -> Ordering:
-    return certificate_for(Q, MU)
+    """Searched for from nothing: no box is smaller than it has to be."""
+    return found_certificate(Q, MU).ordering
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +156,7 @@ def _mutants(ordering: Ordering) -> dict[str, Ordering]:
         "rise without a share for it": stairs(dataclasses.replace(rising, leader=block)),
         "rise negative": stairs(dataclasses.replace(flat, rise=-0.1)),
         "rise NaN": stairs(dataclasses.replace(flat, rise=math.nan)),
+        "share negative": leading(share=-block.share),
         "share outside [0, 1]": dataclasses.replace(ordering, single=dataclasses.replace(single, share=1.5)),
         "lift above the atom": leading(lift=0.5),
         "no lift": dataclasses.replace(ordering, single=dataclasses.replace(single, lift=0.0)),
@@ -170,23 +173,42 @@ def test_mutants_of_the_certificate_are_caught(ordering: Ordering, name: str) ->
 
 def test_nan_in_a_profile_fails(judge: Judge, ordering: Ordering, monkeypatch: pytest.MonkeyPatch) -> None:
     box = next(kept_boxes(ordering.windows))
-    assert judge.windows_hold(box, ordering.single)
+    assert judge.windows_hold([box], ordering.single).all()
     up, down = judge.profiles(box)
     poisoned = up.copy()
     poisoned[7] = math.nan
     monkeypatch.setattr(judge, "_profiles", {box: (poisoned, down)})
-    assert not judge.windows_hold(box, ordering.single)
-    assert not any(judge.stairs_hold(box, entry.leader, entry.rise) for entry in ordering.stairs)
+    assert not judge.windows_hold([box], ordering.single).any()
+    assert not any(judge.stairs_hold([box], entry.leader, entry.rise).any() for entry in ordering.stairs)
 
 
-def test_a_node_left_out_is_caught(judge: Judge, ordering: Ordering, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Profiles that are too large at one node alone fail there."""
-    box = next(kept_boxes(ordering.windows))
+@pytest.mark.parametrize("node", [0, 1, 40, 100])
+def test_a_node_left_out_is_caught(
+    judge: Judge, ordering: Ordering, monkeypatch: pytest.MonkeyPatch, node: int
+) -> None:
+    """Profiles that are too large at one node alone fail there, and the box beside it is judged by itself."""
+    box, other, *_ = kept_boxes(ordering.windows)
     up, down = judge.profiles(box)
     raised = down.copy()
-    raised[1] = 2 * raised[1]
-    monkeypatch.setattr(judge, "_profiles", {box: (up, raised)})
-    assert not judge.windows_hold(box, ordering.single)
+    raised[node] += 1.0
+    monkeypatch.setattr(judge, "_profiles", {box: (up, raised), other: judge.profiles(other)})
+    assert judge.windows_hold([box, other], ordering.single).tolist() == [False, True]
+
+
+def test_chords_bound_what_a_profile_is_made_of() -> None:
+    """G of `triples` by scipy: below its chords, closely; the chord of a neighbouring cell is no bound."""
+    t = 0.5
+    start, slope = triples._lines(t)
+    m = np.exp(-t * np.linspace(6.5, -6.5, 4001))
+    d = -np.log(m) / t
+    true = ndtr(d + t / 2) - m * ndtr(d - t / 2)
+    cell = np.clip(np.floor(np.log(m) * triples._PER_UNIT / t + triples._FARTHEST * triples._PER_UNIT + 1), 0, None)
+    index = np.minimum(cell, start.size - 1).astype(int)
+    bound = start[index] + slope[index] * m
+    assert np.all(bound >= true)
+    assert np.all(bound[np.abs(d) < 6] <= true[np.abs(d) < 6] + 1e-5 * t)
+    wrong = start[index - 1] + slope[index - 1] * m  # the line of the cell before: below the function
+    assert np.any(wrong[1:] < true[1:] - 1e-12)
 
 
 def test_the_forward_pair_alone_does_not_lead_single_steps(judge: Judge) -> None:
