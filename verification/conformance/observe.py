@@ -168,11 +168,14 @@ def resolution(values: Floats) -> float:
 
 
 def released_rounding(context: Context) -> float:
-    """To how much values of about 1 are rounded before they are released, in single runs with noise; 0 for doubles."""
+    """To how much values of about 1 are rounded before they are released, in single runs with noise; 0 for doubles.
+
+    On records with gradients, so that the grid of the noise alone is not taken for that of the released values.
+    """
     if Capability.TRIALS not in context.description.capabilities or SCHEMES[context.mode.algorithm].law is Law.NONE:
         return 0.0
     parameters = context.parameters(_SHOWN, eta=[_ODD_STEP], batch=2, sigma=1.0, regularizer=context.plain)
-    silent = Records(np.zeros((4, _SHOWN)), np.ones(4, dtype=np.int64))
-    values = context.trials(silent, parameters, _SHOWN).x
+    records = Records(context.gaussian(4, _SHOWN), np.ones(4, dtype=np.int64))
+    values = context.trials(records, parameters, _SHOWN).x
     rounding = resolution(values)
     return rounding if rounding > _DOUBLE * float(np.abs(values).max()) else 0.0
