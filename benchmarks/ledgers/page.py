@@ -40,7 +40,7 @@ def page(lines: dict[int, Line]) -> str:
         "`dpadmm account ledger FILE` in a process of its own; its lower end is compared with that of the ledger less",
         "one phase; and its certificate is re-derived by the second route. Seconds are of the processor.",
         "",
-        f"- ledgers priced: {len(prices)} of {NUMBER} (the command goes on where it stopped), {len(parts)} of them with",
+        f"- ledgers priced: {len(prices)} of {NUMBER} (the command goes on where it stopped), {len(parts)} with",
         "  sub-ledger and second route; the others by earlier code, and the command asks them again",
         "- exit codes: " + ", ".join(f"{code}: {count}" for code, count in sorted(codes.items())),
         f"- seconds: median {seconds[middle]:.2f}, largest {seconds[-1]:.1f}; {_above(seconds, MOST_SECONDS)}",

@@ -17,6 +17,7 @@ from accountant.certificates.profile_check import (
 from accountant.errors import CertificateError
 from accountant.mechanisms.steps import GaussianStep, Step, SubsampledGaussianStep, WithReplacementStep
 from accountant.mechanisms.words import Noise
+from accountant.numbers import fraction_of
 from accountant.pld.composition import compose
 from accountant.pld.event_bound import event_delta
 from accountant.pld.ledger_steps import profile_steps
@@ -48,7 +49,7 @@ def test_copies_of_a_record_and_other_noise_are_not_decided_that_way(other: Step
 def test_an_event_in_mpmath_is_the_event_in_balls() -> None:
     for at in (Fraction(1, 10), Fraction(1), Fraction(4)):
         balls = event_delta(profile_steps((SAMPLED,), "up"), at)
-        assert float(one_event_delta(STEPS, at, 40)) == pytest.approx(float(balls), rel=1e-12)
+        assert float(fraction_of(one_event_delta(STEPS, at, 40))) == pytest.approx(float(balls), rel=1e-12)
 
 
 @pytest.mark.parametrize(
