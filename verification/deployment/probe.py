@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import threading
 import time
 import zlib
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +29,7 @@ from verification.wire.tape import Tape
 SHARES = len(QUESTIONS) + 1
 """Each question has an even share of the false alarms, and so have all runs of a gate together."""
 _LEAST_SECONDS = 0.5
+_SECONDS_BETWEEN_LOOKS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,27 +102,45 @@ def probe_with(sessions: Sequence[Session], claimed: Claimed, plan: ProbePlan) -
 def _asked_at_once(
     sessions: Sequence[Session], claimed: Claimed, plan: ProbePlan, until: float, *, own: bool
 ) -> list[Answered]:
-    waiting, answers = deque(plan.questions), dict[str, Answered]()
+    waiting, answers, failed = deque(plan.questions), dict[str, Answered](), list[BaseException]()
 
     def work(session: Session) -> None:
         # huge but finite answers are answers; what is ignored is a thread's own setting
-        with np.errstate(over="ignore", invalid="ignore"), contextlib.suppress(IndexError):
-            while True:
-                share = _Time(until, max(1, -(-len(waiting) // len(sessions))))
-                question = waiting.popleft()
+        with np.errstate(over="ignore", invalid="ignore"):
+            while (question := _next(waiting)) is not None:
+                share = _Time(until, 1 + len(waiting) // len(sessions))
                 answers[question.name] = _asked(session, claimed, plan, question, share, own=own)
 
-    with ThreadPoolExecutor(len(sessions)) as threads:
+    def guarded(session: Session) -> None:
         try:
-            for done in as_completed([threads.submit(work, session) for session in sessions]):
-                done.result()
-        except BaseException:
-            # neither a fault nor an interrupt waits for what the others are at
+            work(session)
+        except BaseException as error:
             waiting.clear()
+            failed.append(error)
+
+    # daemons: neither a fault nor an interrupt waits for what the others are at
+    threads = [threading.Thread(target=guarded, args=(session,), daemon=True) for session in sessions]
+    try:
+        for thread in threads:
+            thread.start()
+        while not failed and any(thread.is_alive() for thread in threads):
+            threads[0].join(_SECONDS_BETWEEN_LOOKS)
+            threads[-1].join(_SECONDS_BETWEEN_LOOKS)
+    finally:
+        waiting.clear()
+        if failed or any(thread.is_alive() for thread in threads):
             for session in sessions:
                 session.kill()
-            raise
+    if failed:
+        raise failed[0]
     return [answers[question.name] for question in plan.questions]
+
+
+def _next(waiting: deque[Question]) -> Question | None:
+    try:
+        return waiting.popleft()
+    except IndexError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
