@@ -72,3 +72,21 @@ def test_an_implementation_that_fails_at_the_second_look_stays_refuted(
 ) -> None:
     fault = AdapterFault(Fault.CRASHED, ProtocolStep.TRIALS, "gone")
     assert gated([NARROW, fault], tmp_path, monkeypatch)[0].outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize(("again", "outcome"), [(0.7, Outcome.DEVIATES), (NARROW, Outcome.REFUTED)])
+def test_an_update_of_its_own_is_judged_after_the_second_look(
+    again: float, outcome: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {"updates-agree": [0.0], "one-step-sensitivity": [1.0], "noise-variance": [NARROW, again]}
+    checks = tuple(told(name, iter(each), statistical=len(each) > 1) for name, each in answers.items())
+    monkeypatch.setattr("audits.gate.conform_stage.CHECKS", checks)
+    with executor(1) as pool:
+        claims = read_claim_file(claim_file(tmp_path, REFERENCE))
+        report = run_gate(claims, pool, GateOptions(5, ("conform",)))
+    assert {f.outcome for f in report.findings if f.name == "conform: updates-agree"} == {outcome}
+
+
+def told(name: str, answers: Iterator[float], *, statistical: bool) -> Check:
+    """A check that gives these answers, one after the other."""
+    return Check(name, Family.NOISE, "nothing", (), lambda _: Observation(next(answers), "as told"), statistical)
