@@ -15,7 +15,7 @@ def test_one_iteration_is_read_in_few_files_of_one_package() -> None:
 
 def test_changes_are_counted_along_the_functions_and_along_the_files() -> None:
     codes = [compile(str(i), "walk", "eval") for i in range(5)]
-    places = ["audits/a.py", "accountant/b.py", "audits/a.py", "audits/c.py", "accountant/b.py"]
+    places = ["one/a.py", "other/b.py", "one/a.py", "one/c.py", "other/b.py"]
     walk = Walk(dict(zip(codes, places, strict=True)))
     assert walk.row() == (3, 4, 3, 2)
     assert list(walk.steps()).count("") == 3

@@ -24,14 +24,7 @@ from verification.conformance.hard_pair import DIMENSION, SMALL_STEP, HardPair, 
 from verification.conformance.inside import INSIDE
 from verification.conformance.inside.base import with_count
 from verification.conformance.inside.solved import SOLVED, InsideSolved
-from verification.conformance.observe import (
-    DEVIATIONS,
-    TINY_SIGMA,
-    first_batches,
-    observable,
-    random_noise,
-    resolution,
-)
+from verification.conformance.observe import DEVIATIONS, TINY_SIGMA, first_batches, observable, random_noise, resolution
 from verification.conformance.own_updates import noiseless_read, own_noise
 from verification.conformance.updates import random_records
 from verification.pictures import against_claim, scores

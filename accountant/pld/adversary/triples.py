@@ -107,7 +107,7 @@ def upper_profile(nodes: Nodes, s: TripleShape) -> Floats:
         np.clip(cell, 0, start.size - 1, out=cell)
         index = cell.astype(np.intp)
         ahead[some] = np.einsum("ij,ij->i", start.take(index), weighted[some])
-        behind[some] = slope.take(index) @ of_columns
+        behind[some] = np.einsum("ij,j->i", slope.take(index), of_columns)
     result: Floats = ahead + behind * exp(rows) + (slopes[0] + _SUM_ERROR)
     return result
 
