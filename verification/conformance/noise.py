@@ -7,6 +7,7 @@ import numpy as np
 from verification.conformance import tails
 from verification.conformance.check import TRIALS, Check, Family, Observation
 from verification.conformance.context import Context
+from verification.conformance.grids import common_step, on_grid
 from verification.conformance.observe import released_rounding
 from verification.conformance.own_updates import noise_of_runs
 from verification.conformance.updates import random_records
@@ -215,14 +216,15 @@ def _unseeded(context: Context, session: Session) -> dict[str, Floats]:
 def _grid(context: Context) -> Observation:
     """One iteration from 0 with rho = eta = 1 halves the noise and does nothing else to it: its grid shows.
 
-    With another step size the grid is only that of what is released: rounding what is noised costs nothing.
+    With another step size the grid is only that of what is released: rounding what is noised costs nothing. Neither
+    does noise on a grid that noisy gradients lie on as well.
     """
     context.require_private()
     parameters = context.parameters(_DIMENSION, eta=[1.0], batch=3, sigma=1.0, regularizer=context.plain, lambda_=0.0)
     values = np.ravel(context.trials(silent_records(), parameters, context.count(_TRIALS)).x)
     equal = int(np.sum(np.unique(values, return_counts=True)[1] // 2))
     chance = tails.equal_values(values.size, _DISTINCT_BITS)
-    rounding = released_rounding(context) if equal else 0.0
+    rounding = (released_rounding(context) or _shared_step(context, parameters, values)) if equal else 0.0
     if rounding:
         # a density of at most 1/(deviation sqrt(2 pi)), for every pair of values
         deviation = max(float(values.std()), 1e-300)
@@ -230,6 +232,15 @@ def _grid(context: Context) -> Observation:
     picture = quantiles("one step", [values / values.std()] if values.std() > 0.0 else [values])
     detail = f"{equal} pairs of {values.size} noise values are equal"
     return Observation(tails.coincidences(equal, chance), detail, picture=picture)
+
+
+def _shared_step(context: Context, parameters: Parameters, values: Floats) -> float:
+    """The step of the grid that the noise and noisy gradients lie on; 0 if there is none."""
+    step = common_step(values, 0.0)
+    if not step:
+        return 0.0
+    noised = context.trials(random_records(context, 7, _DIMENSION), parameters, 20).x
+    return step if on_grid(noised, step, 0.0) else 0.0
 
 
 CHECKS = (

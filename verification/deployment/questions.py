@@ -11,6 +11,7 @@ import numpy as np
 from accountant.mechanisms.words import Algorithm
 from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
+from verification.conformance.grids import common_step, on_grid
 from verification.conformance.own_updates import as_the_reference
 from verification.deployment import scenes
 from verification.deployment.alike import alike
@@ -35,7 +36,7 @@ from verification.deployment.many_runs import rare
 from verification.deployment.marked import QUIET, marked_look, quiet_noise
 from verification.deployment.noise_tests import size_sightings
 from verification.deployment.rare import Census
-from verification.deployment.reading import grain, read_noise
+from verification.deployment.reading import grain, read_noise, standard_noise
 from verification.deployment.shape_tests import shape_sightings
 from verification.deployment.sighting import Aspect, Look
 from verification.deployment.whole_replay import inputs, replay_sightings
@@ -67,10 +68,27 @@ def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     where = "on silent records"
     found = [
         *size_sightings(where, noise),
-        *shape_sightings(where, noise, context.rng, exactly, again),
+        *shape_sightings(where, noise, context.rng, exactly, again, step=_step(context, used, noise, exactly)),
     ]
     look = Look("silent records", used.size, runs, tuple(found), (Aspect.NOISE,), pictures=drawn(where, noise))
     return Asked(look, Census.of(noise, whole=used is claimed), noise)
+
+
+def _step(context: Context, claimed: Claimed, noise: dict[str, Floats], exactly: float | None) -> float:
+    """The step of the noise's grid where what it is added to lies on it as well, as with exact discrete noise; else 0.
+
+    Noise on a grid that a gradient is not on hides nothing of where between the points the gradient lies.
+    """
+    values = np.concatenate([array.ravel() for array in noise.values()])
+    step = 0.0 if exactly is None else common_step(values, exactly)
+    if not step:
+        return 0.0
+    scene = scenes.shared_mixed(claimed.records, claimed.columns, claimed.parameters.bound, context.scene_seed)
+    once = claimed.shortened(1)
+    run = run_without_seed(context, context.session.send_once(scene.records), once, 1)
+    nothing = Records(np.zeros_like(scene.records.features[:1]), scene.records.labels[:1])
+    noised = standard_noise(once, nothing, run)
+    return step if all(on_grid(array, step, grain(once, run)) for array in noised.values()) else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

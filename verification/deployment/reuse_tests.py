@@ -3,7 +3,7 @@ r"""Noise that was used before: a whole vector in one direction, or single value
 A vector that comes twice is found up to its length and the signs of its entries. A value that comes twice is found
 in any order: strides that overlap, permuted or reversed copies, draws from a table or from a coarse grid, a generator
 that starts anew with every request. Fresh standard normal values agree to within t in absolute value with probability
-at most 2 t sqrt(2/pi) a pair.
+at most 2 t sqrt(2/pi) a pair, and on a grid of step h (an exact discrete Gaussian) with at most h sqrt(2/pi).
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def _cap(p: int) -> float:
     return float(special.betainc((p - 1) / 2, 0.5, min(1.0, radius**2))) / 2
 
 
-def twins(name: str, values: Floats, grain: float) -> Sighting:
-    """Whether single values come twice, up to their sign and to what rounding hides (``grain``).
+def twins(name: str, values: Floats, grain: float, step: float = 0.0) -> Sighting:
+    """Whether single values come twice, up to sign and to what rounding hides (``grain``), on a grid of this step.
 
     Noise larger than claimed is less dense, so that the chance is a bound for it as well.
     """
     sizes = np.sort(np.abs(values[:_MOST_VALUES]))
-    same = max(_SAME, grain)
+    same = max(_SAME, grain, step / 2)
     beside = int(np.sum(np.diff(sizes) <= same))
     found = -(-beside // 2)  # in a row of equal values every second pair is disjoint from the last
     chance = min(1.0, sizes.size * (sizes.size - 1) / 2 * 2 * same * float(np.sqrt(2 / np.pi)))

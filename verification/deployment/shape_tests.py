@@ -48,11 +48,13 @@ def shape_sightings(
     rng: np.random.Generator,
     grain: float | None = None,
     again: dict[str, Floats] | None = None,
+    *,
+    step: float = 0.0,
 ) -> list[Sighting]:
     """Shape, centring, independence and freshness, each over all streams.
 
     ``grain`` is how exactly the noise could be read; without it single values are not compared. ``again`` is noise of
-    another request: nothing of it may be the same.
+    another request: nothing of it may be the same. ``step`` is that of a grid on which everything noised lies, too.
     """
     scaled = {name: without_scale(array, rng) for name, array in noise.items()}
     checks = (
@@ -69,7 +71,7 @@ def shape_sightings(
     rows = np.vstack([a.reshape(-1, a.shape[2]) for a in every if a.shape[2] == width])
     found.append(repeats(f"noise-freshness {where}", rows))
     if grain is not None:
-        found.append(twins(f"noise-values-fresh {where}", np.concatenate([a.ravel() for a in every]), grain))
+        found.append(twins(f"noise-values-fresh {where}", np.concatenate([a.ravel() for a in every]), grain, step))
     return found
 
 

@@ -63,6 +63,12 @@ def test_what_differs_and_is_not_less_private_deviates(name: str, number: int) -
 
 
 @pytest.mark.slow
+def test_exact_discrete_noise_deviates_and_noise_on_a_grid_that_gradients_are_not_on_is_refuted() -> None:
+    assert_not_refuted(honest_gate([*VARIANTS, "discrete"], 0, SURE), Outcome.DEVIATES)
+    assert honest_gate([*VARIANTS, "noise on a grid"], 0, SURE, only=("deploy",)).outcome is Outcome.REFUTED
+
+
+@pytest.mark.slow
 def test_strict_refuses_what_deviates() -> None:
     report = honest_gate([*VARIANTS, "more-noise"], 0, SURE, extra="strict = true\n")
     assert report.outcome is Outcome.REFUTED

@@ -79,6 +79,24 @@ class SinglePrecision(Stepwise):
         return super().gradient(problem, rounded, batch).astype(np.float32).astype(np.float64)
 
 
+class NoiseOnAGrid(Stepwise):
+    """Noise in multiples of a power of two, added to gradients that are not: it hides nothing of their last bits."""
+
+    step = 2.0**-24
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """Round the noise."""
+        return self.step * np.rint(super().scale_noise(standard, sigma) / self.step)
+
+
+class Discrete(NoiseOnAGrid):
+    """The same, added to gradients that are rounded to the same grid, as the reference's exact discrete noise is."""
+
+    def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
+        """Round the gradient."""
+        return self.step * np.rint(super().gradient(problem, x, batch) / self.step)
+
+
 class LessNoise(Stepwise):
     """The claimed noise divided by 1.2."""
 
@@ -116,6 +134,8 @@ VARIANTS: dict[str, type[Stepwise]] = {
     "more-noise": MoreNoise,
     "random-start": RandomStart,
     "single-precision": SinglePrecision,
+    "discrete": Discrete,
+    "noise on a grid": NoiseOnAGrid,
     "noise/1.2": LessNoise,
     "noise/2 in 1 run of 50": HalfOf,
     "noise/2 in 1 run of 2000": HalfOfFew,
