@@ -165,10 +165,10 @@ def test_a_claim_between_lower_and_upper_is_inconclusive_with_the_reason(tmp_pat
 
 @pytest.mark.slow
 def test_a_claim_that_only_the_exact_adversary_proves_is_proved_by_it(tmp_path: Path) -> None:
-    """The composed profile certifies 0.9946, the exact adversary 0.8461."""
+    """The composed profile certifies 0.9946, the exact adversary 0.8459."""
     done = gate(claim_file(tmp_path, REFERENCE, ('epsilon = "1.0"', 'epsilon = "0.85"')), "--only", "account")
     assert "stands         account" in done.stdout
-    assert "is at most 0.846" in done.stdout
+    assert "is at most 0.8458" in done.stdout or "is at most 0.8459" in done.stdout
 
 
 @pytest.mark.slow
