@@ -53,7 +53,12 @@ def deploy_stage(run: GateRun, *, measure: bool = False) -> Deployed:
     try:
         with contextlib.ExitStack() as stack:
             count = min(_PROCESSES, workers_of(run.pool))
-            sessions = [stack.enter_context(Session(run.target.command, run.target.limits)) for _ in range(count)]
+            sessions = [
+                stack.enter_context(Session(run.target.command, run.target.limits, described=False))
+                for _ in range(count)
+            ]
+            for session in sessions:
+                session.describe()
             for number, mechanism in enumerate(mechanisms):
                 run.options.say(f"deploy: {mechanism.title}")
                 left = max(until - time.monotonic(), 0.0) / (len(mechanisms) - number)

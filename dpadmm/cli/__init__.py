@@ -93,6 +93,8 @@ def group(ctx: click.Context) -> None:
 def main() -> None:
     """Run the command line; every exception becomes a documented exit code."""
     gc.set_threshold(COLLECT_FROM)
+    # small products, often beside processes of an implementation: more threads would only wait for one another
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         prefer_own()
         # Outside its standalone mode click *returns* the code of an Exit: dropping it would turn failures into 0.

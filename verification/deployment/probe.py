@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import threading
 import time
 import zlib
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +30,9 @@ SHARES = len(QUESTIONS) + 1
 """Each question has an even share of the false alarms, and so have all runs of a gate together."""
 _LEAST_SECONDS = 0.5
 _SECONDS_BETWEEN_LOOKS = 0.05
+_FIRST = (("mixed", "marked"), ("rare", "silent"))
+"""What each of two processes is asked first: what takes longest, so that none waits long for the other at the end, and
+the same of every mechanism, so that records that it has are not sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +105,27 @@ def probe_with(sessions: Sequence[Session], claimed: Claimed, plan: ProbePlan) -
 def _asked_at_once(
     sessions: Sequence[Session], claimed: Claimed, plan: ProbePlan, until: float, *, own: bool
 ) -> list[Answered]:
-    waiting, answers, failed = deque(plan.questions), dict[str, Answered](), list[BaseException]()
+    waiting, answers, failed = _Waiting(plan.questions), dict[str, Answered](), list[BaseException]()
 
-    def work(session: Session) -> None:
+    def work(session: Session, first: tuple[str, ...]) -> None:
         # huge but finite answers are answers; what is ignored is a thread's own setting
         with np.errstate(over="ignore", invalid="ignore"):
-            while (question := _next(waiting)) is not None:
-                share = _Time(until, 1 + len(waiting) // len(sessions))
+            while (question := waiting.next(first)) is not None:
+                share = _Time(until, 1 + len(waiting.questions) // len(sessions))
                 answers[question.name] = _asked(session, claimed, plan, question, share, own=own)
 
-    def guarded(session: Session) -> None:
+    def guarded(session: Session, first: tuple[str, ...]) -> None:
         try:
-            work(session)
+            work(session, first)
         except BaseException as error:
             waiting.clear()
             failed.append(error)
 
     # daemons: neither a fault nor an interrupt waits for what the others are at
-    threads = [threading.Thread(target=guarded, args=(session,), daemon=True) for session in sessions]
+    threads = [
+        threading.Thread(target=guarded, args=(session, first), daemon=True)
+        for session, first in zip(sessions, itertools.cycle(_FIRST), strict=False)
+    ]
     try:
         for thread in threads:
             thread.start()
@@ -136,11 +142,26 @@ def _asked_at_once(
     return [answers[question.name] for question in plan.questions]
 
 
-def _next(waiting: deque[Question]) -> Question | None:
-    try:
-        return waiting.popleft()
-    except IndexError:
-        return None
+class _Waiting:
+    """The questions that are still to be asked, for several threads."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.questions = list(questions)
+        self._lock = threading.Lock()
+
+    def next(self, first: tuple[str, ...]) -> Question | None:
+        """Take one of these names, in their order, or else whatever is left."""
+        with self._lock:
+            if not self.questions:
+                return None
+            names = [question.name for question in self.questions]
+            wanted = next((name for name in first if name in names), names[0])
+            return self.questions.pop(names.index(wanted))
+
+    def clear(self) -> None:
+        """Ask no more."""
+        with self._lock:
+            self.questions.clear()
 
 
 @dataclass(frozen=True, slots=True)

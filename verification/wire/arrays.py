@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import math
 from typing import ClassVar, TypeAlias
@@ -39,7 +38,7 @@ class ArrayError(ValueError):
 def pack(array: Floats) -> PackedArray:
     """Return the packed form of an array."""
     little = np.ascontiguousarray(array, dtype="<f8")
-    return PackedArray(shape=list(array.shape), base64=base64.b64encode(little.tobytes()).decode("ascii"))
+    return PackedArray(shape=list(array.shape), base64=binascii.b2a_base64(little.data, newline=False).decode("ascii"))
 
 
 def as_lists(array: Floats) -> WireArray:

@@ -31,6 +31,9 @@ _CHUNK = 1 << 20
 _LAST_WORDS_BYTES = 1 << 16
 _LAST_WORDS_LINES = 12
 _TOKEN_VARIABLE = "DPADMM_ADAPTER_TOKEN"
+# Several adapters run side by side: threads of their linear algebra would wait for one another six times as long as
+# they compute. Only what draws nothing is limited (threads of OpenMP may draw noise), and only where nobody said else.
+_ONE_BLAS_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 # `ulimit` before `exec` leaves no moment at which the program runs without its limit. It limits what can be written to,
 # not addresses that are only reserved: a Java or Go program reserves far more than it uses.
 _LIMITED = 'ulimit -d "$0" && exec "$@"'
@@ -111,7 +114,7 @@ class AdapterProcess:
                 bufsize=0,
                 start_new_session=True,
                 cwd=self.limits.folder,
-                env={**os.environ, _TOKEN_VARIABLE: self._token},
+                env={**_ONE_BLAS_THREAD, **os.environ, _TOKEN_VARIABLE: self._token},
             )
         except OSError as error:
             raise AdapterFault(Fault.CANNOT_START, ProtocolStep.START, f"{self.command[0]!r}: {error}") from error

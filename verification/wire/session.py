@@ -41,8 +41,13 @@ class _Expected:
 class Session(DescribedConversation[m.StartResult]):
     """One adapter process, started and described; a context manager that leaves no process behind."""
 
-    def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
+    def __init__(self, command: Sequence[str], limits: Limits | None = None, *, described: bool = True) -> None:
         super().__init__(command, limits)
+        if described:
+            self.describe()
+
+    def describe(self) -> None:
+        """Ask what it offers: needed before anything else, and apart where several are to get ready side by side."""
         self.description = self._describe(m.Answer[m.StartResult])
 
     def _prepare(self) -> None:
