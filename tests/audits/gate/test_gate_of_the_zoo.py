@@ -103,7 +103,7 @@ def test_whole_gates_refute_within_a_minute(identity: str, sight: Sight) -> None
 
 
 @pytest.mark.parametrize("entry", MEMBERS.values(), ids=_name)
-def test_the_page_of_whole_gates_has_every_member_refuted_within_a_minute_at_every_sight(entry: Member) -> None:
+def test_the_page_of_whole_gates_has_every_member_as_it_must_be_within_a_minute_at_every_sight(entry: Member) -> None:
     rows = [
         line for line in GATES.read_text(encoding="utf-8").splitlines() if line.startswith(f"| `{entry.identity}` |")
     ]
@@ -112,9 +112,11 @@ def test_the_page_of_whole_gates_has_every_member_refuted_within_a_minute_at_eve
         if sight not in entry.sights:
             assert cell == "-"
             continue
-        refuted = re.fullmatch(r"(?:conform|audit|account): .* \(([0-9.]+) s\)", cell)
-        assert refuted is not None, cell
-        assert float(refuted[1]) < SECONDS
+        # what costs no privacy deviates where it can be told from what does
+        found = r"(?:\*\*deviates\*\*|{})" if entry.harm is Harm.NONE else "{}"
+        gate = re.fullmatch(found.format(r"(?:conform|deploy|audit|account): .*") + r" \(([0-9.]+) s\)", cell)
+        assert gate is not None, cell
+        assert float(gate[1]) < SECONDS
     # what has a gate of its own is refuted, or listed with the number of runs that it needs
     for row in rows[1:]:
         algorithm, at, cell, why = (part.strip() for part in row.split("|")[2:6])
