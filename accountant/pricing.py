@@ -262,6 +262,11 @@ def pure_releases(steps: tuple[Step, ...]) -> tuple[tuple[Fraction, int], ...]:
     return tuple((step.epsilon, step.count) for step in steps if isinstance(step, PureStep))
 
 
+def gaussian_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the steps that release everything under real Gaussian noise: their profile is closed."""
+    return tuple(step for step in steps if isinstance(step, GaussianStep) and step.noise is Noise.GAUSSIAN)
+
+
 def order_hints(ledger: Ledger, delta: Fraction) -> tuple[int, ...]:
     r"""Return the k for which 1 + 2^k is near sqrt(2 log(1/delta)/x), the best order of the unamplified ledger."""
     x = Fraction(0)
@@ -307,14 +312,23 @@ def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, Method
     mu_squared = gdp_squared(ledger.realisable)
     if mu_squared is not None:
         return gaussian_epsilon(mu_squared, delta, digits=digits)
-    if Ledger(ledger.realisable).is_pure:
-        return _attained_by_randomised_response(ledger.realisable, delta, digits)
+    # Leaving steps out is post-processing: what one kind of step attains alone, all of them attain.
+    pure = tuple(step for step in ledger.realisable if isinstance(step, PureStep))
+    found = [_attained_by_randomised_response(pure, delta, digits)] if pure else []
+    if (alone := gdp_squared(gaussian_steps(ledger.realisable))) is not None:
+        found.append(gaussian_epsilon(alone, delta, digits=digits))
+    if pure != ledger.realisable:
+        found.append(_attained_by_composition(ledger, delta, results))
+    return max(found, key=lambda bound: fraction_of(bound.least))
+
+
+def _attained_by_composition(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult]) -> Bound:
+    """Return what the steps that have a profile attain."""
     if ledger.realisable == ledger.steps and "profile" in results:
         return results["profile"].epsilon
     from accountant.pld.ledger_steps import attained_epsilon  # noqa: PLC0415 - numpy is loaded only when it is needed
 
     try:
-        # Leaving steps out is post-processing: those without a profile only add to what is attained.
         lower = attained_epsilon(composable(ledger.realisable), delta)
     except CannotCertifyError:
         lower = Fraction(0)  # always true

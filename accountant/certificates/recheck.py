@@ -18,6 +18,7 @@ Whatever does not fit raises `CertificateError`.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 from collections.abc import Sequence
@@ -43,6 +44,7 @@ from accountant.pricing import (
     REST_SHARE,
     THEOREMS,
     composable,
+    gaussian_steps,
     last_resort_for,
     methods_for,
     pure_releases,
@@ -287,12 +289,30 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
         if delta > 0:
             _require_pure(pure_releases(ledger.realisable), delta, lower, whole, digits=digits)
         return Rederived("epsilon.lower", "attained by randomised response")
+    alone = _attained_alone(ledger, delta, document, lower)
+    if alone:
+        return Rederived("epsilon.lower", alone)
     checked = document.methods.get("profile") if ledger.realisable == ledger.steps else None
     if checked is None or exact("lower", checked.lower) < lower:
         return Rederived(
             "epsilon.lower", f"{require_profile_lower(composable(ledger.realisable), delta, lower)} for the pair"
         )
     return Rederived("epsilon.lower", "the lower end of the profile")
+
+
+def _attained_alone(ledger: Ledger, delta: Fraction, document: Certificate, lower: Fraction) -> str:
+    """Say whether steps with a closed form attain the lower end alone; empty where they do not."""
+    digits = max(document.digits, FEWEST_DIGITS)
+    releases, mu_squared = pure_releases(ledger.realisable), gdp_squared(gaussian_steps(ledger.realisable))
+    with contextlib.suppress(CertificateError):
+        if releases:
+            whole = sum((epsilon * count for epsilon, count in releases), Fraction(0))
+            _require_pure(releases, delta, lower, whole, digits=digits)
+            return "attained by randomised response, of the pure steps alone"
+    precise = digits + 2 * SECOND_ROUTE_DIGITS
+    if mu_squared is not None and fraction_of(gaussian_delta(mu_squared, lower, precise)) >= delta:
+        return "attained by a Gaussian pair, of the Gaussian steps alone"
+    return ""
 
 
 def _show(value: Fraction) -> str:

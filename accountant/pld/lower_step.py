@@ -117,7 +117,9 @@ def _cells(step: BinaryStep, cuts: Cuts) -> _Cells:
     integral = grid.per_cell(ratio)
     t = mu * (points - mu / 2)
     weight = q * exp(t - losses)
-    excess = weight * (grid.per_cell(ratio * expm1(mu * s)) / integral)
+    s *= mu
+    ratio *= expm1(s)
+    excess = weight * (grid.per_cell(ratio) / integral)
     rounding = 12 * reach * (span + 1) + (NODES + 1) * grid.counts + 8 * mu * span + 40
     relative = rounding * UNIT_ROUNDOFF + EXP_ERROR + EXPM1_ERROR + QUADRATURE_ERROR
     weight_error = UNIT_ROUNDOFF * (3 * np.abs(t) + 2 * np.abs(losses) + 20) + 2 * mismatch

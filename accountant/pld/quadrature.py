@@ -37,17 +37,36 @@ BLOCK_PANELS: Final = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """All quadrature nodes of all cells: distances from both ends of the cell, with weights, panel by panel."""
+    """All quadrature nodes of all cells, panel by panel; what is computed of them is not kept: it may be large."""
 
     cell: NDArray[np.intp]
     counts: NDArray[np.intp]
-    from_left: Floats
-    from_right: Floats
-    weights: Floats
+    width: Floats
+    position: NDArray[np.intp] | None  # of each panel in its cell; None where every cell is one panel
+
+    @property
+    def from_left(self) -> Floats:
+        """Distances of the nodes from the left end of the cell, panels x NODES."""
+        return self._scaled(self.position, unit_rule(NODES)[0])
+
+    @property
+    def from_right(self) -> Floats:
+        """Distances of the nodes from the right end of the cell."""
+        behind = None if self.position is None else self.counts[self.cell] - 1 - self.position
+        return self._scaled(behind, unit_rule(NODES)[0][::-1])
+
+    def _scaled(self, panels: NDArray[np.intp] | None, nodes: Floats) -> Floats:
+        if panels is None:
+            return self.width * nodes
+        distances: Floats = panels[:, None] + nodes
+        distances *= self.width
+        return distances
 
     def per_cell(self, values: Floats) -> Floats:
         """Return the integral over each cell of a function given at the nodes (shape panels x NODES)."""
-        panel_sums = (values * self.weights).sum(axis=1)
+        weighted = self.width * unit_rule(NODES)[1]
+        weighted *= values
+        panel_sums = weighted.sum(axis=1)
         if self.cell.size == self.counts.size:
             return np.asarray(panel_sums)
         return np.asarray(np.bincount(self.cell, weights=panel_sums, minlength=self.counts.size), dtype=np.float64)
@@ -73,16 +92,11 @@ def _panel_counts(widths: Floats, steepness: Floats) -> Floats:
 def panels(widths: Floats, steepness: Floats) -> Panels:
     """Divide cells so that (panel width) * steepness <= 1/4; steepness is |v| + D + 2 mu + 4 of the header."""
     number = np.maximum(_panel_counts(widths, steepness), 1).astype(np.intp)
-    nodes, weights = unit_rule(NODES)
     if int(number.max()) == 1:
-        width = widths[:, None]
-        return Panels(np.arange(number.size), number, width * nodes, width * nodes[::-1], width * weights)
+        return Panels(np.arange(number.size), number, widths[:, None], None)
     cell = np.repeat(np.arange(number.size), number)
     position = np.arange(cell.size) - np.repeat(np.cumsum(number) - number, number)
-    width = (widths[cell] / number[cell])[:, None]
-    left = width * (position[:, None] + nodes)
-    right = width * ((number[cell] - 1 - position)[:, None] + nodes[::-1])
-    return Panels(cell, number, left, right, width * weights)
+    return Panels(cell, number, (widths[cell] / number[cell])[:, None], position)
 
 
 @functools.lru_cache(maxsize=4)

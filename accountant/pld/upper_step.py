@@ -97,10 +97,9 @@ def cell_masses(step: BinaryStep, frame: Frame, kappa: float, points: LatticePoi
     above = np.zeros(widths.size)
     for cells in blocks(widths, steepness):
         grid = panels(widths[cells], steepness[cells])
-        x = v[cells][grid.cell][:, None] + grid.from_left
-        density = exp(np.maximum(tilts[cells][grid.cell][:, None] - x * x / 2, _LOWEST_EXPONENT))
-        masses[:-1][cells] = grid.per_cell(density * (to_lower * expm1(mu * grid.from_right)))
-        above[cells] = grid.per_cell(density * (-to_upper * expm1(-mu * grid.from_left)))
+        density = _density(v[cells][grid.cell][:, None] + grid.from_left, tilts[cells][grid.cell][:, None])
+        masses[:-1][cells] = grid.per_cell(_times(density, to_lower, mu * grid.from_right))
+        above[cells] = grid.per_cell(_times(density, -to_upper, -mu * grid.from_left))
         counts[cells] = grid.counts
     masses[1:] += above
     rounding = (
@@ -119,6 +118,23 @@ def cell_masses(step: BinaryStep, frame: Frame, kappa: float, points: LatticePoi
     error[0], error[-1] = cell_error[0], cell_error[-1]
     error[1:-1] = np.maximum(cell_error[:-1], cell_error[1:])
     return masses, error
+
+
+def _density(x: Floats, tilts: Floats) -> Floats:
+    """Return e^(tilt - x^2/2); x is overwritten: with very wide cells these arrays are what fills the memory."""
+    np.multiply(x, x, out=x)
+    x /= 2
+    np.subtract(tilts, x, out=x)
+    np.maximum(x, _LOWEST_EXPONENT, out=x)
+    return exp(x)
+
+
+def _times(density: Floats, factor: float, exponent: Floats) -> Floats:
+    """Return density * (factor * (e^exponent - 1))."""
+    product = expm1(exponent)
+    product *= factor
+    product *= density
+    return product
 
 
 def _cell_factors(q: float, spacing: float, theta: float) -> tuple[float, float]:

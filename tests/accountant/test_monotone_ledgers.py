@@ -33,7 +33,7 @@ deltas = st.integers(1, 20).map(lambda e: Fraction(1, 10**e))
 
 def ledger(phases: list[Step]) -> Ledger:
     """What the phases release; all with a known profile are attained by one pair of neighbours."""
-    real = tuple(step for step in phases if not isinstance(step, PureStep) and step.noise is Noise.GAUSSIAN)  # type: ignore[union-attr]  # no Poisson here
+    real = tuple(step for step in phases if isinstance(step, PureStep) or step.noise is Noise.GAUSSIAN)  # type: ignore[union-attr]  # no Poisson here
     return Ledger(tuple(phases), realisable=real)
 
 
@@ -59,6 +59,10 @@ def check_every_phase(phases: list[Step], delta: Fraction) -> None:
 @example([FIRST, SubsampledGaussianStep(Fraction(256, 50000), Fraction(10**8), 1000)], Fraction(1, 10**5))
 @example([FIRST, GaussianStep(Fraction(1, 10**24), 1)], Fraction(1, 10**5))
 @example([FIRST, FIRST, PureStep(Fraction(1, 10**6), 3)], Fraction(1, 10**5))
+@example(
+    [SubsampledGaussianStep(Fraction(1, 10**10), Fraction(8), 10**8), PureStep(Fraction(1, 3), 1)], Fraction(1, 10**11)
+)
+@example([FIRST, GaussianStep(Fraction(10**5), 10**4)], Fraction(1, 10**150))
 @given(st.lists(steps, min_size=2, max_size=4), deltas)
 def test_adding_a_phase_never_lowers_the_lower_end_nor_raises_a_refusal(phases: list[Step], delta: Fraction) -> None:
     check_every_phase(phases, delta)
@@ -83,6 +87,17 @@ def test_a_negligible_phase_costs_next_to_nothing() -> None:
         both = ends([FIRST, other], Fraction(1, 10**5))
         assert both[0] >= alone[0]
         assert alone[1] * Fraction(9999, 10000) <= both[1] <= alone[1] * Fraction(1005, 1000)
+
+
+def test_what_pure_or_gaussian_phases_attain_alone_is_re_derived() -> None:
+    rare = SsADMM(records=10**9, batch=1, noise_multiplier=8, iterations=10**6).ledger()
+    for other in (Pure(epsilon="0.3").ledger(), Gaussian(noise_multiplier="1e-4", iterations=10**3).ledger()):
+        found = epsilon(rare + other, "1e-11", methods=["lemma2-cks"])
+        assert fraction_of(found.epsilon.lower) >= fraction_of(epsilon(other, "1e-11").epsilon.lower) * Fraction(
+            999, 1000
+        )
+        how = {finding.subject: finding.statement for finding in recheck(certificate(found))}
+        assert "alone" in how["epsilon.lower"]
 
 
 @pytest.mark.parametrize("method", ["tight-rdp-cks", "lemma2-cks", "profile"])
