@@ -44,6 +44,10 @@ FEWEST_DIGITS = 40
 """mpmath's quadrature takes its degree from the precision; with fewer digits it has been seen to stop too early."""
 
 
+MOST_FAR_DIGITS = 2000
+"""A tail further out than that is below every delta that can be written, whatever its digits."""
+
+
 def number(value: Fraction) -> mpf:
     """Return the nearest mpf at the working precision."""
     return mp.mpf(value.numerator) / value.denominator
@@ -98,9 +102,17 @@ def log_moment(step: Step, theorem: Subsampling, alpha: Fraction, digits: int) -
 
 def gaussian_delta(mu_squared: Fraction, epsilon: Fraction, digits: int) -> mpf:
     """Return delta(epsilon) of mu-GDP: the difference of two normal tails, with digits to spare."""
-    with mp.workdps(2 * digits + 30):
+    with mp.workdps(2 * digits + 30 + _far_digits(mu_squared, epsilon)):
         mu, e = mp.sqrt(number(mu_squared)), number(epsilon)
         return _normal_cdf(mu / 2 - e / mu) - mp.exp(e) * _normal_cdf(-mu / 2 - e / mu)
+
+
+def _far_digits(mu_squared: Fraction, epsilon: Fraction) -> int:
+    """Return the digits that far tails cost: those of (epsilon/mu)^2, for the exponent and for the difference."""
+    if not epsilon:
+        return 0
+    far = 2 * (_log10(epsilon) + 2) - (_log10(mu_squared) - 1)
+    return 2 * min(max(far, 0), MOST_FAR_DIGITS)
 
 
 def single_step_delta(rate: Fraction, mu_squared: Fraction, epsilon: Fraction, digits: int) -> mpf:

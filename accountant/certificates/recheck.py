@@ -36,7 +36,7 @@ from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import delta_or_zero, order
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step
-from accountant.numbers import arb_from_fraction, arb_precision, exact, fraction_of
+from accountant.numbers import arb_from_fraction, arb_precision, exact, exceeds, fraction_of, reaches
 from accountant.pld.ledger_steps import profile_steps
 from accountant.pricing import (
     RENYI,
@@ -173,9 +173,9 @@ def _require_gdp(
         raise CertificateError(f"{name}: these steps are not Gaussian releases of everything")
     slack = delta / 10 ** (digits + SECOND_ROUTE_DIGITS)
     precise = digits + 2 * SECOND_ROUTE_DIGITS
-    if fraction_of(gaussian_delta(mu_squared, upper, precise)) > delta + slack:
+    if exceeds(gaussian_delta(mu_squared, upper, precise), delta + slack):
         raise CertificateError(f"{name}: delta at the upper end exceeds the stated delta")
-    if lower > 0 and fraction_of(gaussian_delta(mu_squared, lower, precise)) < delta - slack:
+    if lower > 0 and not reaches(gaussian_delta(mu_squared, lower, precise), delta - slack):
         raise CertificateError(f"{name}: delta at the lower end is below the stated delta")
 
 
@@ -184,9 +184,9 @@ def _require_pure(
 ) -> None:
     slack = delta / 10 ** (digits + SECOND_ROUTE_DIGITS)
     precise = digits + 2 * SECOND_ROUTE_DIGITS
-    if fraction_of(randomised_response_delta(releases, upper, precise)) > delta + slack:
+    if exceeds(randomised_response_delta(releases, upper, precise), delta + slack):
         raise CertificateError("optimal-pure: delta at the upper end exceeds the stated delta")
-    if lower > 0 and fraction_of(randomised_response_delta(releases, lower, precise)) < delta - slack:
+    if lower > 0 and not reaches(randomised_response_delta(releases, lower, precise), delta - slack):
         raise CertificateError("optimal-pure: delta at the lower end is below the stated delta")
 
 
@@ -275,8 +275,8 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
     mu_squared = gdp_squared(ledger.realisable)
     if mu_squared is not None:
         digits = max(document.digits, FEWEST_DIGITS)
-        attained = fraction_of(gaussian_delta(mu_squared, lower, digits + 2 * SECOND_ROUTE_DIGITS))
-        if attained < delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS))):
+        attained = gaussian_delta(mu_squared, lower, digits + 2 * SECOND_ROUTE_DIGITS)
+        if not reaches(attained, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS)))):
             raise CertificateError(f"epsilon.lower={document.epsilon.lower} is not attained by the realisable pair")
         return Rederived("epsilon.lower", "attained by a Gaussian pair")
     if Ledger(ledger.realisable).is_pure:

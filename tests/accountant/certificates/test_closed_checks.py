@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from accountant import certificate, epsilon, mechanism_from, recheck
-from accountant.certificates.mpmath_route import number, one_event_delta
+from accountant.certificates.mpmath_route import gaussian_delta, number, one_event_delta
 from accountant.certificates.profile_check import (
     _is_attained_by_less,
     _is_enough_without_sampling,
@@ -17,7 +17,7 @@ from accountant.certificates.profile_check import (
 from accountant.errors import CertificateError
 from accountant.mechanisms.steps import GaussianStep, Step, SubsampledGaussianStep, WithReplacementStep
 from accountant.mechanisms.words import Noise
-from accountant.numbers import fraction_of
+from accountant.numbers import CONTEXT, fraction_of
 from accountant.pld.composition import compose
 from accountant.pld.event_bound import event_delta
 from accountant.pld.ledger_steps import profile_steps
@@ -77,3 +77,25 @@ def test_a_ledger_beyond_every_lattice_is_re_derived() -> None:
     assert "closed form" in found["profile"]
     upper = UNSAMPLED.most.fraction()
     assert require_profile_upper(STEPS, DELTA, upper) == "the closed form without sampling"
+
+
+MUCH_PURE = {"algorithm": "objp", "records": 246489259, "epsilon": "0.443", "iterations": 8827}
+LITTLE = {"algorithm": "gaussian", "noise_multiplier": "1e14", "iterations": 5}
+
+
+def test_a_delta_far_below_every_rational_is_compared_and_decides() -> None:
+    ledger = mechanism_from(LITTLE).ledger() + mechanism_from(MUCH_PURE).ledger()
+    found = recheck(certificate(epsilon(ledger, "38e-11")))  # delta at the upper end is near 2^(-10^31)
+    assert {one.statement for one in found if one.subject == "profile"} == {"the closed form for both ends"}
+    steps = mechanism_from(LITTLE).ledger().steps
+    with pytest.raises(CertificateError, match="no realisable pair"):
+        require_profile_lower(steps, DELTA, Fraction(1000))
+
+
+def test_far_tails_keep_their_sign_and_size() -> None:
+    mu_squared, at = Fraction(1, 10**40), Fraction(10**32)
+    with CONTEXT.workdps(20):
+        found = gaussian_delta(mu_squared, at, 40)
+        far = number(at) / CONTEXT.sqrt(number(mu_squared))
+        assert found > 0
+        assert CONTEXT.almosteq(CONTEXT.log(found) / (-far * far / 2), 1)
