@@ -310,7 +310,7 @@ def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, Method
     if Ledger(ledger.realisable).is_pure:
         return _attained_by_randomised_response(ledger.realisable, delta, digits)
     if ledger.realisable == ledger.steps and "profile" in results:
-        return results["profile"].epsilon
+        return _at_least(results["profile"].epsilon, ledger.realisable, delta, digits)
     from accountant.pld.ledger_steps import attained_epsilon  # noqa: PLC0415 - numpy is loaded only when it is needed
 
     try:
@@ -318,7 +318,16 @@ def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, Method
         lower = attained_epsilon(composable(ledger.realisable), delta)
     except CannotCertifyError:
         lower = Fraction(0)  # always true
-    return Bound.from_fractions(lower, lower)
+    return _at_least(Bound.from_fractions(lower, lower), ledger.realisable, delta, digits)
+
+
+def _at_least(attained: Bound, steps: tuple[Step, ...], delta: Fraction, digits: int) -> Bound:
+    """Return what the pure steps attain by themselves where that is more than the others do."""
+    pure = tuple(step for step in steps if isinstance(step, PureStep))
+    if not pure:
+        return attained
+    alone = _attained_by_randomised_response(pure, delta, digits)
+    return alone if attained.least < alone.least else attained
 
 
 def _adaptive_lower(ledger: Ledger, delta: Fraction, progress: Callable[[str], None] | None) -> Fraction | None:

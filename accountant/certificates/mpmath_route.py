@@ -179,12 +179,15 @@ def _capped_integer(step: SubsampledGaussianStep, theorem: Subsampling, alpha: i
         return mp.mpf(0)
     x = number(step.ratio_squared)
     cap = alpha * (alpha - 1) * x / 2
-    value = _log1p(_integer_sum(step, theorem, alpha, digits))
+    value = _log1p(_integer_sum(step, theorem, alpha, digits, enough=2 * mp.expm1(cap)))
     return value if value < cap else cap
 
 
-def _integer_sum(step: SubsampledGaussianStep, theorem: Subsampling, alpha: int, digits: int) -> mpf:
-    """Return the sum without its leading 1; Theorem 27's other branch is only looked at where it can show."""
+def _integer_sum(step: SubsampledGaussianStep, theorem: Subsampling, alpha: int, digits: int, *, enough: mpf) -> mpf:
+    """Return the sum without its leading 1, or a part of it above `enough`: no term is negative.
+
+    Theorem 27's other branch is only looked at where it can show.
+    """
     q, x = number(step.sampling_rate), number(step.ratio_squared)
     growth, four = mp.exp(x), 4 * mp.expm1(x)
     total = q**2 * math.comb(alpha, 2) * (four if four < 2 * growth else 2 * growth)
@@ -203,6 +206,8 @@ def _integer_sum(step: SubsampledGaussianStep, theorem: Subsampling, alpha: int,
             other = 4 * weight * mp.sqrt(below * above)
             term = other if other < term else term
         total += term
+        if total > enough:
+            break
         ratio = q * (alpha - j) / (j + 1) * power * growth
         if falling and 2 * ratio < 1 and doubled < visible:  # the rest is below a geometric series
             break

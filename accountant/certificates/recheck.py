@@ -19,7 +19,9 @@ Whatever does not fit raises `CertificateError`.
 from __future__ import annotations
 
 import functools
+import math
 import operator
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -49,6 +51,7 @@ from accountant.pricing import (
     slow_methods_for,
 )
 from accountant.pricing import epsilon as price
+from accountant.profiles.pure import MOST_LOSSES
 
 SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""
@@ -287,12 +290,29 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
         if delta > 0:
             _require_pure(pure_releases(ledger.realisable), delta, lower, whole, digits=digits)
         return Rederived("epsilon.lower", "attained by randomised response")
+    if _is_attained_by_pure(ledger.realisable, delta, lower, document):
+        return Rederived("epsilon.lower", "attained by randomised response alone")
     checked = document.methods.get("profile") if ledger.realisable == ledger.steps else None
     if checked is None or exact("lower", checked.lower) < lower:
         return Rederived(
             "epsilon.lower", f"{require_profile_lower(composable(ledger.realisable), delta, lower)} for the pair"
         )
     return Rederived("epsilon.lower", "the lower end of the profile")
+
+
+def _is_attained_by_pure(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
+    """Say whether the pure steps alone reach delta at the lower end: leaving the others out is post-processing."""
+    merged: Counter[Fraction] = Counter()
+    for spent, count in pure_releases(steps):
+        merged[spent] += count
+    releases = tuple(merged.items())
+    if not releases or lower > sum((epsilon * count for epsilon, count in releases), Fraction(0)):
+        return False
+    if math.prod(count + 1 for _, count in releases) > MOST_LOSSES:  # it has no price of its own
+        return False
+    digits = max(document.digits, FEWEST_DIGITS)
+    found = randomised_response_delta(releases, lower, digits + 2 * SECOND_ROUTE_DIGITS)
+    return reaches(found, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS))))
 
 
 def _show(value: Fraction) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from accountant import certificate, epsilon, mechanism_from, recheck
-from accountant.certificates.mpmath_route import gaussian_delta, number, one_event_delta
+from accountant.certificates.mpmath_route import gaussian_delta, log_moment, number, one_event_delta
 from accountant.certificates.profile_check import (
     _is_attained_by_less,
     _is_enough_without_sampling,
@@ -22,6 +23,7 @@ from accountant.pld.composition import compose
 from accountant.pld.event_bound import event_delta
 from accountant.pld.ledger_steps import profile_steps
 from accountant.profiles.gaussian import gaussian_epsilon
+from accountant.renyi.moments import Subsampling
 
 DELTA = Fraction(1, 10**6)
 SAMPLED = SubsampledGaussianStep(Fraction(1, 50), Fraction(1), 40)
@@ -98,4 +100,33 @@ def test_far_tails_keep_their_sign_and_size() -> None:
         found = gaussian_delta(mu_squared, at, 40)
         far = number(at) / CONTEXT.sqrt(number(mu_squared))
         assert found > 0
-        assert CONTEXT.almosteq(CONTEXT.log(found) / (-far * far / 2), 1)
+        assert abs(CONTEXT.log(found) / (-far * far / 2) - 1) < number(Fraction(1, 10**15))
+
+
+SPENT = {"algorithm": "pure", "epsilon": "0.0005", "iterations": 50, "neighbours": "add-or-remove"}
+POISSON = {"algorithm": "poisson", "sampling_rate": "7e-5", "noise_multiplier": "1e5", "iterations": 1000}
+
+
+def test_pure_steps_beside_others_attain_what_they_attain_alone() -> None:
+    ledger = mechanism_from(SPENT).ledger() + mechanism_from(POISSON).ledger()
+    alone = epsilon(mechanism_from(SPENT), "1e-100").epsilon
+    report = epsilon(ledger, "1e-100", methods=["profile"])
+    assert not report.epsilon.least < alone.least
+    assert report.epsilon.least < report.epsilon.most
+    found = recheck(certificate(report))
+    assert "randomised response alone" in {one.subject: one.statement for one in found}["epsilon.lower"]
+
+
+def test_a_lower_end_above_what_the_pure_steps_attain_is_refuted() -> None:
+    ledger = mechanism_from(SPENT).ledger() + mechanism_from(POISSON).ledger()
+    document = certificate(epsilon(ledger, "1e-100", methods=["profile"]))
+    forged = replace(document, epsilon=replace(document.epsilon, lower=document.epsilon.upper))
+    with pytest.raises(CertificateError):
+        recheck(replace(forged, digest=forged.expected_digest()))
+
+
+def test_a_sum_above_the_curve_without_sampling_is_cut_short() -> None:
+    step = SubsampledGaussianStep(Fraction(3, 632), Fraction(491 * 10**6), 710)
+    cap = Fraction(10**8 * (10**8 - 1), 2) / (491 * 10**6) ** 2
+    found = fraction_of(log_moment(step, Subsampling.LEMMA2, Fraction(10**8), 15))  # 10^8 terms without an end
+    assert abs(found / cap - 1) < Fraction(1, 10**15)
