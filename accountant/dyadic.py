@@ -65,8 +65,23 @@ class Dyadic:
             raise CannotCertifyError("an infinite end has no rational value")
         return dyadic_fraction(self.mantissa, self.exponent)
 
+    def exceeds(self, bound: Fraction) -> bool:
+        """Say whether the number is above `bound`, exactly and however extreme it is."""
+        sign, other = self.infinite or _sign(self.mantissa), _sign(bound.numerator)
+        if self.infinite or sign != other or not sign:
+            return sign > (0 if self.infinite else other)
+        ours = abs(self.mantissa).bit_length() + self.exponent
+        theirs = abs(bound.numerator).bit_length() - bound.denominator.bit_length()
+        if abs(ours - theirs) > 1:  # |number| is in [2^(ours-1), 2^ours), |bound| in (2^(theirs-1), 2^(theirs+1))
+            return (ours > theirs) == (bound > 0)
+        return self.fraction() > bound
+
     def _parts(self) -> tuple[int, int, int]:
         return self.mantissa, self.exponent, self.infinite
+
+
+def _sign(value: int) -> int:
+    return (value > 0) - (value < 0)
 
 
 def _made(mantissa: int, exponent: int, infinite: int) -> Dyadic:

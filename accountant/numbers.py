@@ -127,6 +127,23 @@ def fraction_of(value: mpf | Dyadic) -> Fraction:
     return end.fraction()
 
 
+def exceeds(value: mpf, bound: Fraction) -> bool:
+    """Say whether an mpf is above a rational, exactly and however extreme it is; NaN is refused."""
+    return _compared(value).exceeds(bound)
+
+
+def reaches(value: mpf, bound: Fraction) -> bool:
+    """Say whether an mpf is at least a rational, exactly and however extreme it is; NaN is refused."""
+    return not (-_compared(value)).exceeds(-bound)
+
+
+def _compared(value: mpf) -> Dyadic:
+    end = _end_of_mpf(value)
+    if end is None:
+        raise CannotCertifyError("a number that is compared is NaN: the computation broke down")
+    return end
+
+
 def _end_of_mpf(value: mpf) -> Dyadic | None:
     """Return an mpf exactly; None for NaN."""
     if _context().isnan(value):

@@ -319,7 +319,7 @@ def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, Method
         found.append(gaussian_epsilon(alone, delta, digits=digits))
     if pure != ledger.realisable:
         found.append(_attained_by_composition(ledger, delta, results))
-    return max(found, key=lambda bound: fraction_of(bound.least))
+    return max(found, key=lambda bound: bound.least)
 
 
 def _attained_by_composition(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult]) -> Bound:

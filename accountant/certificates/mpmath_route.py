@@ -44,6 +44,10 @@ FEWEST_DIGITS = 40
 """mpmath's quadrature takes its degree from the precision; with fewer digits it has been seen to stop too early."""
 
 
+MOST_FAR_DIGITS = 2000
+"""A tail further out than that is below every delta that can be written, whatever its digits."""
+
+
 def number(value: Fraction) -> mpf:
     """Return the nearest mpf at the working precision."""
     return mp.mpf(value.numerator) / value.denominator
@@ -98,9 +102,17 @@ def log_moment(step: Step, theorem: Subsampling, alpha: Fraction, digits: int) -
 
 def gaussian_delta(mu_squared: Fraction, epsilon: Fraction, digits: int) -> mpf:
     """Return delta(epsilon) of mu-GDP: the difference of two normal tails, with digits to spare."""
-    with mp.workdps(2 * digits + 30):
+    with mp.workdps(2 * digits + 30 + _far_digits(mu_squared, epsilon)):
         mu, e = mp.sqrt(number(mu_squared)), number(epsilon)
         return _normal_cdf(mu / 2 - e / mu) - mp.exp(e) * _normal_cdf(-mu / 2 - e / mu)
+
+
+def _far_digits(mu_squared: Fraction, epsilon: Fraction) -> int:
+    """Return the digits that far tails cost: those of (epsilon/mu)^2, for the exponent and for the difference."""
+    if not epsilon:
+        return 0
+    far = 2 * (_log10(epsilon) + 2) - (_log10(mu_squared) - 1)
+    return 2 * min(max(far, 0), MOST_FAR_DIGITS)
 
 
 def single_step_delta(rate: Fraction, mu_squared: Fraction, epsilon: Fraction, digits: int) -> mpf:
@@ -167,12 +179,15 @@ def _capped_integer(step: SubsampledGaussianStep, theorem: Subsampling, alpha: i
         return mp.mpf(0)
     x = number(step.ratio_squared)
     cap = alpha * (alpha - 1) * x / 2
-    value = _log1p(_integer_sum(step, theorem, alpha, digits))
+    value = _log1p(_integer_sum(step, theorem, alpha, digits, enough=2 * mp.expm1(cap)))
     return value if value < cap else cap
 
 
-def _integer_sum(step: SubsampledGaussianStep, theorem: Subsampling, alpha: int, digits: int) -> mpf:
-    """Return the sum without its leading 1; Theorem 27's other branch is only looked at where it can show."""
+def _integer_sum(step: SubsampledGaussianStep, theorem: Subsampling, alpha: int, digits: int, *, enough: mpf) -> mpf:
+    """Return the sum without its leading 1, or a part of it above `enough`: no term is negative.
+
+    Theorem 27's other branch is only looked at where it can show.
+    """
     q, x = number(step.sampling_rate), number(step.ratio_squared)
     growth, four = mp.exp(x), 4 * mp.expm1(x)
     total = q**2 * math.comb(alpha, 2) * (four if four < 2 * growth else 2 * growth)
@@ -191,6 +206,8 @@ def _integer_sum(step: SubsampledGaussianStep, theorem: Subsampling, alpha: int,
             other = 4 * weight * mp.sqrt(below * above)
             term = other if other < term else term
         total += term
+        if total > enough:
+            break
         ratio = q * (alpha - j) / (j + 1) * power * growth
         if falling and 2 * ratio < 1 and doubled < visible:  # the rest is below a geometric series
             break
@@ -246,16 +263,30 @@ def _spread(points: list[mpf], widest: mpf) -> list[mpf]:
     return result
 
 
+def _poisson_sum(q: mpf, nu: mpf, n: int) -> mpf:
+    """Return sum_j binom(n, j) q^j (1-q)^(n-j) (e^{j(j-1)/(2 nu^2)} - 1); the rest is left out where it cannot show.
+
+    Once the binomial weights fall by halves they do so ever after, and no exponential is above that of j = n.
+    """
+    with mp.workdps(2 * mp.dps + 20 + len(str(n))):
+        most, smallest = mp.exp(mp.mpf(n * (n - 1)) / (2 * nu**2)), mp.mpf(10) ** -mp.dps
+        if q == 1:
+            return most - 1
+        weight, total, odds = (1 - q) ** n, mp.mpf(0), q / (1 - q)
+        for j in range(n):
+            check_time()
+            ratio = odds * (n - j) / (j + 1)
+            weight *= ratio
+            total += weight * mp.expm1(mp.mpf((j + 1) * j) / (2 * nu**2))
+            if 2 * ratio < 1 and 2 * weight * most < smallest * total:
+                break
+        return total
+
+
 def _poisson(step: PoissonGaussianStep, alpha: Fraction) -> mpf:
     q, nu, a = number(step.sampling_rate), number(step.noise_multiplier), number(alpha)
     if alpha.denominator == 1:
-        n = int(alpha)
-        with mp.workdps(2 * mp.dps + 20):
-            terms = [
-                math.comb(n, j) * (1 - q) ** (n - j) * q**j * mp.exp(mp.mpf(j * (j - 1)) / (2 * nu**2))
-                for j in range(n + 1)
-            ]
-            return mp.fsum(terms) - 1
+        return _poisson_sum(q, nu, int(alpha))
 
     def integrand(z: mpf) -> mpf:
         return mp.exp(-z * z / 2 + a * mp.log1p(q * mp.expm1(z / nu - 1 / (2 * nu**2))))

@@ -25,7 +25,6 @@ from accountant.certificates.contour_route import composed_delta
 from accountant.certificates.integer_route import ExactMixture, ExactPair, Grid, exact_delta_upper
 from accountant.certificates.mpmath_route import (
     gaussian_delta,
-    number,
     one_event_delta,
     single_step_delta,
     with_replacement_delta,
@@ -41,7 +40,7 @@ from accountant.mechanisms.steps import (
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Noise
-from accountant.numbers import arb_from_fraction, arb_precision, fraction_of
+from accountant.numbers import arb_from_fraction, arb_precision, exceeds, reaches
 from accountant.pld.announced import AnnouncedProfile
 from accountant.pld.composition import ComposedProfile, Resolution, compose
 from accountant.pld.invert import log_of
@@ -72,7 +71,7 @@ def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fract
     """Raise unless delta(upper) of the composed dominating pair is at most delta; return how it was decided."""
     closed = _closed(steps, upper)
     if closed is not None:
-        if closed > delta * (1 + _CLOSED_ERROR):
+        if exceeds(closed, delta * (1 + _CLOSED_ERROR)):
             raise CertificateError(f"profile: the closed form finds delta({_show(upper)}) above the stated delta")
         return "the closed form"
     if _is_enough_without_sampling(steps, delta, upper):
@@ -102,7 +101,7 @@ def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fract
     steps = attained_steps(steps)
     closed = _closed(steps, lower)
     if closed is not None:
-        if closed < delta * (1 - _CLOSED_ERROR):
+        if not reaches(closed, delta * (1 - _CLOSED_ERROR)):
             raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
         return "the closed form"
     if _is_attained_by_less(steps, delta, lower):
@@ -167,13 +166,8 @@ def _grid_upper(
     raise CertificateError(f"profile: exact integers find delta({_show(upper)}) above the stated delta")
 
 
-def _closed(steps: tuple[Step, ...], epsilon: Fraction) -> Fraction | None:
+def _closed(steps: tuple[Step, ...], epsilon: Fraction) -> mpf | None:
     """Return delta(epsilon) where it is known in closed form: no sampling at all, or a single step."""
-    value = _closed_value(steps, epsilon)
-    return None if value is None else fraction_of(value)
-
-
-def _closed_value(steps: tuple[Step, ...], epsilon: Fraction) -> mpf | None:
     alone = single_with_replacement(steps)
     if alone is not None:
         n, m, nu = alone.records, alone.batch, alone.noise_multiplier
@@ -193,7 +187,8 @@ def _is_enough_without_sampling(steps: tuple[Step, ...], delta: Fraction, upper:
     known = [term for term in terms if term is not None]
     if len(known) < len(terms):
         return False
-    return gaussian_delta(sum(known, Fraction(0)), upper, CLOSED_DIGITS) <= number(delta * (1 + _CLOSED_ERROR))
+    found = gaussian_delta(sum(known, Fraction(0)), upper, CLOSED_DIGITS)
+    return not exceeds(found, delta * (1 + _CLOSED_ERROR))
 
 
 def _unsampled_square(step: Step) -> Fraction | None:
@@ -213,8 +208,9 @@ def _is_attained_by_less(steps: tuple[Step, ...], delta: Fraction, lower: Fracti
     unsampled = tuple(step for step in steps if isinstance(step, GaussianStep))
     parts: list[tuple[Step, ...]] = [unsampled] if unsampled else []
     parts += [(replace(step, count=1),) for step in steps if step not in unsampled]
-    reached = [found for part in parts if (found := _closed_value(part, lower)) is not None]
-    return max([*reached, one_event_delta(steps, lower, CLOSED_DIGITS)]) >= number(delta * (1 - _CLOSED_ERROR))
+    reached = [found for part in parts if (found := _closed(part, lower)) is not None]
+    reached.append(one_event_delta(steps, lower, CLOSED_DIGITS))
+    return any(reaches(found, delta * (1 - _CLOSED_ERROR)) for found in reached)
 
 
 def _is_above(found: arb, delta: Fraction) -> bool:

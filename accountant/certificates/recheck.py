@@ -18,9 +18,10 @@ Whatever does not fit raises `CertificateError`.
 
 from __future__ import annotations
 
-import contextlib
 import functools
+import math
 import operator
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,7 +38,7 @@ from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import delta_or_zero, order
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step
-from accountant.numbers import arb_from_fraction, arb_precision, exact, fraction_of
+from accountant.numbers import arb_from_fraction, arb_precision, exact, exceeds, fraction_of, reaches
 from accountant.pld.ledger_steps import profile_steps
 from accountant.pricing import (
     RENYI,
@@ -51,6 +52,7 @@ from accountant.pricing import (
     slow_methods_for,
 )
 from accountant.pricing import epsilon as price
+from accountant.profiles.pure import MOST_LOSSES
 
 SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""
@@ -175,9 +177,9 @@ def _require_gdp(
         raise CertificateError(f"{name}: these steps are not Gaussian releases of everything")
     slack = delta / 10 ** (digits + SECOND_ROUTE_DIGITS)
     precise = digits + 2 * SECOND_ROUTE_DIGITS
-    if fraction_of(gaussian_delta(mu_squared, upper, precise)) > delta + slack:
+    if exceeds(gaussian_delta(mu_squared, upper, precise), delta + slack):
         raise CertificateError(f"{name}: delta at the upper end exceeds the stated delta")
-    if lower > 0 and fraction_of(gaussian_delta(mu_squared, lower, precise)) < delta - slack:
+    if lower > 0 and not reaches(gaussian_delta(mu_squared, lower, precise), delta - slack):
         raise CertificateError(f"{name}: delta at the lower end is below the stated delta")
 
 
@@ -186,9 +188,9 @@ def _require_pure(
 ) -> None:
     slack = delta / 10 ** (digits + SECOND_ROUTE_DIGITS)
     precise = digits + 2 * SECOND_ROUTE_DIGITS
-    if fraction_of(randomised_response_delta(releases, upper, precise)) > delta + slack:
+    if exceeds(randomised_response_delta(releases, upper, precise), delta + slack):
         raise CertificateError("optimal-pure: delta at the upper end exceeds the stated delta")
-    if lower > 0 and fraction_of(randomised_response_delta(releases, lower, precise)) < delta - slack:
+    if lower > 0 and not reaches(randomised_response_delta(releases, lower, precise), delta - slack):
         raise CertificateError("optimal-pure: delta at the lower end is below the stated delta")
 
 
@@ -277,8 +279,8 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
     mu_squared = gdp_squared(ledger.realisable)
     if mu_squared is not None:
         digits = max(document.digits, FEWEST_DIGITS)
-        attained = fraction_of(gaussian_delta(mu_squared, lower, digits + 2 * SECOND_ROUTE_DIGITS))
-        if attained < delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS))):
+        attained = gaussian_delta(mu_squared, lower, digits + 2 * SECOND_ROUTE_DIGITS)
+        if not reaches(attained, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS)))):
             raise CertificateError(f"epsilon.lower={document.epsilon.lower} is not attained by the realisable pair")
         return Rederived("epsilon.lower", "attained by a Gaussian pair")
     if Ledger(ledger.realisable).is_pure:
@@ -289,9 +291,9 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
         if delta > 0:
             _require_pure(pure_releases(ledger.realisable), delta, lower, whole, digits=digits)
         return Rederived("epsilon.lower", "attained by randomised response")
-    alone = _attained_alone(ledger, delta, document, lower)
-    if alone:
-        return Rederived("epsilon.lower", alone)
+    for attains, what in ((_is_attained_by_pure, "randomised response"), (_is_attained_by_gaussian, "Gaussian steps")):
+        if attains(ledger.realisable, delta, lower, document):
+            return Rederived("epsilon.lower", f"attained by {what} alone")
     checked = document.methods.get("profile") if ledger.realisable == ledger.steps else None
     if checked is None or exact("lower", checked.lower) < lower:
         return Rederived(
@@ -300,19 +302,27 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
     return Rederived("epsilon.lower", "the lower end of the profile")
 
 
-def _attained_alone(ledger: Ledger, delta: Fraction, document: Certificate, lower: Fraction) -> str:
-    """Say whether steps with a closed form attain the lower end alone; empty where they do not."""
+def _is_attained_by_pure(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
+    """Say whether the pure steps alone reach delta at the lower end: leaving the others out is post-processing."""
+    merged: Counter[Fraction] = Counter()
+    for spent, count in pure_releases(steps):
+        merged[spent] += count
+    releases = tuple(merged.items())
+    if not releases or lower > sum((epsilon * count for epsilon, count in releases), Fraction(0)):
+        return False
+    if math.prod(count + 1 for _, count in releases) > MOST_LOSSES:  # it has no price of its own
+        return False
     digits = max(document.digits, FEWEST_DIGITS)
-    releases, mu_squared = pure_releases(ledger.realisable), gdp_squared(gaussian_steps(ledger.realisable))
-    with contextlib.suppress(CertificateError):
-        if releases:
-            whole = sum((epsilon * count for epsilon, count in releases), Fraction(0))
-            _require_pure(releases, delta, lower, whole, digits=digits)
-            return "attained by randomised response, of the pure steps alone"
-    precise = digits + 2 * SECOND_ROUTE_DIGITS
-    if mu_squared is not None and fraction_of(gaussian_delta(mu_squared, lower, precise)) >= delta:
-        return "attained by a Gaussian pair, of the Gaussian steps alone"
-    return ""
+    found = randomised_response_delta(releases, lower, digits + 2 * SECOND_ROUTE_DIGITS)
+    return reaches(found, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS))))
+
+
+def _is_attained_by_gaussian(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
+    """Say whether the Gaussian releases of everything alone reach delta at the lower end."""
+    mu_squared, digits = gdp_squared(gaussian_steps(steps)), max(document.digits, FEWEST_DIGITS)
+    if mu_squared is None:
+        return False
+    return reaches(gaussian_delta(mu_squared, lower, digits + 2 * SECOND_ROUTE_DIGITS), delta)
 
 
 def _show(value: Fraction) -> str:

@@ -26,6 +26,10 @@ _PANELLED: Final = 400.0
 would be a hundred times as many."""
 _MIDPOINT_SPACING: Final = 0.5
 _MOST_MIDPOINTS: Final = 100_000
+_MANY: Final = 1 << 12
+"""Of more nodes than these the moments are taken one by one: 33 at once would leave the cache, and fill the memory."""
+_LOG_ZERO: Final = -746.0
+"""e to this and to anything below it is 0 in float64."""
 _ZOOM_POINTS: Final = 33
 _ZOOM_ROUNDS: Final = 4
 
@@ -96,10 +100,26 @@ def log_moment(sketches: Sequence[Sketch], theta: Floats) -> Floats:
     total = np.zeros(theta.shape)
     with np.errstate(over="ignore", invalid="ignore"):
         for s in sketches:
+            if s.losses.size > _MANY:
+                total += s.count * np.array([_log_sum(s, float(one)) for one in theta.flat]).reshape(theta.shape)
+                continue
             exponent = s.log_weights + np.multiply.outer(theta, s.losses)
             highest = exponent.max(axis=-1)
             total += s.count * (highest + np.log(np.exp(exponent - highest[..., None]).sum(axis=-1)))
     return np.where(np.isnan(total), np.inf, total)
+
+
+def _log_sum(s: Sketch, theta: float) -> float:
+    """Return log E[e^{theta loss}] of one step, to the bit what `log_moment` finds for many theta at once."""
+    exponent = s.losses * theta
+    exponent += s.log_weights
+    highest = exponent.max()
+    exponent -= highest
+    near = np.flatnonzero(exponent > _LOG_ZERO)
+    terms = np.exp(exponent[near])
+    exponent[:] = 0.0
+    exponent[near] = terms
+    return float(highest + np.log(exponent.sum()))
 
 
 def tilted_deviation(sketches: Sequence[Sketch], theta: float) -> float:

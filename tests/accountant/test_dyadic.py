@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from accountant.dyadic import INFINITE, Dyadic
 from accountant.errors import CannotCertifyError
-from accountant.numbers import CONTEXT, Bound
+from accountant.numbers import CONTEXT, Bound, exceeds, reaches
 
 numbers = st.builds(Dyadic, st.integers(-(2**80), 2**80), st.integers(-200, 200))
 
@@ -50,3 +50,32 @@ def test_a_bound_keeps_its_ends_exactly_and_never_changes() -> None:
         Bound(Dyadic(3, 0), Dyadic(1, -2))
     assert Bound(Dyadic(1, 0), INFINITE).printed(5) == ("1", "inf")
     assert Fraction(1, 4) == bound.least.fraction()
+
+
+@given(st.integers(-50, 50), st.integers(-8, 8), st.fractions(-100, 100, max_denominator=300))
+def test_a_rational_is_compared_exactly(mantissa: int, exponent: int, bound: Fraction) -> None:
+    number = Fraction(mantissa) * Fraction(2) ** exponent
+    with CONTEXT.workprec(300):
+        value = CONTEXT.ldexp(CONTEXT.mpf(mantissa), exponent)
+    assert Dyadic(mantissa, exponent).exceeds(bound) == exceeds(value, bound) == (number > bound)
+    assert reaches(value, bound) == (number >= bound)
+
+
+def test_what_is_too_extreme_for_a_rational_is_compared_as_well() -> None:
+    tiny = CONTEXT.ldexp(CONTEXT.mpf(1), -(10**24))
+    assert exceeds(tiny, Fraction(0))
+    assert not exceeds(tiny, Fraction(1, 10**300))
+    assert exceeds(-tiny, Fraction(-1, 10**300))
+    assert not exceeds(-tiny, Fraction(0))
+    assert exceeds(1 / tiny, Fraction(10**300))
+    assert reaches(CONTEXT.inf, Fraction(10**300))
+    assert not reaches(-CONTEXT.inf, Fraction(0))
+    with pytest.raises(CannotCertifyError, match="NaN"):
+        exceeds(CONTEXT.inf - CONTEXT.inf, Fraction(0))
+
+
+def test_digits_beyond_the_working_precision_count() -> None:
+    with CONTEXT.workprec(600):
+        value = CONTEXT.mpf(1) - CONTEXT.ldexp(CONTEXT.mpf(1), -500)
+    assert not reaches(value, Fraction(1))
+    assert exceeds(value, 1 - Fraction(1, 2**499))

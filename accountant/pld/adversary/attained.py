@@ -35,6 +35,7 @@ import numpy as np
 from flint import arb
 
 from accountant.errors import CannotCertifyError, UnsupportedSchemeError
+from accountant.limits import check_time
 from accountant.mechanisms.steps import Step, SubsampledGaussianStep
 from accountant.mechanisms.words import Neighbours, Noise
 from accountant.numbers import arb_precision, float_down
@@ -167,6 +168,7 @@ def _attained(plan: CompositionPlan, decisions: int) -> AttainedValues:
     values[below] = -expm1(x[below]) * exp(np.maximum(frame.theta * x[below], -700.0)) * _DOWN
     scale, kernels = arb(0), {}
     for size in block_sizes(binary.count, decisions):
+        check_time()
         if size not in kernels:
             kernels[size] = _Kernels(pairs, size, frame, points)
         values, grown = kernels[size].applied(values)

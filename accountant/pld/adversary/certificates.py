@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from accountant.errors import CannotCertifyError
+from accountant.limits import check_time
 from accountant.pld.adversary.cache import keep, kept
 from accountant.pld.adversary.cover import KEPT, Box, halved_boxes
 from accountant.pld.adversary.hints import SHARES, Hint, hint_for
@@ -102,6 +103,7 @@ def _found_stairs(
         try:
             cover = find_stairs(judge, leader, rise, most_boxes, hint)
         except CannotCertifyError:  # weights beyond float64
+            check_time()  # a search cut short must not pass for one that found nothing: the certificate would be kept
             return None
         if cover is not None:
             return attempt, Stairs(leader, rise, cover)

@@ -21,6 +21,7 @@ from typing import Final
 from flint import arb
 
 from accountant.errors import CertificateError
+from accountant.limits import check_time
 from accountant.numbers import arb_precision
 from accountant.pld.rounding import float_above, float_below
 
@@ -103,6 +104,7 @@ def find_cover(
     kept: set[Box] = set()
     waiting = [WHOLE]
     while waiting:
+        check_time()
         asked = [box for box in waiting if box not in hint]
         held = {box for box, holds in zip(asked, hold(asked), strict=True) if holds} if asked else set()
         kept |= held

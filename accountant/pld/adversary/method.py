@@ -160,6 +160,7 @@ def adversary_epsilon(
         try:
             epsilon = _inverted(found, delta)
         except CannotCertifyError as error:  # too much of it was called infinite
+            check_time()
             refusal = error
             continue
         if best is None or epsilon < best[0]:

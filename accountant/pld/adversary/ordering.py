@@ -27,6 +27,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from accountant.errors import CannotCertifyError, CertificateError
+from accountant.limits import check_time
 from accountant.numbers import arb_precision
 from accountant.pld.adversary.cover import Box, find_cover, kept_boxes, squares
 from accountant.pld.adversary.leader import Leader
@@ -74,12 +75,14 @@ class Judge:
         if not (0 <= rise <= MOST_RISE and abs(rise - 0.5) > 1e-3):
             raise CertificateError(f"no stairs have a rise of {rise}")
         if rise not in self._integrals:
+            check_time()
             self._integrals[rise] = integrals(self.reference, rise)
         return self._integrals[rise]
 
     def profiles(self, box: Box) -> tuple[Floats, Floats]:
         """Return upper bounds of U and D over the box, at nodes 0..M."""
         if box not in self._profiles:
+            check_time()
             s = squares(box)
             self._profiles[box] = (
                 self._upper(s.a_high, s.b_high, s.r_low),

@@ -22,6 +22,7 @@ import numpy as np
 from flint import arb
 
 from accountant.errors import CannotCertifyError
+from accountant.limits import check_time
 from accountant.numbers import arb_precision
 from accountant.pld.adversary.leader import Leader, leading_step
 from accountant.pld.adversary.ordering import Ordering, Stairs
@@ -106,6 +107,7 @@ def composed(certificate: Ordering, frame: Frame, course: Course, log_spill: flo
         return _block([start, _losing(one, 1, symmetric_mass(last), frame)], frame, log_spill)
     steps: dict[Leader, LatticeStep] = {}
     for size in blocks:
+        check_time()
         before = unimodal(flattened(unimodal(trimmed(state, log_spill))))
         stairs = _chosen(certificate.stairs, state.steps / course.total, guide.width(state.steps), course)
         one = steps.get(stairs.leader) or leading_step(stairs.leader, 1, frame, guide.kappa)
@@ -197,6 +199,7 @@ def _singles(state: BoundState, one: LatticeStep, spread: LatticeStep, top: int,
     mass = float(masses.sum()) * (1 + _SUM_MARGIN)
     kernel = _Kernel(one, transformed(masses, length), mass, reach, max(length - 3 * reach - 2, 1), length)
     for _ in range(number):
+        check_time()
         state = _single(unimodal(state), kernel)
     return state
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from accountant import certificate, epsilon, mechanism_from, recheck
-from accountant.certificates.mpmath_route import number, one_event_delta
+from accountant.certificates.mpmath_route import gaussian_delta, log_moment, number, one_event_delta
 from accountant.certificates.profile_check import (
     _is_attained_by_less,
     _is_enough_without_sampling,
@@ -17,11 +18,12 @@ from accountant.certificates.profile_check import (
 from accountant.errors import CertificateError
 from accountant.mechanisms.steps import GaussianStep, Step, SubsampledGaussianStep, WithReplacementStep
 from accountant.mechanisms.words import Noise
-from accountant.numbers import fraction_of
+from accountant.numbers import CONTEXT, fraction_of
 from accountant.pld.composition import compose
 from accountant.pld.event_bound import event_delta
 from accountant.pld.ledger_steps import profile_steps
 from accountant.profiles.gaussian import gaussian_epsilon
+from accountant.renyi.moments import Subsampling
 
 DELTA = Fraction(1, 10**6)
 SAMPLED = SubsampledGaussianStep(Fraction(1, 50), Fraction(1), 40)
@@ -77,3 +79,54 @@ def test_a_ledger_beyond_every_lattice_is_re_derived() -> None:
     assert "closed form" in found["profile"]
     upper = UNSAMPLED.most.fraction()
     assert require_profile_upper(STEPS, DELTA, upper) == "the closed form without sampling"
+
+
+MUCH_PURE = {"algorithm": "objp", "records": 246489259, "epsilon": "0.443", "iterations": 8827}
+LITTLE = {"algorithm": "gaussian", "noise_multiplier": "1e14", "iterations": 5}
+
+
+def test_a_delta_far_below_every_rational_is_compared_and_decides() -> None:
+    ledger = mechanism_from(LITTLE).ledger() + mechanism_from(MUCH_PURE).ledger()
+    found = recheck(certificate(epsilon(ledger, "38e-11")))  # delta at the upper end is near 2^(-10^31)
+    assert {one.statement for one in found if one.subject == "profile"} == {"the closed form for both ends"}
+    steps = mechanism_from(LITTLE).ledger().steps
+    with pytest.raises(CertificateError, match="no realisable pair"):
+        require_profile_lower(steps, DELTA, Fraction(1000))
+
+
+def test_far_tails_keep_their_sign_and_size() -> None:
+    mu_squared, at = Fraction(1, 10**40), Fraction(10**32)
+    with CONTEXT.workdps(20):
+        found = gaussian_delta(mu_squared, at, 40)
+        far = number(at) / CONTEXT.sqrt(number(mu_squared))
+        assert found > 0
+        assert abs(CONTEXT.log(found) / (-far * far / 2) - 1) < number(Fraction(1, 10**15))
+
+
+SPENT = {"algorithm": "pure", "epsilon": "0.5", "iterations": 2, "neighbours": "add-or-remove"}
+POISSON = {"algorithm": "poisson", "sampling_rate": "1e-5", "noise_multiplier": "20", "iterations": 100}
+
+
+def test_pure_steps_beside_others_attain_what_they_attain_alone() -> None:
+    ledger = mechanism_from(SPENT).ledger() + mechanism_from(POISSON).ledger()
+    alone = epsilon(mechanism_from(SPENT), "1e-10").epsilon
+    report = epsilon(ledger, "1e-10", methods=["rdp-cks"])
+    assert not report.epsilon.least < alone.least
+    assert report.epsilon.least < report.epsilon.most
+    found = recheck(certificate(report))
+    assert "randomised response alone" in {one.subject: one.statement for one in found}["epsilon.lower"]
+
+
+def test_a_lower_end_above_what_the_pure_steps_attain_is_refuted() -> None:
+    ledger = mechanism_from(SPENT).ledger() + mechanism_from(POISSON).ledger()
+    document = certificate(epsilon(ledger, "1e-10", methods=["rdp-cks"]))
+    forged = replace(document, epsilon=replace(document.epsilon, lower=document.epsilon.upper))
+    with pytest.raises(CertificateError):
+        recheck(replace(forged, digest=forged.expected_digest()))
+
+
+def test_a_sum_above_the_curve_without_sampling_is_cut_short() -> None:
+    step = SubsampledGaussianStep(Fraction(3, 632), Fraction(491 * 10**6), 710)
+    cap = Fraction(10**8 * (10**8 - 1), 2) / (491 * 10**6) ** 2
+    found = fraction_of(log_moment(step, Subsampling.LEMMA2, Fraction(10**8), 15))  # 10^8 terms without an end
+    assert abs(found / cap - 1) < Fraction(1, 10**15)

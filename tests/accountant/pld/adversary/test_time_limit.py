@@ -1,0 +1,91 @@
+"""The exact adversary keeps to a time limit, in a thread too, where no signal interrupts it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from accountant import epsilon, mechanism_from
+from accountant.errors import CannotCertifyError, TimeLimitError
+from accountant.limits import time_limit
+from accountant.numbers import fraction_of
+from accountant.pld.adversary import certificates, ordering
+from accountant.pld.adversary.cache import VARIABLE, cache_folder
+from accountant.pld.adversary.certificates import certificate_for
+from accountant.pricing import Report
+
+HARD = {"algorithm": "ssadmm", "records": 1000, "batch": 300, "noise_multiplier": "0.6", "iterations": 100000}
+"""Half a minute without a limit: no hint is near, and the search of a certificate tests thousands of boxes."""
+LIMIT = 2.0
+
+
+def in_a_thread(work: Callable[[], object]) -> object:
+    answers: list[object] = []
+
+    def caught() -> None:
+        try:
+            answers.append(work())
+        except CannotCertifyError as reason:
+            answers.append(reason)
+
+    thread = threading.Thread(target=caught)
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
+def limited(seconds: float, work: Callable[[], object]) -> tuple[object, float]:
+    """Return what is answered within a limit, and the seconds that it took."""
+
+    def inside() -> object:
+        with time_limit(seconds):
+            return work()
+
+    began = time.monotonic()
+    answer = in_a_thread(inside)
+    return answer, time.monotonic() - began
+
+
+def test_a_hard_question_ends_within_twice_the_limit_and_is_still_certified() -> None:
+    report, seconds = limited(LIMIT, lambda: epsilon(mechanism_from(HARD), "1e-6", effort="tight"))
+    assert seconds < 2 * LIMIT
+    assert isinstance(report, Report)
+    assert "adversary" in report.refused
+    assert "time limit" in report.refused["adversary"]
+    assert 0 < fraction_of(report.epsilon.least) <= fraction_of(report.epsilon.most)
+    assert report.epsilon.most == min(result.epsilon.most for result in report.methods.values())
+
+
+def test_asked_for_the_adversary_alone_the_limit_is_a_refusal() -> None:
+    answer, seconds = limited(LIMIT / 2, lambda: epsilon(mechanism_from(HARD), "1e-6", methods=["adversary"]))
+    assert seconds < LIMIT
+    assert isinstance(answer, CannotCertifyError)
+    assert "time limit" in str(answer)
+
+
+def test_a_search_that_was_cut_short_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    folder = cache_folder()
+    assert folder is not None
+    searched = ordering.find_stairs
+
+    def late(*given: object) -> str | None:
+        """Find the first stairs, and use up the time on the others."""
+        if found:
+            raise TimeLimitError("the time limit was reached")
+        found.append(searched(*given))  # type: ignore[arg-type]  # handed on as they are
+        left[0] = 0.0
+        return found[0]
+
+    found: list[str | None] = []
+    left = [60.0]
+    monkeypatch.setattr(certificates, "find_stairs", late)
+    monkeypatch.setattr("accountant.limits.time_left", lambda: left[0])
+    with pytest.raises(TimeLimitError):
+        certificate_for(0.0123, 0.9)
+    assert found
+    assert not list(folder.glob("*"))
