@@ -128,7 +128,7 @@ def _unsound(record: dict[str, Entry]) -> list[str]:
             q = each["question"]
             given = {"epsilon": "delta", "delta": "epsilon", "renyi": "alpha"}[q["ask"]]
             rows.append(
-                f"| {name} | {q['ask']} at {given} {q[given]} | {q['neighbours']} | {q['scheme']}, {q['batch']} of "
+                f"| {name} | {q['ask']} at {given} {q[given]} | {q['neighbours']} | {q['sampling']}, {q['batch']} of "
                 f"{q['records']} | {q['noise']} | {q['steps']} | {each['answer']} | {each['ends']['lower']} "
                 f"| {each['detail']} |"
             )
