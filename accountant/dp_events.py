@@ -86,7 +86,7 @@ def _release(name: str, fields: Event, neighbours: Neighbours, times: int) -> St
     match name:
         case "GaussianDpEvent":
             nu = _multiplier(name, fields) / sensitivity
-            return GaussianStep(1 / nu**2, times, relation=neighbours)
+            return GaussianStep(1 / nu**2, times, neighbours=neighbours)
         case "LaplaceDpEvent":
             return PureStep(sensitivity / _multiplier(name, fields), times, neighbours)
         case "PoissonSampledDpEvent":
@@ -163,7 +163,7 @@ def _event_of_step(step: Step, *, laplace: bool) -> dict[str, object]:
         case GaussianStep() if step.noise is Noise.GAUSSIAN:
             sensitivity = 2 if step.neighbours is Neighbours.REPLACE_ONE else 1
             return _gaussian_event(sensitivity * root(1 / step.ratio_squared, "down"))
-        case SubsampledGaussianStep() if step.noise is Noise.GAUSSIAN and step.relation is Neighbours.REPLACE_ONE:
+        case SubsampledGaussianStep() if step.noise is Noise.GAUSSIAN and step.neighbours is Neighbours.REPLACE_ONE:
             return {
                 "class_name": "SampledWithoutReplacementDpEvent",
                 "source_dataset_size": step.sampling_rate.denominator,

@@ -121,30 +121,13 @@ def _refuse_extreme_exponent(name: str, value: Decimal | str) -> None:
 
 def fraction_of(value: mpf | Dyadic) -> Fraction:
     """Return the exact rational value of a finite mpf, or of a finite end."""
-    end = value if isinstance(value, Dyadic) else _end_of_mpf(value)
+    end = value if isinstance(value, Dyadic) else end_of_mpf(value)
     if end is None or end.infinite:
         raise InvalidQuantityError(f"expected a finite mpf, got {value}")
     return end.fraction()
 
 
-def exceeds(value: mpf, bound: Fraction) -> bool:
-    """Say whether an mpf is above a rational, exactly and however extreme it is; NaN is refused."""
-    return _compared(value).exceeds(bound)
-
-
-def reaches(value: mpf, bound: Fraction) -> bool:
-    """Say whether an mpf is at least a rational, exactly and however extreme it is; NaN is refused."""
-    return not (-_compared(value)).exceeds(-bound)
-
-
-def _compared(value: mpf) -> Dyadic:
-    end = _end_of_mpf(value)
-    if end is None:
-        raise CannotCertifyError("a number that is compared is NaN: the computation broke down")
-    return end
-
-
-def _end_of_mpf(value: mpf) -> Dyadic | None:
+def end_of_mpf(value: mpf) -> Dyadic | None:
     """Return an mpf exactly; None for NaN."""
     if _context().isnan(value):
         return None
@@ -203,7 +186,7 @@ def _checked_end(name: str, end: object) -> Dyadic:
         return end
     if not is_mpf(end):
         raise InvalidQuantityError(f"Bound.{name} must be an mpf, got {end!r} ({type(end).__name__})")
-    found = _end_of_mpf(end)
+    found = end_of_mpf(end)
     if found is None:
         raise CannotCertifyError(f"Bound.{name} is NaN: the computation broke down and certifies nothing")
     return found
@@ -326,7 +309,7 @@ def decimal_string(value: mpf | Dyadic | Fraction, digits: int, direction: Direc
 
 def _infinite(value: mpf | Dyadic) -> int:
     """Return the sign of an infinity, 0 for every other number."""
-    end = value if isinstance(value, Dyadic) else _end_of_mpf(value)
+    end = value if isinstance(value, Dyadic) else end_of_mpf(value)
     return 0 if end is None else end.infinite
 
 

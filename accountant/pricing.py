@@ -116,7 +116,7 @@ def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
         return ("pure", "optimal-pure", "rdp-cks")
     if any(isinstance(step, WithReplacementStep) for step in ledger.steps):
         return ("profile",)
-    if any(isinstance(step, SubsampledGaussianStep) and step.relation is not REPLACE_ONE for step in ledger.steps):
+    if any(isinstance(step, SubsampledGaussianStep) and step.neighbours is not REPLACE_ONE for step in ledger.steps):
         return ("tight-rdp-cks", "profile") if ledger.is_exactly_gaussian else ("profile",)
     exact = ("gdp",) if gdp_squared(ledger.steps) is not None else ()
     composed = ("profile",) if composable(ledger.steps) and not exact else ()

@@ -23,6 +23,7 @@ PAGE: Final = ROOT / "docs" / "evidence" / "accountants.md"
 NAMES: Final = ("dp-accounting-rdp", "dp-accounting-pld", "autodp", "opacus-rdp", "jax-privacy")
 VERDICTS: Final = ("unsound", "between the ends", "valid", "refused", "crashed", "not judged")
 MOST_PER_CENT: Final = 100.0
+ROUNDED: Final = 1e-8
 Entry = dict[str, object]
 
 
@@ -80,6 +81,7 @@ def page(record: dict[str, Entry]) -> str:
         "",
         "## Unsound answers",
         "",
+        *_tiny(record),
         *_unsound(record),
         "",
         "## Crashes",
@@ -119,6 +121,17 @@ def _share(value: object) -> str:
     return f"{share:.2%}" if share < MOST_PER_CENT else f"{share:.2g} times"
 
 
+def _tiny(record: dict[str, Entry]) -> list[str]:
+    """Say how many unsound answers are 0 where the truth is tiny: most are lost to rounding in binary64."""
+    found = []
+    for name, entry in record.items():
+        answers = entry["unsound"]
+        assert isinstance(answers, list)
+        number = sum(float(each["answer"]) == 0 and float(each["ends"]["lower"]) < ROUNDED for each in answers)
+        found += [f"{number} of {len(answers)} of {name}"] if number else []
+    return [f"Answers of 0 where the truth is above 0 and below {ROUNDED:g}: {', '.join(found)}.", ""] if found else []
+
+
 def _unsound(record: dict[str, Entry]) -> list[str]:
     rows = []
     for name, entry in record.items():
@@ -128,7 +141,7 @@ def _unsound(record: dict[str, Entry]) -> list[str]:
             q = each["question"]
             given = {"epsilon": "delta", "delta": "epsilon", "renyi": "alpha"}[q["ask"]]
             rows.append(
-                f"| {name} | {q['ask']} at {given} {q[given]} | {q['neighbours']} | {q['scheme']}, {q['batch']} of "
+                f"| {name} | {q['ask']} at {given} {q[given]} | {q['neighbours']} | {q['sampling']}, {q['batch']} of "
                 f"{q['records']} | {q['noise']} | {q['steps']} | {each['answer']} | {each['ends']['lower']} "
                 f"| {each['detail']} |"
             )

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from verification.outcome import Outcome
 
-BLACK_BOX = "--black-box --delta 0 --epsilon 1 --minutes 2 --explore 400 --pairs 4000 --detect-epsilon 8"
+BLACK_BOX = "--black-box --delta 0 --epsilon 1 --budget 2m --explore 400 --pairs 4000 --detect-epsilon 8"
 
 
 class ThirdPartyCase(BaseModel):

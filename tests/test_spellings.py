@@ -116,13 +116,20 @@ def test_old_commands_name_the_new_one(command: str, former: str, now: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("command", "former", "now"), [("experiment all", "--jobs", "--workers"), ("vectors generate", "--output", "--out")]
+    ("command", "former", "now"),
+    [
+        ("experiment all", "--jobs", "--workers"),
+        ("experiment all", "--minutes", "--budget"),
+        ("audit --black-box", "--minutes", "--budget"),
+        ("audit", "--bounds", "--lower-bounds"),
+        ("vectors generate", "--output", "--out"),
+    ],
 )
 def test_options_of_one_meaning_have_one_name(command: str, former: str, now: str) -> None:
     outcome = CliRunner().invoke(group, [*command.split(), former, "1"])
     assert outcome.exit_code == 2
     assert f"{former} is now called {now}" in outcome.output
-    assert former not in CliRunner().invoke(group, [*command.split()[:2], "--help"]).output
+    assert f"{former} " not in CliRunner().invoke(group, [*command.split()[:2], "--help"]).output
 
 
 @pytest.mark.parametrize("former", ["epochs", "releases", "sigma_full", "sigma_inner", "regularizer", "shape"])
@@ -176,7 +183,7 @@ def test_there_is_one_word_for_neighbours_and_one_for_sampling() -> None:
     assert declared["neighbours"].annotation is Claim.model_fields["neighbours"].annotation is Neighbours
     assert DeclaredSampling.model_fields["scheme"].annotation is Sampling
     asked = {field.name: field.type for field in dataclasses.fields(AccountantQuestion)}
-    assert (asked["scheme"], asked["neighbours"]) == ("Sampling", "Neighbours")
+    assert (asked["sampling"], asked["neighbours"]) == ("Sampling", "Neighbours")
     spelt = {tuple(field.choices) for kind in MECHANISMS.values() for field in fields_of(kind).values()}
     assert {tuple(Neighbours), tuple(Sampling)} <= spelt
 

@@ -171,9 +171,9 @@ def read_ledger(record: LedgerRecord) -> Ledger:
     return ledger
 
 
-def _related(step: Step, relation: Neighbours) -> Step:
+def _related(step: Step, neighbours: Neighbours) -> Step:
     """Return the step for the relation of its ledger; Poisson batches have one of their own."""
-    return step if isinstance(step, PoissonGaussianStep) else dataclasses.replace(step, relation=relation)
+    return step if isinstance(step, PoissonGaussianStep) else dataclasses.replace(step, neighbours=neighbours)
 
 
 def step_record(step: Step) -> StepRecord:

@@ -21,6 +21,7 @@ from typing import Final
 from flint import arb
 from mpmath import mpf
 
+from accountant.certificates.comparing import exceeds, reaches
 from accountant.certificates.contour_route import composed_delta
 from accountant.certificates.integer_route import ExactMixture, ExactPair, Grid, exact_delta_upper
 from accountant.certificates.mpmath_route import (
@@ -40,7 +41,7 @@ from accountant.mechanisms.steps import (
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Noise
-from accountant.numbers import arb_from_fraction, arb_precision, exceeds, reaches
+from accountant.numbers import arb_from_fraction, arb_precision
 from accountant.pld.announced import AnnouncedProfile
 from accountant.pld.composition import ComposedProfile, Resolution, compose
 from accountant.pld.invert import log_of

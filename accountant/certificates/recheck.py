@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.certificates.certificate import Certificate, MethodRecord, certificate, read_ledger
+from accountant.certificates.comparing import exceeds, reaches
 from accountant.certificates.contour_route import composed_delta
 from accountant.certificates.integer_route import ExactPair
 from accountant.certificates.mechanism_record import read_mechanism
@@ -38,7 +39,7 @@ from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import delta_or_zero, order
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step
-from accountant.numbers import arb_from_fraction, arb_precision, exact, exceeds, fraction_of, reaches
+from accountant.numbers import arb_from_fraction, arb_precision, exact, fraction_of
 from accountant.pld.ledger_steps import profile_steps
 from accountant.pricing import (
     RENYI,

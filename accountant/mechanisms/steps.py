@@ -1,6 +1,6 @@
 r"""What one release costs, stated exactly: the entries of a ledger.
 
-Every step says how often it is repeated, which neighbouring relation it speaks of and which noise it adds.
+Every step says how often it is repeated, which data sets are neighbours and which noise it adds.
 Its parameters are exact rationals; nothing is rounded before a transcendental function is evaluated.
 """
 
@@ -29,17 +29,12 @@ class GaussianStep:
     ratio_squared: Fraction
     count: int
     noise: Noise = Noise.GAUSSIAN
-    relation: Neighbours = Neighbours.REPLACE_ONE
+    neighbours: Neighbours = Neighbours.REPLACE_ONE
 
     def __post_init__(self) -> None:
         """Refuse ratios and counts that no mechanism has."""
         _require(self.ratio_squared > 0, f"(Delta/sigma)^2 must be > 0, got {shown(self.ratio_squared)}")
         _require(self.count >= 1, f"count must be >= 1, got count={self.count}")
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """The relation that the sensitivity was taken for."""
-        return self.relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,7 @@ class SubsampledGaussianStep:
     noise_multiplier: Fraction
     count: int
     noise: Noise = Noise.GAUSSIAN
-    relation: Neighbours = Neighbours.REPLACE_ONE
+    neighbours: Neighbours = Neighbours.REPLACE_ONE
 
     def __post_init__(self) -> None:
         """Refuse rates outside (0, 1], noise that is not positive, no iterations."""
@@ -65,11 +60,6 @@ class SubsampledGaussianStep:
     def ratio_squared(self) -> Fraction:
         """(Delta/sigma)^2 of the release on one batch."""
         return 1 / self.noise_multiplier**2
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """Replaced records, n public and fixed, unless said otherwise."""
-        return self.relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +75,7 @@ class WithReplacementStep:
     batch: int
     noise_multiplier: Fraction
     count: int
-    relation: Neighbours = Neighbours.REPLACE_ONE
+    neighbours: Neighbours = Neighbours.REPLACE_ONE
 
     def __post_init__(self) -> None:
         """Refuse a data set of one record, an empty batch, noise that is not positive, no iterations."""
@@ -97,11 +87,6 @@ class WithReplacementStep:
     def sampling_rate(self) -> Fraction:
         """About the probability to be in a batch, for guesses only."""
         return min(Fraction(self.batch, self.records), Fraction(1))
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """The relation that is priced."""
-        return self.relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +117,12 @@ class PureStep:
 
     epsilon: Fraction
     count: int
-    relation: Neighbours = Neighbours.REPLACE_ONE
+    neighbours: Neighbours = Neighbours.REPLACE_ONE
 
     def __post_init__(self) -> None:
         """Refuse epsilons and counts that no mechanism has."""
         _require(self.epsilon > 0, f"epsilon of a step must be > 0, got epsilon={shown(self.epsilon)}")
         _require(self.count >= 1, f"count must be >= 1, got count={self.count}")
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """The relation that epsilon is for; ADMM-objP's sensitivities are for replaced records."""
-        return self.relation
 
 
 Step = GaussianStep | SubsampledGaussianStep | WithReplacementStep | PoissonGaussianStep | PureStep

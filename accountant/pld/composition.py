@@ -21,14 +21,8 @@ from fractions import Fraction
 from flint import arb
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError
-from accountant.numbers import (
-    Bound,
-    arb_from_fraction,
-    arb_precision,
-    float_down,
-    float_up,
-    fraction_from_arb,
-)
+from accountant.limits import time_left
+from accountant.numbers import Bound, arb_from_fraction, arb_precision, float_down, float_up, fraction_from_arb
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.event_bound import event_delta, event_epsilon
 from accountant.pld.invert import (
@@ -241,8 +235,9 @@ class ComposedProfile:
         closed = self._closed_epsilon(delta)
         if closed is not None:
             return float_up(closed.most)
+        pairs = _LOWER_PAIRS if time_left() > 0 else ()  # when it is up, no guess is worth more time
         try:
-            most = max(chernoff_epsilon(self._binary(pair), pair, log_of(delta)) for pair in _LOWER_PAIRS)
+            most = max((chernoff_epsilon(self._binary(pair), pair, log_of(delta)) for pair in pairs), default=math.nan)
         except (CannotCertifyError, ArithmeticError):
             most = math.nan
         return float_up(self._unamplified(delta)) if math.isnan(most) else max(most, 0.0)

@@ -92,7 +92,7 @@ def attained_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 def attained_step(step: WithReplacementStep, end: int) -> SubsampledGaussianStep:
     """Return the step without replacement that takes the record as often, one copy at a time; `end` 1 rounds up."""
     rate = batch_rates(step.records, step.batch)[end]
-    return SubsampledGaussianStep(rate, step.noise_multiplier, step.count, relation=step.relation)
+    return SubsampledGaussianStep(rate, step.noise_multiplier, step.count, neighbours=step.neighbours)
 
 
 def composed_profile(steps: tuple[Step, ...], delta: Fraction | None = None) -> ComposedProfile:

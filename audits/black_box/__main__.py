@@ -24,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     match arguments:
         case ["list"]:
             for subject in (*WRONG, *HONEST):
-                print(f"{subject.identity:24} {subject.relation:14} {subject.what}")
+                print(f"{subject.identity:24} {subject.neighbours:14} {subject.what}")
         case ["campaign", *rest]:
             from audits.black_box.campaign import run_campaign  # noqa: PLC0415 - a served subject must not need it
 

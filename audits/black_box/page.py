@@ -99,7 +99,7 @@ def page(measured: Sequence[Measured], tallies: Sequence[Tally]) -> Iterator[str
     yield "|---|---|---|---|---|---|---|"
     for each in measured:
         subject = boxed(each.subject)
-        cells = [each.subject, subject.what, subject.relation, each.outcome, each.epsilon_at_least, each.by]
+        cells = [each.subject, subject.what, subject.neighbours, each.outcome, each.epsilon_at_least, each.by]
         yield f"| {' | '.join(cells)} | {float(each.seconds):.0f} |"
     total = sum(float(each.seconds) for each in measured)
     refuted = sum(each.outcome == Outcome.REFUTED.value for each in measured)

@@ -36,7 +36,7 @@ class Domain:
     records: int = 12
     features: int = 3
     norm: float = 1.0
-    relation: Neighbours = Neighbours.REPLACE_ONE
+    neighbours: Neighbours = Neighbours.REPLACE_ONE
 
     def __post_init__(self) -> None:
         require_finite("norm", self.norm, strictly=True)
@@ -57,7 +57,7 @@ def library(domain: Domain) -> list[BoxedPair]:
     mixed = np.where(np.arange(others) % 2 == 0, 1, -1)
 
     def pair(name: str, other: tuple[Floats, int], rest: Floats, labels: NDArray[np.int64]) -> BoxedPair:
-        return _neighbours(domain.relation, name, ((first, 1), other), Records(rest, labels.astype(np.int64)))
+        return _neighbours(domain.neighbours, name, ((first, 1), other), Records(rest, labels.astype(np.int64)))
 
     return [
         pair("outlier", (-first, 1), short, mixed),
@@ -70,29 +70,29 @@ def library(domain: Domain) -> list[BoxedPair]:
     ]
 
 
-def own_neighbours(first: Records, second: Records, relation: Neighbours) -> BoxedPair:
-    """Return a pair of the user's, which must be neighbours in the relation."""
+def own_neighbours(first: Records, second: Records, neighbours: Neighbours) -> BoxedPair:
+    """Return a pair of the user's, which must be neighbours in that sense."""
     if first.columns != second.columns:
         raise AuditError(f"neighbours must have equally many features, got {first.columns} and {second.columns}")
     one, other = _multiset(first), _multiset(second)
     alone = [sum(max(one.get(row, 0) - other.get(row, 0), 0) for row in one)]
     alone.append(sum(max(other.get(row, 0) - one.get(row, 0), 0) for row in other))
-    wanted = {Neighbours.REPLACE_ONE: [[1, 1]], Neighbours.ADD_OR_REMOVE: [[0, 1], [1, 0]]}[relation]
+    wanted = {Neighbours.REPLACE_ONE: [[1, 1]], Neighbours.ADD_OR_REMOVE: [[0, 1], [1, 0]]}[neighbours]
     if alone not in wanted:
         raise AuditError(
-            f"the two files must be {relation} neighbours: {alone[0]} records stand only in the first and {alone[1]} "
+            f"the two files must be {neighbours} neighbours: {alone[0]} records stand only in the first and {alone[1]} "
             "only in the second"
         )
     return BoxedPair("your own pair", first, second)
 
 
 def _neighbours(
-    relation: Neighbours, name: str, records: tuple[tuple[Floats, int], tuple[Floats, int]], rest: Records
+    neighbours: Neighbours, name: str, records: tuple[tuple[Floats, int], tuple[Floats, int]], rest: Records
 ) -> BoxedPair:
     def with_record(features: Floats, label: int) -> Records:
         return Records(np.vstack([features[None], rest.features]), np.append(label, rest.labels).astype(np.int64))
 
-    second = rest if relation is Neighbours.ADD_OR_REMOVE else with_record(*records[1])
+    second = rest if neighbours is Neighbours.ADD_OR_REMOVE else with_record(*records[1])
     return BoxedPair(name, with_record(*records[0]), second)
 
 

@@ -20,13 +20,13 @@ MOST_SCHEDULE: Final = 6
 def drawn(index: int) -> tuple[list[Entry], str]:
     """Return the phases and delta of ledger number `index`."""
     chance = random.Random(f"ledger {index}")
-    relation = ADD_OR_REMOVE if chance.random() < 0.15 else REPLACE_ONE
-    phases = [_phase(chance, relation) for _ in range(chance.randint(1, MOST_PHASES))]
+    neighbours = ADD_OR_REMOVE if chance.random() < 0.15 else REPLACE_ONE
+    phases = [_phase(chance, neighbours) for _ in range(chance.randint(1, MOST_PHASES))]
     return phases, _decimal(chance, (-12, -2), (-300, -0.31))
 
 
-def _phase(chance: random.Random, relation: str) -> Entry:
-    makers = ADDED if relation == ADD_OR_REMOVE else REPLACED
+def _phase(chance: random.Random, neighbours: str) -> Entry:
+    makers = ADDED if neighbours == ADD_OR_REMOVE else REPLACED
     weights = [weight for _, weight in makers.values()]
     name = chance.choices(list(makers), weights)[0]
     return {"algorithm": name, **makers[name][0](chance)}

@@ -41,7 +41,7 @@ class BlackBoxOptions(BaseModel):
     features: int
     norm: float
     request: Path | None
-    minutes: float
+    budget: float
     detect_epsilon: float
     confidence: float
     explore: int
@@ -111,7 +111,7 @@ def _plan(options: BlackBoxOptions, shared: SharedOptions, seed: int) -> BlackBo
         confidence=options.confidence,
         explore=options.explore,
         confirm=3000 if shared.pairs is None else shared.pairs,
-        seconds=60.0 * options.minutes,
+        seconds=options.budget,
         detect=options.detect_epsilon,
         seed=seed,
     )

@@ -10,9 +10,11 @@ import click
 
 from accountant.mechanisms.words import Neighbours
 from dpadmm.cli.suggesting import WordChoice
+from dpadmm.durations import Duration
+from dpadmm.former_options import former_option
 
 CommandT = TypeVar("CommandT", bound=Callable[..., object])
-_Kind: TypeAlias = click.Path | click.Choice[str] | click.FloatRange | click.IntRange
+_Kind: TypeAlias = click.Path | click.Choice[str] | click.FloatRange | click.IntRange | Duration
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 _NEIGHBOURS = WordChoice([relation.value for relation in Neighbours])
 _AT_LEAST_0 = click.FloatRange(min=0)
@@ -27,7 +29,7 @@ _OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
     ("--features", click.IntRange(min=1), 3, "Features of a record."),
     ("--norm", _POSITIVE, 1.0, "Largest Euclidean norm of a record that the claim allows."),
     ("--request", _FILE, None, "A JSON object whose members are added to every `trials` request."),
-    ("--minutes", _POSITIVE, 5.0, "Time limit of the whole audit."),
+    ("--budget", Duration(), "5m", "Time for the whole audit (90s, 5m)."),
     ("--detect-epsilon", _POSITIVE, 4.0, "Inconclusive unless an epsilon this large would have been detected."),
     ("--confidence", _CONFIDENCE, 0.95, "Confidence of the lower bound."),
     ("--explore", click.IntRange(min=20), 800, "Runs of each neighbour to learn from."),
@@ -42,6 +44,7 @@ def black_box_options(command: CommandT) -> CommandT:
         shown = default is not None
         option = click.option(name, type=kind, default=default, show_default=shown, help=f"Black box: {text}")
         command = option(command)
+    command = former_option("--minutes", "--budget", " (90s, 5m)")(command)
     flag = click.option("--black-box", is_flag=True, help="Presume nothing about the code; see above.")
     return flag(command)
 

@@ -86,8 +86,8 @@ def _refuted(judged: Judged) -> str:
     ends = judged.ends.printed(8) if judged.ends is not None else ("", "")
     given = {"epsilon": "delta", "delta": "epsilon", "renyi": "alpha"}[q.quantity]
     return (
-        f"unsound    {q.id}: answered {_short(judged)}, at least {ends[0]} is true ({q.neighbours.value}, {q.scheme}, "
-        f"{q.batch} of {q.records}, noise {q.noise}, {q.steps} steps, {given} {q.at}); {judged.detail}"
+        f"unsound    {q.id}: answered {_short(judged)}, at least {ends[0]} is true ({q.neighbours.value}, "
+        f"{q.sampling}, {q.batch} of {q.records}, noise {q.noise}, {q.steps} steps, {given} {q.at}); {judged.detail}"
     )
 
 

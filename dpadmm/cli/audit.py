@@ -14,6 +14,7 @@ from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibil
 from audits.errors import NoPower
 from dpadmm.cli._black_box_options import black_box_options, require_fitting
 from dpadmm.cli.common import emit_json, format_option, memory_option, timeout_option
+from dpadmm.former_options import former_option
 from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
 
@@ -83,8 +84,11 @@ if TYPE_CHECKING:
     help="Save the scores in this folder; the same command resumes (needs --seed).",
 )
 @click.option(
-    "--bounds/--no-bounds", default=False, help="Also print confidence lower bounds on epsilon by every estimator."
+    "--lower-bounds/--no-lower-bounds",
+    default=False,
+    help="Also print confidence lower bounds on epsilon by every estimator.",
 )
+@former_option("--bounds", "--lower-bounds", flag=True)
 @click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=1e-5, show_default=True)
 @timeout_option
 @memory_option()
@@ -111,7 +115,7 @@ def command(
     workers: int | None,
     cluster: str | None,
     checkpoint: Path | None,
-    bounds: bool,
+    lower_bounds: bool,
     delta: float,
     timeout: float,
     memory: int,
@@ -186,7 +190,9 @@ def command(
                 unseen[planned.game.name] = str(error)
                 continue
             results.append(run_audit(plan, target, pool, checkpoint=kept, progress=_progress))
-    found = [estimates(r.first, r.second, r.plan.curve, delta, pair=r.plan.simulate) if bounds else [] for r in results]
+    found = [
+        estimates(r.first, r.second, r.plan.curve, delta, pair=r.plan.simulate) if lower_bounds else [] for r in results
+    ]
     again = shlex.join(["dpadmm", "audit", *_again(sys.argv[2:], chosen)])
     outcome = worst([*(r.verdict.outcome for r in results), *[Outcome.INCONCLUSIVE] * len(unseen), learned.outcome])
     if output_format == "json":

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.cli.common import Duration, emit_json, fail_fast_option, format_option, memory_option, timeout_option
+from dpadmm.cli.common import emit_json, fail_fast_option, format_option, memory_option, timeout_option
+from dpadmm.durations import Duration
 from verification.outcome import Finding, Outcome, counted
 from verification.wire.faults import as_fields
 from verification.wire.process import Limits

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dpadmm.durations import Duration
 from dpadmm.former_options import former_option
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ STUDIES = ("adult", "ipums-br", "synthetic")
 @former_option("--jobs", "--workers")
 @click.option("--quick", is_flag=True, help="Fewer folds, repeats and records; every figure.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Run only so many repeats; more can follow later.")
-@click.option("--minutes", type=click.FloatRange(min=0), help="Begin no unit after so long; the rest can follow later.")
+@click.option("--budget", type=Duration(), help="Begin no unit after so long (90s, 5m); the rest can follow later.")
+@former_option("--minutes", "--budget", " (90s, 5m)")
 @click.option("--config", metavar="FILE.toml", help="A study of your own, in place of the packaged one.")
 @click.option("--algorithms", metavar="FILE.toml", default="algorithms", help="Algorithm parameters of your own.")
 @click.option("--trust-data", is_flag=True, help="Use a file whose hash is not the known one.")
@@ -48,7 +50,7 @@ def command(  # noqa: PLR0917 - click passes its options by name
     workers: int,
     quick: bool,
     repeats: int | None,
-    minutes: float | None,
+    budget: float | None,
     config: str | None,
     algorithms: str,
     trust_data: bool,
@@ -92,7 +94,7 @@ def command(  # noqa: PLR0917 - click passes its options by name
             workers=workers,
             fresh=fresh,
             repeats=repeats,
-            minutes=minutes,
+            budget=budget,
         )
         for name, place in wanted
     ]

@@ -41,7 +41,7 @@ class Request:
     workers: int
     fresh: bool
     repeats: int | None = None
-    minutes: float | None = None
+    budget: float | None = None
 
     @property
     def size(self) -> Size:
@@ -104,7 +104,7 @@ def carry_out(request: Request, progress: Progress) -> Results:
     require_room(request.out)
     work = prepare(request, progress.say)
     checkpoint = StudyCheckpoint(request.out / CHECKPOINT, work.plan.fingerprint, fresh=request.fresh)
-    seconds = math.inf if request.minutes is None else 60 * request.minutes
+    seconds = math.inf if request.budget is None else request.budget
     run(work, checkpoint, workers=request.workers, on_progress=progress.units, seconds=seconds)
     return Results.of(work.plan, _of_plan(checkpoint, work.plan))
 

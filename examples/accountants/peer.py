@@ -39,9 +39,9 @@ def dp_accounting(question: Question, kind: str) -> float:
     }[str(question["neighbours"])]
     event = dp.GaussianDpEvent(number(question, "noise"))
     records, batch = whole(question, "records"), whole(question, "batch")
-    if question["scheme"] == "without-replacement":
+    if question["sampling"] == "without-replacement":
         event = dp.SampledWithoutReplacementDpEvent(records, batch, event)
-    elif question["scheme"] == "poisson":
+    elif question["sampling"] == "poisson":
         event = dp.PoissonSampledDpEvent(batch / records, event)
     if kind == "rdp":
         orders = [number(question, "alpha")] if question["ask"] == "renyi" else None
@@ -67,7 +67,7 @@ def autodp(question: Question) -> float:
 
     if question["ask"] == "delta":
         raise NotImplementedError("asked for epsilon and Renyi epsilon only")
-    fixed, steps = question["scheme"] == "without-replacement", whole(question, "steps")
+    fixed, steps = question["sampling"] == "without-replacement", whole(question, "steps")
     sensitivity = 2 if question["neighbours"] == "replace-one" else 1
     sigma = number(question, "noise") / sensitivity
     rate = whole(question, "batch") / whole(question, "records")
@@ -76,7 +76,7 @@ def autodp(question: Question) -> float:
         return float(rdp_bank.RDP_gaussian({"sigma": sigma}, order))
 
     accountant = rdp_acct.anaRDPacct()
-    if question["scheme"] == "all":
+    if question["sampling"] == "all":
         accountant.compose_mechanism(gaussian, coeff=steps)
     elif fixed:
         accountant.compose_subsampled_mechanism(gaussian, rate, coeff=steps, improved_bound_flag=True)
@@ -91,7 +91,7 @@ def jax_privacy(question: Question) -> float:
     """jax-privacy: the training accountant of DP-SGD; its noise multiplier is the noise over the clipping norm."""
     from jax_privacy import accounting  # noqa: PLC0415
 
-    if question["ask"] != "epsilon" or question["scheme"] == "all":
+    if question["ask"] != "epsilon" or question["sampling"] == "all":
         raise NotImplementedError("asked for the epsilon of sampled training only")
     sampling = accounting.SamplingMethod
     parameters = accounting.DpParams(
@@ -99,7 +99,9 @@ def jax_privacy(question: Question) -> float:
         num_samples=whole(question, "records"),
         delta=number(question, "delta"),
         batch_size=whole(question, "batch"),
-        sampling_method=sampling.FIXED_BATCH_SIZE if question["scheme"] == "without-replacement" else sampling.POISSON,
+        sampling_method=sampling.FIXED_BATCH_SIZE
+        if question["sampling"] == "without-replacement"
+        else sampling.POISSON,
     )
     config = accounting.RdpAccountantConfig()
     accountant = accounting.DpsgdTrainingAccountant(dp_accountant_config=config)
@@ -112,11 +114,11 @@ def opacus_rdp(question: Question) -> float:
 
     if (
         question["neighbours"] != "add-or-remove"
-        or question["scheme"] == "without-replacement"
+        or question["sampling"] == "without-replacement"
         or question["ask"] == "delta"
     ):
         raise NotImplementedError("Poisson sampling and one record added or removed, epsilon and Renyi epsilon only")
-    rate = 1.0 if question["scheme"] == "all" else whole(question, "batch") / whole(question, "records")
+    rate = 1.0 if question["sampling"] == "all" else whole(question, "batch") / whole(question, "records")
     orders = [1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))
     if question["ask"] == "renyi":
         orders = [number(question, "alpha")]

@@ -46,7 +46,7 @@ def composed(*events: Event) -> Event:
 
 def test_replacing_a_record_moves_a_sum_twice_as_far_as_adding_one() -> None:
     assert ledger_of_event(GAUSSIAN, REPLACED).steps == (GaussianStep(Fraction(1, 4), 1),)
-    assert ledger_of_event(GAUSSIAN, ADDED).steps == (GaussianStep(Fraction(1, 16), 1, relation=ADDED),)
+    assert ledger_of_event(GAUSSIAN, ADDED).steps == (GaussianStep(Fraction(1, 16), 1, neighbours=ADDED),)
     assert ledger_of_event(LAPLACE, REPLACED).steps == (PureStep(Fraction(1, 4), 1, REPLACED),)
     assert ledger_of_event(LAPLACE, ADDED).steps == (PureStep(Fraction(1, 8), 1, ADDED),)
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accountant.certificates.comparing import exceeds, reaches
 from accountant.dyadic import INFINITE, Dyadic
 from accountant.errors import CannotCertifyError
-from accountant.numbers import CONTEXT, Bound, exceeds, reaches
+from accountant.numbers import CONTEXT, Bound
 
 numbers = st.builds(Dyadic, st.integers(-(2**80), 2**80), st.integers(-200, 200))
 

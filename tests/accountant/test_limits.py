@@ -16,6 +16,8 @@ from accountant.errors import CannotCertifyError, TimeLimitError
 from accountant.limits import check_time, time_left, time_limit
 from accountant.mechanisms.ledger import Ledger
 from accountant.numbers import arb_precision
+from accountant.pld import composition
+from accountant.pld.composition import compose
 from accountant.pld.parts import attained_by_parts, first_answer
 from accountant.pricing import MethodResult
 from accountant.profiles.one_step import SubsampledGaussian
@@ -91,6 +93,18 @@ def test_when_the_time_is_up_no_further_part_is_tried_and_the_best_one_is_kept()
     assert when_the_time_is_up(lambda: attained_by_parts(STEPS, own, lambda _part: 100.0)) == 0
     assert tried == 0
     assert attained_by_parts(STEPS, own, lambda _part: 100.0) == tried == 2 ** len(STEPS) - 1
+
+
+def test_when_the_time_is_up_parts_are_ranked_without_another_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = compose(STEPS)
+
+    def guessed(*_given: object) -> float:
+        raise AssertionError("a tilt was searched for")
+
+    monkeypatch.setattr(composition, "chernoff_epsilon", guessed)
+    assert when_the_time_is_up(lambda: profile.chernoff(Fraction(1, 10**6)) > 1)
+    with pytest.raises(AssertionError):
+        profile.chernoff(Fraction(1, 10**6))
 
 
 def test_when_the_time_is_up_no_further_candidate_is_tried() -> None:

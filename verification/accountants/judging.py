@@ -22,7 +22,7 @@ from verification.outcome import Outcome, worst
 from verification.wire.faults import AdapterFault, ProtocolStep
 from verification.wire.process import AdapterProcess, Limits
 
-PROTOCOL = 1
+PROTOCOL = 2
 MOST_DEATHS = 5
 ROUNDING = Fraction(1, 10**9)
 """An answer short of an end by less than this part of it is the end, rounded."""
@@ -132,7 +132,7 @@ def request_of(question: AccountantQuestion) -> dict[str, object]:
     return {
         "ask": str(question.quantity),
         "id": question.id,
-        "scheme": str(question.scheme),
+        "sampling": str(question.sampling),
         "neighbours": question.neighbours.value,
         "records": question.records,
         "batch": question.batch,

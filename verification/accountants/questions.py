@@ -23,7 +23,7 @@ from accountant.vectors.sets import ParameterSet, parameter_sets
 MOST_RECORDS = 10**9
 """Rates that need more records than this are no question about a data set."""
 _MOST_STEPS_TRIED = 1000
-SCHEMES = (Sampling.ALL, Sampling.WITHOUT_REPLACEMENT, Sampling.POISSON)
+SAMPLINGS = (Sampling.ALL, Sampling.WITHOUT_REPLACEMENT, Sampling.POISSON)
 """Those that are asked about."""
 
 
@@ -41,7 +41,7 @@ class AccountantQuestion:
 
     id: str
     quantity: Quantity
-    scheme: Sampling
+    sampling: Sampling
     neighbours: Neighbours
     records: int
     batch: int
@@ -84,8 +84,8 @@ def _numbered(
     source: str, questions: Iterator[AccountantQuestion] | dict[AccountantQuestion, None]
 ) -> Iterator[AccountantQuestion]:
     for number, q in enumerate(questions, start=1):
-        name = f"{source}-{number:03d}-{q.scheme}-{q.quantity}"
-        yield AccountantQuestion(name, q.quantity, q.scheme, q.neighbours, q.records, q.batch, q.noise, q.steps, q.at)
+        name = f"{source}-{number:03d}-{q.sampling}-{q.quantity}"
+        yield AccountantQuestion(name, q.quantity, q.sampling, q.neighbours, q.records, q.batch, q.noise, q.steps, q.at)
 
 
 def _asked(parameters: ParameterSet) -> Iterator[AccountantQuestion]:
@@ -97,15 +97,15 @@ def _asked(parameters: ParameterSet) -> Iterator[AccountantQuestion]:
     if rate.denominator > MOST_RECORDS:
         return
     poisson = parameters.kind == "poisson"
-    scheme = Sampling.POISSON if poisson else Sampling.WITHOUT_REPLACEMENT
-    relation = Neighbours.ADD_OR_REMOVE if poisson else Neighbours.REPLACE_ONE
+    sampling = Sampling.POISSON if poisson else Sampling.WITHOUT_REPLACEMENT
+    neighbours = Neighbours.ADD_OR_REMOVE if poisson else Neighbours.REPLACE_ONE
     noise = numbers["noise_multiplier"] * (1 if poisson else 2)
     steps = int(numbers.get("count", Fraction(1)))
     asked = {Quantity.RENYI: "alpha", Quantity.EPSILON: "delta", Quantity.DELTA: "epsilon"}
     for quantity, name in asked.items():
         if name in numbers:
             yield AccountantQuestion(
-                "", quantity, scheme, relation, rate.denominator, rate.numerator, noise, steps, numbers[name]
+                "", quantity, sampling, neighbours, rate.denominator, rate.numerator, noise, steps, numbers[name]
             )
 
 
@@ -118,26 +118,26 @@ def _gaussian(numbers: dict[str, Fraction]) -> Iterator[AccountantQuestion]:
             break
     else:
         return
-    for relation, sensitivity in ((Neighbours.REPLACE_ONE, 2), (Neighbours.ADD_OR_REMOVE, 1)):
+    for neighbours, sensitivity in ((Neighbours.REPLACE_ONE, 2), (Neighbours.ADD_OR_REMOVE, 1)):
         for quantity, name in ((Quantity.EPSILON, "delta"), (Quantity.DELTA, "epsilon")):
             yield AccountantQuestion(
-                "", quantity, Sampling.ALL, relation, 1000, 1000, sensitivity * root, steps, numbers[name]
+                "", quantity, Sampling.ALL, neighbours, 1000, 1000, sensitivity * root, steps, numbers[name]
             )
 
 
 def _drawn(draw: random.Random) -> AccountantQuestion:
-    scheme = draw.choice(SCHEMES)
-    relation = {Sampling.WITHOUT_REPLACEMENT: Neighbours.REPLACE_ONE, Sampling.POISSON: Neighbours.ADD_OR_REMOVE}.get(
-        scheme, draw.choice((Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE))
+    sampling = draw.choice(SAMPLINGS)
+    neighbours = {Sampling.WITHOUT_REPLACEMENT: Neighbours.REPLACE_ONE, Sampling.POISSON: Neighbours.ADD_OR_REMOVE}.get(
+        sampling, draw.choice((Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE))
     )
     records = round(10 ** draw.uniform(2, 5))
-    batch = records if scheme is Sampling.ALL else max(1, round(records * 10 ** draw.uniform(-3, -0.3)))
+    batch = records if sampling is Sampling.ALL else max(1, round(records * 10 ** draw.uniform(-3, -0.3)))
     noise = Fraction(round(1000 * 10 ** draw.uniform(-0.2, 1.3)), 1000)
-    steps = round(10 ** draw.uniform(0, 4 if scheme is not Sampling.ALL else 2))
+    steps = round(10 ** draw.uniform(0, 4 if sampling is not Sampling.ALL else 2))
     quantity = draw.choice(list(Quantity))
     at = {
         Quantity.EPSILON: Fraction(1, 10 ** draw.randint(3, 12)),
         Quantity.DELTA: Fraction(round(100 * 10 ** draw.uniform(-1, 0.7)), 100),
         Quantity.RENYI: Fraction(draw.choice((2, 3, 5, 8, 16, 32, 64))),
     }[quantity]
-    return AccountantQuestion("", quantity, scheme, relation, records, batch, noise, steps, at)
+    return AccountantQuestion("", quantity, sampling, neighbours, records, batch, noise, steps, at)

@@ -35,7 +35,7 @@ _CONFIRMED_TO = Fraction(1, 10**9)
 def enclosure(question: AccountantQuestion) -> Bound:
     """Return [lower, upper] of the true answer; raise `CannotCertifyError` where we have none."""
     nu = question.noise_multiplier
-    if question.scheme is Sampling.ALL or question.rate == 1:
+    if question.sampling is Sampling.ALL or question.rate == 1:
         mu_squared = question.steps / nu**2
         if question.quantity is Quantity.RENYI:
             value = question.at * mu_squared / 2
@@ -60,7 +60,7 @@ def _renyi(question: AccountantQuestion) -> Bound:
             return Bound.from_arb(question.steps * moment.log1p() / order)
 
         attained = of(poisson_moment(q, nu, alpha, _BITS))
-        if question.scheme is Sampling.POISSON:
+        if question.sampling is Sampling.POISSON:
             return attained  # Mironov, Talwar and Zhang 2019, Theorem 5: this order of the pair is the larger
         dominating = of(tight_moment(q, nu, alpha, _BITS))
     return Bound(attained.lower, max(dominating.upper, attained.upper))
@@ -73,7 +73,7 @@ def confirmed(question: AccountantQuestion, lower: Fraction) -> str:
     if question.quantity is Quantity.RENYI:
         return _confirmed_renyi(question, below)
     epsilon, delta = (below, question.at) if question.quantity is Quantity.EPSILON else (question.at, below)
-    if question.scheme is Sampling.ALL or question.rate == 1:
+    if question.sampling is Sampling.ALL or question.rate == 1:
         if fraction_of(second_gaussian_delta(question.steps / nu**2, epsilon, digits)) < delta:
             raise CertificateError(f"mpmath does not confirm the lower end of {question.id}")
         return "the Gaussian profile in mpmath"
@@ -83,7 +83,7 @@ def confirmed(question: AccountantQuestion, lower: Fraction) -> str:
 
 def _confirmed_renyi(question: AccountantQuestion, below: Fraction) -> str:
     nu, alpha = question.noise_multiplier, question.at
-    if question.scheme is Sampling.ALL or question.rate == 1:
+    if question.sampling is Sampling.ALL or question.rate == 1:
         value = question.at * question.steps / nu**2 / 2
     else:
         step = PoissonGaussianStep(question.rate, nu, question.steps)

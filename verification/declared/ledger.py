@@ -112,17 +112,17 @@ def _amplified(declaration: Declaration, values: list[DeclaredValue], records: i
 
 
 def _drawn(declaration: Declaration, records: int, multiplier: Fraction, count: int) -> Step:
-    sampling, relation = declaration.sampling, declaration.neighbours
+    sampling, neighbours = declaration.sampling, declaration.neighbours
     match sampling.scheme:
         case Sampling.WITHOUT_REPLACEMENT:
-            return SubsampledGaussianStep(_share(declaration, records), multiplier, count, relation=relation)
+            return SubsampledGaussianStep(_share(declaration, records), multiplier, count, neighbours=neighbours)
         case Sampling.WITH_REPLACEMENT:
-            return WithReplacementStep(records, sampling.batch or 0, multiplier, count, relation)
-        case Sampling.POISSON if relation is Neighbours.ADD_OR_REMOVE:
+            return WithReplacementStep(records, sampling.batch or 0, multiplier, count, neighbours)
+        case Sampling.POISSON if neighbours is Neighbours.ADD_OR_REMOVE:
             return PoissonGaussianStep(_share(declaration, records), multiplier, count)
     raise CannotCertifyError(
-        f"{sampling.scheme} batches under {relation} neighbours have no theorem here; amplification 'none' prices them "
-        "without what sampling gains"
+        f"{sampling.scheme} batches under {neighbours} neighbours have no theorem here; amplification 'none' prices "
+        "them without what sampling gains"
     )
 
 
@@ -151,15 +151,15 @@ def _amplified_pure(
 
 def _plain(declaration: Declaration, value: DeclaredValue, weights: Weights) -> list[Step]:
     """The releases of one value, as if no records were drawn; all m entries of a batch may be copies of the record."""
-    sampling, relation = declaration.sampling, declaration.neighbours
+    sampling, neighbours = declaration.sampling, declaration.neighbours
     copied = sampling.scheme is Sampling.WITH_REPLACEMENT and value.uses == "batch"
     copies = (sampling.batch or 1) if copied else 1
     counted = Counter(copies * ratio for ratio in ratios(declaration, value, weights))
     if value.noise in PURE:
         jacobian = exact_binary64("jacobian", value.jacobian or 0.0)
-        return [PureStep(ratio + jacobian, count, relation) for ratio, count in counted.items()]
+        return [PureStep(ratio + jacobian, count, neighbours) for ratio, count in counted.items()]
     kind = Noise.DISCRETE if value.noise is NoiseKind.DISCRETE else Noise.GAUSSIAN
-    return [GaussianStep(ratio * ratio, count, kind, relation) for ratio, count in counted.items()]
+    return [GaussianStep(ratio * ratio, count, kind, neighbours) for ratio, count in counted.items()]
 
 
 def ratios(declaration: Declaration, value: DeclaredValue, weights: Weights) -> list[Fraction]:

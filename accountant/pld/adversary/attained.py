@@ -112,7 +112,7 @@ def ledger_adaptive_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Fractio
     if len(steps) != 1 or not isinstance(steps[0], SubsampledGaussianStep):
         raise UnsupportedSchemeError("the adaptive adversary attains batches of fixed size of one kind alone")
     step = steps[0]
-    if step.relation is not Neighbours.REPLACE_ONE or step.noise is not Noise.GAUSSIAN:
+    if step.neighbours is not Neighbours.REPLACE_ONE or step.noise is not Noise.GAUSSIAN:
         raise UnsupportedSchemeError("the adaptive adversary needs replace-one neighbours and real Gaussian noise")
     if step.sampling_rate == 1 or step.count == 1:
         raise UnsupportedSchemeError("one step, or steps without sampling, leave the adversary nothing to choose")

@@ -30,14 +30,14 @@ class BoxedSubject:
     identity: str
     what: str
     run: Batch
-    relation: Neighbours = Neighbours.REPLACE_ONE
+    neighbours: Neighbours = Neighbours.REPLACE_ONE
     pair: str = ""
     statistic: Statistic | None = None
 
     @property
     def domain(self) -> Domain:
         """The records that it is audited on."""
-        return Domain(relation=self.relation)
+        return Domain(neighbours=self.neighbours)
 
 
 def claimed_curve() -> ApproximateCurve:

@@ -60,7 +60,7 @@ def test_a_batch_of_fixed_size_differs_by_a_replaced_entry_between_data_sets_of_
 
 
 def test_only_what_is_proved_for_the_relation_is_offered() -> None:
-    ledger = Ledger((SubsampledGaussianStep(Fraction(1, 10), Fraction(2), 50, relation=BOTH),))
+    ledger = Ledger((SubsampledGaussianStep(Fraction(1, 10), Fraction(2), 50, neighbours=BOTH),))
     assert methods_for(ledger) == ("tight-rdp-cks", "profile")
     assert slow_methods_for(ledger) == ()
     replaced = Ledger((SubsampledGaussianStep(Fraction(1, 10), Fraction(2), 50),))
@@ -70,7 +70,7 @@ def test_only_what_is_proved_for_the_relation_is_offered() -> None:
 def test_mixtures_of_one_relation_are_priced() -> None:
     parts = (
         PoissonGaussianStep(Fraction(1, 20), Fraction(2), 30),
-        GaussianStep(Fraction(1, 25), 2, relation=BOTH),
+        GaussianStep(Fraction(1, 25), 2, neighbours=BOTH),
         PureStep(Fraction(1, 10), 3, BOTH),
     )
     whole = fraction_of(epsilon(Ledger(parts), "1e-6").epsilon.upper)

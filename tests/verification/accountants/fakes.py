@@ -63,7 +63,7 @@ def answer(kind: str, request: dict[str, object], known: dict[str, AccountantQue
 
 def _halved(q: AccountantQuestion) -> AccountantQuestion:
     noise = q.noise * q.sensitivity
-    return AccountantQuestion(q.id, q.quantity, q.scheme, q.neighbours, q.records, q.batch, noise, q.steps, q.at)
+    return AccountantQuestion(q.id, q.quantity, q.sampling, q.neighbours, q.records, q.batch, noise, q.steps, q.at)
 
 
 def main() -> None:

@@ -109,7 +109,7 @@ def test_the_table_of_an_accountant_without_one_valid_answer_is_printed(kind: st
 
 def test_an_answer_at_either_end_is_not_refuted_and_one_short_of_it_is() -> None:
     question = ASKED[-1]
-    assert question.scheme is Sampling.WITHOUT_REPLACEMENT
+    assert question.sampling is Sampling.WITHOUT_REPLACEMENT
     ends = enclosure(question)
     lower, upper = fraction_of(ends.lower), fraction_of(ends.upper)
     assert judge(question, str(lower)).verdict is not AnswerVerdict.UNSOUND

@@ -87,7 +87,7 @@ def _sampled(**changes: object) -> SubsampledGaussianStep:
         (_sampled(count=1),),
         (_sampled(sampling_rate=Fraction(1)),),
         (_sampled(noise=Noise.DISCRETE),),
-        (_sampled(relation=Neighbours.ADD_OR_REMOVE),),
+        (_sampled(neighbours=Neighbours.ADD_OR_REMOVE),),
         (_sampled(), _sampled(noise_multiplier=Fraction(3))),
         (GaussianStep(Fraction(1, 4), 2, Noise.GAUSSIAN),),
     ],
