@@ -81,5 +81,5 @@ def _cell(caught: Caught | None, algorithm: Algorithm) -> str:
 
 
 def _label(member: Member) -> str:
-    harmless = " *Costs no privacy; refuted because it is not what is claimed.*" if member.harm is Harm.NONE else ""
+    harmless = " *Costs no privacy: a whole gate says that it deviates.*" if member.harm is Harm.NONE else ""
     return f"* `{member.identity}`: {member.wrong}{harmless} *Source:* {member.source}"
