@@ -34,7 +34,8 @@ READABLE = (Algorithm.SSADMM, Algorithm.MPADMM)
 """The algorithms whose noise can be found in this way."""
 EFFORT = 0.04
 """Sample sizes of conformance, in which every run has to be replayed, over the usual ones."""
-_CLOSE = 1e-9
+FOUND = 1e-9
+"""How exactly noise is found, over the largest value: what a replay lacks, in the reference's units."""
 _PASSES = 40
 _REMEMBERED = 12
 
@@ -60,7 +61,7 @@ def _one(context: Context, name: str, parameters: Parameters, target: Run, batch
         alone = {stream: array[0] for stream, array in noise.items()}
         again = context.session.replay(name, context.mode.algorithm, parameters, alone, given)
         lacks.append(right - _flat(_apparent(context, parameters, with_count(again))))
-        if float(np.abs(lacks[-1]).max()) <= _CLOSE * max(float(np.abs(part).max()) for part in (right, noises[-1])):
+        if float(np.abs(lacks[-1]).max()) <= FOUND * max(float(np.abs(part).max()) for part in (right, noises[-1])):
             return noise
         noises, lacks = noises[-_REMEMBERED:], lacks[-_REMEMBERED:]
         noises.append(_improved(noises, lacks))

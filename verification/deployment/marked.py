@@ -35,8 +35,6 @@ from verification.wire.records import Records, Run
 
 WHOLE = 1e-3
 """How far a weight may be from a whole number: single precision inside is allowed, another weight is not."""
-NEARLY = 0.25
-"""The same where gradients are taken at points of the implementation's own."""
 QUIET = (1e-9, 1e-6, 1e-4)
 """Noise over one record's part in a gradient: the least that is not refused; of more, marks cannot be read."""
 _CLEAR = 1e2  # only a gradient this far above the floor is read
@@ -149,7 +147,9 @@ def _parts(claimed: Claimed, scene: Marked, x: Floats) -> tuple[Floats, Floats]:
 def marked_look(claimed: Claimed, scene: Marked, run: Run, again: Start | None = None, *, own: bool = False) -> Look:
     """Everything that marked records show; ``again`` is the start of a run of another request.
 
-    ``own``: gradients were taken elsewhere than at the reference's x, so that weights are only nearly whole.
+    ``own``: gradients were taken elsewhere than at the reference's x. A mark that is not in the batch still adds
+    nothing, whatever that point is, and one that is adds C/m at most; but how much it adds is not known, it may be
+    nothing. So weights need not be whole, and only what comes too often is held against it.
     """
     read = read_weights(claimed, scene, run)
     runs = len(run.x)
@@ -158,9 +158,10 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run, again: Start | None =
         return Look("marked records", claimed.size, runs, (), (), missing=reason)
     weights, clear = read.weights[:, read.first :], read.clear[:, read.first :]
     if own:
-        read = dataclasses.replace(read, allowed=np.maximum(read.allowed, NEARLY), counts=None)
+        read = dataclasses.replace(read, counts=None)
     found = _weighed(read, scene)
     whole = all(s.p_value == 1.0 for s in found)
+    found = found[:1] if own else found
     counted = _counted(claimed, read, scene) if whole else []
     found += counted
     ordinary = ~scene.extreme
