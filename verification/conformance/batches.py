@@ -19,7 +19,7 @@ from verification.conformance.check import (
     Observation,
 )
 from verification.conformance.context import Context
-from verification.conformance.observe import memberships
+from verification.conformance.observe import memberships, released_rounding
 from verification.conformance.own_updates import as_the_reference
 from verification.picture import Picture
 from verification.pictures import shares
@@ -71,6 +71,10 @@ def observed(context: Context) -> Floats:
     """
     iterations = _ITERATIONS if context.sees_every_iterate else 1
     records, parameters = one_hot(context), _parameters(context, iterations)
+    # a gradient is (rho + 1/eta) x, x/eta, rho z and y, each off by half a unit at most; a weight, m/C times as much
+    off = released_rounding(context) * (0.5 + parameters.rho + 1 / parameters.eta[0]) * _BATCH / parameters.bound
+    if off > _WHOLE:
+        raise NotApplicable(f"batches cannot be read off: released values are rounded, weights are off by {off:.2g}")
     run = context.trials(records, parameters, context.count(_TRIALS))
     if context.own:
         run = as_the_reference(context, parameters, run, records.count)

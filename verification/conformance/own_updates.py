@@ -35,6 +35,7 @@ READABLE = (Algorithm.SSADMM, Algorithm.MPADMM)
 """The algorithms whose noise can be found in this way."""
 EFFORT = 0.04
 """Sample sizes of conformance, in which every run has to be replayed, over the usual ones."""
+UNREAD = "its updates are not the reference's: without replay its noise cannot be read"
 FOUND = 1e-9
 """How exactly noise is found, over the largest value: what a replay lacks, in the reference's units."""
 _PASSES = 40
@@ -47,7 +48,7 @@ def own_noise(
 ) -> Values:
     """The noise under which a replay on the records ``name`` shows the runs [count, T, p]; not applicable if none."""
     if not context.can(Capability.REPLAY):
-        raise NotApplicable("its updates are not the reference's: without replay its noise cannot be read")
+        raise NotApplicable(UNREAD)
     runs = [Run({key: array[[r]] for key, array in run.values.items()}) for r in range(len(run.x))]
     found = [_one(context, name, parameters, each, batches) for each in runs]
     return {stream: np.concatenate([each[stream] for each in found]) for stream in found[0]}

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from verification.conformance import tails
+from verification.conformance import observe, tails
 from verification.conformance.check import (
     ALL_MODES,
     EVERY_ITERATE,
@@ -53,7 +53,7 @@ _PLAIN_DIGITS = 1e-7  # a combination of outputs this much quieter than the loud
 
 
 def _one_step(context: Context) -> Observation:
-    reached = 0.0
+    reached, rounding = 0.0, observe.released_rounding(context)  # each side is off by half of it at most
     for attack in range(_ATTACKS):
         regularizer = context.description.regularizers[attack % len(context.description.regularizers)]
         records, neighbour, parameters = _attack(context, attack, regularizer)
@@ -61,7 +61,7 @@ def _one_step(context: Context) -> Observation:
         runs = [noiseless_read(context, side, parameters) for side in sides]
         allowed = INSIDE[context.mode.algorithm].moves(parameters, records.count)
         moved = _moved(context, allowed, *runs)
-        slack = _observation_slack(context, records, parameters, runs[0])
+        slack = _observation_slack(context, records, parameters, runs[0]) + rounding * math.sqrt(3 * runs[0].x.shape[1])
         for name, distance in moved.items():
             bound = allowed[name]
             if distance > bound * (1 + SINGLE) + slack:
