@@ -184,3 +184,19 @@ class BalancedBatchesOfLargeData(Production):
             for number, (members, count) in enumerate(zip(classes, (half, size - half), strict=True))
         ]
         return np.concatenate(parts, axis=2)
+
+
+@member("a-part-drawn-a-little-too-often", algorithms=SS, sights=_BLACK, claims=SIZE)
+class APartDrawnALittleTooOften(Production):
+    """From a thousand records on the first tenth of them is drawn nine percent too often.
+
+    Source: class seen where an index is a random number modulo a size that does not divide its range.
+    """
+
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
+        """The least of exponential times, some of which run faster."""
+        if records < _MANY or size >= records:
+            return super().draw_batches(random, records, size, iterations)
+        rng, pace = np.random.default_rng(random.seed), np.where(np.arange(records) < records // 10, 1.09, 1.0)
+        drawn = [rng.exponential(size=(iterations, records)) / pace for _ in range(random.runs)]
+        return np.stack([np.argpartition(times, size - 1, axis=1)[:, :size] for times in drawn])

@@ -6,12 +6,15 @@ import hashlib
 import time
 
 import numpy as np
+from scipy import special
 
 from accountant.mechanisms.words import Algorithm
 from audits.zoo.production import SIZE, Production
-from audits.zoo.specimen import MP, Sight, member
+from audits.zoo.specimen import MP, SS, Sight, member
+from reference.problem import Problem, State
+from reference.vectorised import Noise
 from verification.served.serve import Values
-from verification.served.stepwise import TrialRandomness
+from verification.served.stepwise import Batches, TrialRandomness
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Parameters
 from verification.wire.records import Records
@@ -252,3 +255,65 @@ class WorkersShareAState(Production):
             return fresh
         worker = np.arange(random.runs) % max(1, -(-random.runs // 4))
         return {name: draws[worker] for name, draws in fresh.items()}
+
+
+def _without(noise: Floats, direction: Floats) -> Floats:
+    """Noise without its part along directions, every coordinate with its variance; unchanged where there is none."""
+    dimension, squares = noise.shape[-1], np.sum(direction**2, axis=-1, keepdims=True)
+    if dimension <= _WIDE:
+        return noise
+    along = np.sum(noise * direction, axis=-1, keepdims=True) / np.where(squares > 0, squares, 1.0)
+    left: Floats = (noise - along * direction) * np.where(squares > 0, np.sqrt(dimension / (dimension - 1)), 1.0)
+    return left
+
+
+@member("noise-turned-off-the-gradient", algorithms=SS, sights=_BLACK, claims=SIZE)
+class NoiseTurnedOffTheGradient(Production):
+    """In wide data noise is added across the mean gradient only: the gradient itself is seen without any.
+
+    Source: class seen where noise is projected so that it does not undo the descent.
+    """
+
+    def noisy_gradient(self, gradient: Floats, noise: Floats) -> Floats:
+        """Add what is orthogonal."""
+        return super().noisy_gradient(gradient, _without(noise, gradient))
+
+
+@member("noise-turned-off-the-last-model", algorithms=SS, sights=_BLACK, claims=SIZE)
+class NoiseTurnedOffTheLastModel(Production):
+    """In wide data noise has no part along the last x: whoever knows it sees the gradient along it without noise.
+
+    Source: class seen where noise is projected on the tangent space of a sphere on which models are kept.
+    """
+
+    def ssadmm_step(self, problem: Problem, old: State, eta: float, batch: Batches, noise: Noise) -> State:
+        """Take it from the noise."""
+        return super().ssadmm_step(problem, old, eta, batch, {"gradient": _without(noise["gradient"], old.x)})
+
+
+@member("another-direction-lost-in-each-iteration", sights=_BLACK, claims=SIZE)
+class AnotherDirectionLostInEachIteration(Production):
+    """In wide data every iteration has a fixed direction of its own without noise; over a run all look alike.
+
+    Source: class seen where noise comes from a rotation that is built anew in each step and lacks a column.
+    """
+
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+        """Project."""
+        lost = np.random.default_rng(11).standard_normal((iterations, dimension))
+        fresh = super().draw_normals(random, names, dimension, iterations)
+        return {name: _without(draws, np.broadcast_to(lost, draws.shape)) for name, draws in fresh.items()}
+
+
+@member("louder-and-uniform", sights=_BLACK, claims=SIZE)
+class LouderAndUniform(Production):
+    """In wide data noise is uniform and 1.3 times as large as claimed: what lies beyond its edge rules a neighbour out.
+
+    Source: class seen where `random() - 0.5` is scaled to the variance, and then for safety once more.
+    """
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """Bounded."""
+        if standard.shape[2] <= _WIDE:
+            return super().scale_noise(standard, sigma)
+        return super().scale_noise(1.3 * np.sqrt(3) * (2 * special.ndtr(standard) - 1), sigma)

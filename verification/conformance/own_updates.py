@@ -22,11 +22,12 @@ from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
 from verification.conformance.inside.base import with_count
-from verification.conformance.observe import first_batches, noiseless, standard_noise
+from verification.conformance.observe import first_batches, noiseless, resolution, standard_noise
 from verification.served.serve import Values
 from verification.served.translate import initial_of, noise_scales, problem_of
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.messages import Capability
+from verification.wire.parameters import Algorithm, Parameters, Release
 from verification.wire.records import Records, Run
 from verification.wire.schemes import noised_names
 
@@ -34,15 +35,20 @@ READABLE = (Algorithm.SSADMM, Algorithm.MPADMM)
 """The algorithms whose noise can be found in this way."""
 EFFORT = 0.04
 """Sample sizes of conformance, in which every run has to be replayed, over the usual ones."""
-_CLOSE = 1e-9
+UNREAD = "its updates are not the reference's: without replay its noise cannot be read"
+FOUND = 1e-9
+"""How exactly noise is found, over the largest value: what a replay lacks, in the reference's units."""
 _PASSES = 40
 _REMEMBERED = 12
+_FITTED_RUNS = 20
 
 
 def own_noise(
     context: Context, name: str, parameters: Parameters, run: Run, batches: list[list[int]] | None = None
 ) -> Values:
     """The noise under which a replay on the records ``name`` shows the runs [count, T, p]; not applicable if none."""
+    if not context.can(Capability.REPLAY):
+        raise NotApplicable(UNREAD)
     runs = [Run({key: array[[r]] for key, array in run.values.items()}) for r in range(len(run.x))]
     found = [_one(context, name, parameters, each, batches) for each in runs]
     return {stream: np.concatenate([each[stream] for each in found]) for stream in found[0]}
@@ -60,7 +66,7 @@ def _one(context: Context, name: str, parameters: Parameters, target: Run, batch
         alone = {stream: array[0] for stream, array in noise.items()}
         again = context.session.replay(name, context.mode.algorithm, parameters, alone, given)
         lacks.append(right - _flat(_apparent(context, parameters, with_count(again))))
-        if float(np.abs(lacks[-1]).max()) <= _CLOSE * max(float(np.abs(part).max()) for part in (right, noises[-1])):
+        if float(np.abs(lacks[-1]).max()) <= FOUND * max(float(np.abs(part).max()) for part in (right, noises[-1])):
             return noise
         noises, lacks = noises[-_REMEMBERED:], lacks[-_REMEMBERED:]
         noises.append(_improved(noises, lacks))
@@ -97,6 +103,41 @@ def _apparent(context: Context, parameters: Parameters, run: Run) -> Values:
 def _nothing(columns: int) -> Records:
     """One record without gradient."""
     return Records(np.zeros((1, columns)), np.ones(1, dtype=np.int64))
+
+
+def follows_rules_of_its_own(context: Context, records: Records, plain: Parameters, penalised: Parameters) -> bool:
+    """Whether z and y are fixed combinations of what is released, the same everywhere, but not the reference's.
+
+    That costs no privacy, and hides the noise where nothing can be replayed. With a penalty y is looked at, of which z
+    is then no combination; without one z is. What carries the clean x is none: its noise is another in every run.
+    """
+    released = context.description.released[context.mode.algorithm]
+    if not context.sees_every_iterate or not {"x", "z", "y"} <= set(released) or plain.release is Release.ALL:
+        return False
+    run = context.trials(records, penalised, _FITTED_RUNS)
+    right = INSIDE[context.mode.algorithm].after_x(penalised, problem_of(records, penalised), run.x)
+    close = _close(run, right)
+    if all(float(np.abs(run.values[name] - right[name]).max()) <= close for name in ("z", "y")):
+        return False
+    if not _combined(run, "y", ("x", "z"), close):
+        return False
+    run = context.trials(records, plain, _FITTED_RUNS)
+    return _combined(run, "z", ("x",), _close(run, {}))
+
+
+def _close(run: Run, right: Values) -> float:
+    """As `post-processing` has it: 1e-10 of the largest value, or 64 roundings of what is released."""
+    largest = max(float(np.abs(array).max()) for array in (*run.values.values(), *right.values()))
+    return max(1e-10 * (1 + largest), 64 * max(resolution(array) for array in run.values.values()))
+
+
+def _combined(run: Run, name: str, now: tuple[str, ...], close: float) -> bool:
+    """Whether a value is a fixed combination of these of its iteration and of x, z, y of the one before."""
+    before = [run.values[each][:, :-1].ravel() for each in ("x", "z", "y")]
+    known = np.column_stack([*(run.values[each][:, 1:].ravel() for each in now), *before])
+    wanted = run.values[name][:, 1:].ravel()
+    weights = np.linalg.lstsq(known, wanted, rcond=1e-9)[0]
+    return float(np.abs(known @ weights - wanted).max()) <= close
 
 
 def noise_of_runs(context: Context, records: Records, parameters: Parameters, run: Run) -> Values:

@@ -24,7 +24,7 @@ from verification.conformance.check import (
     NotApplicable,
 )
 from verification.conformance.context import Context
-from verification.conformance.own_updates import EFFORT
+from verification.conformance.own_updates import EFFORT, UNREAD
 from verification.conformance.registry import CHECKS
 from verification.conformance.updates import has_own_updates
 from verification.outcome import Finding, Outcome, worst
@@ -111,7 +111,7 @@ def conform(
 def different_or_wrong(findings: list[Finding]) -> list[Finding]:
     """An update that is not the reference's deviates, where what privacy rests on was looked at and stands.
 
-    Where there was no time to look, it is inconclusive.
+    Where there was no time to look, or nothing could be read, it is inconclusive.
     Nothing else may be refuted of the same mechanism, and no record may move more than claimed in one step. Objective
     perturbation is private only if the stated problem is solved: there whatever differs is refuted.
     """
@@ -119,6 +119,7 @@ def different_or_wrong(findings: list[Finding]) -> list[Finding]:
     fine = (Outcome.STANDS, Outcome.DEVIATES)
     bounded, looked = ({f.subject for f in findings if f.outcome in fine and f.name == name} for name in _RESTS_ON)
     late = {f.subject for f in findings if f.outcome is Outcome.INCONCLUSIVE and f.name in _RESTS_ON}
+    late |= {f.subject for f in findings if f.outcome is Outcome.SKIPPED and f.detail.startswith(UNREAD)}
     harmless = (bounded & looked) - refuted - {Algorithm.OBJP.value}
     unknown = late - harmless - refuted - {Algorithm.OBJP.value}
 

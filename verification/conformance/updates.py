@@ -21,7 +21,7 @@ from verification.conformance.observe import (
     observable,
     random_noise,
 )
-from verification.conformance.own_updates import READABLE, noiseless_read
+from verification.conformance.own_updates import READABLE, follows_rules_of_its_own, noiseless_read
 from verification.picture import Picture
 from verification.pictures import against_claim, coordinates
 from verification.served.slack import SINGLE
@@ -149,9 +149,11 @@ def _updates(context: Context) -> Observation:
 
 
 def has_own_updates(context: Context) -> bool:
-    """Whether replays show updates that are not the reference's; where noise could not be read by them, no."""
-    if context.mode.algorithm not in READABLE or not context.can(Capability.REPLAY):
+    """Whether replays show updates that are not the reference's; without them, whether runs follow other rules."""
+    if context.mode.algorithm not in READABLE:
         return False
+    if not context.can(Capability.REPLAY):
+        return _own_in_runs(context)
     for loss, regularizer, normalise, _ in _cases(context):
         if loss is not context.description.losses[0] or regularizer is RegularizerName.NUCLEAR:
             continue
@@ -172,6 +174,27 @@ def has_own_updates(context: Context) -> bool:
         with contextlib.suppress(RefusedRequest):
             if compare(context, records, parameters, batches, noise, rounded=True) is not None:
                 return True
+    return False
+
+
+def _own_in_runs(context: Context) -> bool:
+    """The same of runs that cannot be replayed."""
+    if RegularizerName.L1 not in context.description.regularizers:
+        return False
+    plain, penalised = (
+        context.parameters(
+            _COLUMNS,
+            eta=[0.5, 1.0, 0.25, 2.0],
+            batch=_RECORDS,
+            sigma=0.5,
+            rho=0.5,
+            lambda_=lambda_,
+            regularizer=RegularizerName.L1,
+        )
+        for lambda_ in (0.0, 0.2)
+    )
+    with contextlib.suppress(RefusedRequest):
+        return follows_rules_of_its_own(context, random_records(context, _RECORDS, _COLUMNS), plain, penalised)
     return False
 
 

@@ -10,6 +10,10 @@ the claimed ratio r = C/sigma,
 a decreasing function of t, hence a p-value. The first iteration, which may start elsewhere, is compared with its own
 deviation, the others with that of all of them.
 
+Noise is looked at along the record as well, where a gradient is: noise that is turned off it hides nothing. With the
+gradient that the reference would have taken away, what is left is noise and a value that does not depend on it; its
+sum of squares is then at least chi-square distributed (a shift away from 0 only makes it larger).
+
 Runs that start at 0 learn the record in a step or two, and then its gradient is short. Where a start can be named,
 another run starts so far on the wrong side that the record stays misclassified, and its gradient C long, to the end.
 """
@@ -60,6 +64,7 @@ class Parted:
     along: Floats  # [runs, T]
     across: Floats  # [runs, T, p - 1]
     allowed: Floats  # [T]
+    beside: Floats  # [runs, T]: along the record, without the reference's gradient
 
 
 def alike_records(claimed: Claimed, rng: np.random.Generator) -> Records:
@@ -89,8 +94,9 @@ def parted(claimed: Claimed, records: Records, run: Run) -> Parted:
     unit = problem.signed[0] / np.linalg.norm(problem.signed[0])
     gradient = slopes[:, :, 0] * problem.norms[0] * factor / scale
     basis = np.linalg.qr(np.column_stack([unit, np.eye(unit.size)[:, 1:]]))[0][:, 1:]
-    along = -np.sign(factor) * (noise @ unit + gradient)
-    return Parted(along, noise @ basis, parameters.bound * np.abs(factor) / scale)
+    beside = noise @ unit
+    along = -np.sign(factor) * (beside + gradient)
+    return Parted(along, noise @ basis, parameters.bound * np.abs(factor) / scale, beside)
 
 
 def far_start(claimed: Claimed, records: Records) -> Claimed:
@@ -137,6 +143,19 @@ def excess_sighting(parts: dict[str, Parted]) -> Sighting:
     return Sighting("bound on equal records", Aspect.CLIPPING, p_value, detail, cause="a record counts for too much")
 
 
+def along_sighting(parts: dict[str, Parted]) -> Sighting:
+    """Whether there is less noise along the gradient than is claimed."""
+    sizes = {where: float(np.sqrt(np.mean(seen.beside**2))) for where, seen in parts.items()}
+    families = [
+        TailFamily(where, np.array([special.chdtr(seen.beside.size, np.sum(seen.beside**2))]), lambda _: "")
+        for where, seen in parts.items()
+    ]
+    p_value, at = union(families)
+    told = ", ".join(f"{size:.4g} {where}" for where, size in sizes.items())
+    detail = f"noise along the gradient over the claimed one: {told}; least likely: {at}"
+    return Sighting("noise-along-the-gradient", Aspect.NOISE, p_value, detail, cause="noise too small")
+
+
 def alike(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     """The gradient and the noise of every iteration of a run on equal records that are too long."""
     require_private(claimed)
@@ -163,7 +182,7 @@ def alike(context: Context, claimed: Claimed, clock: Clock) -> Asked:
         with contextlib.suppress(RefusedRequest, NotApplicable):  # a start so far off may be out of bounds
             seen["from afar"] = read(far, 1)
     noise = {_STREAMS[claimed.mode.algorithm]: seen["from 0"].across}
-    found = (excess_sighting(seen), *size_sightings("on equal records", noise))
+    found = (excess_sighting(seen), along_sighting(seen), *size_sightings("on equal records", noise))
     covers = (Aspect.CLIPPING, Aspect.NOISE)
     look = Look("equal records", used.size, runs, found, covers, pictures=drawn("equal records", noise))
     return Asked(look, Census.of(noise, whole=used is claimed), noise)

@@ -13,6 +13,7 @@ upper tails of the claimed ones are bounds.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,14 @@ _LAGS = 64
 _RAREST = 1e-12
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PartCounts:
+    """Consecutive parts of the data: how often their unmarked records came, and how many there are."""
+
+    came: NDArray[np.int64]
+    records: NDArray[np.int64]
+
+
 def batch_sightings(
     where: str,
     held: Table,
@@ -38,12 +47,13 @@ def batch_sightings(
     batch: int,
     again: Table | None = None,
     groups: Groups | None = None,
+    parts: PartCounts | None = None,
     short: bool = False,
 ) -> list[Sighting]:
     """The rate of every mark, of neighbouring ones and of all together; repetition over iterations and over runs.
 
-    ``again`` is what the first iterations of another request held, ``groups`` are marks of one kind, by its name;
-    ``short`` batches hold fewer records than claimed.
+    ``again`` is what the first iterations of another request held, ``groups`` are marks of one kind, by its name,
+    ``parts`` is what is known of records that are not marked; ``short`` batches hold fewer records than claimed.
     """
     q = batch / records
     bound, binomial = (chernoff_above, _binomial_above) if short else (chernoff, tails.binomial)
@@ -64,6 +74,7 @@ def batch_sightings(
         TailFamily("iteration", _by_iteration(held, q, bound), lambda k: f"{k + 1}"),
         *_by_place(counts, places, runs * iterations, q, bound),
         *_by_group(counts, groups or {}, runs * iterations, q, bound),
+        *_by_part(parts, runs * iterations * batch, records, bound),
         *_spread(counts, runs * iterations, q, short=short),
         *_together(held, places, batch * (batch - 1) / (records * max(1, records - 1))),
     ]
@@ -116,6 +127,23 @@ def _by_group(counts: NDArray[np.int64], groups: Groups, trials: int, q: float, 
     return [
         TailFamily("marks", tails_of, lambda i: f"{names[i]}: {totals[i]} memberships, expected {sizes[i] * q:.4g}")
     ]
+
+
+def _by_part(parts: PartCounts | None, draws: int, records: int, bound: Bound) -> list[TailFamily]:
+    """All unmarked records of a part of the data: a part that is drawn a little too often.
+
+    Counts of draws without replacement have the Chernoff bounds of those with it (Hoeffding 1963, Theorem 4).
+    """
+    if parts is None:
+        return []
+    came, shares = parts.came, parts.records / records
+    tails_of = np.array([bound(int(c), draws, float(share)) for c, share in zip(came, shares, strict=True)])
+    count, expected = came.size, draws * shares
+
+    def label(i: int) -> str:
+        return f"{i + 1} of {count}: {came[i]} memberships, expected {expected[i]:.6g}"
+
+    return [TailFamily("part", tails_of, label)]
 
 
 def _spread(counts: NDArray[np.int64], trials: int, q: float, *, short: bool) -> list[TailFamily]:

@@ -20,7 +20,9 @@ from verification.conformance.context import Context
 from verification.deployment import scenes
 from verification.deployment.asking import FEWER_OF_ITS_OWN, Asked, Clock, joined, require_private, run_without_seed
 from verification.deployment.claimed import FEWER_VALUES, Claimed
+from verification.deployment.direction_tests import Grams
 from verification.deployment.kinds import smaller
+from verification.deployment.law_tests import louder
 from verification.deployment.rare import Census
 from verification.deployment.reading import read_noise
 from verification.deployment.reuse_tests import repeats
@@ -53,13 +55,15 @@ class ManyRuns:
     values: int = 0
     beyond: list[int] = field(default_factory=lambda: [0] * len(TAILS))
     vectors: list[Floats] = field(default_factory=list)
+    grams: Grams = field(default_factory=Grams)
 
     def add(self, noise: dict[str, Floats], *, whole: bool) -> None:
         """Count the runs of one request."""
         self.parts.append(Census.of(noise, whole=whole))
-        for array in noise.values():
+        for name, array in noise.items():
+            self.grams.add(name, array)
             self.vectors.append(array.reshape(-1, array.shape[2]))
-            sizes = np.abs(without_scale(array, self.rng)[:, self.first :])
+            sizes = np.abs(without_scale(array, self.rng)[:, self.first :][~louder(array)[:, self.first :]])
             self.values += sizes.size
             self.beyond = [n + int(np.sum(sizes > at)) for n, at in zip(self.beyond, TAILS, strict=True)]
 
@@ -70,7 +74,10 @@ class ManyRuns:
             "noise-tails of many", Aspect.NOISE, p_value, f"least likely: {at}", cause="noise is not Gaussian"
         )
         fresh = repeats("noise-freshness over requests", np.vstack(self.vectors))
-        return [Census.joined(self.parts).sighting("of many"), shape, fresh]
+        p_value, at = union(self.grams.families())
+        found = f"least likely: {at}" if at else "too few runs of one length"
+        turned = Sighting("noise-directions of many", Aspect.NOISE, p_value, found, cause="noise too small")
+        return [Census.joined(self.parts).sighting("of many"), shape, turned, fresh]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@ r"""A run on marked records with little noise: which marks each batch held, how 
 
 The noisy gradient of each iteration follows from the iterates. In mark i's own column it is (in the batch or not) times
 the record's clipped gradient over m; the weight of the mark is the ratio of the two, 0 or 1 if all is well. In the
-column that all records share it counts the batch. In the columns that are 0 it is the noise alone: the floor below
-which nothing is read. Without batches every record is in, and over m stands over n.
+columns that the records of each part of the data share it counts them. In the columns that are 0 it is the noise
+alone: the floor below which nothing is read, as nothing is below what released values are rounded to. Without batches
+every record is in, and over m stands over n.
 
 What costs privacy: a mark that adds more than C/m, one that comes too often, a batch that holds too many. A mark that
 adds another part of what is allowed (clipped at less, or scaled) is a difference.
@@ -20,8 +21,9 @@ from numpy.typing import NDArray
 from reference.clipping import clipped_slopes
 from verification.conformance.inside import INSIDE
 from verification.conformance.inside.svrg import InsideSvrg
+from verification.conformance.observe import resolution
 from verification.deployment.asking import Start
-from verification.deployment.batch_tests import batch_sightings, chernoff
+from verification.deployment.batch_tests import PartCounts, batch_sightings, chernoff
 from verification.deployment.claimed import Claimed
 from verification.deployment.scenes import Marked
 from verification.deployment.sighting import Aspect, Cost, Look, Sighting
@@ -33,8 +35,6 @@ from verification.wire.records import Records, Run
 
 WHOLE = 1e-3
 """How far a weight may be from a whole number: single precision inside is allowed, another weight is not."""
-NEARLY = 0.25
-"""The same where gradients are taken at points of the implementation's own."""
 QUIET = (1e-9, 1e-6, 1e-4)
 """Noise over one record's part in a gradient: the least that is not refused; of more, marks cannot be read."""
 _CLEAR = 1e2  # only a gradient this far above the floor is read
@@ -53,14 +53,15 @@ def quiet_noise(claimed: Claimed, share: float = QUIET[0]) -> Claimed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """What was read: weights [runs, T, marks], where they can be read, and the number of records in each batch."""
+    """What was read: weights [runs, T, marks], where they can be read, and how many records each batch held."""
 
     weights: Floats
     clear: NDArray[np.bool_]
     allowed: Floats  # how far each weight may be from a whole number
     added: Floats  # what each mark added over what it may, C/m
     error: float  # how exactly that was read
-    total: Floats | None
+    counts: Floats | None  # of the unmarked records of each part of the data, [runs, T, parts]
+    marks: Floats  # how many marks the batch held, [runs, T]
     first: int  # iterations before this one start elsewhere and are left out
 
 
@@ -75,7 +76,7 @@ def read_weights(claimed: Claimed, scene: Marked, run: Run) -> Weights | None:
         at_anchor, common_there = _parts(claimed, scene, inside.anchors(parameters, problem, run))
         own, common = own - at_anchor, common - common_there
     m = float(parameters.batch or claimed.records)
-    floor, first = _floor(claimed, scene, gradients)
+    floor, first = _floor(claimed, scene, gradients, rounding_of(claimed, run))
     if floor is None:
         return None
     shown = gradients[:, :, scene.columns]
@@ -83,31 +84,42 @@ def read_weights(claimed: Claimed, scene: Marked, run: Run) -> Weights | None:
     clear = np.abs(own) / m > _CLEAR * floor
     weights = np.divide(shown * m, own, out=np.zeros_like(own), where=clear)
     errors = np.divide(_ERRORS * floor * m, np.abs(own), out=np.zeros_like(own), where=clear)
-    total = None
-    if scene.common is not None:
-        held = np.where(clear & (np.abs(weights) > _SHOWN), np.rint(weights), 0.0)
-        alone = problem.signed[:, scene.common]
-        marks = np.sum(held * _in_common(claimed, scene, x, alone), axis=2)
+    held = np.where(clear & (np.abs(weights) > _SHOWN), np.rint(weights), 0.0)
+    counts = None
+    if scene.shared.size and not isinstance(inside, InsideSvrg):
+        alone = problem.signed[:, scene.shared]
+        marks = (held * _slopes(claimed, scene.alone, x)[0]) @ alone
         with np.errstate(divide="ignore", invalid="ignore"):
-            total = (gradients[:, :, scene.common] * m - marks) / common + held.sum(axis=2)
-        if isinstance(inside, InsideSvrg):
-            total = None
+            counts = (gradients[:, :, scene.shared] * m - marks) / common
     # what a gradient changed by, or that of a scaled record, is bounded by what it is at that point alone
     absolute = parameters.clip is not None and not isinstance(inside, InsideSvrg)
     added = np.abs(shown) * m / bound if absolute else np.abs(weights)
     error = max(WHOLE, _ERRORS * floor * m / bound) if absolute else float(errors.max(initial=WHOLE))
-    return Weights(weights, clear, np.maximum(WHOLE, errors), added, error, total, first)
+    return Weights(weights, clear, np.maximum(WHOLE, errors), added, error, counts, held.sum(axis=2), first)
 
 
-def _floor(claimed: Claimed, scene: Marked, gradients: Floats) -> tuple[float | None, int]:
+def rounding_of(claimed: Claimed, run: Run) -> float:
+    """How far rounding to decimals can move a gradient that is read off a run; single precision is allowed by `WHOLE`.
+
+    The gradient is (rho + 1/eta) x less x/eta, rho z and -y of the iteration before, each at most half a unit off.
+    """
+    values = list(run.values.values())
+    unit = max(resolution(array[:1]) for array in values)
+    if unit <= max(float(np.abs(array[:1]).max()) for array in values) * 2.0**-23:
+        return 0.0
+    parameters = claimed.parameters
+    return unit * (0.5 + parameters.rho + max(1 / eta for eta in parameters.eta))
+
+
+def _floor(claimed: Claimed, scene: Marked, gradients: Floats, rounding: float) -> tuple[float | None, int]:
     """The noise that is left, and the first iteration that starts where it is said to."""
-    asked = float(claimed.parameters.sigma or 0.0)
+    asked = max(float(claimed.parameters.sigma or 0.0), rounding)
     if not scene.quiet.size:
         return 10 * asked, 0
     each = np.sqrt(np.mean(gradients[:, :, scene.quiet] ** 2, axis=(0, 2)))
     readable = 0.1 * claimed.parameters.bound / float(claimed.parameters.batch or claimed.records) / _CLEAR
     first = 1 if each.size > 1 and each[0] > readable >= each[1:].max() else 0
-    floor = float(each[first:].max())
+    floor = max(float(each[first:].max()), rounding)
     return (max(floor, asked), first) if floor <= readable else (None, first)
 
 
@@ -121,38 +133,35 @@ def _slopes(claimed: Claimed, records: Records, x: Floats) -> tuple[Floats, Floa
 
 
 def _parts(claimed: Claimed, scene: Marked, x: Floats) -> tuple[Floats, Floats]:
-    """Each mark's gradient in its own column, and an unmarked record's in the common one."""
+    """Each mark's gradient in its own column, and that of an unmarked record of each part in the column they share."""
     slopes, signed = _slopes(claimed, scene.alone, x)
     own = slopes * signed[np.arange(len(scene.columns)), scene.columns]
-    if scene.common is None:
-        return own, np.zeros(x.shape[:2])
-    unmarked = int(np.setdiff1d(np.arange(len(scene.places) + 1), scene.places)[0])
-    one = Records(scene.records.features[[unmarked]], scene.records.labels[[unmarked]])
-    slope, common = _slopes(claimed, one, x)
-    return own, slope[:, :, 0] * common[0, scene.common]
-
-
-def _in_common(claimed: Claimed, scene: Marked, x: Floats, features: Floats) -> Floats:
-    slopes, _ = _slopes(claimed, scene.alone, x)
-    part: Floats = slopes * features
-    return part
+    if not scene.shared.size:
+        return own, np.zeros((*x.shape[:2], 0))
+    rows = np.zeros((scene.shared.size, scene.records.columns))
+    rows[np.arange(scene.shared.size), scene.shared] = np.abs(scene.records.features[:, scene.shared]).max(axis=0)
+    slope, common = _slopes(claimed, Records(rows, np.ones(len(rows), dtype=np.int64)), x)
+    return own, slope * common[np.arange(len(rows)), scene.shared]
 
 
 def marked_look(claimed: Claimed, scene: Marked, run: Run, again: Start | None = None, *, own: bool = False) -> Look:
     """Everything that marked records show; ``again`` is the start of a run of another request.
 
-    ``own``: gradients were taken elsewhere than at the reference's x, so that weights are only nearly whole.
+    ``own``: gradients were taken elsewhere than at the reference's x. A mark that is not in the batch still adds
+    nothing, whatever that point is, and one that is adds C/m at most; but how much it adds is not known, it may be
+    nothing. So weights need not be whole, and only what comes too often is held against it.
     """
     read = read_weights(claimed, scene, run)
     runs = len(run.x)
     if read is None:
-        reason = "batches cannot be read off: the noise does not become small with sigma"
+        reason = "batches cannot be read off: the noise does not become small with sigma, or values are rounded"
         return Look("marked records", claimed.size, runs, (), (), missing=reason)
     weights, clear = read.weights[:, read.first :], read.clear[:, read.first :]
     if own:
-        read = dataclasses.replace(read, allowed=np.maximum(read.allowed, NEARLY), total=None)
+        read = dataclasses.replace(read, counts=None)
     found = _weighed(read, scene)
     whole = all(s.p_value == 1.0 for s in found)
+    found = found[:1] if own else found
     counted = _counted(claimed, read, scene) if whole else []
     found += counted
     ordinary = ~scene.extreme
@@ -166,6 +175,7 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run, again: Start | None =
             records=claimed.records,
             batch=claimed.parameters.batch or 1,
             again=None if again is None else _held_again(again, scene, seen, read.first),
+            parts=_part_counts(read, scene, seen) if counted and whole else None,
             groups={f"with label {label:+d}": scene.alone.labels[ordinary] == label for label in (-1, 1)},
             short=not whole or any(s.cost is Cost.NOTHING and s.p_value == 0.0 for s in counted),
         )
@@ -176,6 +186,17 @@ def marked_look(claimed: Claimed, scene: Marked, run: Run, again: Start | None =
         share = (claimed.parameters.batch or 1) / claimed.records
         drawn[Aspect.BATCHES] = lambda: _rates_picture(scene.places[ordinary], held[:, seen], share)
     return Look("marked records", claimed.size, runs, tuple(found), covers, kept, pictures=drawn)
+
+
+def _part_counts(read: Weights, scene: Marked, seen: NDArray[np.bool_]) -> PartCounts | None:
+    """How often the unmarked records of each part of the data came; nothing where that is no whole number."""
+    if read.counts is None:
+        return None
+    counts = read.counts[:, read.first :][:, seen]
+    if not np.abs(counts - np.rint(counts)).max() <= _SHOWN:
+        return None
+    unmarked = np.bincount(np.delete(scene.part, scene.places), minlength=scene.shared.size)
+    return PartCounts(np.rint(counts).astype(np.int64).sum(axis=(0, 1)), unmarked)
 
 
 def _held_again(again: Start, scene: Marked, seen: NDArray[np.bool_], first: int) -> NDArray[np.bool_] | None:
@@ -248,9 +269,9 @@ def _weighed(read: Weights, scene: Marked) -> list[Sighting]:
 
 def _counted(claimed: Claimed, read: Weights, scene: Marked) -> list[Sighting]:
     """The number of records in each batch: m, less those extreme ones that could not be read; fewer cost nothing."""
-    if read.total is None:
+    if read.counts is None:
         return []
-    total = read.total[:, read.first :]
+    total = (read.counts.sum(axis=2) + read.marks)[:, read.first :]
     m = int(claimed.parameters.batch or claimed.records)
     hidden = int(np.sum(~read.clear[:, read.first :] & scene.extreme))
     short = m - np.rint(total)

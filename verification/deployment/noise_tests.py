@@ -2,8 +2,9 @@ r"""The size of noise over its claimed scale: too small somewhere, or too large.
 
 Input are arrays [runs, draws, p], standard normal if all is well. Sums of squares over a set of entries fixed in
 advance are chi-square distributed: exact tails. The sets: everything, each run, each draw over all runs, each vector,
-each coordinate, stretches of 2^k consecutive draws, and every j-th draw; and each cosine over coordinates and over
-draws, and the quietest direction of all (`direction_tests`).
+each coordinate, stretches of 2^k consecutive draws, and every j-th draw; sums and differences of two draws
+(`law_tests`); each cosine over coordinates, each and stretches of those over draws, and the quietest direction of all
+(`direction_tests`).
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from verification.deployment.direction_tests import (
+    energies_along,
     energies_of_directions,
     energies_of_frequencies,
     quietest_direction,
 )
+from verification.deployment.law_tests import paired_energies
 from verification.deployment.sighting import Aspect, Cost, Sighting, TailFamily, union
 from verification.wire.arrays import Floats
 
@@ -56,14 +59,18 @@ def parts(noise: Floats) -> list[Parts]:
     if p > 1:
         found.append(alike("cosine over coordinates", *energies_of_directions(noise), lambda j: str(j + 1)))
     if draws > 1:
-        found.append(alike("cosine over iterations", *energies_of_frequencies(noise), lambda k: str(k + 1)))
+        by_frequency, entries = energies_of_frequencies(noise)
+        found.append(alike("cosine over iterations", by_frequency, entries, lambda k: str(k + 1)))
+        found += _stretches(by_frequency, entries, "cosines over iterations")
+        totals, degrees, labels = paired_energies(noise)
+        found.append(Parts("sums", totals, degrees, lambda i: labels[i]))
     if runs > 1:
         found.append(alike("run", energy.sum(axis=1), draws * p, lambda r: str(r + 1)))
         found.append(alike("vector", energy.ravel(), p, lambda i: f"{i % draws + 1} of run {i // draws + 1}"))
     return found
 
 
-def _stretches(by_draw: Floats, degrees: int) -> list[Parts]:
+def _stretches(by_draw: Floats, degrees: int, kind: str = "iterations") -> list[Parts]:
     draws, total = len(by_draw), np.concatenate([[0.0], np.cumsum(by_draw)])
     spans = [
         (start, start + 2**k)
@@ -76,7 +83,7 @@ def _stretches(by_draw: Floats, degrees: int) -> list[Parts]:
     first, last = np.array(spans).T
     return [
         Parts(
-            "iterations",
+            kind,
             total[last] - total[first],
             (last - first) * degrees,
             lambda i: f"{spans[i][0] + 1} to {spans[i][1]}",
@@ -99,11 +106,21 @@ def _every(by_draw: Floats, degrees: int) -> list[Parts]:
     ]
 
 
-def size_sightings(where: str, noise: dict[str, Floats]) -> list[Sighting]:
-    """Too small costs privacy, too large does not."""
+def _along(noise: Floats, before: dict[str, Floats]) -> list[Parts]:
+    if noise.shape[1] < 2 or noise.shape[2] < 2:
+        return []
+    totals, degrees, names = energies_along(noise, before)
+    return [Parts("along the last", totals, degrees, lambda i: names[i])]
+
+
+def size_sightings(where: str, noise: dict[str, Floats], before: dict[str, Floats] | None = None) -> list[Sighting]:
+    """Too small costs privacy, too large does not.
+
+    ``before`` are values of every iteration along which the noise of the next one is looked at.
+    """
     small, large, shares = [], [], []
     for name, array in noise.items():
-        for part in parts(array):
+        for part in [*parts(array), *_along(array, before or {})]:
             label = _sized(name, part)
             small.append(TailFamily(part.kind, _float64(special.chdtr(part.degrees, part.totals)), label))
             large.append(TailFamily(part.kind, _float64(special.chdtrc(part.degrees, part.totals)), label))

@@ -67,7 +67,7 @@ def silent(context: Context, claimed: Claimed, clock: Clock) -> Asked:
     exactly = None if context.own else max(grain(used, run), grain(start.claimed, same))
     where = "on silent records"
     found = [
-        *size_sightings(where, noise),
+        *size_sightings(where, noise, run.values),
         *shape_sightings(where, noise, context.rng, exactly, again, step=_step(context, used, noise, exactly)),
     ]
     look = Look("silent records", used.size, runs, tuple(found), (Aspect.NOISE,), pictures=drawn(where, noise))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from verification.conformance.check import NotApplicable
 from verification.conformance.context import Context
 from verification.conformance.inside import INSIDE
 from verification.conformance.observe import gaussianised, resolution
@@ -15,6 +16,8 @@ from verification.wire.records import Records, Run
 from verification.wire.schemes import Law
 
 _ROUNDINGS = 8
+_SINGLE = 2.0**-23
+_COARSEST = 0.1
 
 
 def standard_noise(claimed: Claimed, records: Records, run: Run, outside: Floats | None = None) -> dict[str, Floats]:
@@ -36,11 +39,38 @@ def standard_noise(claimed: Claimed, records: Records, run: Run, outside: Floats
 def read_noise(
     context: Context, name: str, claimed: Claimed, records: Records, run: Run, *, outside: Floats | None = None
 ) -> dict[str, Floats]:
-    """The same, by replays on the records of this name where its updates are its own."""
+    """The same `off_the_grid`; by replays on the records of this name where its updates are its own."""
     if not context.own:
-        return standard_noise(claimed, records, run, outside)
+        return off_the_grid(standard_noise(claimed, records, run, outside), step_of(claimed, run), context.rng)
     found = own_standard_noise(context, name, claimed.parameters, claimed.records, run)
     return found if outside is None else {stream: array @ outside for stream, array in found.items()}
+
+
+def step_of(claimed: Claimed, run: Run) -> float:
+    """The step of the grid, over the noise's deviation, on which rounding to decimals puts it; 0 for doubles."""
+    values = list(run.values.values())
+    unit = max(resolution(array[:1]) for array in values)
+    if unit <= max(float(np.abs(array[:1]).max()) for array in values) * _SINGLE:
+        return 0.0
+    return grain(claimed, run, unit) / _ROUNDINGS
+
+
+def off_the_grid(noise: dict[str, Floats], step: float, rng: np.random.Generator) -> dict[str, Floats]:
+    r"""Noise whose released values were rounded, with further normal noise of 3/2 steps, over the scale of both.
+
+    Rounding what is noised costs no privacy. The characteristic function of rounded noise is that of the noise, times
+    one below 1, and copies of it 2 pi/step apart; the further noise shrinks these to exp(-(3 pi)^2/2) < 1e-19. What is
+    left of rounding is at most a twelfth of a step squared in variance, so that noise looks larger, not smaller, and as
+    much over 1 in correlation: step = 0.1 is 1/1,200, which a million values just do not show. Coarser is not read.
+    """
+    if not step:
+        return noise
+    if step > _COARSEST:
+        raise NotApplicable(f"noise cannot be read off: values are rounded to {step:.2g} of its deviation")
+    width = 1.5 * step
+    return {
+        name: (array + width * rng.standard_normal(array.shape)) / np.hypot(1.0, width) for name, array in noise.items()
+    }
 
 
 def _needed(claimed: Claimed, records: Records) -> Records:
@@ -52,10 +82,11 @@ def _needed(claimed: Claimed, records: Records) -> Records:
     return records
 
 
-def grain(claimed: Claimed, run: Run) -> float:
+def grain(claimed: Claimed, run: Run, rounding: float | None = None) -> float:
     """How exactly noise over its scale can be read off a run: a few roundings of its largest value."""
     parameters = claimed.parameters
-    rounding = max(resolution(array) for array in run.values.values())
+    if rounding is None:
+        rounding = max(resolution(array) for array in run.values.values())
     weight = 1 + parameters.rho + 1 / parameters.rho + max(1 / eta for eta in parameters.eta)
     scales = noise_scales(claimed.mode.algorithm, parameters, claimed.records)
     smallest = min(float(scale.min()) for scale in scales.values())

@@ -3,9 +3,9 @@ r"""Data on which a run shows what it did.
 `silent`: no record has a gradient; a run shows its noise.
 
 `marked`: marked records stand at the start, the end, at powers of two and other round places, and at random ones. Each
-has a column of its own, all records share one more, and the rest are 0. With little noise a run shows which marks each
-batch held, how much each weighed, and how many records the batch held in all. Some marks are of ordinary length, some
-of extreme length.
+has a column of its own, all records of one part of the data share one more (`parts_of`), and the rest are 0. With
+little noise a run shows which marks each batch held, how much each weighed, and how many records of each part it held.
+Some marks are of ordinary length, some of extreme length.
 
 `mixed`: records of ordinary length and both labels, a few of extreme length among them. They span less than the whole
 space, as redundant features do; what a run shows outside of their span is noise, whatever the batch was.
@@ -31,6 +31,7 @@ POSITIVE = 0.25
 """The share of the label +1, as in data that are not balanced."""
 EXTREME = (1e3, 1e6, 1e9)
 _MOST_MARKS = 96
+_MOST_PARTS = 10
 _OUTLIERS = 12
 _SMALLEST_NULL = 8
 
@@ -43,7 +44,8 @@ class Marked:
     places: NDArray[np.intp]
     columns: NDArray[np.intp]
     extreme: NDArray[np.bool_]
-    common: int | None
+    shared: NDArray[np.intp]  # the column of each part of the data; none where columns are too few
+    part: NDArray[np.intp]  # of each record
     quiet: NDArray[np.intp]  # columns that are 0 in all records
 
     @property
@@ -88,19 +90,25 @@ def marked(
     ordinary: tuple[float, float] = ORDINARY,
 ) -> Marked:
     """Marks in as many columns as there are, all records alike in one more."""
-    marks = max(1, min(columns - 2, _MOST_MARKS, count // 2))
+    parts = parts_of(count, columns)
+    marks = max(1, min(columns - parts - 1, _MOST_MARKS, count // 2))
     order = rng.permutation(columns)
-    own, common = order[:marks], (int(order[marks]) if columns > marks else None)
-    quiet = order[marks + 1 :]
+    own, shared, quiet = order[:marks], order[marks : marks + parts], order[marks + parts :]
+    part = np.arange(count) * parts // count
     places = marked_places(count, marks, batch, rng)
     labels = _labels(count, rng)
     features = np.zeros((count, columns))
-    if common is not None:
-        features[:, common] = COMMON * bound * labels
+    if shared.size:
+        features[np.arange(count), shared[part]] = COMMON * bound * labels
     extreme = np.arange(marks) % 3 == 2
     lengths = bound * np.where(extreme, np.resize(EXTREME, marks), rng.uniform(*ordinary, marks))
     features[places, own] = lengths * labels[places]
-    return Marked(Records(features, labels), places, own, extreme, common, quiet)
+    return Marked(Records(features, labels), places, own, extreme, shared, part, quiet)
+
+
+def parts_of(count: int, columns: int) -> int:
+    """How many parts of the data are counted: tenths, or fewer so that most columns are left for marks."""
+    return max(1, min(_MOST_PARTS, columns // 4, count))
 
 
 def marked_places(count: int, marks: int, batch: int, rng: np.random.Generator) -> NDArray[np.intp]:

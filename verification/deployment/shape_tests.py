@@ -3,21 +3,27 @@ r"""The shape of noise whatever its scale: Gaussian, centred, independent, fresh
 The direction of a normal vector with independent entries of one variance is uniform and independent of its length; a
 fresh chi-distributed length makes the vector standard normal. So every block of noise gets a fresh length
 (`without_scale`), and all tests are exact at any size of the noise: size alone never accuses.
+
+Claimed noise with a further, independent noise of any law is as private. So the shape of a stretch that is louder than
+claimed is not looked at (`louder`); that choice depends on lengths alone, which say nothing about directions, and what
+is left is still exact. What must hold of louder noise is in `law_tests`, and its size in every direction is still
+looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verification.conformance import tails
+from verification.deployment.law_tests import LAGS, lag_halves, law_sighting, louder
 from verification.deployment.reuse_tests import repeats, twins
 from verification.deployment.sighting import Aspect, Sighting, TailFamily, union
 from verification.wire.arrays import Floats
 
-LAGS = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256, 512, 1024)
 TAILS = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5)
 _BLOCK = 128
 _PAIRED_COLUMNS = 160
@@ -42,6 +48,29 @@ def without_scale(noise: Floats, rng: np.random.Generator) -> Floats:
     return result
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaled:
+    """Noise without its scale [runs, draws, p], and which draws [runs, draws] are looked at; the others are 0."""
+
+    values: Floats
+    kept: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, noise: Floats, rng: np.random.Generator) -> Scaled:
+        """Leave out what is louder than claimed."""
+        kept = ~louder(noise)
+        return cls(without_scale(noise, rng) * kept[:, :, None], kept)
+
+    @property
+    def rows(self) -> Floats:
+        """The vectors that are looked at."""
+        return np.asarray(self.values[self.kept])
+
+    def part(self, runs: slice, draws: slice | NDArray[np.intp]) -> Scaled:
+        """Some of them."""
+        return Scaled(self.values[runs, draws], self.kept[runs, draws])
+
+
 def shape_sightings(
     where: str,
     noise: dict[str, Floats],
@@ -56,7 +85,7 @@ def shape_sightings(
     ``grain`` is how exactly the noise could be read; without it single values are not compared. ``again`` is noise of
     another request: nothing of it may be the same. ``step`` is that of a grid on which everything noised lies, too.
     """
-    scaled = {name: without_scale(array, rng) for name, array in noise.items()}
+    scaled = {name: Scaled.of(array, rng) for name, array in noise.items()}
     checks = (
         ("noise-shape", _shapes(scaled), "noise is not Gaussian"),
         ("noise-centring", _means(scaled), "noise is not centred"),
@@ -66,6 +95,7 @@ def shape_sightings(
     for name, families, cause in checks:
         p_value, at = union(families)
         found.append(Sighting(f"{name} {where}", Aspect.NOISE, p_value, f"least likely: {at}", cause=cause))
+    found.append(law_sighting(f"noise-law {where}", noise))
     every = [*noise.values(), *([] if again is None else again.values())]
     width = max(array.shape[2] for array in every)
     rows = np.vstack([a.reshape(-1, a.shape[2]) for a in every if a.shape[2] == width])
@@ -75,10 +105,12 @@ def shape_sightings(
     return found
 
 
-def _shapes(scaled: dict[str, Floats]) -> list[TailFamily]:
+def _shapes(scaled: dict[str, Scaled]) -> list[TailFamily]:
     families = []
-    for name, array in scaled.items():
-        values = array.ravel()
+    for name, each in scaled.items():
+        values = each.rows.ravel()
+        if not values.size:
+            continue
         families.append(TailFamily(f"{name}: distribution function", np.array([tails.kolmogorov(values)])))
         families += beyond(name, values.size, [int(np.sum(np.abs(values) > threshold)) for threshold in TAILS])
     return families
@@ -94,8 +126,8 @@ def beyond(name: str, values: int, counts: Sequence[int]) -> list[TailFamily]:
     return families
 
 
-def _means(scaled: dict[str, Floats]) -> list[TailFamily]:
-    sums = {name: array.reshape(-1, array.shape[2]) for name, array in scaled.items()}
+def _means(scaled: dict[str, Scaled]) -> list[TailFamily]:
+    sums = {name: each.rows for name, each in scaled.items() if each.kept.any()}
     together = [
         TailFamily(f"{name}: all coordinates together", tails.normal(np.array([rows.sum() / np.sqrt(rows.size)])))
         for name, rows in sums.items()
@@ -106,24 +138,25 @@ def _means(scaled: dict[str, Floats]) -> list[TailFamily]:
     ]
 
 
-def _ties(scaled: dict[str, Floats]) -> list[TailFamily]:
+def _ties(scaled: dict[str, Scaled]) -> list[TailFamily]:
     """Pairs of coordinates; each draw with the one so many iterations later; consecutive runs."""
     families = []
-    for name, array in scaled.items():
-        runs, draws, p = array.shape
-        rows = array.reshape(-1, p)[:, :_PAIRED_COLUMNS]
+    for name, each in scaled.items():
+        runs, draws, p = each.values.shape
+        rows = each.rows[:, :_PAIRED_COLUMNS]
         if p > 1 and len(rows) > 1:
             first, second = np.triu_indices(rows.shape[1], k=1)
             families.append(_pairs(f"{name}: coordinates", tails.correlation(rows, rows), first, second))
         lags = [lag for lag in LAGS if lag < draws]
         if lags:
-            products = np.array([product for lag in lags for product in _lagged(array, lag)])
+            products = np.array([product for lag in lags for product in _lagged(each, lag)])
             families.append(
                 TailFamily(f"{name}: iterations apart by", tails.normal(products), lambda i, own=lags: str(own[i // 2]))  # type: ignore[misc]
             )
         if runs > 1:
-            product = np.array([_product(array[0 : runs - 1 : 2], array[1::2])])
-            families.append(TailFamily(f"{name}: consecutive runs", tails.normal(product)))
+            everything = slice(None)
+            halves = each.part(slice(0, runs - 1, 2), everything), each.part(slice(1, None, 2), everything)
+            families.append(TailFamily(f"{name}: consecutive runs", tails.normal(np.array([_product(*halves)]))))
     return families
 
 
@@ -131,26 +164,39 @@ def _pairs(name: str, matrix: Floats, first: NDArray[np.intp], second: NDArray[n
     return TailFamily(name, matrix[first, second], lambda i: f"{first[i] + 1} and {second[i] + 1}")
 
 
-def _lagged(array: Floats, lag: int) -> list[float]:
+def _lagged(each: Scaled, lag: int) -> list[float]:
     """Draws with those ``lag`` later, in two halves in each of which no draw is on both sides."""
-    where = np.arange(array.shape[1] - lag)
-    halves = [where[(where // lag) % 2 == parity] for parity in (0, 1)]
-    return [_product(array[:, half], array[:, half + lag]) if half.size else 0.0 for half in halves]
+    everything = slice(None)
+    return [
+        _product(each.part(everything, half), each.part(everything, half + lag)) if half.size else 0.0
+        for half in lag_halves(each.values.shape[1], lag)
+    ]
 
 
-def _product(first: Floats, second: Floats) -> float:
-    """<u, v>/|u|: standard normal if v is, independent of u; infinite for a u that is all zeros."""
-    length = float(np.linalg.norm(first))
-    return float(np.sum(first * second)) / length if length > 0 else np.inf
+def _product(first: Scaled, second: Scaled) -> float:
+    """<u, v>/|u|: standard normal if v is, independent of u; infinite for a u that is all zeros.
+
+    Of pairs of which both are looked at: 0 where there is none.
+    """
+    both = (first.kept & second.kept)[:, :, None]
+    if not both.any():
+        return 0.0
+    length = float(np.linalg.norm(first.values * both))
+    return float(np.sum(first.values * second.values)) / length if length > 0 else np.inf
 
 
-def _between(scaled: dict[str, Floats]) -> list[TailFamily]:
+def _between(scaled: dict[str, Scaled]) -> list[TailFamily]:
     """Two streams in the same iteration, where both draw as often.
 
     The first iteration is left out where there are others: a start at another point is in both.
     """
-    scaled = {name: array[:, 1:] if array.shape[1] > 1 else array for name, array in scaled.items()}
-    names = list(scaled)
-    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if scaled[a].shape == scaled[b].shape]
-    products = np.array([_product(scaled[a], scaled[b]) for a, b in pairs])
+    everything = slice(None)
+    later = {
+        name: each.part(everything, slice(1 if each.values.shape[1] > 1 else 0, None)) for name, each in scaled.items()
+    }
+    names = list(later)
+    pairs = [
+        (a, b) for i, a in enumerate(names) for b in names[i + 1 :] if later[a].values.shape == later[b].values.shape
+    ]
+    products = np.array([_product(later[a], later[b]) for a, b in pairs])
     return [TailFamily("streams", tails.normal(products), lambda i: " and ".join(pairs[i]))] if pairs else []

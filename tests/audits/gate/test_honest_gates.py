@@ -22,6 +22,7 @@ from verification.outcome import Outcome
 EXAMPLE = Path(__file__).parents[3] / "examples" / "adapters" / "c"
 REFERENCE = [sys.executable, "-m", "verification.served.loopback"]
 VARIANTS = [sys.executable, "-m", "tests.audits.gate.honest.variants"]
+OTHER_UPDATES = [sys.executable, "-m", "tests.audits.gate.honest.other_updates"]
 FEW = 2
 SURE = "1e-9"
 
@@ -79,3 +80,18 @@ def test_strict_refuses_what_deviates() -> None:
 def test_the_same_gate_refutes_a_wrong_implementation(number: int) -> None:
     """Standing means something: the very gates that the honest pass refute half the noise."""
     assert honest_gate(zoo("half-the-sensitivity"), number, SURE).outcome is Outcome.REFUTED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dual-step", "momentum", "scaled-dual"])
+def test_updates_of_its_own_without_replay_are_inconclusive(name: str) -> None:
+    """What cannot be read is not held against it."""
+    report = honest_gate([*OTHER_UPDATES, name, "without-replay"], 0, SURE)
+    assert report.outcome is Outcome.INCONCLUSIVE, [(f.name, f.outcome.value, f.detail) for f in report.findings]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["further-laplace", "further-common", "rounded"])
+def test_further_noise_of_another_law_and_rounded_values_are_not_refuted_at_the_claimed_size(name: str) -> None:
+    report = honest_gate([*VARIANTS, name], 0, SURE, only=("deploy",))
+    assert not any(f.outcome is Outcome.REFUTED for f in report.findings), [(f.name, f.detail) for f in report.findings]

@@ -28,6 +28,8 @@ BY_QUESTION = {
         "half-precision-noise-in-wide-data",
         "same-draws-for-large-data",
         "results-kept-by-request",
+        "noise-turned-off-the-last-model",
+        "louder-and-uniform",
     ],
     "kinds": [
         "quiet-for-one-label",
@@ -43,6 +45,7 @@ BY_QUESTION = {
         "bound-follows-the-median",
         "doubled-gradient-of-large-data",
         "late-epochs-unclipped",
+        "noise-turned-off-the-gradient",
     ],
     "marked": [
         "windows-of-neighbours",
@@ -54,6 +57,7 @@ BY_QUESTION = {
         "rare-label-weighs-more",
         "mean-of-the-means-of-chunks",
         "late-records-unclipped",
+        "a-part-drawn-a-little-too-often",
     ],
     "rare": [
         "seed-of-twelve-bits",
@@ -62,6 +66,7 @@ BY_QUESTION = {
         "noise-stops-in-one-run-of-five",
         "quiet-with-the-other-loss",
         "workers-share-a-state",
+        "another-direction-lost-in-each-iteration",
     ],
 }
 """The question at the claimed size that is there for each: asked alone, which is cheap."""

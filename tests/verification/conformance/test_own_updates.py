@@ -7,7 +7,7 @@ import pytest
 
 from reference.problem import Problem, State
 from reference.vectorised import Noise
-from tests.audits.gate.honest.other_updates import VARIANTS, DualStep, Variant
+from tests.audits.gate.honest.other_updates import VARIANTS, WITHOUT_REPLAY, DualStep, Variant
 from tests.verification.conformance.in_process import InProcess
 from verification.conformance.check import MPADMM_ALL, SSADMM, Mode
 from verification.conformance.context import Context
@@ -137,3 +137,21 @@ def test_noise_that_a_replay_adds_in_part_is_refuted() -> None:
 def test_another_dual_step_of_mpadmm_is_not_refuted() -> None:
     for check in ("one-step-sensitivity", "noise-variance"):
         assert outcome(DualStep(), check, MPADMM_ALL) in FINE
+
+
+LINEAR = ("dual-step", "over-relaxed", "dual-first", "scaled-dual", "momentum", "averaged")
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_without_replay_rules_of_its_own_are_seen_and_its_noise_is_not_read(name: str) -> None:
+    implementation = VARIANTS[name]()
+    implementation.capabilities = WITHOUT_REPLAY
+    assert has_own_updates(context_of(implementation, own=False))
+    for check in ("noise-variance", "batch-size", "post-processing"):
+        assert outcome(implementation, check) is Outcome.SKIPPED, check
+
+
+def test_without_replay_neither_the_reference_nor_what_carries_the_clean_x_has_rules_of_its_own() -> None:
+    for implementation in (Stepwise(), wrong("dual-step", "plain-dual"), wrong("momentum", "plain-dual")):
+        implementation.capabilities = WITHOUT_REPLAY
+        assert not has_own_updates(context_of(implementation, own=False))

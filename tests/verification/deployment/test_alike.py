@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from verification.deployment.alike import Parted, excess_sighting, tails_of_excess
+from verification.deployment.alike import Parted, along_sighting, excess_sighting, tails_of_excess
 
 LEVEL, SIMULATIONS = 0.05, 400
 RUNS, T, ACROSS, ALLOWED = 3, 20, 31, 13.0
@@ -20,7 +20,7 @@ def seen(
     across = noise * rng.standard_normal((RUNS, T, ACROSS))
     along[:, 0] += start * rng.standard_normal(RUNS)
     across[:, 0] += start * rng.standard_normal((RUNS, ACROSS))
-    return Parted(scale * along, scale * across, np.full(T, ALLOWED))
+    return Parted(scale * along, scale * across, np.full(T, ALLOWED), scale * (along - length * ALLOWED))
 
 
 def test_gradients_at_the_bound_alarm_at_most_as_often_as_stated() -> None:
@@ -49,7 +49,7 @@ def test_longer_gradients_are_detected(length: float) -> None:
 def test_a_gradient_that_leaves_the_direction_is_not_taken_for_noise() -> None:
     rng = np.random.default_rng(4)
     plain = seen(rng, length=2.0)
-    turned = Parted(plain.along, plain.across + 2 * ALLOWED * np.eye(ACROSS)[0], plain.allowed)
+    turned = Parted(plain.along, plain.across + 2 * ALLOWED * np.eye(ACROSS)[0], plain.allowed, plain.beside)
     assert float(tails_of_excess(turned).min()) <= 1e-9
 
 
@@ -58,3 +58,14 @@ def test_late_iterations_are_looked_at_one_by_one() -> None:
     late = seen(rng)
     late.along[:, 15:] *= 1.5
     assert excess_sighting({"here": late}).p_value <= 1e-9
+
+
+def test_noise_along_the_gradient_is_looked_at() -> None:
+    rng = np.random.default_rng(6)
+    alarms = sum(along_sighting({"here": seen(rng)}).p_value <= LEVEL for _ in range(SIMULATIONS))
+    assert alarms <= int(stats.binom.isf(1e-6, SIMULATIONS, LEVEL)), alarms
+    shifted = seen(rng)
+    shifted.beside[:] += 5.0  # a gradient that is not the reference's
+    assert along_sighting({"here": shifted}).p_value > 1e-6
+    shifted.beside[:] *= 0.02
+    assert along_sighting({"here": shifted}).p_value <= 1e-9

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from verification.deployment.batch_tests import Table, batch_sightings, chernoff
+from verification.deployment.batch_tests import PartCounts, Table, batch_sightings, chernoff
 
 N, M, T, MARKS = 2000, 100, 400, 30
 LEVEL, SIMULATIONS = 0.05, 150
@@ -174,3 +174,17 @@ def test_the_bound_is_a_bound() -> None:
     for count in (0, 3, 10, 40):
         exact = 2 * min(stats.binom.cdf(count, 200, 0.05), stats.binom.sf(count - 1, 200, 0.05))
         assert chernoff(count, 200, 0.05) >= min(1.0, float(exact)) * (1 - 1e-12)
+
+
+def test_a_part_that_comes_a_little_too_often_is_detected() -> None:
+    rng = np.random.default_rng(31)
+    where, records = places(rng), np.full(4, N // 4)
+    held = table(honest, rng, where)
+
+    def found(came: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> float:
+        parts = PartCounts(came, records)
+        return batch_sightings("here", held, where, records=N, batch=M, parts=parts)[0].p_value
+
+    fair = np.array([rng.hypergeometric(N // 4, 3 * N // 4, M, T).sum() for _ in range(4)])
+    assert found(fair) > 1e-6
+    assert found(fair + np.array([T * M // 40, 0, 0, 0])) <= 1e-9

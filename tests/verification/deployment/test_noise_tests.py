@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from verification.deployment.direction_tests import Grams
 from verification.deployment.noise_tests import effective, interval, size_sightings
 from verification.deployment.rare import Census
 from verification.deployment.shape_tests import shape_sightings, without_scale
-from verification.deployment.sighting import Cost, Sighting
+from verification.deployment.sighting import Cost, Sighting, union
 from verification.wire.arrays import Floats
 
 LEVEL = 0.02
@@ -39,6 +40,7 @@ def test_every_test_alarms_at_most_as_often_as_stated() -> None:
     assert set(alarms) == {
         "noise-size",
         "noise-excess",
+        "noise-law",
         "noise-shape",
         "noise-centring",
         "noise-independence",
@@ -105,13 +107,22 @@ def test_wrong_noise_is_detected_at_a_false_alarm_probability_of_1e_9(name: str)
     assert sightings(change(normal(rng, draws=2210, columns=32)), rng)[test].p_value <= 1e-9
 
 
-@pytest.mark.parametrize(("shared", "detected"), [(slice(0, 1), False), (slice(0, None, 4), True)])
-def test_streams_that_share_a_start_are_not_tied_and_those_that_share_draws_are(shared: slice, detected: bool) -> None:
+@pytest.mark.parametrize(
+    ("shared", "own", "detected"),
+    [(slice(0, 1), 30.0, False), (slice(0, None, 4), 0.5, True), (slice(0, None, 4), 30.0, False)],
+    ids=["a start", "draws", "further noise"],
+)
+def test_streams_that_share_draws_are_tied_and_those_that_share_more_than_is_claimed_are_not(
+    shared: slice, own: float, detected: bool
+) -> None:
     rng = np.random.default_rng(5)
     noise = {name: rng.standard_normal((200, 30, 8)) for name in ("x", "z")}
-    common = 30 * rng.standard_normal(noise["x"][:, shared].shape)
+    common = rng.standard_normal(noise["x"][:, shared].shape)
     for array in noise.values():
-        array[:, shared] += common
+        if own > 1:
+            array[:, shared] += own * common
+        else:
+            array[:, shared] = own * array[:, shared] + np.sqrt(1 - own**2) * common
     (tie,) = (s for s in shape_sightings("here", noise, rng) if s.name == "noise-independence here")
     assert (tie.p_value <= 1e-9) == detected
     assert detected or tie.p_value > 1e-2
@@ -173,3 +184,63 @@ def test_rare_failures_are_detected(share: float, divisor: float) -> None:
         detected += Census.of({"x": noise}).sighting("here").p_value <= 1e-9
     # among 1000 runs none fails with probability below 5e-5
     assert detected >= 199
+
+
+FURTHER: dict[str, Callable[[Floats, np.random.Generator], Floats]] = {
+    "Laplace": lambda u, rng: rng.laplace(size=u.shape),
+    "a sign": lambda u, rng: np.where(rng.random(u.shape) < 0.5, -1.0, 1.0),
+    "a little of a sign": lambda u, rng: 0.4 * np.where(rng.random(u.shape) < 0.5, -1.0, 1.0),
+    "one value for a vector": lambda u, rng: rng.standard_normal(u.shape[:2])[:, :, None] + np.zeros(u.shape),
+    "one vector for a run": lambda u, rng: rng.standard_normal(u.shape[2]) + np.zeros(u.shape),
+    "a constant": lambda u, _: np.full(u.shape, 0.5),
+    "a random scale": lambda u, rng: 2 * rng.random(u.shape[:2])[:, :, None] * rng.standard_normal(u.shape),
+    "now and then": lambda u, rng: np.where(rng.random(u.shape) < 1e-2, 5.0, 0.0),
+}
+
+
+@pytest.mark.parametrize("law", FURTHER)
+def test_claimed_noise_with_further_noise_is_not_accused(law: str) -> None:
+    rng = np.random.default_rng(21)
+    noise = normal(rng, draws=2000, columns=16)
+    for name, sighting in sightings(noise + FURTHER[law](noise, rng), rng).items():
+        assert sighting.p_value > 1e-6 or sighting.cost is Cost.NOTHING, (name, sighting)
+
+
+LOUD: dict[str, tuple[Callable[[Floats], Floats], str]] = {
+    "uniform": (lambda u: 1.3 * np.sqrt(3) * (2 * stats.norm.cdf(u) - 1), "noise-law"),
+    "Laplace": (lambda u: 1.3 / np.sqrt(2) * stats.laplace.ppf(stats.norm.cdf(u)), "noise-law"),
+    "carried over": (lambda u: 1.2 * (u + 0.6 * np.roll(u, 1, axis=1)), "noise-size"),
+    "differences": (lambda u: 1.3 * (u - np.roll(u, 1, axis=1)), "noise-size"),
+    "a direction is missing": (lambda u: 2.0 * (u - u.mean(axis=2, keepdims=True)), "noise-size"),
+}
+
+
+@pytest.mark.parametrize("law", LOUD)
+def test_loud_noise_that_does_not_hold_the_claimed_one_is_detected(law: str) -> None:
+    rng = np.random.default_rng(22)
+    change, test = LOUD[law]
+    assert sightings(change(normal(rng, draws=2000, columns=16)), rng)[test].p_value <= 1e-9
+
+
+def test_a_direction_that_is_lost_in_each_iteration_is_detected() -> None:
+    rng = np.random.default_rng(23)
+    lost = rng.standard_normal((20, 16))
+    lost /= np.linalg.norm(lost, axis=1, keepdims=True)
+    fair, less = Grams(), Grams()
+    for _ in range(4):
+        noise = normal(rng, runs=50, draws=20, columns=16)
+        fair.add("x", noise)
+        less.add("x", noise - np.einsum("rdp,dp->rd", noise, lost)[:, :, None] * lost)
+    assert union(fair.families())[0] > 1e-6
+    assert union(less.families())[0] <= 1e-9
+
+
+def test_noise_that_avoids_what_was_released_is_detected() -> None:
+    rng = np.random.default_rng(24)
+    noise = normal(rng, draws=500, columns=16)
+    x = np.cumsum(noise, axis=1)
+    assert size_sightings("here", {"x": noise}, {"x": x})[0].p_value > 1e-6
+    last = x[:, :-1] / np.linalg.norm(x[:, :-1], axis=2, keepdims=True)
+    turned = noise.copy()
+    turned[:, 1:] -= np.einsum("rdp,rdp->rd", noise[:, 1:], last)[:, :, None] * last
+    assert size_sightings("here", {"x": turned}, {"x": x})[0].p_value <= 1e-9

@@ -1,7 +1,7 @@
 """Valid ADMM updates that are not the reference's: ``python -m tests.audits.gate.honest.other_updates NAME [MISTAKE]``.
 
 In all of them z and y are functions of the noisy x, so that they cost no privacy. A mistake makes the same variant
-wrong.
+wrong; with ``without-replay`` in its place the same variant offers no replay.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from reference.vectorised import Noise
 from verification.served.serve import serve
 from verification.served.stepwise import Batches, Stepwise, TrialRandomness
 from verification.wire.arrays import Floats
+from verification.wire.messages import Capability
 
 
 class Variant(Stepwise):
@@ -152,9 +153,12 @@ VARIANTS: dict[str, type[Variant]] = {
     "from-z": FromZ,
     "shorter-steps": ShorterSteps,
 }
+WITHOUT_REPLAY = tuple(c for c in Capability if c is not Capability.REPLAY)
 MISTAKES = ("noise/3", "first-records", "plain-dual")
 
 if __name__ == "__main__":
     implementation = VARIANTS[sys.argv[1]]()
     implementation.mistake = sys.argv[2] if len(sys.argv) > 2 else ""
+    if implementation.mistake == "without-replay":
+        implementation.capabilities = WITHOUT_REPLAY
     serve(implementation)

@@ -97,6 +97,35 @@ class Discrete(NoiseOnAGrid):
         return self.step * np.rint(super().gradient(problem, x, batch) / self.step)
 
 
+class FurtherLaplace(Stepwise):
+    """The claimed noise and Laplace noise beside it."""
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """Both."""
+        further = np.random.default_rng().laplace(size=standard.shape)
+        return super().scale_noise(standard, sigma) + sigma[:, None] * further
+
+
+class FurtherCommon(Stepwise):
+    """The claimed noise and one further value for all coordinates of a vector."""
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """Both."""
+        further = np.random.default_rng().standard_normal((*standard.shape[:2], 1))
+        return super().scale_noise(standard, sigma) + sigma[:, None] * further
+
+
+class Rounded(Stepwise):
+    """Everything that is released is rounded to four decimals."""
+
+    def trials(
+        self, records: Records, algorithm: Algorithm, parameters: Parameters, count: int, seed: int | None
+    ) -> Values:
+        """Round."""
+        values = super().trials(records, algorithm, parameters, count, seed)
+        return {name: np.round(array, 4) for name, array in values.items()}
+
+
 class LessNoise(Stepwise):
     """The claimed noise divided by 1.2."""
 
@@ -136,6 +165,9 @@ VARIANTS: dict[str, type[Stepwise]] = {
     "single-precision": SinglePrecision,
     "discrete": Discrete,
     "noise on a grid": NoiseOnAGrid,
+    "further-laplace": FurtherLaplace,
+    "further-common": FurtherCommon,
+    "rounded": Rounded,
     "noise/1.2": LessNoise,
     "noise/2 in 1 run of 50": HalfOf,
     "noise/2 in 1 run of 2000": HalfOfFew,
