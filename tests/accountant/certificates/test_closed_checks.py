@@ -130,3 +130,12 @@ def test_a_sum_above_the_curve_without_sampling_is_cut_short() -> None:
     cap = Fraction(10**8 * (10**8 - 1), 2) / (491 * 10**6) ** 2
     found = fraction_of(log_moment(step, Subsampling.LEMMA2, Fraction(10**8), 15))  # 10^8 terms without an end
     assert abs(found / cap - 1) < Fraction(1, 10**15)
+
+
+def test_a_delta_far_below_every_probability_is_re_derived_for_pure_releases() -> None:
+    """Beside Laplace noise, of which no pair is known to attain the whole: the lower end is of the pure steps."""
+    louder = {"algorithm": "laplace", "noise_multiplier": "98e-4", "iterations": 28010, "neighbours": "add-or-remove"}
+    spent = {"algorithm": "pure", "epsilon": "408e-11", "iterations": 221, "neighbours": "add-or-remove"}
+    report = epsilon(mechanism_from(louder).ledger() + mechanism_from(spent).ledger(), "5e-212")
+    how = {one.subject: one.statement for one in recheck(certificate(report))}
+    assert how["epsilon.lower"] == "attained by randomised response"
