@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from audits.zoo.setting import ZooSetting
-from audits.zoo.specimen import SS, Harm, Specimen, member
+from audits.zoo.specimen import SS, Specimen, member
 from reference.problem import Problem, State
 from verification.served.serve import Values
 from verification.served.stepwise import Batches
@@ -24,9 +24,9 @@ class DualStepForgetsRho(Specimen):
         return y + (x - z)
 
 
-@member("threshold-forgets-rho", harm=Harm.NONE, claims=_TWO_STEPS)
+@member("threshold-forgets-rho", claims=_TWO_STEPS)
 class ThresholdForgetsRho(Specimen):
-    """The soft threshold is lambda, not lambda/rho: another problem is solved.
+    """The soft threshold is lambda, not lambda/rho; with MCP or SCAD it stretches more than was accounted for.
 
     Source: class seen where the proximal operator of a library takes the threshold and is given the weight.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import signal
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.audits.gate.honest.campaign import ROOT, claim_text
-from tests.audits.trials.test_killed import MARK, SECONDS, living
+from tests.audits.trials.test_killed import MARK, end_all, left_after, living
 
 # It answers until it is to run, says so, and is then deaf to everything, as its child is.
 STUBBORN = """
@@ -69,13 +68,6 @@ def test_nothing_is_left_of_a_gate_that_is_killed_while_it_asks_two_processes(na
             time.sleep(0.05)
         # the gate, two adapters, a child of each
         assert len(living(mark)) >= 5
-        started.send_signal(getattr(signal, name))
-        until = time.monotonic() + SECONDS
-        while living(mark) and time.monotonic() < until:
-            started.poll()
-            time.sleep(0.05)
-        assert living(mark) == []
+        assert left_after(name, started, mark) == []
     finally:
-        for pid in living(mark):
-            os.kill(pid, signal.SIGKILL)
-        started.wait()
+        end_all(started, mark)

@@ -60,6 +60,23 @@ def living(mark: str) -> list[int]:
     return found
 
 
+def left_after(name: str, started: subprocess.Popen[bytes], mark: str) -> list[int]:
+    """Send the signal and return what still lives some seconds later."""
+    started.send_signal(getattr(signal, name))
+    until = time.monotonic() + SECONDS
+    while living(mark) and time.monotonic() < until:
+        started.poll()
+        time.sleep(0.05)
+    return living(mark)
+
+
+def end_all(started: subprocess.Popen[bytes], mark: str) -> None:
+    """Leave nothing behind, whatever the test found."""
+    for pid in living(mark):
+        os.kill(pid, signal.SIGKILL)
+    started.wait()
+
+
 @pytest.mark.parametrize(
     "name", ["SIGKILL", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGTERM", "SIGHUP", "SIGINT"))]
 )
@@ -83,13 +100,6 @@ def test_nothing_is_left_of_a_killed_program(name: str, tmp_path: Path) -> None:
             time.sleep(0.05)
         # the program, two workers (and the tracker of their resources), two adapters, a child of each
         assert len(living(mark)) >= 7
-        started.send_signal(getattr(signal, name))
-        until = time.monotonic() + SECONDS
-        while living(mark) and time.monotonic() < until:
-            started.poll()
-            time.sleep(0.05)
-        assert living(mark) == []
+        assert left_after(name, started, mark) == []
     finally:
-        for pid in living(mark):
-            os.kill(pid, signal.SIGKILL)
-        started.wait()
+        end_all(started, mark)
