@@ -62,14 +62,23 @@ def _alarm(seconds: float) -> Iterator[None]:
         yield
         return
 
+    message, fired = f"the time limit of {seconds:g} s was reached", False
+
     def expired(_number: int, _frame: FrameType | None) -> None:
-        raise TimeLimitError(f"the time limit of {seconds:g} s was reached")
+        nonlocal fired
+        fired = True
+        raise TimeLimitError(message)
 
     began = time.monotonic()
     handler = signal.signal(signal.SIGALRM, expired)
     left, interval = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), AGAIN)
     try:
         yield
+    except TypeError as error:
+        # a comparison of mpmath's that the signal interrupts says that its numbers cannot be compared
+        if fired:
+            raise TimeLimitError(message) from error
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import time
@@ -140,6 +141,20 @@ def test_recheck_has_a_limit_of_its_own() -> None:
     with pytest.raises(TimeLimitError):
         recheck(document, seconds=0.01)
     assert time.monotonic() - began < 20  # it takes seconds in full, on a busy machine too
+
+
+def test_a_comparison_that_the_signal_breaks_is_the_limit() -> None:
+    """As mpmath's: it takes whatever is raised while it converts for numbers that cannot be compared."""
+
+    def interrupted() -> None:
+        with contextlib.suppress(TimeLimitError):
+            time.sleep(5)
+        raise TypeError("'>' not supported")
+
+    with pytest.raises(TimeLimitError), time_limit(0.05):
+        interrupted()
+    with pytest.raises(TypeError), time_limit(5):
+        raise TypeError("a fault of ours")
 
 
 ORDERS = (Fraction(1025, 1024), Fraction(3, 2), Fraction(100001, 10), Fraction(2**40 + 1))
