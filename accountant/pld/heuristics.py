@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -28,8 +28,9 @@ _MIDPOINT_SPACING: Final = 0.5
 _MOST_MIDPOINTS: Final = 100_000
 _MANY: Final = 1 << 12
 """Of more nodes than these the moments are taken one by one: 33 at once would leave the cache, and fill the memory."""
-_LOG_ZERO: Final = -746.0
-"""e to this and to anything below it is 0 in float64."""
+_RUN: Final = 16
+_LOG_NOTHING: Final = -60.0
+"""A term that is e to this of the largest, or less, does not change a sum of float64."""
 _ZOOM_POINTS: Final = 33
 _ZOOM_ROUNDS: Final = 4
 
@@ -41,6 +42,41 @@ class Sketch:
     losses: Floats
     log_weights: Floats
     count: int
+    outline: Outline | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Outline many nodes."""
+        many = self.losses.size > _MANY
+        object.__setattr__(self, "outline", Outline.of(self.losses, self.log_weights) if many else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Many nodes in runs of neighbours, and what no node of a run exceeds: most runs need not be looked at."""
+
+    losses: Floats
+    log_weights: Floats
+    least: Floats
+    largest: Floats
+    heaviest: Floats
+
+    @classmethod
+    def of(cls, losses: Floats, log_weights: Floats) -> Outline:
+        """Cut the nodes into runs; the last one is filled with nodes of no weight."""
+        filling = (0, -losses.size % _RUN)
+        runs = np.pad(losses, filling, mode="edge").reshape(-1, _RUN)
+        weights = np.pad(log_weights, filling, constant_values=-np.inf).reshape(-1, _RUN)
+        return cls(runs, weights, runs.min(axis=1), runs.max(axis=1), weights.max(axis=1))
+
+    def log_sum(self, theta: float) -> float:
+        """Return log E[e^{theta loss}] of one step."""
+        most = self.heaviest + theta * (self.largest if theta > 0 else self.least)
+        start = int(np.argmax(most))
+        floor = float((self.log_weights[start] + theta * self.losses[start]).max()) + _LOG_NOTHING
+        near = np.flatnonzero(most >= floor)
+        exponent = self.log_weights[near] + theta * self.losses[near]
+        highest = float(exponent.max())
+        return highest + math.log(float(np.exp(exponent - highest).sum()))
 
 
 def loss_at(q: float, mu: float, z: Floats) -> Floats:
@@ -100,26 +136,13 @@ def log_moment(sketches: Sequence[Sketch], theta: Floats) -> Floats:
     total = np.zeros(theta.shape)
     with np.errstate(over="ignore", invalid="ignore"):
         for s in sketches:
-            if s.losses.size > _MANY:
-                total += s.count * np.array([_log_sum(s, float(one)) for one in theta.flat]).reshape(theta.shape)
+            if s.outline is not None:
+                total += s.count * np.array([s.outline.log_sum(float(one)) for one in theta.flat]).reshape(theta.shape)
                 continue
             exponent = s.log_weights + np.multiply.outer(theta, s.losses)
             highest = exponent.max(axis=-1)
             total += s.count * (highest + np.log(np.exp(exponent - highest[..., None]).sum(axis=-1)))
     return np.where(np.isnan(total), np.inf, total)
-
-
-def _log_sum(s: Sketch, theta: float) -> float:
-    """Return log E[e^{theta loss}] of one step, to the bit what `log_moment` finds for many theta at once."""
-    exponent = s.losses * theta
-    exponent += s.log_weights
-    highest = exponent.max()
-    exponent -= highest
-    near = np.flatnonzero(exponent > _LOG_ZERO)
-    terms = np.exp(exponent[near])
-    exponent[:] = 0.0
-    exponent[near] = terms
-    return float(highest + np.log(exponent.sum()))
 
 
 def tilted_deviation(sketches: Sequence[Sketch], theta: float) -> float:

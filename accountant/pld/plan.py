@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -167,12 +168,16 @@ def build(plan: CompositionPlan) -> ComposedLattice:
 
 @contextlib.contextmanager
 def within_float64() -> Iterator[None]:
-    """Turn overflow in the body into a refusal."""
+    """Turn overflow in the body into a refusal; whoever keeps a refusal does not keep the arrays it was found with."""
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"):
             yield
     except (OverflowError, FloatingPointError) as error:
+        traceback.clear_frames(error.__traceback__)
         raise CannotCertifyError(f"the composition left the range of float64: {error}") from error
+    except CannotCertifyError as refusal:
+        traceback.clear_frames(refusal.__traceback__)
+        raise
 
 
 def lattice_step(pair: Pair, step: ComposableStep, frame: Frame, kappa: float) -> LatticeStep:
