@@ -181,7 +181,7 @@ def test_old_spellings_in_a_ledger_file_name_the_new_one(tmp_path: Path) -> None
 def test_there_is_one_word_for_neighbours_and_one_for_sampling() -> None:
     declared = Declaration.model_fields
     assert declared["neighbours"].annotation is Claim.model_fields["neighbours"].annotation is Neighbours
-    assert DeclaredSampling.model_fields["scheme"].annotation is Sampling
+    assert DeclaredSampling.model_fields["kind"].annotation is Sampling
     asked = {field.name: field.type for field in dataclasses.fields(AccountantQuestion)}
     assert (asked["sampling"], asked["neighbours"]) == ("Sampling", "Neighbours")
     spelt = {tuple(field.choices) for kind in MECHANISMS.values() for field in fields_of(kind).values()}
@@ -192,7 +192,9 @@ def test_there_is_one_word_for_neighbours_and_one_for_sampling() -> None:
 def test_old_words_for_sampling_name_the_new_one(former: str, now: str) -> None:
     message = f"'{former}' is now called '{now}'"
     with pytest.raises(ValidationError, match=message):
-        DeclaredSampling.model_validate_json(f'{{"scheme": "{former}"}}')
+        DeclaredSampling.model_validate_json(f'{{"kind": "{former}"}}')
+    with pytest.raises(ValidationError, match="scheme is now called kind"):
+        DeclaredSampling.model_validate_json(f'{{"scheme": "{now}"}}')
     with pytest.raises(InvalidQuantityError, match=message):
         mechanism_from({"algorithm": "ssadmm", "records": 9, "batch": 3, "iterations": 1, "sampling": former})
     outcome = CliRunner().invoke(group, ["account", "ssadmm", "--sampling", former])

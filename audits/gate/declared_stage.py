@@ -138,7 +138,7 @@ def _covered(finding: Finding, table: DeclaredTable) -> Coverage:
 
 def _uncovered(claims: ClaimFile, table: DeclaredTable, declaration: Declaration, coverage: Coverage) -> list[Finding]:
     """What the claim rests on and no check could look at."""
-    needed = needed_aspects(private=True, sampled=declaration.sampling.scheme is not Sampling.ALL, clips=True)
+    needed = needed_aspects(private=True, sampled=declaration.sampling.kind is not Sampling.ALL, clips=True)
     missing = [a for a in coverage.missing(table.algorithm, needed) if a not in claims.gate.accepts]
     if not missing:
         return []

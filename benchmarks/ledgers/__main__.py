@@ -1,4 +1,4 @@
-r"""Random ledgers: `python -m benchmarks.ledgers [--first 0] [--until 2000] [--stride 1] [--minutes M]`.
+r"""Random ledgers: `python -m benchmarks.ledgers [--first 0] [--until 2000] [--stride 1] [--budget 90m]`.
 
 Every ledger becomes a line of `benchmarks/ledgers/record.jsonl`; what is there already is not computed again, so a run
 may be interrupted (`--again INDEX ...` asks these anew). `python -m benchmarks.ledgers.page` writes
@@ -10,12 +10,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 import sys
 import time
 from pathlib import Path
 from typing import Final
 
 from benchmarks.ledgers.measuring import confirm, price
+from dpadmm.durations import Duration
 
 RECORD: Final = Path(__file__).with_name("record.jsonl")
 NUMBER: Final = 2000
@@ -62,13 +64,13 @@ def main() -> int:
     parser.add_argument("--until", type=int, default=NUMBER)
     parser.add_argument("--stride", type=int, default=1)
     parser.add_argument("--again", nargs="*", type=int, default=[])
-    parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--budget", type=Duration(), default=math.inf, help="90s, 5m: then no ledger is begun")
     parser.add_argument("--record", type=Path, default=RECORD)
     options = parser.parse_args()
     lines = recorded(options.record)
     for index in options.again:
         lines.pop(index, None)
-    end = time.monotonic() + 60 * options.minutes
+    end = time.monotonic() + options.budget
     for index in options.again or range(options.first, options.until, options.stride):
         if index not in lines or _is_incomplete(lines[index]):
             lines[index] = measured(index)

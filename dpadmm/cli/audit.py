@@ -278,7 +278,7 @@ def _document(results: list[AuditResult], found: list[list[Estimate]], seed: int
                     "noise_divisor": repr(result.verdict.power.divisor),
                     "probability_at_least": repr(result.verdict.power.at_least),
                 },
-                "bounds": [bound.document() for bound in bounds],
+                "lower_bounds": [bound.document() for bound in bounds],
             }
             for result, bounds in zip(results, found, strict=True)
         ],

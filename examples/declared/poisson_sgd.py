@@ -16,7 +16,7 @@ def declare(parameters, _records, _columns):
     return {
         "neighbours": "add-or-remove",
         "bound": {"kind": "clip", "radius": parameters["clip"]},
-        "sampling": {"scheme": "poisson", "rate": parameters["rate"]},
+        "sampling": {"kind": "poisson", "rate": parameters["rate"]},
         "iterations": parameters["iterations"],
         "values": [{"name": "gradient", **gradient}, {"name": "model", "noise": "none", "from": ["gradient"]}],
     }

@@ -16,7 +16,7 @@ def declare(parameters, _records, _columns):
     return {
         "neighbours": "replace-one",
         "bound": {"kind": "clip", "radius": parameters["clip"], "labels": [-1.0, 1.0]},
-        "sampling": {"scheme": "without-replacement", "batch": parameters["batch"]},
+        "sampling": {"kind": "without-replacement", "batch": parameters["batch"]},
         "iterations": parameters["iterations"],
         "values": [{"name": "gradient", **gradient}, {"name": "model", "noise": "none", "from": ["gradient"]}],
     }

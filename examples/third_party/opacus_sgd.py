@@ -31,7 +31,7 @@ def declare(parameters, records, _columns):
     return {
         "neighbours": "add-or-remove",
         "bound": {"kind": "clip", "radius": clip},
-        "sampling": {"scheme": "poisson", "rate": 1 / steps},
+        "sampling": {"kind": "poisson", "rate": 1 / steps},
         "iterations": parameters["epochs"] * steps,
         "values": [{"name": "sum", **noise}, {"name": "model", "noise": "none", "from": ["sum"]}],
     }

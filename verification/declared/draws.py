@@ -167,7 +167,7 @@ def sampling_check(
     runs = [run.batches for run in collected.runs]
     wrong = malformed(runs, sampling, bench.records)
     if wrong:
-        copied = sampling.scheme is Sampling.WITHOUT_REPLACEMENT and repeated(runs)
+        copied = sampling.kind is Sampling.WITHOUT_REPLACEMENT and repeated(runs)
         cost = pricing.with_replacement() if copied else pricing.unamplified()
         return Finding(name, Outcome.REFUTED, f"{wrong}\n{cost}", witness=wrong, tags=tags)
     return judged(name, sampling_sightings(runs, sampling, bench.records, bench.rng), share, pricing.unamplified)
@@ -177,5 +177,5 @@ def draws(bench: Bench, pricing: Pricing, level: Certainty, outside: dict[str, W
     """The noise, and where records are drawn the batches."""
     collected = collect(bench)
     yield noise_check(bench, collected, pricing, level)
-    if bench.declaration.sampling.scheme is not Sampling.ALL:
+    if bench.declaration.sampling.kind is not Sampling.ALL:
         yield sampling_check(bench, collected, outside, level.share, pricing)

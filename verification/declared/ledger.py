@@ -64,8 +64,8 @@ def price(declaration: Declaration, records: int, delta: Fraction, *, weights: W
 
 
 def _steps(declaration: Declaration, records: int, weights: Weights) -> list[Step]:
-    scheme, amplification = declaration.sampling.scheme, declaration.sampling.amplification
-    drawn = [v for v in declaration.noised if scheme is not Sampling.ALL and v.uses == "batch"]
+    kind, amplification = declaration.sampling.kind, declaration.sampling.amplification
+    drawn = [v for v in declaration.noised if kind is not Sampling.ALL and v.uses == "batch"]
     steps = [step for v in declaration.noised if v not in drawn for step in _plain(declaration, v, weights)]
     if not drawn:
         return steps
@@ -91,7 +91,7 @@ def _steps(declaration: Declaration, records: int, weights: Weights) -> list[Ste
 
 def _refuse_unequal(declaration: Declaration) -> None:
     """Without amplification: given the batches the sensitivity holds, if neighbours draw the same batches."""
-    if declaration.neighbours is Neighbours.ADD_OR_REMOVE and declaration.sampling.scheme is not Sampling.POISSON:
+    if declaration.neighbours is Neighbours.ADD_OR_REMOVE and declaration.sampling.kind is not Sampling.POISSON:
         raise CannotCertifyError("neighbours of different size draw different batches: nothing is known without them")
 
 
@@ -113,7 +113,7 @@ def _amplified(declaration: Declaration, values: list[DeclaredValue], records: i
 
 def _drawn(declaration: Declaration, records: int, multiplier: Fraction, count: int) -> Step:
     sampling, neighbours = declaration.sampling, declaration.neighbours
-    match sampling.scheme:
+    match sampling.kind:
         case Sampling.WITHOUT_REPLACEMENT:
             return SubsampledGaussianStep(_share(declaration, records), multiplier, count, neighbours=neighbours)
         case Sampling.WITH_REPLACEMENT:
@@ -121,7 +121,7 @@ def _drawn(declaration: Declaration, records: int, multiplier: Fraction, count: 
         case Sampling.POISSON if neighbours is Neighbours.ADD_OR_REMOVE:
             return PoissonGaussianStep(_share(declaration, records), multiplier, count)
     raise CannotCertifyError(
-        f"{sampling.scheme} batches under {neighbours} neighbours have no theorem here; amplification 'none' prices "
+        f"{sampling.kind} batches under {neighbours} neighbours have no theorem here; amplification 'none' prices "
         "them without what sampling gains"
     )
 
@@ -129,7 +129,7 @@ def _drawn(declaration: Declaration, records: int, multiplier: Fraction, count: 
 def _share(declaration: Declaration, records: int) -> Fraction:
     """The probability that a record is in a batch."""
     sampling = declaration.sampling
-    if sampling.scheme is Sampling.POISSON:
+    if sampling.kind is Sampling.POISSON:
         return exact_binary64("rate", sampling.rate or 0.0)
     if (sampling.batch or 0) > records:
         raise CannotCertifyError(
@@ -142,7 +142,7 @@ def _amplified_pure(
     declaration: Declaration, values: list[DeclaredValue], records: int, weights: Weights
 ) -> list[Step]:
     """Values of one step share its batch: together they are one pure release of the summed epsilons."""
-    require_pure_theorem(declaration.sampling.scheme, declaration.neighbours)
+    require_pure_theorem(declaration.sampling.kind, declaration.neighbours)
     extra = sum((exact_binary64("jacobian", value.jacobian or 0.0) for value in values), Fraction(0))
     sums = Counter(sum(row, extra) for row in _rows(declaration, values, weights))
     rate = _share(declaration, records)
@@ -152,7 +152,7 @@ def _amplified_pure(
 def _plain(declaration: Declaration, value: DeclaredValue, weights: Weights) -> list[Step]:
     """The releases of one value, as if no records were drawn; all m entries of a batch may be copies of the record."""
     sampling, neighbours = declaration.sampling, declaration.neighbours
-    copied = sampling.scheme is Sampling.WITH_REPLACEMENT and value.uses == "batch"
+    copied = sampling.kind is Sampling.WITH_REPLACEMENT and value.uses == "batch"
     copies = (sampling.batch or 1) if copied else 1
     counted = Counter(copies * ratio for ratio in ratios(declaration, value, weights))
     if value.noise in PURE:

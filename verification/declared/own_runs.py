@@ -49,7 +49,7 @@ def _first_noise(bench: Bench, data: str, shown: list[Recorded]) -> dict[str, Fl
 
     Not of values that are rounded or clamped after their noise: there the difference is no noise.
     """
-    if bench.declaration.sampling.scheme is not Sampling.ALL:
+    if bench.declaration.sampling.kind is not Sampling.ALL:
         return {}
     known = {}
     for value in bench.declaration.noised:

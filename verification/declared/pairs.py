@@ -139,8 +139,8 @@ def _batches(bench: Bench, pair: NeighbouringPair, own: Recorded, *, inside: boo
 
 def _both(bench: Bench, setting: _Setting) -> tuple[Recorded, Recorded]:
     """Both runs, in random order."""
-    scheme = bench.declaration.sampling.scheme
-    batches = (setting.batches, without(setting.batches, setting.pair, scheme))
+    sampling = bench.declaration.sampling.kind
+    batches = (setting.batches, without(setting.batches, setting.pair, sampling))
     order = bench.rng.permutation(2)
     runs = {
         int(i): bench.record(setting.names[i], seed=setting.seed, outputs=setting.outputs, batches=batches[i])
@@ -193,7 +193,7 @@ def _sensitivity(
     seen.keep(seen.sensitivity, value.name, float(shares[k]), where)
     if value.grid is not None:
         _on_grid((a[:steps] - b[:steps]) / value.grid, slack / value.grid, value.name, text, seen)
-    if bench.declaration.sampling.scheme is Sampling.ALL or value.uses == "all":
+    if bench.declaration.sampling.kind is Sampling.ALL or value.uses == "all":
         seen.first_release[value.name] = max(seen.first_release.get(value.name, 0.0), float(distances[0] - slack))
 
 
@@ -206,7 +206,7 @@ def _on_grid(moved: Floats, slack: float, name: str, text: str, seen: Seen) -> N
 
 def _copies(bench: Bench, value: DeclaredValue, setting: _Setting, steps: int) -> Floats:
     """How often the changed record is in the batch of each release: with replacement the sensitivity is that of one."""
-    replaced = bench.declaration.sampling.scheme is Sampling.WITH_REPLACEMENT and value.uses == "batch"
+    replaced = bench.declaration.sampling.kind is Sampling.WITH_REPLACEMENT and value.uses == "batch"
     if not replaced or setting.batches is None:
         return np.ones(steps)
     counts = [batch.count(setting.pair.position) for batch in setting.batches]

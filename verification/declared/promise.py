@@ -67,7 +67,7 @@ class Pricing:
 
     def with_replacement(self) -> str:
         """The epsilon if the records of a batch are drawn with replacement, in words."""
-        update = {"scheme": Sampling.WITH_REPLACEMENT, "amplification": None}
+        update = {"kind": Sampling.WITH_REPLACEMENT, "amplification": None}
         sampling = self.bench.declaration.sampling.model_copy(update=update)
         return f"if every entry of a batch is drawn from all records: {self._said(lambda: self._drawn(sampling))}"
 

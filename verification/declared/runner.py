@@ -64,7 +64,7 @@ def run_declared(
         yield from found
     if wants("objective") and any(value.enters == "objective" for value in bench.declaration.noised):
         yield from _guarded(lambda: iter([judged.objective(bench, pricing)]), "objective")
-    sampled = bench.declaration.sampling.scheme is not Sampling.ALL
+    sampled = bench.declaration.sampling.kind is not Sampling.ALL
     level = Certainty(false_alarm / (3 if sampled else 2), power)
     outside = seen.outside if seen is not None else {}
     if any(wants(name) for name in DRAWS):

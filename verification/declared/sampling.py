@@ -17,7 +17,7 @@ _MARKS = 512
 
 
 def malformed(runs: Runs, sampling: DeclaredSampling, records: int) -> str:
-    """What no draw of the declared scheme can show; empty if there is nothing."""
+    """What no draw of the declared sampling can show; empty if there is nothing."""
     for number, run in enumerate(runs):
         for step, batch in enumerate(run):
             where = f"run {number + 1}, step {step + 1}"
@@ -25,8 +25,8 @@ def malformed(runs: Runs, sampling: DeclaredSampling, records: int) -> str:
                 return f"{where}: there is no record {max(batch)}"
             if sampling.batch is not None and len(batch) != sampling.batch:
                 return f"{where}: {len(batch)} records are drawn, declared are {sampling.batch}"
-            if sampling.scheme is not Sampling.WITH_REPLACEMENT and len(set(batch)) < len(batch):
-                return f"{where}: a record is drawn twice, and batches are declared {sampling.scheme}"
+            if sampling.kind is not Sampling.WITH_REPLACEMENT and len(set(batch)) < len(batch):
+                return f"{where}: a record is drawn twice, and batches are declared {sampling.kind}"
     return ""
 
 
@@ -38,14 +38,14 @@ def repeated(runs: Runs) -> bool:
 def sampling_sightings(
     runs: Runs, sampling: DeclaredSampling, records: int, rng: np.random.Generator
 ) -> list[Sighting]:
-    """The tests of the declared scheme; runs of one length."""
+    """The tests of the declared sampling; runs of one length."""
     steps = min(len(run) for run in runs)
     marks = np.sort(rng.permutation(records)[:_MARKS])
     counts = np.zeros((len(runs), steps, records), dtype=np.int64)
     for r, run in enumerate(runs):
         for k in range(steps):
             np.add.at(counts[r, k], run[k], 1)
-    match sampling.scheme:
+    match sampling.kind:
         case Sampling.WITHOUT_REPLACEMENT:
             held = counts[:, :, marks] > 0
             return batch_sightings("batches", held, marks, records=records, batch=sampling.batch or 1)

@@ -196,7 +196,7 @@ def held_batches(
     """Batches that all hold the changed record, or none of them; None where no records are drawn."""
     sampling = declaration.sampling
     others = np.array([i for i in range(records) if i != position])
-    match sampling.scheme:
+    match sampling.kind:
         case Sampling.ALL:
             return None
         case Sampling.WITHOUT_REPLACEMENT:
@@ -216,11 +216,11 @@ def held_batches(
     return [sorted([*batch, position]) for batch in drawn] if inside else drawn
 
 
-def without(batches: list[list[int]] | None, pair: NeighbouringPair, scheme: Sampling) -> list[list[int]] | None:
+def without(batches: list[list[int]] | None, pair: NeighbouringPair, sampling: Sampling) -> list[list[int]] | None:
     """The same batches for the second data set; of a fixed size, another record takes the place of a missing one."""
     if batches is None or not pair.removed:
         return batches
-    if scheme is Sampling.POISSON:
+    if sampling is Sampling.POISSON:
         return [[i - (i > pair.position) for i in batch if i != pair.position] for batch in batches]
     return [_filled(batch, pair) for batch in batches]
 

@@ -71,7 +71,7 @@ def scale_finding(bench: Bench, pricing: Pricing, seen: Seen) -> Finding | None:
 
 def _leakage(bench: Bench, pricing: Pricing, value: DeclaredValue, found: list[TwoScales]) -> Leakage:
     delta = float(pricing.promise.delta)
-    drawn = bench.declaration.sampling.scheme is not Sampling.ALL and value.uses == "batch"
+    drawn = bench.declaration.sampling.kind is not Sampling.ALL and value.uses == "batch"
     if drawn or (value.enters == "objective" and delta > 0):
         return _measured(bench, pricing, value, found)
     probable = [pair for pair in found if pair.probable or delta == 0]

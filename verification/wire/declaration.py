@@ -89,19 +89,26 @@ class DeclaredValue(WireModel):
 class DeclaredSampling(WireModel):
     """How the records of a step are drawn, fresh in every step."""
 
-    scheme: SamplingWord = Sampling.ALL
+    kind: SamplingWord = Sampling.ALL
     batch: PositiveInt | None = Field(default=None, description="without- and with-replacement: how many are drawn")
     rate: Annotated[float, Field(gt=0, le=1)] | None = Field(default=None, description="poisson: the probability")
     amplification: SamplingWord | Literal["none"] | None = Field(
-        default=None, description="the theorem the claim uses; none: no privacy is gained; absent: that of the scheme"
+        default=None, description="the theorem the claim uses; none: no privacy is gained; absent: that of the kind"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_former_name(cls, given: object) -> object:
+        if isinstance(given, dict) and "scheme" in given:
+            raise ValueError("scheme is now called kind")
+        return given
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        if self.scheme is Sampling.SHUFFLE:
-            raise ValueError("shuffled epochs have no theorem here: declare scheme all, where nothing is gained")
-        drawn = self.scheme in (Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT)
-        if (self.batch is not None) != drawn or (self.rate is not None) != (self.scheme is Sampling.POISSON):
+        if self.kind is Sampling.SHUFFLE:
+            raise ValueError("shuffled epochs have no theorem here: declare kind all, where nothing is gained")
+        drawn = self.kind in (Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT)
+        if (self.batch is not None) != drawn or (self.rate is not None) != (self.kind is Sampling.POISSON):
             raise ValueError("batch belongs to without-replacement and with-replacement, rate to poisson")
         return self
 
@@ -182,9 +189,9 @@ def contradictions(declaration: Declaration, *, neighbours: str, pure: bool, rec
     if declaration.neighbours != neighbours:
         found.append(f"the claim is about {neighbours} neighbours, the declaration about {declaration.neighbours}")
     sampling = declaration.sampling
-    if sampling.amplification not in (None, "none", sampling.scheme):
-        found.append(f"batches are drawn {sampling.scheme} and priced as {sampling.amplification}")
-    if sampling.scheme is Sampling.WITHOUT_REPLACEMENT and (sampling.batch or 0) > records:
+    if sampling.amplification not in (None, "none", sampling.kind):
+        found.append(f"batches are drawn {sampling.kind} and priced as {sampling.amplification}")
+    if sampling.kind is Sampling.WITHOUT_REPLACEMENT and (sampling.batch or 0) > records:
         found.append(f"{sampling.batch} records cannot be drawn without replacement from {records}")
     if not declaration.noised:
         found.append("nothing that is released has noise")

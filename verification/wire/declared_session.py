@@ -121,7 +121,7 @@ class DeclaredSession(DescribedConversation[d.DeclaredStart]):
         )
         result = self._ask(request, m.Answer[d.RecordResult], ProtocolStep.RECORD, None)
         self._same_names(set(result.values), declaration, ProtocolStep.RECORD)
-        drawn = declaration.sampling.scheme is not Sampling.ALL
+        drawn = declaration.sampling.kind is not Sampling.ALL
         if drawn != (result.batches is not None):
             detail = "batches are declared and not shown" if drawn else "batches are shown and not declared"
             raise self.fault(Fault.UNDECLARED, ProtocolStep.RECORD, detail)

@@ -29,7 +29,7 @@ def problems(declaration: Declaration, *, pure: bool = False) -> str:
 def test_an_honest_declaration_contradicts_nothing() -> None:
     model: dict[str, object] = {"name": "m", "noise": "none", "from": ["w"]}
     assert problems(declared(VALUE, model, {"name": "last", "noise": "none", "from": ["m"]})) == ""
-    assert problems(declared(bound={"kind": "none"}, sampling={"scheme": "with-replacement", "batch": 21})) == ""
+    assert problems(declared(bound={"kind": "none"}, sampling={"kind": "with-replacement", "batch": 21})) == ""
 
 
 @pytest.mark.parametrize(
@@ -48,11 +48,11 @@ def test_an_honest_declaration_contradicts_nothing() -> None:
         ([VALUE], {"neighbours": "add-or-remove"}, "about replace-one neighbours"),
         (
             [VALUE],
-            {"sampling": {"scheme": "with-replacement", "batch": 3, "amplification": "without-replacement"}},
+            {"sampling": {"kind": "with-replacement", "batch": 3, "amplification": "without-replacement"}},
             "drawn with-replacement and priced as without-replacement",
         ),
         ([VALUE | {"enters": "objective", "jacobian": 0.1}], {}, "only gamma-norm noise"),
-        ([VALUE], {"sampling": {"scheme": "without-replacement", "batch": 21}}, "21 records cannot be drawn"),
+        ([VALUE], {"sampling": {"kind": "without-replacement", "batch": 21}}, "21 records cannot be drawn"),
     ],
 )
 def test_what_no_run_could_make_true(values: list[dict[str, object]], fields: dict[str, object], message: str) -> None:

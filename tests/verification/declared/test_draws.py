@@ -105,9 +105,9 @@ def batches(scheme: Sampling, rng: np.random.Generator) -> Runs:
 
 
 SCHEMES = {
-    Sampling.WITHOUT_REPLACEMENT: DeclaredSampling(scheme=Sampling.WITHOUT_REPLACEMENT, batch=6),
-    Sampling.POISSON: DeclaredSampling(scheme=Sampling.POISSON, rate=0.2),
-    Sampling.WITH_REPLACEMENT: DeclaredSampling(scheme=Sampling.WITH_REPLACEMENT, batch=6),
+    Sampling.WITHOUT_REPLACEMENT: DeclaredSampling(kind=Sampling.WITHOUT_REPLACEMENT, batch=6),
+    Sampling.POISSON: DeclaredSampling(kind=Sampling.POISSON, rate=0.2),
+    Sampling.WITH_REPLACEMENT: DeclaredSampling(kind=Sampling.WITH_REPLACEMENT, batch=6),
 }
 
 

@@ -83,14 +83,14 @@ def test_a_value_of_another_shape_is_no_declaration(value: dict[str, object]) ->
         {"bound": {"kind": "clip", "radius": 1e308}},
         {"bound": {"kind": "clip", "radius": -1.0}},
         {"bound": {**BOX, "labels": [1.0, 1.0]}},
-        {"sampling": {"scheme": "poisson"}},
-        {"sampling": {"scheme": "poisson", "rate": 0.0}},
-        {"sampling": {"scheme": "poisson", "rate": 1.5}},
-        {"sampling": {"scheme": "poisson", "rate": 0.5, "batch": 3}},
-        {"sampling": {"scheme": "without-replacement"}},
-        {"sampling": {"scheme": "without-replacement", "batch": 0}},
-        {"sampling": {"scheme": "all", "batch": 3}},
-        {"sampling": {"scheme": "shuffle"}},
+        {"sampling": {"kind": "poisson"}},
+        {"sampling": {"kind": "poisson", "rate": 0.0}},
+        {"sampling": {"kind": "poisson", "rate": 1.5}},
+        {"sampling": {"kind": "poisson", "rate": 0.5, "batch": 3}},
+        {"sampling": {"kind": "without-replacement"}},
+        {"sampling": {"kind": "without-replacement", "batch": 0}},
+        {"sampling": {"kind": "all", "batch": 3}},
+        {"sampling": {"kind": "shuffle"}},
         {"secret": 1},
     ],
     ids=str,
@@ -112,19 +112,19 @@ def test_a_declaration_of_another_shape_is_none(fields: dict[str, object]) -> No
         ([VALUE | {"count": 2, "scale": [1.0]}], {"iterations": 9}, False, "1 entries for 2 releases"),
         (
             [VALUE],
-            {"sampling": {"scheme": "poisson", "rate": 0.5, "amplification": "without-replacement"}},
+            {"sampling": {"kind": "poisson", "rate": 0.5, "amplification": "without-replacement"}},
             False,
             "drawn poisson and priced as without-replacement",
         ),
         (
             [VALUE],
-            {"sampling": {"scheme": "all", "amplification": "poisson"}},
+            {"sampling": {"kind": "all", "amplification": "poisson"}},
             False,
             "drawn all and priced as poisson",
         ),
         (
             [VALUE],
-            {"sampling": {"scheme": "without-replacement", "batch": 3, "amplification": "with-replacement"}},
+            {"sampling": {"kind": "without-replacement", "batch": 3, "amplification": "with-replacement"}},
             False,
             "drawn without-replacement and priced as with-replacement",
         ),
@@ -286,7 +286,7 @@ def test_a_value_that_is_not_released_in_some_runs_accuses_nobody_of_having_no_n
 
 
 def test_batches_that_are_declared_and_not_shown_are_a_fault() -> None:
-    told = {**DECLARATION, "sampling": {"scheme": "poisson", "rate": 0.5}, "neighbours": "add-or-remove"}
+    told = {**DECLARATION, "sampling": {"kind": "poisson", "rate": 0.5}, "neighbours": "add-or-remove"}
     with pytest.raises(AdapterFault, match="batches are declared and not shown"):
         list(findings(releasing(Mean(), told), {}, epsilon="0.3", delta="0", seed=2, effort=0.05))
 

@@ -14,7 +14,7 @@ from tests.verification.declared.test_declaration import VALUE, declared
 from verification.declared.ledger import attained_epsilon, price
 
 DELTA = Fraction(1, 10**5)
-BATCHES = {"scheme": "without-replacement", "batch": 10}
+BATCHES = {"kind": "without-replacement", "batch": 10}
 
 
 def test_plain_gaussian_releases() -> None:
@@ -61,8 +61,8 @@ def test_a_weight_is_a_larger_sensitivity() -> None:
 @pytest.mark.parametrize(
     ("sampling", "neighbours"),
     [
-        ({"scheme": "poisson", "rate": 0.1}, "replace-one"),
-        ({"scheme": "with-replacement", "batch": 5, "amplification": "none"}, "add-or-remove"),
+        ({"kind": "poisson", "rate": 0.1}, "replace-one"),
+        ({"kind": "with-replacement", "batch": 5, "amplification": "none"}, "add-or-remove"),
         (BATCHES | {"amplification": "none"}, "add-or-remove"),
     ],
 )
@@ -76,13 +76,13 @@ def test_without_amplification_sampling_gains_nothing() -> None:
         price(declared(sampling=BATCHES | {"amplification": "none"}), 100, DELTA).upper
         == price(declared(), 100, DELTA).upper
     )
-    sampling = {"scheme": "with-replacement", "batch": 5, "amplification": "none"}
+    sampling = {"kind": "with-replacement", "batch": 5, "amplification": "none"}
     fivefold = declared(VALUE | {"sensitivity": 2.5})  # all five entries may be copies of the record
     assert price(declared(sampling=sampling), 100, DELTA).upper == price(fivefold, 100, DELTA).upper
 
 
 def test_draws_with_replacement_are_priced_by_their_theorem_under_both_relations() -> None:
-    sampling = {"scheme": "with-replacement", "batch": 10}
+    sampling = {"kind": "with-replacement", "batch": 10}
     found = {n: price(declared(sampling=sampling, iterations=2, neighbours=n), 100, DELTA).upper for n in Neighbours}
     assert found[Neighbours.REPLACE_ONE] == found[Neighbours.ADD_OR_REMOVE]
     without = price(declared(sampling=BATCHES, iterations=2), 100, DELTA).upper
@@ -112,7 +112,7 @@ def test_a_mixture_of_noises_on_all_records_is_priced(neighbours: Neighbours) ->
 
 def test_drawn_values_beside_one_of_all_records_are_priced() -> None:
     whole = VALUE | {"name": "v", "uses": "all", "count": 1, "sensitivity": 0.2}
-    poisson = {"scheme": "poisson", "rate": 0.1}
+    poisson = {"kind": "poisson", "rate": 0.1}
     both = price(declared(VALUE, whole, sampling=poisson, iterations=5, neighbours="add-or-remove"), 100, DELTA).upper
     alone = price(declared(VALUE, sampling=poisson, iterations=5, neighbours="add-or-remove"), 100, DELTA).upper
     assert alone < both

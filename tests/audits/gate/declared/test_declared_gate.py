@@ -78,7 +78,7 @@ def test_an_honest_one_stands(tmp_path: Path) -> None:
         ('noise = "gaussian", norm = "l2"', "0", "delta is 0"),
         ('noise = "gaussian"', "1e-5", "hides an l2 sensitivity"),
         (
-            'sampling = {scheme = "with-replacement", batch = 3, amplification = "without-replacement"}',
+            'sampling = {kind = "with-replacement", batch = 3, amplification = "without-replacement"}',
             "1e-5",
             "drawn with-replacement and priced as without-replacement",
         ),
