@@ -21,13 +21,13 @@ alone and says what no accountant that knows only these parameters may go below.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal
 
+from accountant.attained import adaptive_lower, attained, composable, pure_releases
 from accountant.dyadic import INFINITE
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
 from accountant.limits import check_time, time_left, time_limit
@@ -35,7 +35,6 @@ from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import delta_or_zero
 from accountant.mechanisms.steps import (
-    GaussianStep,
     PoissonGaussianStep,
     PureStep,
     Step,
@@ -211,7 +210,7 @@ def epsilon(
     if not results:
         raise CannotCertifyError("no method could certify anything: " + "; ".join(refused.values()))
     enclosure = _enclosure(ledger, d, results, digits)
-    adaptive = _adaptive_lower(ledger, d, progress) if effort == "tight" and methods is None else None
+    adaptive = adaptive_lower(ledger, d, progress) if effort == "tight" and methods is None else None
     return Report(ledger, d, digits, enclosure, MappingProxyType(results), MappingProxyType(refused), adaptive)
 
 
@@ -258,16 +257,6 @@ def _order_guess(ledger: Ledger, theorem: Subsampling) -> MomentGuess | None:
     return moment_guess(ledger.steps)
 
 
-def pure_releases(steps: tuple[Step, ...]) -> tuple[tuple[Fraction, int], ...]:
-    """Return the epsilons of pure steps, each with how often it is spent."""
-    return tuple((step.epsilon, step.count) for step in steps if isinstance(step, PureStep))
-
-
-def gaussian_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return the steps that release everything under real Gaussian noise: their profile is closed."""
-    return tuple(step for step in steps if isinstance(step, GaussianStep) and step.noise is Noise.GAUSSIAN)
-
-
 def order_hints(ledger: Ledger, delta: Fraction) -> tuple[int, ...]:
     r"""Return the k for which 1 + 2^k is near sqrt(2 log(1/delta)/x), the best order of the unamplified ledger."""
     x = Fraction(0)
@@ -303,67 +292,8 @@ def _enclosure(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult]
         truth = Ledger(ledger.corrected, ledger.realisable)
         return epsilon(truth, delta, digits=digits).epsilon
     upper = min((result.epsilon.most for result in results.values()), default=INFINITE)
-    return Bound(_realisable_lower(ledger, delta, results, digits).least, upper)
-
-
-def _realisable_lower(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult], digits: int) -> Bound:
-    """Return the epsilon of the pair that attains `ledger.realisable`: its lower end is what counts."""
-    if not ledger.realisable:
-        return Bound.from_fractions(Fraction(0), Fraction(0))
-    mu_squared = gdp_squared(ledger.realisable)
-    if mu_squared is not None:
-        return gaussian_epsilon(mu_squared, delta, digits=digits)
-    # Leaving steps out is post-processing: what one kind of step attains alone, all of them attain.
-    pure = tuple(step for step in ledger.realisable if isinstance(step, PureStep))
-    found = [_attained_by_randomised_response(pure, delta, digits)] if pure else []
-    if (alone := gdp_squared(gaussian_steps(ledger.realisable))) is not None:
-        with contextlib.suppress(CannotCertifyError):  # the time is up: what else is found still counts
-            found.append(gaussian_epsilon(alone, delta, digits=digits))
-    if pure != ledger.realisable:
-        found.append(_attained_by_composition(ledger, delta, results))
-    return max(found, key=lambda bound: bound.least)
-
-
-def _attained_by_composition(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult]) -> Bound:
-    """Return what the steps that have a profile attain."""
-    if ledger.realisable == ledger.steps and "profile" in results:
-        return results["profile"].epsilon
-    from accountant.pld.ledger_steps import attained_epsilon  # noqa: PLC0415 - numpy is loaded only when it is needed
-
-    try:
-        lower = attained_epsilon(composable(ledger.realisable), delta)
-    except CannotCertifyError:
-        lower = Fraction(0)  # always true
-    return Bound.from_fractions(lower, lower)
-
-
-def _adaptive_lower(ledger: Ledger, delta: Fraction, progress: Callable[[str], None] | None) -> Fraction | None:
-    """Return what an adaptive adversary attains on these steps, where there is one and it can be certified."""
-    from accountant.pld.adversary.attained import ledger_adaptive_epsilon  # noqa: PLC0415 - numpy only when needed
-
-    if progress is not None:
-        progress("adaptive lower end (1 to 3 s)")
-    try:
-        return ledger_adaptive_epsilon(ledger.steps, delta)
-    except (CannotCertifyError, UnsupportedSchemeError):
-        return None
-
-
-def _attained_by_randomised_response(steps: tuple[Step, ...], delta: Fraction, digits: int) -> Bound:
-    try:
-        return pure_epsilon(pure_releases(steps), delta, digits=digits)
-    except CannotCertifyError:
-        return Bound.from_fractions(Fraction(0), Fraction(0))  # always true
-
-
-def composable(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return the steps whose profile is known: real Gaussian noise, records drawn in any way but shuffled."""
-    return tuple(
-        step
-        for step in steps
-        if isinstance(step, PoissonGaussianStep | WithReplacementStep)
-        or (isinstance(step, GaussianStep | SubsampledGaussianStep) and step.noise is Noise.GAUSSIAN)
-    )
+    composed = results["profile"].epsilon.least if ledger.realisable == ledger.steps and "profile" in results else None
+    return Bound(attained(ledger.realisable, delta, upper, composed, digits=digits), upper)
 
 
 def profile_upper(ledger: Ledger, delta: Fraction, tolerance: Fraction) -> Fraction:

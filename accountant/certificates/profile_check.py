@@ -24,6 +24,7 @@ from mpmath import mpf
 from accountant.certificates.comparing import exceeds, reaches
 from accountant.certificates.contour_route import composed_delta
 from accountant.certificates.integer_route import ExactMixture, ExactPair, Grid, exact_delta_upper
+from accountant.certificates.level_route import losses_reach, told_draws_confirm
 from accountant.certificates.mpmath_route import (
     gaussian_delta,
     one_event_delta,
@@ -85,6 +86,8 @@ def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fract
         count = sum(step.count for step in steps)
         return _grid_upper(composed, count, [*map(exact_mixture, replaced), *below], delta, upper)
     steps = others
+    if told_draws_confirm(below, delta, upper):
+        return "the closed form given the draws"
     try:
         found = composed_delta(below, ExactPair.DOMINATING, upper, delta)
     except CannotCertifyError:
@@ -108,6 +111,8 @@ def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fract
     if _is_attained_by_less(steps, delta, lower):
         return "the closed form of a part"
     above = profile_steps(steps, "up")
+    if losses_reach(above, (), delta, lower):
+        return "levels that losses reach"
     try:
         for pair in (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND):
             found = composed_delta(above, pair, lower, delta)

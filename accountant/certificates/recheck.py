@@ -26,10 +26,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from accountant.attained import composable, gaussian_steps, pure_releases
 from accountant.certificates.certificate import Certificate, MethodRecord, certificate, read_ledger
 from accountant.certificates.comparing import exceeds, reaches
 from accountant.certificates.contour_route import composed_delta
 from accountant.certificates.integer_route import ExactPair
+from accountant.certificates.level_route import losses_reach
 from accountant.certificates.mechanism_record import read_mechanism
 from accountant.certificates.mpmath_pure import randomised_response_delta
 from accountant.certificates.mpmath_route import epsilon_at_order, gaussian_delta
@@ -40,16 +42,13 @@ from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import delta_or_zero, order
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step
 from accountant.numbers import arb_from_fraction, arb_precision, exact, fraction_of
-from accountant.pld.ledger_steps import profile_steps
+from accountant.pld.ledger_steps import attained_steps, profile_steps
 from accountant.pricing import (
     RENYI,
     REST_SHARE,
     THEOREMS,
-    composable,
-    gaussian_steps,
     last_resort_for,
     methods_for,
-    pure_releases,
     slow_methods_for,
 )
 from accountant.pricing import epsilon as price
@@ -254,6 +253,10 @@ def _is_within(step: Step, released: Step) -> bool:
             and step.count <= released.count
             and (step.ratio_squared <= released.ratio_squared)
         )
+    if isinstance(step, PureStep) and isinstance(released, PureStep):
+        return (
+            step.neighbours is released.neighbours and step.count <= released.count and step.epsilon <= released.epsilon
+        )
     return step == released
 
 
@@ -289,12 +292,16 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
         whole = sum((epsilon * count for epsilon, count in pure_releases(ledger.realisable)), Fraction(0))
         if delta == 0 and lower > whole:
             raise CertificateError(f"epsilon.lower={document.epsilon.lower} exceeds the sum of the epsilons")
-        if delta > 0:
+        if delta > 0 and not losses_reach((), pure_releases(ledger.realisable), delta, lower):
             _require_pure(pure_releases(ledger.realisable), delta, lower, whole, digits=digits)
         return Rederived("epsilon.lower", "attained by randomised response")
-    for attains, what in ((_is_attained_by_pure, "randomised response"), (_is_attained_by_gaussian, "Gaussian steps")):
+    for attains, what in (
+        (_is_attained_by_pure, "randomised response alone"),
+        (_is_attained_by_gaussian, "Gaussian steps alone"),
+        (_is_attained_by_levels, "levels that losses reach"),
+    ):
         if attains(ledger.realisable, delta, lower, document):
-            return Rederived("epsilon.lower", f"attained by {what} alone")
+            return Rederived("epsilon.lower", f"attained by {what}")
     checked = document.methods.get("profile") if ledger.realisable == ledger.steps else None
     if checked is None or exact("lower", checked.lower) < lower:
         return Rederived(
@@ -316,6 +323,12 @@ def _is_attained_by_pure(steps: tuple[Step, ...], delta: Fraction, lower: Fracti
     digits = max(document.digits, FEWEST_DIGITS)
     found = randomised_response_delta(releases, lower, digits + 2 * SECOND_ROUTE_DIGITS)
     return reaches(found, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS))))
+
+
+def _is_attained_by_levels(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, _: Certificate) -> bool:
+    """Say whether the losses of all steps exceed the lower end often enough."""
+    drawn = profile_steps(attained_steps(composable(steps)), "up")
+    return losses_reach(drawn, pure_releases(steps), delta, lower)
 
 
 def _is_attained_by_gaussian(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:

@@ -24,9 +24,10 @@ from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism, at_each_step
 from accountant.mechanisms.steps import PureStep
 from accountant.mechanisms.words import Neighbours, Sampling
-from accountant.numbers import shown
+from accountant.numbers import arb_from_fraction, arb_precision, fraction_from_arb, shown
 
 RELATION = "Which data sets are neighbours: the relation that the sensitivity, or epsilon, is for."
+_SIDE_BITS = 64
 SAMPLING = "How the records of a release are drawn: all, without-replacement, or poisson (add-or-remove)."
 
 
@@ -64,8 +65,22 @@ class Laplace(PureReleases):
     noise_multiplier: Number = number("The scale b over the L1 sensitivity.")
 
     def ledger(self) -> Ledger:
-        """Return the pure epsilons; the worst pure release of that epsilon is no Laplace release, so none attains."""
-        return Ledger((self.step(1 / self.noise_multiplier, self.iterations),))
+        """Return the pure epsilons; on which side of the middle a release lies is randomised response with less."""
+        epsilon = 1 / self.noise_multiplier
+        attained = (PureStep(side_epsilon(epsilon), self.iterations, self.neighbours),)
+        return Ledger(
+            (self.step(epsilon, self.iterations),), realisable=attained if self.sampling is Sampling.ALL else ()
+        )
+
+
+def side_epsilon(epsilon: Fraction) -> Fraction:
+    r"""Return log(2 e^{epsilon/2} - 1), rounded down: what the side of the middle gives away of a Laplace release.
+
+    With noise of scale b between 0 and D = epsilon b, P[z > D/2] is 1 - e^{-epsilon/2}/2 for one data set and
+    e^{-epsilon/2}/2 for the other. For small epsilon it is nearly all of it.
+    """
+    with arb_precision(_SIDE_BITS):
+        return fraction_from_arb((2 * (arb_from_fraction(epsilon) / 2).expm1()).log1p().lower())
 
 
 @described

@@ -13,9 +13,8 @@ from typing import Final
 from accountant.errors import CannotCertifyError
 from accountant.limits import check_time
 from accountant.numbers import float_up
-from accountant.pld.composition import lattice_epsilon
 from accountant.pld.convolution import ComposedLattice
-from accountant.pld.invert import finer_resolution, log_of
+from accountant.pld.invert import finer_resolution, lattice_epsilon, log_of
 from accountant.pld.levels import build
 from accountant.pld.plan import (
     BLUNT_TRUNCATIONS,

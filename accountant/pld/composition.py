@@ -26,16 +26,15 @@ from accountant.numbers import Bound, arb_from_fraction, arb_precision, float_do
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.event_bound import event_delta, event_epsilon
 from accountant.pld.invert import (
-    certified_by_slope,
     checked_delta,
     checked_epsilon,
-    epsilon_guess,
+    dominated_epsilon,
     finer_resolution,
-    log_excess,
+    lattice_epsilon,
     log_of,
 )
 from accountant.pld.levels import build
-from accountant.pld.parts import APART_SHARE, Steps, attained_by_parts, first_answer, splits
+from accountant.pld.parts import APART_SHARE, Steps, attained_by_parts, first_answer, joined, splits
 from accountant.pld.plan import (
     BLUNT_TRUNCATIONS,
     LOG_TRUNCATION,
@@ -48,7 +47,9 @@ from accountant.pld.plan import (
 )
 from accountant.pld.types import BinaryStep, Pair
 from accountant.profiles.gaussian import gaussian_delta, gaussian_delta_upper, gaussian_epsilon
+from accountant.profiles.loss_levels import attained_level, levels_of
 from accountant.profiles.one_step import CurvePoint, SubsampledGaussian, single_step_delta, single_step_epsilon
+from accountant.profiles.revealed import revealed_epsilon
 
 __all__ = ["ComposedProfile", "CurvePoint", "Resolution", "SubsampledGaussian", "compose"]
 
@@ -59,6 +60,8 @@ _TOLERATED_ERROR_SHARE = 1e-3
 _BLUNT_FROM = 0.1
 _EXPECTED_WITHIN = 1.01
 """What a plan expects is off by less than this factor; where it is off by more, a lower end is a little lower."""
+_CLOSE = 1 + Fraction(1, 10**4)
+"""Ends that differ by no more than this factor are not looked at again."""
 _NEAR = Fraction(1, 10**9)
 """The delta at which phases are ranked where none is given."""
 
@@ -106,8 +109,11 @@ class ComposedProfile:
         closed = self._closed_epsilon(checked_delta(delta))
         if closed is not None:
             return closed
+        level, revealed = self._level(delta), revealed_epsilon(self._given, delta)
+        if revealed is not None and revealed <= level * _CLOSE:  # no lattice is needed where noise hides nothing
+            return Bound.from_fractions(level, revealed)
         upper = self.epsilon_upper(delta)  # first: where the time is short, this end matters more
-        return Bound.from_fractions(self.epsilon_lower(delta), upper)
+        return Bound.from_fractions(min(self.epsilon_lower(delta), upper), upper)
 
     def delta_upper(self, epsilon: Fraction) -> Fraction:
         """Return a delta for which every mechanism made of these steps is (epsilon, delta)-private."""
@@ -153,11 +159,12 @@ class ComposedProfile:
             return closed.most.fraction()
         if self._total_variation() <= delta:
             return _ZERO
+        found = [] if (revealed := revealed_epsilon(self._given, delta)) is None else [revealed]
         try:
-            found = self._dominating_epsilon(delta)
+            found.append(self._dominating_epsilon(delta))
         except CannotCertifyError:
-            return self._epsilon_apart(delta)
-        return min(found, self._unamplified(delta)) if self._is_hardly_sampled else found
+            found.append(self._epsilon_apart(delta))
+        return min([*found, self._unamplified(delta)] if self._is_hardly_sampled else found)
 
     def _epsilon_apart(self, delta: Fraction) -> Fraction:
         """Return an epsilon from parts of the ledger priced apart, or as if every record were always used."""
@@ -222,9 +229,17 @@ class ComposedProfile:
         closed = self._closed_epsilon(checked_delta(delta))
         if closed is not None:
             return closed.least.fraction()
-        return attained_by_parts(
+        composed = attained_by_parts(
             self._given, lambda part: self._part(part).attained_epsilon(delta), self._ceiling(delta)
         )
+        return max(composed, self._level(delta))
+
+    def _level(self, delta: Fraction) -> Fraction:
+        """Return an epsilon that losses reach often enough, whatever the size of the ledger."""
+        try:
+            return attained_level(levels_of(joined(self._given)), delta)
+        except CannotCertifyError:  # the time is up
+            return _ZERO
 
     def _ceiling(self, delta: Fraction) -> Callable[[Steps], float]:
         """Return about the largest epsilon a part may have at delta, remembered."""
@@ -262,9 +277,9 @@ class ComposedProfile:
         if planned.epsilon <= least or planned.expected * _EXPECTED_WITHIN < least:
             return _ZERO
         plan, lattice = self._lattice_for_delta(pair, delta)
-        found = _attained_epsilon(plan, lattice, delta)
+        found = dominated_epsilon(plan, lattice, delta)
         finer = self._finer_lattice(plan, lattice, max(found, least), delta)
-        return found if finer is None else max(found, _attained_epsilon(*finer, delta))
+        return found if finer is None else max(found, dominated_epsilon(*finer, delta))
 
     def _closed_delta(self, epsilon: Fraction) -> Bound | None:
         if not self._merged:
@@ -366,29 +381,8 @@ class ComposedProfile:
 
 def _merged(steps: Sequence[SubsampledGaussian]) -> tuple[tuple[SubsampledGaussian, ...], Fraction]:
     """Return the sampled steps, equal ones joined, and mu^2 of all others together: they are one Gaussian release."""
-    counts: dict[tuple[Fraction, Fraction], int] = {}
-    gaussian_square = _ZERO
     for step in steps:
         if not isinstance(step, SubsampledGaussian):
             raise InvalidQuantityError(f"steps must be SubsampledGaussian, got {step!r}")
-        if step.sampling_rate == 1:
-            gaussian_square += step.count / step.noise_multiplier**2
-        else:
-            key = (step.sampling_rate, step.noise_multiplier)
-            counts[key] = counts.get(key, 0) + step.count
-    return tuple(SubsampledGaussian(q, nu, count) for (q, nu), count in counts.items()), gaussian_square
-
-
-def lattice_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
-    """Return about the least epsilon that the dominating lattice certifies for delta."""
-    if lattice.delta_upper(_ZERO) <= delta:
-        return _ZERO
-
-    guess, scale = epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta
-    return certified_by_slope(guess, scale, lambda at: log_excess(lattice.delta_upper(at), delta), upwards=True)
-
-
-def _attained_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
-    """Return about the largest epsilon at which the dominated lattice still reaches delta."""
-    guess, scale = epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta
-    return certified_by_slope(guess, scale, lambda at: log_excess(delta, lattice.delta_lower(at)), upwards=False)
+    gaussian_square = sum((step.count / step.noise_multiplier**2 for step in steps if step.sampling_rate == 1), _ZERO)
+    return joined([step for step in steps if step.sampling_rate < 1]), gaussian_square

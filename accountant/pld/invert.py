@@ -198,3 +198,17 @@ def checked_epsilon(epsilon: Fraction) -> Fraction:
     if epsilon < 0:
         raise InvalidQuantityError(f"epsilon must be >= 0, got epsilon={epsilon}")
     return epsilon
+
+
+def lattice_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
+    """Return about the least epsilon that the dominating lattice certifies for delta."""
+    if lattice.delta_upper(Fraction(0)) <= delta:
+        return Fraction(0)
+    guess, scale = epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta
+    return certified_by_slope(guess, scale, lambda at: log_excess(lattice.delta_upper(at), delta), upwards=True)
+
+
+def dominated_epsilon(plan: CompositionPlan, lattice: ComposedLattice, delta: Fraction) -> Fraction:
+    """Return about the largest epsilon at which the dominated lattice still reaches delta."""
+    guess, scale = epsilon_guess(lattice, plan.epsilon, delta), 1 / plan.frame.theta
+    return certified_by_slope(guess, scale, lambda at: log_excess(delta, lattice.delta_lower(at)), upwards=False)

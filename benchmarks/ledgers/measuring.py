@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from accountant.attained import composable
 from accountant.certificates.reading import read_certificate
 from accountant.certificates.recheck import recheck
 from accountant.errors import CannotCertifyError, CertificateError
@@ -27,7 +28,7 @@ from accountant.mechanisms.ledger_file import read_ledger_file
 from accountant.mechanisms.quantities import delta_or_zero
 from accountant.numbers import float_down
 from accountant.pld.ledger_steps import attained_epsilon
-from accountant.pricing import Report, composable, epsilon, methods_for
+from accountant.pricing import Report, epsilon, methods_for
 from benchmarks.ledgers.drawing import Entry, drawn
 from dpadmm.cli import account
 from dpadmm.cli import main as command_line

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from accountant import Bound, Gaussian, Ledger, Mechanism, MpADMM, SsADMM, SubsampledGaussianStep, certificate, epsilon
 from accountant.numbers import fraction_of
-from accountant.pld import composition, invert
+from accountant.pld import invert
 from accountant.pld.composition import SubsampledGaussian, compose
 from accountant.pld.convolution import ComposedLattice
 from dpadmm.cli import group
@@ -98,7 +98,7 @@ def test_another_start_of_the_root_search_prints_the_same(monkeypatch: pytest.Mo
     def elsewhere(lattice: ComposedLattice, start: float, delta: Fraction) -> float:
         return guess(lattice, start * (1 + shift), delta) * (1 + 1e-12 * shift)
 
-    monkeypatch.setattr(composition, "epsilon_guess", elsewhere)
+    monkeypatch.setattr(invert, "epsilon_guess", elsewhere)
     assert certificate(epsilon(Ledger(steps, steps), delta, methods=["profile"])).epsilon == before
 
 

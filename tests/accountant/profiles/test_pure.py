@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 
 import pytest
+import scipy.stats
 from mpmath import mp, mpf
 
 from accountant import (
@@ -25,6 +27,7 @@ from accountant import (
     recheck,
 )
 from accountant.certificates.mpmath_pure import randomised_response_delta
+from accountant.mechanisms.pure import side_epsilon
 from accountant.numbers import fraction_of
 from accountant.profiles.pure import pure_delta, pure_epsilon
 
@@ -99,8 +102,18 @@ def test_the_price_of_known_epsilons_is_exact_and_that_of_laplace_is_a_bound() -
     assert fraction_of(known.epsilon.upper) - fraction_of(known.epsilon.lower) < Fraction(1, 10**12)
     assert known.methods["optimal-pure"].epsilon.upper < known.methods["rdp-cks"].epsilon.upper
     laplace = epsilon(Laplace(noise_multiplier=10, iterations=100), "1e-5")
-    assert laplace.epsilon.lower == 0
+    assert known.epsilon.lower * mpf("0.95") < laplace.epsilon.lower < known.epsilon.lower
     assert laplace.epsilon.upper == known.epsilon.upper
+
+
+@pytest.mark.parametrize("spent", ["1e-9", "0.1", "1", "30"])
+def test_the_side_of_a_laplace_release_is_randomised_response(spent: str) -> None:
+    """P[z > D/2] of the two data sets, scale 1 and D = epsilon; one release attains epsilon + 2 log(1 - delta)."""
+    e, delta = float(spent), 1e-5
+    likely, seldom = scipy.stats.laplace.logsf(-e / 2), scipy.stats.laplace.logsf(e / 2)
+    assert float(side_epsilon(Fraction(spent))) == pytest.approx(likely - seldom, rel=1e-7)
+    lower = epsilon(Laplace(noise_multiplier=1 / Fraction(spent)), "1e-5").epsilon.lower
+    assert float(fraction_of(lower)) <= max(e + 2 * math.log1p(-delta), 0.0)
 
 
 def test_delta_zero_is_the_sum_and_only_for_pure_steps() -> None:
