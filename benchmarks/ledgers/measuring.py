@@ -19,16 +19,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from accountant.attained import composable
+from accountant.attained import attained
 from accountant.certificates.reading import read_certificate
 from accountant.certificates.recheck import recheck
+from accountant.dyadic import INFINITE
 from accountant.errors import CannotCertifyError, CertificateError
-from accountant.mechanisms.ledger import Ledger, gdp_squared
+from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.ledger_file import read_ledger_file
 from accountant.mechanisms.quantities import delta_or_zero
 from accountant.numbers import float_down
-from accountant.pld.ledger_steps import attained_epsilon
-from accountant.pricing import Report, epsilon, methods_for
+from accountant.pricing import Report, epsilon
 from benchmarks.ledgers.drawing import Entry, drawn
 from dpadmm.cli import account
 from dpadmm.cli import main as command_line
@@ -176,10 +176,7 @@ def _margin(whole: float, part: float) -> float:
 def _lower(ledger: Ledger, delta: str) -> float:
     """Return the lower end alone: the upper ends of the part are not of interest."""
     try:
-        if gdp_squared(ledger.realisable) is None and composable(ledger.realisable):
-            found = attained_epsilon(composable(ledger.realisable), delta_or_zero(delta, pure=False))
-            return float_down(found)
-        return float_down(epsilon(ledger, delta, methods=methods_for(ledger)[-1:]).epsilon.least)
+        return float_down(attained(ledger.realisable, delta_or_zero(delta, pure=False), INFINITE, None, digits=15))
     except CannotCertifyError:
         return 0.0
 
