@@ -27,7 +27,7 @@ from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_precision, float_down
 from accountant.pld.heuristics import Sketch, log_moment, sketch, tilted_deviation, truncation_point
 from accountant.pld.types import BinaryStep, Pair
-from accountant.profiles.loss_levels import Level, drawn_level, levels_of
+from accountant.profiles.loss_levels import Level, costliest, drawn_level, levels_of
 from accountant.profiles.one_step import SubsampledGaussian
 from accountant.renyi.poisson import poisson_moment
 
@@ -73,7 +73,7 @@ def close_levels_of(
     steps: Sequence[SubsampledGaussian], delta: Fraction, pure: Sequence[tuple[Fraction, int]] = ()
 ) -> list[Level]:
     """Return `levels_of` the phases, with tilted levels where there are many steps."""
-    close = [step for step in steps if is_fit(step)]
+    close = [step for step in costliest(steps) if is_fit(step)]
     others = [step for step in steps if not is_fit(step)]
     return [*levels_of(others, pure), *(_level_of(step, delta) for step in close)]
 

@@ -20,6 +20,7 @@ from accountant.certificates.mpmath_route import gaussian_delta, mp, number
 from accountant.errors import CannotCertifyError
 from accountant.limits import check_time
 from accountant.numbers import arb_precision
+from accountant.profiles.loss_levels import costliest, costliest_pure
 from accountant.profiles.one_step import SubsampledGaussian
 from accountant.tilted_levels import best_tilt, is_fit
 
@@ -27,7 +28,7 @@ Pure = Sequence[tuple[Fraction, int]]
 _DIGITS: Final = 50
 _SHARES: Final = (Fraction(1, 2), Fraction(1, 256))
 _SPENT: Final = (Fraction(1, 2), Fraction(1, 64), Fraction(1, 4096))
-_SIZES: Final = (1, 2, 3, 4, 5, 8, 16, 32)
+_SIZES: Final = (1, 2, 3, 4, 5, 8)
 _DISTANCES: Final = ("0.5", "1", "1.5", "2", "3", "4", "6")
 _ROUNDING: Final = Fraction(1, 10**9)
 """Of an end: both routes look for integers, and may differ by one where they are huge."""
@@ -71,12 +72,11 @@ def _phases(
     """Return from log p to a loss that is reached with probability p, for every phase; never below 0."""
     square = sum((step.count / step.noise_multiplier**2 for step in steps if step.sampling_rate == 1), Fraction(0))
     found: list[Callable[[mpf], mpf]] = [lambda log_p: _gaussian(square, log_p)] if square else []
-    for step in steps:
-        if step.sampling_rate < 1:
-            found.append(lambda log_p, step=step: _drawn(step, log_p))  # type: ignore[misc]  # the default binds step
-            if tilted and is_fit(step):
-                found[-1] = lambda log_p, step=step: max(_drawn(step, log_p), _tilted(step, delta, log_p))  # type: ignore[misc]  # as above
-    for epsilon, count in pure:
+    for step in costliest(steps):
+        found.append(lambda log_p, step=step: _drawn(step, log_p))  # type: ignore[misc]  # the default binds step
+        if tilted and is_fit(step):
+            found[-1] = lambda log_p, step=step: max(_drawn(step, log_p), _tilted(step, delta, log_p))  # type: ignore[misc]  # as above
+    for epsilon, count in costliest_pure(pure):
         found.append(lambda log_p, e=epsilon, n=count: _answers(e, n, log_p))  # type: ignore[misc]  # as above
     return found
 

@@ -44,7 +44,9 @@ _BITS: Final = 192
 _SPENT: Final = (Fraction(1, 2), Fraction(1, 64), Fraction(1, 4096))
 """Values of 1 - e^-t: much of delta for a little of epsilon, and the other way round."""
 _DISTANCES: Final = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-_SIZES: Final = (1, 2, 3, 4, 5, 8, 16, 32)
+_SIZES: Final = (1, 2, 3, 4, 5, 8)
+_MOST_PHASES: Final = 8
+"""Of more sampled phases, and of more pure ones, those that cost most are looked at."""
 _MOST_TRIED: Final = 3
 _BISECTIONS: Final = 50
 
@@ -95,9 +97,23 @@ def levels_of(steps: Sequence[SubsampledGaussian], pure: Sequence[tuple[Fraction
     """Return the phases: all steps without sampling together, each phase with sampling, each pure one."""
     square = sum((step.count / step.noise_multiplier**2 for step in steps if step.sampling_rate == 1), Fraction(0))
     found: list[Reached] = [functools.partial(gaussian_level, square)] if square else []
-    found += [functools.partial(drawn_level, step) for step in steps if step.sampling_rate < 1]
-    found += [functools.partial(pure_level, epsilon, count) for epsilon, count in pure]
+    found += [functools.partial(drawn_level, step) for step in costliest(steps)]
+    found += [functools.partial(pure_level, epsilon, count) for epsilon, count in costliest_pure(pure)]
     return [Level(reached, reached) for reached in found]
+
+
+def costliest(steps: Sequence[SubsampledGaussian]) -> list[SubsampledGaussian]:
+    """Return the sampled phases that are looked at."""
+    drawn = [step for step in steps if step.sampling_rate < 1]
+    return sorted(drawn, key=lambda s: -s.count * s.sampling_rate / s.noise_multiplier**2)[:_MOST_PHASES]
+
+
+def costliest_pure(pure: Sequence[tuple[Fraction, int]]) -> list[tuple[Fraction, int]]:
+    """Return the pure phases that are looked at, equal ones joined."""
+    counts: dict[Fraction, int] = {}
+    for epsilon, count in pure:
+        counts[epsilon] = counts.get(epsilon, 0) + count
+    return sorted(counts.items(), key=lambda entry: -entry[0] * entry[1])[:_MOST_PHASES]
 
 
 def gaussian_level(square: Fraction, log_p: arb) -> arb:
