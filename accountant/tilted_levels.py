@@ -27,7 +27,7 @@ from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_precision, float_down
 from accountant.pld.heuristics import Sketch, log_moment, sketch, tilted_deviation, truncation_point
 from accountant.pld.types import BinaryStep, Pair
-from accountant.profiles.loss_levels import Level, costliest, drawn_level, levels_of
+from accountant.profiles.loss_levels import LossLevel, costliest, drawn_level, levels_of
 from accountant.profiles.one_step import SubsampledGaussian
 from accountant.renyi.poisson import poisson_moment
 
@@ -71,7 +71,7 @@ class _Guess:
 
 def close_levels_of(
     steps: Sequence[SubsampledGaussian], delta: Fraction, pure: Sequence[tuple[Fraction, int]] = ()
-) -> list[Level]:
+) -> list[LossLevel]:
     """Return `levels_of` the phases, with tilted levels where there are many steps."""
     close = [step for step in costliest(steps) if is_fit(step)]
     others = [step for step in steps if not is_fit(step)]
@@ -89,9 +89,9 @@ def best_tilt(step: SubsampledGaussian, delta: Fraction, log_p: float) -> Tilt |
     return None if best is None else best.tilt
 
 
-def _level_of(step: SubsampledGaussian, delta: Fraction) -> Level:
+def _level_of(step: SubsampledGaussian, delta: Fraction) -> LossLevel:
     guesses = _guesses(step, delta)
-    return Level(
+    return LossLevel(
         lambda log_p: _larger(drawn_level(step, log_p), tilted_level(step, guesses, log_p)),
         lambda log_p: _larger(drawn_level(step, log_p), _about(guesses, float(log_p))),
     )

@@ -33,7 +33,7 @@ Reached = Callable[[arb], arb | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class LossLevel:
     """What a phase reaches: `sure` is proved; `about` is a quick guess of it."""
 
     sure: Reached
@@ -56,12 +56,12 @@ class _Choice:
     """Phases to add, each with probability p, and the t they cost; `guess` is about what comes of it."""
 
     guess: Fraction
-    phases: tuple[Level, ...]
+    phases: tuple[LossLevel, ...]
     log_p: arb
     cost: Fraction
 
 
-def attained_level(phases: Sequence[Level], delta: Fraction) -> Fraction:
+def attained_level(phases: Sequence[LossLevel], delta: Fraction) -> Fraction:
     """Return an epsilon that the phases together violate at delta > 0; 0 where none was found."""
     best = Fraction(0)
     with arb_precision(_BITS):
@@ -73,7 +73,7 @@ def attained_level(phases: Sequence[Level], delta: Fraction) -> Fraction:
     return best
 
 
-def _choices(phases: Sequence[Level], delta: Fraction, spent: Fraction) -> Iterator[_Choice]:
+def _choices(phases: Sequence[LossLevel], delta: Fraction, spent: Fraction) -> Iterator[_Choice]:
     """Yield, where 1 - e^-t = `spent`, the best n phases for every n."""
     log_p, half = arb_from_fraction(delta / spent).log(), arb(0.5).log()
     cost = fraction_from_arb((-arb_from_fraction(1 - spent).log()).upper())
@@ -93,13 +93,13 @@ def _positive(level: arb | None) -> Fraction:
     return fraction_from_arb(level.lower())
 
 
-def levels_of(steps: Sequence[SubsampledGaussian], pure: Sequence[tuple[Fraction, int]] = ()) -> list[Level]:
+def levels_of(steps: Sequence[SubsampledGaussian], pure: Sequence[tuple[Fraction, int]] = ()) -> list[LossLevel]:
     """Return the phases: all steps without sampling together, each phase with sampling, each pure one."""
     square = sum((step.count / step.noise_multiplier**2 for step in steps if step.sampling_rate == 1), Fraction(0))
     found: list[Reached] = [functools.partial(gaussian_level, square)] if square else []
     found += [functools.partial(drawn_level, step) for step in costliest(steps)]
     found += [functools.partial(pure_level, epsilon, count) for epsilon, count in costliest_pure(pure)]
-    return [Level(reached, reached) for reached in found]
+    return [LossLevel(reached, reached) for reached in found]
 
 
 def costliest(steps: Sequence[SubsampledGaussian]) -> list[SubsampledGaussian]:
