@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
@@ -47,12 +49,40 @@ def page(lines: dict[int, Line]) -> str:
         f"- MiB: median {memory[middle]:.0f}, largest {memory[-1]:.0f}; {_above(memory, MOST_MEBIBYTES)}",
         f"- lower ends compared with sub-ledgers: {len(parts)}; below one: {len(below)}; no answer: {undecided}",
         "- second route: " + (", ".join(f"{said}: {count}" for said, count in sorted(routes.items())) or "not run"),
+        "- upper over lower end: " + _spread([_ratio(price) for price in prices if price["code"] == 0]),
+        "",
+        "The second route has 2 s of the processor for each; what it could not decide, by reason:",
+        "",
+        "| undecided | ledgers |",
+        "|---|---|",
+        *(f"| {reason} | {count} |" for reason, count in _reasons(confirmed).most_common()),
         "",
         "## What is not as it should be",
         "",
         *(["| ledger | |", "|---|---|", *rows] if rows else ["Nothing."]),
     ]
     return "\n".join(text) + "\n"
+
+
+def _ratio(price: dict[str, object]) -> float:
+    """Return upper over lower end; infinite where the lower end is 0."""
+    lower, upper = Fraction(str(price["lower"])), Fraction(str(price["upper"]))
+    if not lower:
+        return math.inf if upper else 1.0
+    return float(min(upper / lower, Fraction(10) ** 300))
+
+
+def _spread(ratios: list[float]) -> str:
+    """Return quantiles in words."""
+    ratios.sort()
+    shares = ", ".join(f"{share:.0%} at most {ratios[int(share * len(ratios))]:.4g}" for share in (0.5, 0.75, 0.9))
+    return f"{shares}; lower end 0: {sum(map(math.isinf, ratios))} (no pair is known to attain them, or delta is large)"
+
+
+def _reasons(confirmed: list[str]) -> Counter[str]:
+    """Return why the second route did not decide, numbers left out."""
+    undecided = [said.partition(": ")[2] for said in confirmed if said.startswith("undecided")]
+    return Counter(re.sub(r"\d[\d/]*", "N", said).replace("|", "/")[:100] for said in undecided)
 
 
 def _above(values: list[float], most: float) -> str:
@@ -88,7 +118,7 @@ def _odd(line: Line) -> str:
         route = _part(line, "confirm")
         if route["code"] != 0:
             found.append(f"second route: ended by {route['code']} after {route['seconds']} s")
-        elif not str(route["said"]).startswith("confirmed"):
+        elif str(route["said"]).startswith("refuted"):
             found.append(f"second route: {route['said']}")
     return "; ".join(found).replace("|", "/")
 

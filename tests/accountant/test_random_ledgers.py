@@ -6,8 +6,6 @@ from benchmarks.ledgers.__main__ import RECORD, recorded
 from benchmarks.ledgers.page import MOST_MEBIBYTES, MOST_SECONDS, PAGE, ROUNDING, page
 
 LINES = recorded()
-TOO_LONG, TOO_LARGE = {369}, {458}
-"""Known, and listed on the page: 53 s and 572 MiB. To be mended."""
 
 
 def part(line: dict[str, object], name: str) -> dict[str, object]:
@@ -26,8 +24,8 @@ def test_no_ledger_ends_in_a_fault_or_takes_too_much() -> None:
     for index, line in LINES.items():
         price = part(line, "price")
         assert price["code"] in {0, 3}, index  # 3: nothing could be certified in the time that was given
-        assert (float(str(price["seconds"])) > MOST_SECONDS) == (index in TOO_LONG), index
-        assert (int(str(price["mebibytes"])) > MOST_MEBIBYTES) == (index in TOO_LARGE), index
+        assert float(str(price["seconds"])) <= MOST_SECONDS, index
+        assert int(str(price["mebibytes"])) <= MOST_MEBIBYTES, index
 
 
 def test_no_end_is_false_and_no_lower_end_is_below_that_of_a_sub_ledger() -> None:
