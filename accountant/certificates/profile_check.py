@@ -86,8 +86,8 @@ def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fract
         count = sum(step.count for step in steps)
         return _grid_upper(composed, count, [*map(exact_mixture, replaced), *below], delta, upper)
     steps = others
-    if told_draws_confirm(below, delta, upper):
-        return "the closed form given the draws"
+    if _is_enough_by_union(below, delta) or told_draws_confirm(below, delta, upper):
+        return "the closed form of the draws"
     try:
         found = composed_delta(below, ExactPair.DOMINATING, upper, delta)
     except CannotCertifyError:
@@ -195,6 +195,17 @@ def _is_enough_without_sampling(steps: tuple[Step, ...], delta: Fraction, upper:
         return False
     found = gaussian_delta(sum(known, Fraction(0)), upper, CLOSED_DIGITS)
     return not exceeds(found, delta * (1 + _CLOSED_ERROR))
+
+
+def _is_enough_by_union(steps: Sequence[SubsampledGaussian], delta: Fraction) -> bool:
+    """Say whether the total variations of the steps together are at most delta: then every epsilon >= 0 will do."""
+    square = sum((step.count / step.noise_multiplier**2 for step in steps if step.sampling_rate == 1), Fraction(0))
+    total = gaussian_delta(square, Fraction(0), CLOSED_DIGITS) if square else mpf(0)
+    for step in steps:
+        if step.sampling_rate < 1:
+            own = single_step_delta(step.sampling_rate, 1 / step.noise_multiplier**2, Fraction(0), CLOSED_DIGITS)
+            total = total + step.count * own
+    return not exceeds(total, delta * (1 + _CLOSED_ERROR))
 
 
 def _unsampled_square(step: Step) -> Fraction | None:
