@@ -33,6 +33,7 @@ REQUIRED: dict[str, tuple[Status, int]] = {
     "THEOREM-1": (H, 11), "THEOREM-2": (H, 7), "THEOREM-3": (R, 1), "G": (H, 0), "D": (H, 0), "R": (H, 0),
     "HOCKEY-STICK": (P, 0), "TESTS": (P, 0), "SUBSAMPLING": (P, 0), "TRIPLES": (P, 0), "COMPOSITION": (P, 0),
     "GRID-RECURSION": (P, 0), "CERTIFICATE": (P, 0), "LEADER": (H, 0), "ADAPTIVE": (H, 0), "VILLE": (P, 0),
+    "TOLD-DRAWS": (H, 0), "LOSS-LEVELS": (H, 0),
     "L": (H, 0), "WBK27": (H, 0), "CAP": (H, 0), "DPSGD": (H, 7), "DPADMM": (H, 3), "DPADMM-ALL-RECORDS": (R, 0),
     "DPADMM-ONE-PARTY": (R, 0), "DPADMM-THRESHOLD": (R, 0), "DPSVRG": (H, 9), "DPSVRG-MARGIN": (H, 1), "OBJP": (H, 0),
     "OBJP-INEXACT": (R, 0), "SADMM-SAMPLING": (R, 0), "E1": (R, 2), "E2": (R, 0), "E3": (R, 4), "E4": (R, 0),

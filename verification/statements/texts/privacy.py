@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from verification.lemmas import algorithms, gradients, update_steps
 from verification.lemmas import convergence as rate
-from verification.statements.evidence import adversary, attacks, convergence, printed, profiles, renyi, silences
+from verification.statements.evidence import (
+    adversary,
+    attacks,
+    closed_ends,
+    convergence,
+    printed,
+    profiles,
+    renyi,
+    silences,
+)
 from verification.statements.evidence.proofs import proof
 from verification.statements.model import Statement, Status
 from verification.statements.texts import theory
@@ -117,6 +126,20 @@ STATEMENTS = (
         "better than [CL20] Theorem 1",
         Status.HOLDS,
         (profiles.composed_between(),),
+    ),
+    Statement(
+        "TOLD-DRAWS",
+        "delta(eps) <= P[K > k] + delta_G(eps; k mu^2), K the number of draws: who is told the draws knows more.",
+        "better than L where noise hides hardly anything; docs/reference/accounting.md",
+        Status.HOLDS,
+        (closed_ends.told_draws_cost_no_less(),),
+    ),
+    Statement(
+        "LOSS-LEVELS",
+        "Phases that reach losses a_i with probability p_i attain sum a_i - t if (1 - e^-t) product p_i >= delta.",
+        "better than the lower end of L for many steps or little noise; docs/reference/accounting.md",
+        Status.HOLDS,
+        (closed_ends.losses_reach_no_more(),),
     ),
     Statement(
         "WBK27",
