@@ -9,6 +9,7 @@ Leaving releases out is post-processing, so that the best of several parts and w
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
@@ -27,11 +28,10 @@ from accountant.mechanisms.steps import (
 from accountant.mechanisms.words import Noise
 from accountant.numbers import Bound
 from accountant.profiles.gaussian import gaussian_epsilon
-from accountant.profiles.pure import pure_epsilon
+from accountant.profiles.pure import pure_epsilon, pure_parts
 
-_FAR_APART: Final = Fraction(1001, 1000)
-_VERY_FAR_APART: Final = Fraction(3, 2)
-"""Ends further apart than this factor are looked at again: of several phases, and of one (where it seldom helps)."""
+_FAR_APART: Final = Fraction(3, 2)
+"""Ends of one phase further apart than this factor are looked at again; those of several always are."""
 _NOTHING: Final = Bound.from_fractions(Fraction(0), Fraction(0)).least
 
 
@@ -49,7 +49,7 @@ def attained(
         _or_nothing(lambda: _gaussian(steps, delta, digits)),
         _or_nothing(lambda: _composed(steps, delta)) if composed is None else composed,
     )
-    ratio = _FAR_APART if len(steps) > 1 else _VERY_FAR_APART
+    ratio = Fraction(1) if len(steps) > 1 else _FAR_APART
     if not delta or (not upper.infinite and upper.fraction() <= ratio * best.fraction()):
         return best
     return max(best, _or_nothing(lambda: _level(steps, delta)))
@@ -64,9 +64,14 @@ def _or_nothing(bound: Callable[[], Dyadic]) -> Dyadic:
 
 
 def _pure(steps: tuple[Step, ...], delta: Fraction, digits: int) -> Dyadic:
-    """Return what the pure releases attain: randomised response."""
-    pure = pure_releases(steps)
-    return pure_epsilon(pure, delta, digits=digits).least if pure else _NOTHING
+    """Return what the pure releases attain, or the best part of them that has not too many losses."""
+    best, known = _NOTHING, list[set[tuple[Fraction, int]]]()
+    for part in pure_parts(pure_releases(steps)):
+        if not any(set(part) <= larger for larger in known):
+            with contextlib.suppress(CannotCertifyError):
+                best = max(best, pure_epsilon(part, delta, digits=digits).least)
+                known.append(set(part))
+    return best
 
 
 def _gaussian(steps: tuple[Step, ...], delta: Fraction, digits: int) -> Dyadic:

@@ -21,7 +21,6 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -52,7 +51,7 @@ from accountant.pricing import (
     slow_methods_for,
 )
 from accountant.pricing import epsilon as price
-from accountant.profiles.pure import MOST_LOSSES
+from accountant.profiles.pure import MOST_LOSSES, pure_parts
 
 SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""
@@ -292,7 +291,8 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
         whole = sum((epsilon * count for epsilon, count in pure_releases(ledger.realisable)), Fraction(0))
         if delta == 0 and lower > whole:
             raise CertificateError(f"epsilon.lower={document.epsilon.lower} exceeds the sum of the epsilons")
-        if delta > 0 and not losses_reach((), pure_releases(ledger.realisable), delta, lower):
+        ways = (_is_attained_by_pure, _is_attained_by_levels)
+        if delta > 0 and not any(attains(ledger.realisable, delta, lower, document) for attains in ways):
             _require_pure(pure_releases(ledger.realisable), delta, lower, whole, digits=digits)
         return Rederived("epsilon.lower", "attained by randomised response")
     for attains, what in (
@@ -312,17 +312,15 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
 
 def _is_attained_by_pure(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
     """Say whether the pure steps alone reach delta at the lower end: leaving the others out is post-processing."""
-    merged: Counter[Fraction] = Counter()
-    for spent, count in pure_releases(steps):
-        merged[spent] += count
-    releases = tuple(merged.items())
-    if not releases or lower > sum((epsilon * count for epsilon, count in releases), Fraction(0)):
-        return False
-    if math.prod(count + 1 for _, count in releases) > MOST_LOSSES:  # it has no price of its own
-        return False
     digits = max(document.digits, FEWEST_DIGITS)
-    found = randomised_response_delta(releases, lower, digits + 2 * SECOND_ROUTE_DIGITS)
-    return reaches(found, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS))))
+    for part in pure_parts(pure_releases(steps)):
+        if lower > sum((epsilon * count for epsilon, count in part), Fraction(0)):
+            continue
+        if math.prod(count + 1 for _, count in part) <= MOST_LOSSES:  # else it has no price of its own
+            found = randomised_response_delta(part, lower, digits + 2 * SECOND_ROUTE_DIGITS)
+            if reaches(found, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS)))):
+                return True
+    return False
 
 
 def _is_attained_by_levels(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, _: Certificate) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import prod
 
@@ -27,6 +27,7 @@ from accountant.numbers import Bound, arb_from_fraction, arb_precision, fraction
 MOST_LOSSES = 20_000
 """Of more combinations of answers no price is computed: many different epsilons are #P-hard ([MV16])."""
 
+_MOST_PARTED = 5
 Releases = Sequence[tuple[Fraction, int]]
 """Epsilons, each with how often it is spent."""
 
@@ -88,6 +89,19 @@ def _solved(outcomes: list[Outcome], delta: arb) -> arb | None:
         else:
             return None
     return arb(0) if reached == len(positive) else ((a[reached] - delta) / b[reached]).log()
+
+
+def pure_parts(releases: Releases) -> Iterator[tuple[tuple[Fraction, int], ...]]:
+    """Yield parts of the releases, equal epsilons joined, the whole first: every part of few, else the costliest."""
+    spent: Counter[Fraction] = Counter()
+    for epsilon, count in releases:
+        spent[epsilon] += count
+    ranked = sorted(spent.items(), key=lambda entry: -(entry[0] ** 2) * entry[1])
+    if len(ranked) > _MOST_PARTED:
+        yield from (tuple(ranked[:size]) for size in range(len(ranked), 0, -1))
+        return
+    for size in range(len(ranked), 0, -1):
+        yield from itertools.combinations(ranked, size)
 
 
 def _spent(releases: Releases) -> list[tuple[Fraction, int]]:

@@ -67,3 +67,12 @@ def test_the_second_route_knows_when_no_epsilon_is_needed() -> None:
     steps = (sampled("6/1264", "491e6", 710),)
     assert require_profile_upper(steps, Fraction("5e-9"), Fraction(0)) == "the closed form of the draws"
     assert not _is_enough_by_union(profile_steps(steps, "down"), Fraction("5e-10"))
+
+
+def test_a_pure_phase_with_too_many_losses_beside_another_does_not_lower_the_lower_end() -> None:
+    """2,877 and 21 answers of different epsilons have 63,316 losses together, more than are looked at."""
+    many, few = PureStep(Fraction(1, 1100), 2877), PureStep(Fraction("936e-20"), 21)
+    alone = fraction_of(epsilon(Ledger((many,), realisable=(many,)), "4e-5").epsilon.lower)
+    both = epsilon(Ledger((many, few), realisable=(many, few)), "4e-5")
+    assert fraction_of(both.epsilon.lower) >= alone > Fraction(1, 10)
+    assert recheck(certificate(both), seconds=None)
