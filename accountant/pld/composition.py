@@ -110,8 +110,9 @@ class ComposedProfile:
         if closed is not None:
             return closed
         level, revealed = self._level(delta), revealed_epsilon(self._given, delta)
-        if revealed is not None and revealed <= level * _CLOSE:  # no lattice is needed where noise hides nothing
-            return Bound.from_fractions(level, revealed)
+        if revealed is not None and revealed <= level * _CLOSE:  # noise hides nothing: no lattice is needed above
+            alone = len(joined(self._given)) == 1
+            return Bound.from_fractions(level if alone else min(self.epsilon_lower(delta), revealed), revealed)
         upper = self.epsilon_upper(delta)  # first: where the time is short, this end matters more
         return Bound.from_fractions(min(self.epsilon_lower(delta), upper), upper)
 

@@ -76,3 +76,11 @@ def test_a_pure_phase_with_too_many_losses_beside_another_does_not_lower_the_low
     both = epsilon(Ledger((many, few), realisable=(many, few)), "4e-5")
     assert fraction_of(both.epsilon.lower) >= alone > Fraction(1, 10)
     assert recheck(certificate(both), seconds=None)
+
+
+def test_ends_that_are_close_do_not_hide_what_a_part_attains() -> None:
+    """Gaussian releases of all records beside a few sampled steps: the closed lower end is 4e-6 below the exact one."""
+    everything, drawn = GaussianStep(Fraction(1, 100), 450543174122), sampled("223/583", "917e-3", 2)
+    alone = fraction_of(epsilon(Ledger((everything,), realisable=(everything,)), "23e-7").epsilon.lower)
+    both = epsilon(Ledger((drawn, everything), realisable=(drawn, everything)), "23e-7")
+    assert fraction_of(both.epsilon.lower) >= alone
