@@ -75,6 +75,7 @@ def test_adding_a_phase_never_lowers_the_lower_end_in_more_examples(phases: list
     check_every_phase(phases, delta)
 
 
+@pytest.mark.slow
 def test_a_negligible_phase_costs_next_to_nothing() -> None:
     alone = ends([FIRST], Fraction(1, 10**5))
     for other in (

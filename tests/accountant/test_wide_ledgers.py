@@ -41,7 +41,12 @@ WIDE: dict[str, tuple[tuple[Step, ...], str, Fraction]] = {
 }
 
 
-@pytest.mark.parametrize("name", list(WIDE))
+SECONDS = {"a great many steps", "beside pure releases", "beside Gaussian releases"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SECONDS else ()) for name in WIDE]
+)
 def test_both_ends_are_useful_and_confirmed(name: str) -> None:
     steps, delta, most = WIDE[name]
     report = epsilon(Ledger(steps, realisable=steps), delta)
