@@ -4,27 +4,35 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+CORE   := $(VENV)/.core
 STAMP  := $(VENV)/.installed
+PIP    := -m pip --quiet --disable-pip-version-check
 # BLAS threads only fight each other on the small matrices used here.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 # An idle worker takes tests from the other, so that neither waits at the end.
 PARALLEL := -n 2 --dist worksteal
 
-.PHONY: setup setup-peers setup-third-party gate proofs certificates test test-default test-slow test-all check coverage mutants docs bench wheel lock clean
+.PHONY: setup setup-peers setup-third-party gate proofs certificates test test-default test-slow test-all check coverage mutants docs experiments bench wheel lock clean
 
 setup: $(STAMP)
 
-$(STAMP): requirements/dev.lock pyproject.toml
+# What the wheel needs, and no more: enough for the gate. Files are compiled on first use.
+$(CORE): requirements/core.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpadmm needs Python 3.11 or later, got " + sys.version.split()[0] + "; say which with: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
+	$(BIN)/python $(PIP) install --no-compile --no-deps --require-hashes -r requirements/core.lock
+	$(BIN)/python $(PIP) install --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
+	@touch $@
+
+# Further what the tests, the checks and the site need.
+$(STAMP): $(CORE) requirements/dev.lock
+	$(BIN)/python $(PIP) install --require-hashes -r requirements/dev.lock
 	@touch $@
 
 # The reference behind the wire must stand; a wrong implementation from the zoo must not.
 gate: export PATH := $(CURDIR)/$(BIN):$(PATH)
-gate: setup
+gate: $(CORE)
 	@mkdir -p out/gate
 	dpadmm gate examples/claims/reference.toml --report html=out/gate/reference.html
 	@echo
@@ -35,12 +43,12 @@ gate: setup
 
 # Coq is a Debian package and not a Python one.
 proofs: setup
-	@command -v coqc >/dev/null || ! command -v apt-get >/dev/null || { apt-get update -qq && apt-get install -y -qq coq >/dev/null; }
-	$(BIN)/python -m verification.proofs
+	@test -e "$$(coqc -where 2>/dev/null)/user-contrib/Coquelicot/Coquelicot.vo" || ! command -v apt-get >/dev/null || { apt-get update -qq && apt-get install -y -qq coq libcoq-coquelicot >/dev/null; }
+	$(BIN)/python -m verification.coq
 
 # The table of hints for the exact adversary's certificates, anew (docs/adr/0012); some minutes.
 certificates: setup
-	$(BIN)/python -m accountant.pld.adversary.table
+	$(BIN)/python -m tools.adversary_table
 
 check: setup
 	$(BIN)/ruff format --check --quiet .
@@ -107,6 +115,11 @@ $(PEERS)/.third-party: $(PEERS)/.installed requirements/third-party.lock require
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/third-party.txt
 	@touch $@
 
+# Section 5 of the paper, into out/experiments: make experiments STUDY=adult DATA=FOLDER
+STUDY ?= synthetic
+experiments: setup
+	$(BIN)/python -m experiments $(STUDY) $(if $(DATA),--data $(DATA))
+
 bench: setup-peers
 	$(PEERS)/bin/python -m benchmarks
 
@@ -115,6 +128,8 @@ lock:
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command 'make lock' pyproject.toml \
 	  --extra sklearn --extra proofs --extra plots --extra data --extra cluster --group dev --group docs -o requirements/dev.lock
+	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --custom-compile-command 'make lock' -c requirements/dev.lock pyproject.toml --group build -o requirements/core.lock
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command 'make lock' requirements/peers.in -o requirements/peers.lock
 	out/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \

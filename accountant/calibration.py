@@ -4,23 +4,196 @@ Every answer is *safe*: it was itself priced, and its certified upper epsilon is
 far from tight it is: `missed` is the nearest value that was priced and did not meet the target.
 
 Searching needs no proof, so it may guess; only what was priced counts.
+
+The searches of `accountant.calibration`: brackets that shrink around a target, few prices asked.
+
+A price is expensive and decreasing in the noise; 1/price is nearly linear in it, so secants on 1/price land close.
+All candidates are decimals of the digits asked for, so that what is returned is what was priced.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.calibration_search import descending_search, first_guess, narrowed, whole_number_search, widened
-from accountant.errors import CannotCertifyError, InvalidQuantityError
+from flint import arb
+
+from accountant.errors import CannotCertifyError, InvalidQuantityError, TimeLimitError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import failure_probability, positive
-from accountant.mechanisms.steps import PoissonGaussianStep, SubsampledGaussianStep
-from accountant.numbers import Exact, shown
+from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.numbers import Exact, arb_from_fraction, arb_precision, decimal_string, fraction_from_arb, shown
 from accountant.pricing import method_epsilon, methods_for, profile_upper
+from accountant.profiles.gaussian import delta_ball
+
+Price = Callable[[Fraction], Fraction]
+MAX_ROUNDS = 200
+
+
+def first_guess(ledger: Ledger, epsilon: Fraction, delta: Fraction) -> Fraction:
+    r"""Return a noise to start from: the scale at which the central-limit mu meets the target.
+
+    mu(s)^2 = sum of count q^2 (e^{x/s^2} - 1). A guess only, never quoted: it is no bound.
+    """
+    with arb_precision(64):
+        low, high = -200, 200
+        eps, goal = arb_from_fraction(epsilon), arb_from_fraction(delta)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if _is_too_much(ledger, arb(2) ** middle, eps, goal) else (low, middle)
+        left, right = arb(2) ** low, arb(2) ** high
+        for _ in range(20):
+            centre = ((left + right) / 2).mid()
+            left, right = (centre, right) if _is_too_much(ledger, centre, eps, goal) else (left, centre)
+        return fraction_from_arb(right.mid())
+
+
+def _is_too_much(ledger: Ledger, scale: arb, epsilon: arb, delta: arb) -> bool:
+    exponents = [(step, arb_from_fraction(_ratio_squared(step)) / scale**2) for step in ledger.steps]
+    if any(x > 600 for _, x in exponents):
+        return True
+    mu = sum((step.count * _rate(step) ** 2 * x.expm1() for step, x in exponents), arb(0)).sqrt()
+    return not delta_ball(mu, epsilon) <= delta
+
+
+def _ratio_squared(step: Step) -> Fraction:
+    if isinstance(step, PureStep):
+        return step.epsilon**2
+    return step.ratio_squared if isinstance(step, GaussianStep) else 1 / step.noise_multiplier**2
+
+
+def _rate(step: Step) -> arb:
+    return arb(1) if isinstance(step, GaussianStep | PureStep) else arb_from_fraction(step.sampling_rate)
+
+
+def widened(price: Price, guess: Fraction, target: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    """Return (low, high) with price(low) > target >= price(high), decimals of `digits` digits."""
+    low = high = round_up(guess, digits)
+    cost = price(high)
+    # Epsilon falls about like 1/noise, so the ratio of epsilons is a step that just oversteps the target.
+    ratio = cost / target if cost > target else target / max(cost, target / 10**3)
+    step = min(max(ratio - 1, Fraction(1, 200)), Fraction(10))
+    for _ in range(MAX_ROUNDS):
+        if price(high) > target:
+            low, high = high, round_up(high * (1 + step), digits)
+        elif price(low) <= target:
+            high, low = low, round_up(low / (1 + step), digits)
+        else:
+            return low, high
+        step = step * 2
+    if price(high) <= target:
+        raise CannotCertifyError(f"every noise that was tried, down to {shown(low)}, meets epsilon={shown(target)}")
+    raise CannotCertifyError(f"no noise that was tried, up to {shown(high)}, meets epsilon={shown(target)}")
+
+
+def narrowed(price: Price, low: Fraction, high: Fraction, target: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    """Shrink the bracket to one unit of the last digit: secants on 1/price, then steps outwards from them.
+
+    Where the time is up before, the bracket as it then is is the answer: its upper end meets the target.
+    """
+    bracket = [low, high]
+    with contextlib.suppress(TimeLimitError):
+        _narrow(price, bracket, target, digits)
+    return bracket[0], bracket[1]
+
+
+def _narrow(price: Price, bracket: list[Fraction], target: Fraction, digits: int) -> None:
+    stride = 1
+    for _ in range(MAX_ROUNDS):
+        low, high = bracket
+        unit = _unit(high, digits)
+        if high - low <= unit:
+            return
+        candidate = round_up(_secant(price, low, high, target), digits)
+        candidate = min(max(candidate, low + unit), high - unit)
+        meets = price(candidate) <= target
+        low, high = (low, candidate) if meets else (candidate, high)
+        bracket[:] = low, high
+        # The secant is nearly exact: the other end of the bracket is most likely a step or two away.
+        probe = candidate - stride * unit if meets else candidate + stride * unit
+        if low < probe < high:
+            stride *= 4
+            bracket[:] = (low, probe) if price(probe) <= target else (probe, high)
+    raise CannotCertifyError(f"the search between {shown(bracket[0])} and {shown(bracket[1])} did not end")
+
+
+def _secant(price: Price, low: Fraction, high: Fraction, target: Fraction) -> Fraction:
+    at_low, at_high = _inverse(price(low)), _inverse(price(high))
+    share = (1 / target - at_low) / (at_high - at_low)
+    return low + (high - low) * min(max(share, Fraction(1, 50)), Fraction(49, 50))
+
+
+def _inverse(value: Fraction) -> Fraction:
+    return 1 / max(value, Fraction(1, 10**9))
+
+
+def round_up(value: Fraction, digits: int) -> Fraction:
+    """Return the least decimal of `digits` significant digits that is >= value."""
+    return Fraction(decimal_string(value, digits, "up"))
+
+
+def _unit(value: Fraction, digits: int) -> Fraction:
+    """Return one unit of the last of `digits` significant digits of value."""
+    leading = Fraction(decimal_string(value, 1, "down"))
+    exponent = len(str(leading.numerator)) - len(str(leading.denominator))
+    while Fraction(10) ** exponent > leading:
+        exponent -= 1
+    return Fraction(10) ** (exponent - digits + 1)
+
+
+def whole_number_search(
+    price: Callable[[int], Fraction], target: Fraction, largest: int
+) -> tuple[int, int | None, Fraction]:
+    """Return the largest number in 1..largest that meets the target (0 if none), the next one, and the price."""
+    low, high, met = 0, 1, Fraction(0)
+    while high <= largest:
+        cost = price(high)
+        if cost > target:
+            break
+        low, met = high, cost
+        if high == largest:
+            return low, None, met
+        high = min(2 * high, largest)
+    return _bisected(price, target, low, high, met)
+
+
+def descending_search(
+    price: Callable[[int], Fraction], target: Fraction, largest: int
+) -> tuple[int, int | None, Fraction]:
+    """Return a number that meets the target (0 if none of those tried does), the next one above it, and its price.
+
+    Nothing is assumed of the price: the largest number is tried first, then its halves; between a half that meets the
+    target and the number above it that does not, a bisection finds a place where one meets it and the next does not.
+    """
+    high, low = largest + 1, largest
+    while low >= 1:
+        met = price(low)
+        if met <= target:
+            break
+        low, high = low // 2, low
+    else:
+        return 0, None, Fraction(0)
+    low, high, met = _bisected(price, target, low, high, met)
+    return low, None if high > largest else high, met
+
+
+def _bisected(
+    price: Callable[[int], Fraction], target: Fraction, low: int, high: int, met: Fraction
+) -> tuple[int, int, Fraction]:
+    """Return neighbours low and high of which low meets the target, at the price met, and high does not."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        cost = price(middle)
+        if cost <= target:
+            low, met = middle, cost
+        else:
+            high = middle
+    return low, high, met
+
 
 BEYOND_REACH = Fraction(10) ** 60
 """Stands for an epsilon that could not be certified: no target is as large."""
@@ -56,8 +229,11 @@ class CalibrationTarget:
     tolerance: Fraction
 
     def method_for(self, ledger: Ledger) -> str:
-        """Return the method that decides for this ledger."""
-        return self.method or methods_for(ledger)[-1]
+        """Return the method that decides for this ledger: the tightest proved one, as in a price."""
+        if self.method is not None:
+            return self.method
+        proved = methods_for(ledger)
+        return next((name for name in ("profile", "gdp", "optimal-pure") if name in proved), proved[-1])
 
     def price(self, ledger: Ledger) -> Fraction:
         """Return a certified upper epsilon of the *true* steps; BEYOND_REACH where nothing can be certified."""
@@ -71,8 +247,19 @@ class CalibrationTarget:
                 upper = method_epsilon(true, self.delta, method, digits=10).epsilon.most
                 found = BEYOND_REACH if upper.infinite else upper.fraction()
         except CannotCertifyError:
-            found = BEYOND_REACH
+            check_time()
+            found = self._without(true, method)
         check_time()  # a price that was cut short says nothing about what a value costs at least
+        return found
+
+    def _without(self, ledger: Ledger, refused: str) -> Fraction:
+        """Return what the other methods certify of pure steps, which are closed, where the deciding one refuses."""
+        found = BEYOND_REACH
+        if self.method is None and ledger.is_pure:
+            for name in methods_for(ledger):
+                if name not in {refused, "profile"}:
+                    with contextlib.suppress(CannotCertifyError):
+                        found = min(found, method_epsilon(ledger, self.delta, name, digits=10).epsilon.most.fraction())
         return found
 
 

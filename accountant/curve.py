@@ -33,7 +33,7 @@ from accountant.numbers import (
     fraction_from_arb,
 )
 from accountant.pld.adversary.method import ledger_delta
-from accountant.pld.ledger_steps import composed_profile
+from accountant.pld.ledger_steps import composed_profile, known_delta_upper
 from accountant.pricing import Effort, slow_methods_for
 from accountant.profiles.gaussian import SMALLEST_UPPER, gaussian_delta_upper
 from accountant.profiles.one_step import CurvePoint, trade_off_lower
@@ -82,7 +82,9 @@ def delta_curve(priced: Ledger | Mechanism, *, effort: Effort = "quick") -> Delt
         return DeltaCurve(f"{mu_squared}^(1/2)-GDP", lambda epsilon: gaussian_delta_upper(mu_squared, epsilon))
     if true.is_exactly_gaussian and effort == "tight" and slow_methods_for(true):
         return _adversary_curve(steps)
-    if true.is_exactly_gaussian or all(isinstance(step, PoissonGaussianStep) for step in steps):
+    if all(isinstance(step, PoissonGaussianStep) for step in steps):
+        return DeltaCurve("composed pairs in both orders", lambda epsilon: known_delta_upper(steps, epsilon))
+    if true.is_exactly_gaussian:
         return DeltaCurve("composed profile", composed_profile(steps).delta_upper)
     renyi = _renyi_curve(true)
     if not true.is_pure:

@@ -33,10 +33,9 @@ from typing import Final
 
 from accountant.errors import InvalidQuantityError, NotPrivateError, UnsupportedSchemeError
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.pure import Laplace
 from accountant.mechanisms.quantities import count, positive
-from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
-from accountant.mechanisms.words import Neighbours, Noise, Sampling
+from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PoissonGaussianStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.words import Neighbours, Noise
 from accountant.numbers import decimal_string
 from accountant.pld.ledger_steps import root
 
@@ -54,8 +53,7 @@ def ledger_of_event(event: Event, neighbours: Neighbours) -> Ledger:
     steps = tuple(_steps(event, neighbours, 1, 0))
     if not steps:
         raise InvalidQuantityError("the event releases nothing (NoOpDpEvent): there is nothing to price")
-    attained = all(isinstance(step, GaussianStep | SubsampledGaussianStep) for step in steps)
-    return Ledger(steps, realisable=steps if attained else ())
+    return Ledger(steps, realisable=steps)
 
 
 def _steps(event: object, neighbours: Neighbours, times: int, depth: int) -> list[Step]:
@@ -88,7 +86,7 @@ def _release(name: str, fields: Event, neighbours: Neighbours, times: int) -> St
             nu = _multiplier(name, fields) / sensitivity
             return GaussianStep(1 / nu**2, times, neighbours=neighbours)
         case "LaplaceDpEvent":
-            return PureStep(sensitivity / _multiplier(name, fields), times, neighbours)
+            return LaplaceStep(sensitivity / _multiplier(name, fields), times, neighbours)
         case "PoissonSampledDpEvent":
             rate, inner = _fields(name, fields, ("sampling_probability", "event"))
             if replaced:
@@ -147,10 +145,7 @@ def event_of_ledger(ledger: Ledger) -> dict[str, object]:
     """Return an event that costs at least what the ledger costs, under the ledger's relation; or refuse."""
     if not ledger.sound:
         raise UnsupportedSchemeError("the printed sensitivities are violated here: no event describes this ledger")
-    laplace = bool(ledger.mechanisms) and all(
-        isinstance(each, Laplace) and each.sampling is Sampling.ALL for each in ledger.mechanisms
-    )
-    events = [_repeated(_event_of_step(step, laplace=laplace), step.count) for step in ledger.steps]
+    events = [_repeated(_event_of_step(step), step.count) for step in ledger.steps]
     return events[0] if len(events) == 1 else {"class_name": "ComposedDpEvent", "events": events}
 
 
@@ -158,7 +153,7 @@ def _repeated(event: dict[str, object], times: int) -> dict[str, object]:
     return event if times == 1 else {"class_name": "SelfComposedDpEvent", "event": event, "count": times}
 
 
-def _event_of_step(step: Step, *, laplace: bool) -> dict[str, object]:
+def _event_of_step(step: Step) -> dict[str, object]:
     match step:
         case GaussianStep() if step.noise is Noise.GAUSSIAN:
             sensitivity = 2 if step.neighbours is Neighbours.REPLACE_ONE else 1
@@ -176,7 +171,7 @@ def _event_of_step(step: Step, *, laplace: bool) -> dict[str, object]:
                 return inner
             rate = decimal_string(step.sampling_rate, DIGITS, "up")
             return {"class_name": "PoissonSampledDpEvent", "sampling_probability": rate, "event": inner}
-        case PureStep() if laplace:
+        case LaplaceStep():
             sensitivity = 2 if step.neighbours is Neighbours.REPLACE_ONE else 1
             multiplier = decimal_string(sensitivity / step.epsilon, DIGITS, "down")
             return {"class_name": "LaplaceDpEvent", "noise_multiplier": multiplier}

@@ -8,6 +8,10 @@ r"""Exact numbers in, certified enclosures out.
 4. `decimal_string` and `float_up` / `float_down` leave the exact world with a named rounding direction.
 
 The mpmath context is private: nothing here reads or changes `mpmath.mp`.
+
+Exact dyadic numbers m 2^e and the two infinities: the ends of a `Bound`, without loading mpmath.
+
+An exponent may be far beyond what a `Fraction` can hold (e^{-10^17} is a fine end), so comparisons never write one out.
 """
 
 from __future__ import annotations
@@ -15,7 +19,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import sys
 import threading
 from collections.abc import Iterator
 from decimal import Decimal
@@ -25,8 +28,98 @@ from typing import TYPE_CHECKING, Literal, TypeGuard
 import flint
 from flint import arb, fmpq
 
-from accountant.dyadic import INFINITE, Dyadic, dyadic_fraction
 from accountant.errors import BinaryFloatError, CannotCertifyError, InvalidQuantityError
+
+MAX_BINARY_EXPONENT = 4_000_000
+"""Beyond this no ratio is written out: it would fill the memory."""
+
+
+class Dyadic:
+    """The number mantissa 2^exponent, mantissa odd or 0; or an infinity, whose sign is `infinite`."""
+
+    __slots__ = ("exponent", "infinite", "mantissa")
+
+    mantissa: int
+    exponent: int
+    infinite: int
+
+    def __init__(self, mantissa: int, exponent: int, *, infinite: int = 0) -> None:
+        shift = (mantissa & -mantissa).bit_length() - 1 if mantissa else 0
+        object.__setattr__(self, "mantissa", mantissa >> shift)
+        object.__setattr__(self, "exponent", exponent + shift if mantissa else 0)
+        object.__setattr__(self, "infinite", infinite)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"cannot assign to {name!r}: a Dyadic never changes")
+
+    def __reduce__(self) -> tuple[object, tuple[int, int, int]]:
+        return _made, (self.mantissa, self.exponent, self.infinite)
+
+    def __repr__(self) -> str:
+        sign = "-" if self.infinite < 0 else ""
+        return f"Dyadic({sign}inf)" if self.infinite else f"Dyadic({self.mantissa}, {self.exponent})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dyadic) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __lt__(self, other: Dyadic) -> bool:
+        if self.infinite or other.infinite:
+            return self.infinite < other.infinite
+        ours, theirs = self.mantissa, other.mantissa
+        if (ours > 0) != (theirs > 0) or not ours or not theirs:
+            return ours < theirs
+        reach = ours.bit_length() + self.exponent, theirs.bit_length() + other.exponent
+        if reach[0] != reach[1]:
+            return (reach[0] < reach[1]) == (ours > 0)
+        low = min(self.exponent, other.exponent)  # of equal reach: the shift is at most the other's length
+        return ours << (self.exponent - low) < theirs << (other.exponent - low)
+
+    def __neg__(self) -> Dyadic:
+        return Dyadic(-self.mantissa, self.exponent, infinite=-self.infinite)
+
+    def fraction(self) -> Fraction:
+        """Return the exact rational; raise where the number is infinite or too extreme to write out."""
+        if self.infinite:
+            raise CannotCertifyError("an infinite end has no rational value")
+        return dyadic_fraction(self.mantissa, self.exponent)
+
+    def exceeds(self, bound: Fraction) -> bool:
+        """Say whether the number is above `bound`, exactly and however extreme it is."""
+        sign, other = self.infinite or _sign(self.mantissa), _sign(bound.numerator)
+        if self.infinite or sign != other or not sign:
+            return sign > (0 if self.infinite else other)
+        ours = abs(self.mantissa).bit_length() + self.exponent
+        theirs = abs(bound.numerator).bit_length() - bound.denominator.bit_length()
+        if abs(ours - theirs) > 1:  # |number| is in [2^(ours-1), 2^ours), |bound| in (2^(theirs-1), 2^(theirs+1))
+            return (ours > theirs) == (bound > 0)
+        return self.fraction() > bound
+
+    def _parts(self) -> tuple[int, int, int]:
+        return self.mantissa, self.exponent, self.infinite
+
+
+def _sign(value: int) -> int:
+    return (value > 0) - (value < 0)
+
+
+def _made(mantissa: int, exponent: int, infinite: int) -> Dyadic:
+    return Dyadic(mantissa, exponent, infinite=infinite)
+
+
+def dyadic_fraction(mantissa: int, exponent: int) -> Fraction:
+    """Return mantissa 2^exponent exactly; raise where that would fill the memory."""
+    if abs(exponent) > MAX_BINARY_EXPONENT:
+        raise CannotCertifyError(
+            f"a number near 2^{exponent + mantissa.bit_length()} is beyond what exact rationals can sensibly hold"
+        )
+    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
+
+
+INFINITE = Dyadic(0, 0, infinite=1)
+
 
 Direction = Literal["down", "up"]
 
@@ -47,8 +140,12 @@ else:
         raise AttributeError(f"module 'accountant.numbers' has no attribute {name!r}")
 
 
-MAX_EXPONENT = 20_000
+MAX_EXPONENT = 2_000
 """Decimal exponents beyond this are refused: exact rationals of such a size would only exhaust the memory."""
+LONGEST_NUMBER = 2_000
+"""Characters of a number that is written down. With the exponent it has at most 4000 digits: Python prints 4300."""
+_MOST_BITS = 100_000
+"""Of a numerator or denominator: both limits above fit."""
 
 WIDTH_DIGITS = 4
 """The digits of an enclosure's width that its printed ends keep."""
@@ -69,28 +166,69 @@ def arb_precision(bits: int) -> Iterator[None]:
 def exact(name: str, value: object) -> Fraction:
     """Return exactly the number that `value` denotes, or raise an error that names it.
 
-    Accepts integers, decimal strings ("1e-8"), ratios ("1/3"), Fraction, Decimal, mpf; no bool, no float.
+    Accepts integers, decimal strings ("1e-8"), ratios ("1/3"), Fraction, Decimal, mpf of any context; no bool, no
+    float. This is the one parser of numbers: length and exponent are limited before anything is computed.
     """
-    if is_mpf(value):
-        return fraction_of(value)
-    if isinstance(value, bool) or not isinstance(value, int | str | Fraction | Decimal):
-        if isinstance(value, float):
-            raise BinaryFloatError(
-                f"{name} must be exact: write it as a decimal string, an integer or a Fraction, "
-                f"got the binary float {name}={value!r}"
-            )
-        raise InvalidQuantityError(f"{name} must be a number, got {name}={value!r} ({type(value).__name__})")
-    if isinstance(value, Decimal | str):
-        _refuse_extreme_exponent(name, value)
-    try:
+    if isinstance(value, bool):
+        raise InvalidQuantityError(f"{name} must be a number, got {name}={value!r} (bool)")
+    if isinstance(value, str):
+        return _exact_text(name, value)
+    if isinstance(value, Decimal):
+        return _exact_decimal(name, value)
+    if isinstance(value, int | Fraction):
+        if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
+            raise InvalidQuantityError(_too_extreme(name, "a longer one"))
         return Fraction(value)
+    if is_mpf(value):
+        return _exact_mpf(name, value)
+    if isinstance(value, float):
+        raise BinaryFloatError(
+            f"{name} must be exact: write it as a decimal string, an integer or a Fraction, "
+            f"got the binary float {name}={value!r}"
+        )
+    raise InvalidQuantityError(f"{name} must be a number, got {name}={value!r} ({type(value).__name__})")
+
+
+def _too_extreme(name: str, value: str) -> str:
+    return (
+        f"{name} must have a decimal exponent within +-{MAX_EXPONENT} and at most {LONGEST_NUMBER} digits, "
+        f"got {name}={value[:60]}"
+    )
+
+
+def _exact_text(name: str, text: str) -> Fraction:
+    if len(text) > LONGEST_NUMBER:
+        raise InvalidQuantityError(_too_extreme(name, text))
+    exponent = text.replace("_", "").strip().lower().partition("e")[2].lstrip("+-").lstrip("0")
+    if exponent.isdecimal() and (len(exponent) > 6 or int(exponent) > MAX_EXPONENT):
+        raise InvalidQuantityError(_too_extreme(name, text))
+    try:
+        return Fraction(text)
     except (ValueError, OverflowError, ZeroDivisionError):
-        raise InvalidQuantityError(f"{name} must be a finite number, got {name}={value!r}") from None
+        raise InvalidQuantityError(f"{name} must be a finite number, got {name}={text!r}") from None
+
+
+def _exact_decimal(name: str, value: Decimal) -> Fraction:
+    if not value.is_finite():
+        raise InvalidQuantityError(f"{name} must be a finite number, got {name}={value}")
+    _, digits, exponent = value.as_tuple()
+    if len(digits) > LONGEST_NUMBER or abs(int(exponent)) > MAX_EXPONENT:
+        raise InvalidQuantityError(_too_extreme(name, str(value)))
+    return Fraction(value)
+
+
+def _exact_mpf(name: str, value: mpf) -> Fraction:
+    end = end_of_mpf(value)
+    if end is None or end.infinite:
+        raise InvalidQuantityError(f"{name} must be a finite number, got {name}={value}")
+    if end.mantissa.bit_length() + abs(end.exponent) > _MOST_BITS:
+        raise InvalidQuantityError(_too_extreme(name, "an mpf beyond that"))
+    return end.fraction()
 
 
 def is_mpf(value: object) -> TypeGuard[mpf]:
-    """Say whether `value` is a number of the private context."""
-    return "mpmath" in sys.modules and isinstance(value, _context().mpf)
+    """Say whether `value` is a real number of mpmath, of whichever context (they share no class of their own)."""
+    return isinstance(getattr(value, "_mpf_", None), tuple)
 
 
 @functools.cache
@@ -108,15 +246,6 @@ def exact_binary64(name: str, value: float) -> Fraction:
     if not math.isfinite(value):
         raise InvalidQuantityError(f"{name} must be finite, got {name}={value!r}")
     return Fraction(value)
-
-
-def _refuse_extreme_exponent(name: str, value: Decimal | str) -> None:
-    text = str(value).lower()
-    exponent = text.partition("e")[2]
-    if len(text) > 2 * MAX_EXPONENT or (exponent.lstrip("+-").isdigit() and abs(int(exponent)) > MAX_EXPONENT):
-        raise InvalidQuantityError(
-            f"{name} must have a decimal exponent within +-{MAX_EXPONENT}, got {name}={text[:60]}"
-        )
 
 
 def fraction_of(value: mpf | Dyadic) -> Fraction:
@@ -167,6 +296,11 @@ def arb_from_fraction(value: Fraction) -> arb:
     return arb(fmpq(value.numerator, value.denominator))
 
 
+def normal_tail(x: arb) -> arb:
+    """Return P[N(0,1) > x]: what the fast routes share; second routes have their own."""
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
 def fraction_from_arb(value: arb) -> Fraction:
     """Return the exact rational value of an exact, finite ball (an end or a midpoint)."""
     if not value.is_finite():
@@ -181,7 +315,7 @@ def _end_of_arb(value: arb) -> Dyadic:
 
 
 def _checked_end(name: str, end: object) -> Dyadic:
-    """Return an end exactly; refuse NaN, and numbers that are no mpf of the private context."""
+    """Return an end exactly; refuse NaN, and what is no number of mpmath."""
     if isinstance(end, Dyadic):
         return end
     if not is_mpf(end):

@@ -6,7 +6,7 @@ r"""The price of a ledger by every method that is proved for it.
 | `lemma2-cks` | Lemma 2, better conversion | the same |
 | `wbk27-cks` | the source's Theorem 27 | real Gaussian noise; Lemma 2 for other steps beside it |
 | `tight-rdp-cks` | tight Renyi divergence, any real alpha | the same |
-| `profile` | the dominating profile composed numerically | real Gaussian noise; other steps beside it are added |
+| `profile` | the dominating profile composed numerically | real Gaussian noise, Laplace; pure steps beside it |
 | `adversary` | the exact adversary; with effort "tight" or by name | one kind of step, real Gaussian noise |
 | `rdp-prop1`, `rdp-cks` | Renyi curve of the plain release | Gaussian, discrete, Poisson and pure steps |
 | `gdp` | exact | real Gaussian noise on everything |
@@ -17,24 +17,30 @@ r"""The price of a ledger by every method that is proved for it.
 For the Renyi methods a `Bound` encloses *the method's value at the order it reports*: only its upper end may support
 a claim. `Report.epsilon.upper` is the smallest proved upper end; `Report.epsilon.lower` comes from a realisable pair
 alone and says what no accountant that knows only these parameters may go below.
+
+The Renyi curve itself: certified epsilon(alpha) of a mechanism by every theorem that is proved for it.
+
+What RDP users quote before any conversion to (epsilon, delta).
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal
 
-from accountant.attained import adaptive_lower, attained, composable, pure_releases
-from accountant.dyadic import INFINITE
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
 from accountant.limits import check_time, time_left, time_limit
+from accountant.lower_end import adaptive_lower, attained, composable, pure_releases
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
-from accountant.mechanisms.quantities import delta_or_zero
+from accountant.mechanisms.quantities import delta_or_zero, order
 from accountant.mechanisms.steps import (
+    GaussianStep,
+    LaplaceStep,
     PoissonGaussianStep,
     PureStep,
     Step,
@@ -42,7 +48,17 @@ from accountant.mechanisms.steps import (
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Neighbours, Noise
-from accountant.numbers import Bound, Exact, fraction_of
+from accountant.numbers import (
+    INFINITE,
+    Bound,
+    Exact,
+    arb_from_fraction,
+    arb_precision,
+    fraction_of,
+    has_digits,
+    precisions,
+    shown,
+)
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.pure import pure_epsilon
 from accountant.renyi.conversion import Conversion, MomentGuess, best_epsilon
@@ -51,8 +67,10 @@ from accountant.renyi.moments import Subsampling, ledger_log_moment
 DEFAULT_DIGITS = 15
 REPLACE_ONE = Neighbours.REPLACE_ONE
 Effort = Literal["quick", "tight"]
-EXPECTED: Mapping[str, str] = MappingProxyType({"adversary": "1 to 6 s"})
+EXPECTED: Mapping[str, str] = MappingProxyType({"adversary": "seconds, up to half a minute"})
 """How long a slow method takes, for those who wait."""
+LEAST_NOISE = Fraction(1, 20)
+"""The noise multiplier from which on there is a slow method."""
 WORTH_SAYING = Fraction(1, 100)
 """A gain of less than one per cent is not worth the seconds that it takes."""
 REST_SHARE = Fraction(1, 64)
@@ -106,14 +124,15 @@ class Report:
     methods: Mapping[str, MethodResult]
     refused: Mapping[str, str]
     adaptive: Fraction | None = None
-    """With effort "tight": a lower end for steps whose vectors follow the outputs (`pld.adversary.attained`)."""
+    """With effort "tight": a lower end for steps whose vectors follow the outputs (`pld.adversary.adaptive_lower`)."""
 
 
 def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
     """Return the methods that are proved for the mechanism or ledger, the paper's own first."""
     ledger = ledger_of(priced)
     if ledger.is_pure:
-        return ("pure", "optimal-pure", "rdp-cks")
+        known = any(isinstance(step, LaplaceStep) for step in ledger.steps)
+        return ("pure", "optimal-pure", "rdp-cks", *(("profile",) if known else ()))
     if any(isinstance(step, WithReplacementStep) for step in ledger.steps):
         return ("profile",)
     if any(isinstance(step, SubsampledGaussianStep) and step.neighbours is not REPLACE_ONE for step in ledger.steps):
@@ -143,6 +162,11 @@ def tighter(report: Report) -> str:
     lower, upper = fraction_of(report.epsilon.least), fraction_of(report.epsilon.most)
     if not slow or report.ledger.corrected or not upper or (upper - lower) / upper < WORTH_SAYING:
         return ""
+    if any(
+        isinstance(step, SubsampledGaussianStep) and step.noise_multiplier <= LEAST_NOISE
+        for step in report.ledger.steps
+    ):
+        return ""  # the exact adversary would refuse
     gain = float((upper - lower) / upper)
     return f"epsilon may be up to {gain:.1%} smaller: --effort tight adds {', '.join(slow)} ({EXPECTED[slow[0]]})"
 
@@ -225,6 +249,7 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
             conversion,
             digits=digits,
             integers=ledger.is_subsampled and subsampling is not Subsampling.TIGHT,
+            whole=_is_discrete(ledger),
             hints=order_hints(ledger, delta),
             guess=_order_guess(ledger, subsampling),
         )
@@ -247,12 +272,18 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
     return MethodResult(Bound.from_fractions(total, total), None, theorem)
 
 
+def _is_discrete(ledger: Ledger) -> bool:
+    """Whether all noise is discrete: then the price is that of the end-to-end theorems in Coq, at integer orders."""
+    gaussian = (GaussianStep, SubsampledGaussianStep)
+    return all(isinstance(step, gaussian) and step.noise is Noise.DISCRETE for step in ledger.steps)
+
+
 def _order_guess(ledger: Ledger, theorem: Subsampling) -> MomentGuess | None:
     """Return about the Renyi curve where it is an integral; the sums of the printed theorems are quick as they are."""
     integrals = any(isinstance(step, PoissonGaussianStep | SubsampledGaussianStep) for step in ledger.steps)
     if not integrals or (ledger.is_subsampled and theorem is not Subsampling.TIGHT):
         return None
-    from accountant.pld.order_guesses import moment_guess  # noqa: PLC0415 - numpy is loaded only when needed
+    from accountant.pld.guesses import moment_guess  # noqa: PLC0415 - numpy is loaded only when needed
 
     return moment_guess(ledger.steps)
 
@@ -297,23 +328,42 @@ def _enclosure(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult]
 
 
 def profile_upper(ledger: Ledger, delta: Fraction, tolerance: Fraction) -> Fraction:
-    r"""Return an upper epsilon by the composed profile; steps that have none are priced apart and added.
+    r"""Return an upper epsilon by the composed profile, pure steps on the same lattice; others are priced apart.
 
     (e1, d1) and (e2, d2) compose to (e1 + e2, d1 + d2), pure steps to the sum of their epsilons.
     """
     from accountant.pld.ledger_steps import composed_epsilon_upper  # noqa: PLC0415 - numpy is loaded only when needed
 
-    core = composable(ledger.steps)
-    rest = tuple(step for step in ledger.steps if step not in core)
-    total, spent = Fraction(0), Fraction(0)
-    if rest:
-        spent = delta * REST_SHARE
-        others = Ledger(rest)
-        found = [method_epsilon(others, spent, name, digits=10).epsilon.most for name in methods_for(others)[-1:]]
-        if others.is_pure:
-            found.append(method_epsilon(others, spent, "pure", digits=10).epsilon.most)
-        total = min(found).fraction()
-    return total + composed_epsilon_upper(core, delta - spent, tolerance)
+    core, pure, rest = parted(ledger.steps)
+    if pure:
+        with contextlib.suppress(CannotCertifyError):
+            added, spent = _added(rest, delta)
+            return added + composed_epsilon_upper((*core, *pure), delta - spent, tolerance)
+        check_time()
+    if not core:
+        raise CannotCertifyError("no lattice certified anything")
+    added, spent = _added((*pure, *rest), delta)
+    return added + composed_epsilon_upper(core, delta - spent, tolerance)
+
+
+def parted(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...], tuple[Step, ...]]:
+    """Return the steps with Gaussian noise that have a profile, the pure ones, and those without a profile."""
+    core = composable(steps)
+    pure = tuple(step for step in steps if isinstance(step, PureStep))
+    return core, pure, tuple(step for step in steps if step not in core and step not in pure)
+
+
+def _added(steps: tuple[Step, ...], delta: Fraction) -> tuple[Fraction, Fraction]:
+    """Return what steps cost that are priced apart, and the part of delta that they are given."""
+    if not steps:
+        return Fraction(0), Fraction(0)
+    others, spent = Ledger(steps), delta * REST_SHARE
+    if not others.is_pure:
+        return method_epsilon(others, spent, methods_for(others)[-1], digits=10).epsilon.most.fraction(), spent
+    found = method_epsilon(others, spent, "pure", digits=10).epsilon.most
+    with contextlib.suppress(CannotCertifyError):
+        found = min(found, method_epsilon(others, spent, "optimal-pure", digits=10).epsilon.most)
+    return found.fraction(), spent
 
 
 def _profile_epsilon(ledger: Ledger, delta: Fraction) -> Bound:
@@ -323,4 +373,56 @@ def _profile_epsilon(ledger: Ledger, delta: Fraction) -> Bound:
     if core == ledger.steps:
         return composed_epsilon(core, delta)
     upper = profile_upper(ledger, delta, Fraction(1, 10**4))
-    return Bound.from_fractions(min(attained_epsilon(core, delta), upper), upper)
+    lower = attained_epsilon(core, delta) if core else Fraction(0)
+    return Bound.from_fractions(min(lower, upper), upper)
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiPoint:
+    """epsilon(alpha) by each theorem; `refused` says why one has no value there."""
+
+    alpha: Fraction
+    epsilon: Mapping[str, Bound]
+    refused: Mapping[str, str]
+
+
+def renyi_curve(priced: Ledger | Mechanism, orders: Sequence[Exact], *, digits: int = 15) -> tuple[RenyiPoint, ...]:
+    """Enclose the Renyi divergence at each order (> 1), to `digits` significant digits, by every proved theorem.
+
+    Where printed sensitivities are violated the corrected steps are the ones whose curve this is.
+    """
+    ledger = ledger_of(priced)
+    true = Ledger(ledger.corrected) if ledger.corrected else ledger
+    if digits < 1:
+        raise InvalidQuantityError(f"digits must be >= 1, got digits={digits}")
+    theorems = renyi_theorems(true)
+    return tuple(_point(true, theorems, order(alpha), digits) for alpha in orders)
+
+
+def renyi_theorems(ledger: Ledger) -> dict[str, Subsampling]:
+    """Return the theorems proved for the ledger by name: `rdp` where nothing is sampled."""
+    proved = methods_for(ledger)
+    named = {name.rpartition("-")[0]: RENYI[name][0] for name in proved if name in RENYI}
+    return named if ledger.is_subsampled else {"rdp": Subsampling.LEMMA2}
+
+
+def _point(ledger: Ledger, theorems: Mapping[str, Subsampling], alpha: Fraction, digits: int) -> RenyiPoint:
+    values: dict[str, Bound] = {}
+    refused: dict[str, str] = {}
+    for name, theorem in theorems.items():
+        try:
+            values[name] = renyi_epsilon(ledger, theorem, alpha, digits)
+        except CannotCertifyError as reason:
+            refused[name] = str(reason)
+    return RenyiPoint(alpha, MappingProxyType(values), MappingProxyType(refused))
+
+
+def renyi_epsilon(ledger: Ledger, theorem: Subsampling, alpha: Fraction, digits: int) -> Bound:
+    """Enclose epsilon(alpha) = K(alpha)/(alpha-1) by one theorem."""
+    for bits in precisions(digits):
+        check_time()
+        with arb_precision(bits):
+            value = ledger_log_moment(ledger, theorem, alpha, bits) / arb_from_fraction(alpha - 1)
+            if has_digits(value, digits):
+                return Bound.from_arb(value)
+    raise CannotCertifyError(f"no {digits} certified digits of the divergence at alpha={shown(alpha)}")

@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from audits.curves.families import ClaimFamily
 from audits.curves.privacy_curve import PrivacyCurve
-from audits.estimators import berk_jones, clopper_pearson, curve_eprocess, gaussian_shaped, one_run, point_eprocess
+from audits.estimators import berk_jones, clopper_pearson, curve_eprocess, gaussian_shaped, point_eprocess
 from audits.estimators.curve_eprocess import CurveTest, design_test
 from audits.score_models.model import ScoreModel
+from benchmarks import one_run
 from verification.wire.arrays import Floats
 
 DELTA = 1e-5

@@ -23,7 +23,7 @@ from accountant.numbers import fraction_of
 from accountant.pld.composition import SubsampledGaussian, compose
 from accountant.pricing import method_epsilon
 from accountant.renyi import moments as rdp
-from accountant.renyi.without_replacement import wbk27_moment
+from accountant.renyi.moments import wbk27_moment
 from benchmarks.accounting_peers import (
     PEERS,
     WITHOUT_REPLACEMENT,

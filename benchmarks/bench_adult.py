@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpadmm.experiments.data import adult
+from experiments.data import adult
 
 ROOT = Path(__file__).parents[1]
 KEPT, PAGE = ROOT / "benchmarks" / "adult.json", ROOT / "docs" / "evidence" / "adult.md"

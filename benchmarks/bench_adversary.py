@@ -28,10 +28,9 @@ from accountant.certificates.contour_route import composed_delta
 from accountant.certificates.integer_route import ExactPair
 from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_from_fraction, fraction_of
-from accountant.pld.adversary import triples
-from accountant.pld.adversary.cache import VARIABLE
-from accountant.pld.adversary.certificates import certificate_for
+from accountant.pld.adversary import nodes
 from accountant.pld.adversary.method import adversary_epsilon
+from accountant.pld.adversary.search import VARIABLE, certificate_for
 from accountant.pld.composition import compose
 from accountant.profiles.one_step import SubsampledGaussian
 
@@ -107,7 +106,7 @@ def measured(seed: int, index: int, step: SubsampledGaussian, delta: Fraction, *
     with tempfile.TemporaryDirectory() as folder:
         os.environ[VARIABLE] = folder
         for _ in range(2):
-            for remembered in (certificate_for, triples._coefficients, triples._ahead):
+            for remembered in (certificate_for, nodes._coefficients, nodes._ahead):
                 remembered.cache_clear()
             started = time.process_time()
             try:

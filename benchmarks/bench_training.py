@@ -26,8 +26,8 @@ import numpy as np
 import accountant
 from benchmarks import training_peers
 from benchmarks.training_peers import Steps
-from dpadmm.experiments.data import adult, prepared
-from dpadmm.experiments.folds import batch_size, fold_members, iterations, split
+from experiments.data import adult, prepared
+from experiments.folds import batch_size, fold_members, iterations, split
 from reference.arithmetic import Vector
 from reference.dataset import Dataset
 from reference.losses import Logistic

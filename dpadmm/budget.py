@@ -23,8 +23,8 @@ from typing import NoReturn, Self
 import accountant
 from accountant import Exact, Gaussian, Mechanism
 from accountant.numbers import Bound, arb_from_fraction, arb_precision, float_down, fraction_of
+from accountant.pricing import renyi_curve
 from accountant.renyi.conversion import Conversion, convert
-from accountant.renyi_curve import renyi_curve
 
 _BITS = 128
 _LARGEST_ORDER = 1 << 16

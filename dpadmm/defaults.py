@@ -10,7 +10,7 @@ reach has to be compared with p. So S/p is what has to be chosen, as a function 
 
 the number of records over the noise that p coefficients get at the target (epsilon, delta). mu is the accountant's: the
 inverse of the noise multiplier at which one Gaussian release meets the target. The table of reaches was chosen on
-simulated data (`python -m dpadmm.experiments.defaults`), so nothing private was read for it.
+simulated data (`python -m experiments.defaults`), so nothing private was read for it.
 """
 
 from __future__ import annotations

@@ -9,16 +9,21 @@ What is private is ``coef_`` and ``intercept_`` (and what follows from them), un
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import numbers
+import sys
+import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -29,12 +34,21 @@ from accountant import Exact
 from accountant.mechanisms.words import Algorithm
 from dpadmm.budget import PrivacyBudget
 from dpadmm.defaults import LAMBDA, Given, ProblemSize, Setting, setting, typical_noise
-from dpadmm.fit_input import Records, Target, dense, exactly, refuse, without_contents
 from dpadmm.not_covered import NOT_COVERED, NotCoveredWarning, reasons
 from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
-from dpadmm.progress import reported
-from dpadmm.selection import AUTO, SPARSE, least_rho, without_noise
-from dpadmm.training import REGULARIZERS, SCHEDULES, Shape, Training, randomness_for, run
+from dpadmm.training import (
+    AUTO,
+    REGULARIZERS,
+    SCHEDULES,
+    SPARSE,
+    Shape,
+    Training,
+    least_rho,
+    randomness_for,
+    run,
+    without_noise,
+)
+from reference.arithmetic import Matrix
 from reference.dataset import Dataset
 from reference.errors import InvalidParameter, require_count, require_positive
 from reference.losses import LOSSES, Logistic
@@ -116,9 +130,9 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         check_is_fitted(self)
         if self.random_state is not None or not self.sigma_:
             raise InvalidParameter(
-                f"there is no guarantee: random_state={self.random_state!r} repeats the noise for whoever knows it"
+                f"there is no guarantee: anyone who knows random_state={self.random_state!r} can remove the noise"
                 if self.sigma_
-                else "there is no guarantee: sigma=0 hides nothing"
+                else "there is no guarantee: sigma=0 adds no noise"
             )
         found = _priced(self.mechanism_, self.sigma_, exactly(self.delta if delta is None else delta))
         return replace(found, not_covered=NOT_COVERED)
@@ -204,9 +218,8 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 )
             self.budget.charge(self.mechanism_.mechanism(Fraction(self.sigma_)), type(self).__name__)
         if self.random_state is None and self.sigma_:
-            for reason in reasons():
-                if self.budget is None or "fits many models" not in reason:
-                    warnings.warn(f"the guarantee covers this fit alone: {reason}", NotCoveredWarning, stacklevel=3)
+            for reason in reasons(repeated_fits=self.budget is None):
+                warnings.warn(f"the guarantee covers this fit alone: {reason}", NotCoveredWarning, stacklevel=3)
 
     def _run(self, training: Training, problem: Problem) -> Finished:
         randomness = randomness_for(self._seed(), None)
@@ -272,7 +285,7 @@ class SsADMMClassifier(_PrivateClassifier):
         smaller than half the standard deviation that the noise alone gives them; else the last x.
     budget : a PrivacyBudget that this fit is charged to, shared with others.
     verbose : report progress on standard error, every two seconds.
-    random_state : None for release. A number repeats a run, and whoever knows it can remove the noise.
+    random_state : None for release. A number repeats a run, and anyone who knows it can remove the noise.
     """
 
     _algorithm = Algorithm.SSADMM
@@ -341,7 +354,7 @@ class MpADMMClassifier(_PrivateClassifier):
         smaller than half the standard deviation that the noise alone gives them; else the last x.
     budget : a PrivacyBudget that this fit is charged to, shared with others.
     verbose : report progress on standard error, every two seconds.
-    random_state : None for release. A number repeats a run, and whoever knows it can remove the noise.
+    random_state : None for release. A number repeats a run, and anyone who knows it can remove the noise.
     """
 
     _algorithm = Algorithm.MPADMM
@@ -390,3 +403,98 @@ class MpADMMClassifier(_PrivateClassifier):
     @property
     def _release(self) -> Release:
         return Release(self._known("release", [release.value for release in Release]))
+
+
+Target = Exact | float
+Sparse = scipy.sparse.csr_matrix | scipy.sparse.csr_array | scipy.sparse.csc_matrix | scipy.sparse.csc_array
+Records = ArrayLike | Sparse
+
+
+def exactly(value: Target) -> Exact:
+    """A target as it was written: 0.1 means one tenth, not the nearest binary fraction."""
+    return repr(value) if isinstance(value, float) else value
+
+
+def dense(features: Matrix | Sparse) -> Matrix:
+    """The rows of a matrix that may be sparse; every row of a batch is used as a whole."""
+    if isinstance(features, np.ndarray):
+        return features
+    return np.asarray(features.toarray(), dtype=np.float64)
+
+
+@contextlib.contextmanager
+def without_contents(features: Records, labels: ArrayLike = ()) -> Iterator[None]:
+    """Let scikit-learn validate records, whose messages would quote them: what is wrong is said by place or shape."""
+    try:
+        yield
+    except ValueError:
+        reason = _wrong_records(features) or _complex(labels)
+        if reason:
+            raise ValueError(reason) from None
+        raise  # shapes, NaN, infinities, kinds of labels: said without contents
+
+
+def _wrong_records(features: Records) -> str:
+    """Why records cannot be used, in those cases in which scikit-learn or numpy would quote them; else empty."""
+    if scipy.sparse.issparse(features):
+        return ""
+    try:
+        array = np.asarray(features)
+    except ValueError:  # rows of different lengths
+        return ""
+    if array.ndim < 2:
+        return (
+            f"Expected 2D array of records and features, got shape {array.shape}. Reshape your data: "
+            "array.reshape(-1, 1) if it has a single feature, array.reshape(1, -1) if it is a single record"
+        )
+    return _complex(array) or (_text(array) if array.dtype.kind in "OSU" else "")
+
+
+def _complex(given: ArrayLike) -> str:
+    kind = np.asarray(given).dtype
+    return f"Complex data not supported, got an array of dtype {kind}" if kind.kind == "c" else ""
+
+
+def _text(array: NDArray[np.generic]) -> str:
+    """Where the first cell is that is no number."""
+    for (row, *rest), cell in np.ndenumerate(array):
+        try:
+            float(cell)
+        except ValueError:
+            return f"X must hold numbers, got text in record {row}, feature {rest[0]} (counted from 0)"
+        except TypeError:
+            return ""
+    return ""
+
+
+def refuse(parameters: dict[str, object]) -> None:
+    """Refuse what ``fit`` was given beyond X and y, with the reason."""
+    if parameters.get("sample_weight") is not None:
+        raise ValueError(
+            "sample_weight is not supported: a record of weight w moves a gradient w times as far, so the noise would "
+            "have to grow with the largest weight; give no sample_weight"
+        )
+    unknown = sorted(set(parameters) - {"sample_weight"})
+    if unknown:
+        raise TypeError(f"fit takes X and y, got {', '.join(unknown)} as well")
+
+
+SECONDS = 2.0
+
+
+@contextlib.contextmanager
+def reported(name: str, steps: int) -> Iterator[Callable[[], None]]:
+    """A function to call after each step; it reports when two seconds have passed, and at the end."""
+    began = shown = time.monotonic()
+    done = 0
+
+    def tick() -> None:
+        nonlocal done, shown
+        done += 1
+        if time.monotonic() - shown > SECONDS:
+            shown = time.monotonic()
+            left = (shown - began) * (steps - done) / done
+            sys.stderr.write(f"{name}: {done:,} of {steps:,} iterations, about {left:.0f} s left\n")
+
+    yield tick
+    sys.stderr.write(f"{name}: {done:,} iterations in {time.monotonic() - began:.1f} s\n")

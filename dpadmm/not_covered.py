@@ -1,7 +1,7 @@
 """What a guarantee does not cover, and a warning where a fit is part of something that it does not cover.
 
-The classifier sees the records that it is handed. Whatever read them before (a fitted scaler, other fits of a search)
-has told about them too, and only the caller of ``fit`` knows of it: so the callers are looked at.
+The classifier sees only the records passed to it. A step that read them before (a fitted scaler, other fits of a
+search) leaks about them as well, and only the caller of ``fit`` knows of it: so the call stack is inspected.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ class NotCoveredWarning(UserWarning):
     """A private fit is part of something that reads the records outside of its guarantee."""
 
 
-def reasons() -> list[str]:
-    """Why the guarantee of a fit that is running now does not cover all that its callers do with the records."""
+def reasons(*, repeated_fits: bool = True) -> list[str]:
+    """Why the guarantee of a fit that is running now does not cover all that its callers do with the records.
+
+    ``repeated_fits``: whether further fits on the same records count; a budget covers them.
+    """
     found: list[str] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -33,7 +36,8 @@ def reasons() -> list[str]:
         if isinstance(owner, Pipeline) and frame.f_code.co_name == "fit":
             fitted = [name for name, step in owner.steps[:-1] if _reads_records(step)]
             found += [f"step {name!r} of the pipeline is fitted on the same records" for name in fitted]
-        if frame.f_globals.get("__name__") == VALIDATION and frame.f_code.co_name == "_fit_and_score":
+        searched = frame.f_globals.get("__name__") == VALIDATION and frame.f_code.co_name == "_fit_and_score"
+        if searched and repeated_fits:
             found.append("cross-validation or a search fits many models, and each fit costs as much again")
         frame = frame.f_back
     return list(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-r"""What a run costs, and the noise that a target needs: the accountant, told exactly what is run.
+r"""What a run costs, and the noise that a target needs: computed by the accountant from exactly what is run.
 
 The accountant sees public numbers only, as the rationals that the run's binary64 parameters are.
 """
@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import accountant
 from accountant import Exact, Mechanism, MpADMM, Noise, SsADMM, decimal_string
+from accountant.mechanisms.full_gradients import Proximal
 from accountant.mechanisms.words import Algorithm
 from dpadmm.training import Training
 from reference.mpadmm import Release
@@ -44,7 +45,7 @@ class PrivateRun:
                 batch=batch,
                 iterations=self.training.iterations,
                 sigma=sigma,
-                clip=self._effective_bound(batch, per_unit=Fraction(batch, 2), copies=1),
+                clip=self._effective_bound(batch, per_unit=Fraction(batch, 2), copies=Fraction(1)),
                 eta=etas,
                 rho=Fraction(self.rho),
                 noise=noise,
@@ -52,11 +53,13 @@ class PrivateRun:
         every = self.training.release is Release.ALL
         # The shortest step has the smallest sensitivity, so a grid weighs most there.
         per_unit = self.records * (Fraction(self.rho) + 1 / min(etas)) / 2
+        # What the grid adds to (x, z, y) as a whole, as a share of what it adds to C: C moves them by sqrt(joint) each.
+        joint = Proximal(self._lipschitz() or Fraction(1)).joint_factor(Fraction(self.rho)) if every else Fraction(1)
         return MpADMM(
             records=self.records,
             eta=etas,
             rho=Fraction(self.rho),
-            clip=self._effective_bound(self.records, per_unit=per_unit, copies=3 if every else 1),
+            clip=self._effective_bound(self.records, per_unit=per_unit, copies=(3 if every else 1) / joint),
             sigma=sigma,
             iterations=self.training.iterations,
             release=self.training.release.value,
@@ -64,12 +67,23 @@ class PrivateRun:
             noise=noise,
         )
 
+    @property
+    def theorem(self) -> str | None:
+        """The theorem of verification's EndToEnd.v that the price is that of; none where the noise is not discrete."""
+        if self.training.grid is None:
+            return None
+        if self.training.algorithm is Algorithm.SSADMM:
+            return "ssADMM_is_private"
+        if self.training.release is not Release.ALL:
+            return "mpADMM_primal_is_private"
+        return "mpADMM_is_private" if self.regularizer.convex else "mpADMM_is_private_where_prox_stretches"
+
     def _lipschitz(self) -> Fraction | None:
         if self.regularizer.convex:
             return None
         return Fraction(self.regularizer.lipschitz(self.rho)) * (1 + 8 * UNIT)
 
-    def _effective_bound(self, summed: int, *, per_unit: Fraction, copies: int) -> Fraction:
+    def _effective_bound(self, summed: int, *, per_unit: Fraction, copies: Fraction) -> Fraction:
         """C with the rounding of binary64 on top, and that of the grid: Delta + grid sqrt(p) (statement GRID)."""
         bound = Fraction(self.bound) * (1 + summed * (summed + self.dimension + 8) * UNIT)
         if self.training.grid is None:
@@ -86,19 +100,23 @@ class Guarantee:
     sigma: float
     method: str
     not_covered: tuple[str, ...] = ()
+    theorem: str | None = None
 
     def __str__(self) -> str:
         """The numbers, epsilon rounded up and delta down, and what they do not cover."""
         epsilon, delta = decimal_string(self.epsilon, 4, "up"), decimal_string(self.delta, 4, "down")
         head = f"epsilon <= {epsilon}, delta = {delta}, one record replaced (certified, method {self.method})"
-        return "\n".join([head, *(f"  not covered: {item}" for item in self.not_covered)])
+        proved = (
+            () if self.theorem is None else (f"  proved in Coq: {self.theorem}, for exact arithmetic before rounding",)
+        )
+        return "\n".join([head, *proved, *(f"  not covered: {item}" for item in self.not_covered)])
 
 
 def calibrated(run: PrivateRun, target_epsilon: Exact, delta: Exact) -> Guarantee:
     """The least noise, to four digits and rounded up, whose certified epsilon is at most the target."""
     found = accountant.calibrate_noise(run.mechanism, epsilon=target_epsilon, delta=delta)
     sigma = accountant.float_up(found.value)  # more noise never costs more, so the certificate still holds
-    return Guarantee(found.epsilon_upper, accountant.exact("delta", delta), sigma, found.method)
+    return Guarantee(found.epsilon_upper, accountant.exact("delta", delta), sigma, found.method, theorem=run.theorem)
 
 
 def priced(run: PrivateRun, sigma: float, delta: Exact) -> Guarantee:
@@ -106,9 +124,10 @@ def priced(run: PrivateRun, sigma: float, delta: Exact) -> Guarantee:
     mechanism = run.mechanism(Fraction(sigma))
     method = accountant.methods_for(mechanism)[-1]  # the tightest one that is proved for it
     report = accountant.epsilon(mechanism, delta, methods=[method], digits=6)
-    return Guarantee(accountant.exact("epsilon", report.epsilon.upper), report.delta, sigma, method)
+    epsilon = accountant.exact("epsilon", report.epsilon.upper)
+    return Guarantee(epsilon, report.delta, sigma, method, theorem=run.theorem)
 
 
-def _root_up(square: int) -> Fraction:
-    """A rational not below the square root, and above it by less than 2^-40."""
-    return Fraction(math.isqrt(square << 80) + 1, 1 << 40)
+def _root_up(square: Fraction) -> Fraction:
+    """A rational above the square root, by at most 2^-40."""
+    return Fraction(math.isqrt((square.numerator << 80) // square.denominator) + 1, 1 << 40)

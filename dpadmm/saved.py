@@ -1,8 +1,17 @@
-"""A model that `dpadmm train` wrote, read back: ``load_model(folder).predict(records)``; needs numpy alone."""
+"""Trained models on disk: prepare records, write a folder whole, ``load_model(folder).predict(records)``, evaluate.
+
+Features are prepared alike in training and prediction, record by record: public bounds, intercept, length. An
+evaluation is computed from the records without noise, so it is not private.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from dpadmm.loaders.common import Column, UnreadableData
-from dpadmm.preparation import Preparation
-from reference.arithmetic import Vector
+from dpadmm.loaders import format_of, load
+from dpadmm.loaders.common import Column, UnreadableData, signs_of
+from dpadmm.loaders.delimited import column_index, layout_of, read_features
+from reference.arithmetic import Matrix, Vector
+from reference.dataset import Dataset
 from reference.losses import Logistic
 
 MODEL_FORMAT = "dpadmm-model/2"
@@ -153,3 +164,158 @@ def _model(file: ModelFile) -> SavedModel:
     if len(coefficients) != len(preparation.features) + parts.intercept or not np.isfinite(coefficients).all():
         raise ValueError(f"{len(coefficients)} coefficients do not belong to {len(preparation.features)} features")
     return SavedModel(coefficients, file.classes, file.loss, file.label, preparation)
+
+
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The columns that features come from, the public bounds of each (or None), and what follows."""
+
+    columns: tuple[Column, ...]
+    bounds: tuple[Bounds | None, ...]
+    intercept: bool
+    normalise: bool
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features, without the intercept."""
+        return tuple(name for column in self.columns for name in column.features)
+
+    def apply(self, features: Matrix) -> Matrix:
+        """The prepared records."""
+        data = Dataset.of(self._scaled(features), np.ones(len(features)))
+        data = data.with_intercept() if self.intercept else data
+        return (data.normalised() if self.normalise else data).features
+
+    def _scaled(self, features: Matrix) -> Matrix:
+        wide = [bound for column, bound in zip(self.columns, self.bounds, strict=True) for _ in column.features]
+        chosen = [index for index, bound in enumerate(wide) if bound is not None]
+        if not chosen:
+            return features
+        low, high = zip(*(bound for bound in wide if bound is not None), strict=True)
+        scaled = features.copy()
+        scaled[:, chosen] = Dataset.of(features[:, chosen], np.ones(len(features))).scaled(low, high).features
+        return scaled
+
+
+def bounds_of(columns: tuple[Column, ...], stated: tuple[tuple[str, Bounds], ...]) -> tuple[Bounds | None, ...]:
+    """The bounds of each column; those stated without a name are for all columns of numbers that have none."""
+    named = {name: bounds for name, bounds in stated if name}
+    numeric = [column.name for column in columns if not column.categories]
+    for name in named:
+        if name not in numeric:
+            kind = "holds categories" if any(column.name == name for column in columns) else "is not there"
+            raise UnreadableData(f"--bounds {name}: this column {kind}; columns of numbers are {', '.join(numeric)}")
+    rest = next((bounds for name, bounds in stated if not name), None)
+    return tuple(None if column.categories else named.get(column.name, rest) for column in columns)
+
+
+class OutputRefused(ValueError):
+    """A place to which results cannot go."""
+
+    exit_code = 2
+
+
+def require_free(directory: Path) -> None:
+    """Refuse a place that holds something already, before any work is done."""
+    if directory.is_dir() and not any(directory.iterdir()):
+        return
+    if directory.exists():
+        raise OutputRefused(f"{directory} exists and is not an empty directory; name another")
+    if not directory.parent.is_dir():
+        raise OutputRefused(f"{directory.parent} is not a directory")
+    if not os.access(directory.parent, os.W_OK | os.X_OK):
+        raise OutputRefused(f"{directory} cannot be made there (no permission to write); name another place")
+
+
+@contextlib.contextmanager
+def whole_directory(directory: Path) -> Iterator[Path]:
+    """A temporary directory that takes the name only once the body has succeeded; Ctrl-C leaves nothing."""
+    require_free(directory)
+    try:
+        draft = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}.", suffix=".tmp"))
+    except OSError as error:
+        raise OutputRefused(f"{directory} cannot be made there ({error.strerror}); name another place") from None
+    try:
+        yield draft
+        draft.chmod(0o755)  # mkdtemp's own mode would keep colleagues out
+        draft.rename(directory)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def write_json(path: Path, document: dict[str, object]) -> None:
+    """Write one JSON document."""
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+NOT_PRIVATE = "computed from the records without noise: it is NOT private, do not publish it"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Counts of records by their class and by the predicted one."""
+
+    records: int
+    correct: int
+    largest_class: int
+    found: int
+    positives: int
+
+    @property
+    def accuracy(self) -> float:
+        """The share of records whose class is predicted."""
+        return self.correct / self.records
+
+    @property
+    def majority(self) -> float:
+        """The accuracy of always predicting the larger class."""
+        return self.largest_class / self.records
+
+    @property
+    def useless(self) -> bool:
+        """Whether the model is no better than the larger class."""
+        return self.correct <= self.largest_class
+
+
+def evaluated(model: SavedModel, features: Matrix, labels: Vector) -> Evaluation:
+    """Compare the model's classes with the labels."""
+    positive, predicted = labels > 0, model.decision_function(features) > 0
+    positives = int(positive.sum())
+    return Evaluation(
+        len(labels),
+        int((positive == predicted).sum()),
+        max(positives, len(labels) - positives),
+        int((positive & predicted).sum()),
+        positives,
+    )
+
+
+def read_for(
+    model: SavedModel, path: Path, *, labelled: bool, label_column: str | None = None, delimiter: str | None = None
+) -> tuple[Matrix, Vector]:
+    """The features that the model knows, by name, and the labels where they are wanted."""
+    if format_of(path) != "csv":
+        loaded = load(path, features=len(model.feature_names) if format_of(path) == "libsvm" else None)
+        return loaded.features, signs_of(path, [loaded.classes[int(sign > 0)] for sign in loaded.labels], model.classes)
+    layout = layout_of(path, delimiter)
+    wanted = label_column or model.label
+    place = column_index(layout, wanted)
+    if labelled and place is None:
+        raise UnknownLabel(path, wanted, layout.names)
+    features, texts = read_features(
+        layout, model.preparation.columns, [place] if labelled and place is not None else []
+    )
+    return features, signs_of(path, texts[0], model.classes) if texts else np.zeros(0)
+
+
+class UnknownLabel(ValueError):
+    """A file to evaluate on that has no column of the label's name."""
+
+    exit_code = 2
+
+    def __init__(self, path: Path, wanted: str, names: tuple[str, ...]) -> None:
+        super().__init__(f"{path}: no label column {wanted!r}; name it with --label-column, one of {', '.join(names)}")

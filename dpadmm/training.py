@@ -1,4 +1,8 @@
-"""One private run, from public choices to a model: what the command line and the estimators share."""
+"""One private run, from public choices to a model: what the command line and the estimators share.
+
+A sparse model is made from a noisy one by setting to 0 the coefficients that the noise alone would explain. This uses
+private iterates and public numbers only, so it is post-processing and costs no privacy.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accountant.mechanisms.words import Algorithm
+from reference.arithmetic import Vector
 from reference.discrete_gaussian import ExactEntropy
 from reference.errors import InvalidParameter, require_count, require_not_negative
 from reference.mpadmm import Release, mpadmm
@@ -109,3 +114,28 @@ def run(
     # What overflows here is refused by the reference, with a message; numpy need not warn beside it.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return finish(State.zero(problem.dimension), watched())
+
+
+AUTO = "auto"
+SPARSE = ("l1", "elastic-net", "group-l1", "scad", "mcp")
+"""The penalties that select coefficients."""
+HALF = 0.5
+_MARGIN = 1.1
+
+
+def without_noise(model: Vector, noise: float, *, keep_first: bool) -> Vector:
+    """The model without coefficients of less than half of ``noise``; the first, an intercept, may be kept."""
+    kept = np.abs(model) > HALF * noise
+    if keep_first:
+        kept[:1] = True
+    return np.where(kept, model, 0.0)
+
+
+def least_rho(regularizer: str, shape: Shape | None) -> float:
+    """A penalty parameter at which the proximal map of a regularizer that is not convex is continuous."""
+    chosen = shape or Shape()
+    if regularizer == "scad" and chosen.a > 1:
+        return _MARGIN / (chosen.a - 1)
+    if regularizer == "mcp" and chosen.gamma > 0:
+        return _MARGIN / chosen.gamma
+    return 0.0

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from reference.arithmetic import Vector
+from reference.arithmetic.elementwise import elementwise
 from reference.errors import InvalidParameter, NotExpressible
 
 EXACT_MULTIPLES = 2.0**52  # two integers below it have a sum that binary64 holds exactly
@@ -17,12 +20,15 @@ def on_grid(value: Vector, grid: float | None) -> Vector:
     at most grid/2, hence neighbours move apart by at most grid * sqrt(p) more: the sensitivity to account for is
     Delta + grid sqrt(p) (statement GRID).
 
-    Refuses a value so large that its sum with the noise would be rounded: the release would not be exact.
+    Halves go to even multiples. Refuses a value so large that its sum with the noise would be rounded: the release
+    would not be exact. Rationals are rounded exactly, as Coq's definition is.
     """
     if grid is None:
         return value
     if value.dtype != np.float64:
-        raise NotExpressible("rounding to a grid is for binary64 alone: the other number systems have no rounding")
+        if all(isinstance(entry, Fraction) for entry in value.flat):
+            return elementwise(lambda entry: round(entry / Fraction(grid)) * Fraction(grid), value)
+        raise NotExpressible("rounding to a grid is for binary64 and rationals: other number systems have no rounding")
     multiples = np.rint(value / grid)
     require_exact_multiples(multiples, grid)
     return multiples * grid

@@ -1,7 +1,7 @@
 r"""The one engine for many runs at once: Algorithms 1 and 2 on arrays with a row for each run, every step a method.
 
 :class:`Vectorised` holds the iterations. Whoever trains many models supplies the gradient: :class:`Runs` for runs of
-one problem on batches of their own (audits, the wire), `dpadmm.experiments.loops` for models with
+one problem on batches of their own (audits, the wire), `experiments.loops` for models with
 parameters of their own on shared batches. Wrong implementations override a step (`verification.served.stepwise`). A
 single run is the text of the paper: :mod:`reference.ssadmm`, :mod:`reference.mpadmm`.
 

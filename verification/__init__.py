@@ -1,1 +1,1 @@
-"""Checks of statements and of implementations: proofs, golden vectors, adversarial neighbours, conformance."""
+"""Checks of statements and of implementations: proofs, golden vectors, neighbours, questions and their judge."""

@@ -32,6 +32,85 @@ class Outcome(enum.StrEnum):
         return _EXIT_CODES[self]
 
 
+class Stage(enum.StrEnum):
+    """Where a finding comes from, in order of cost; `coverage` is about what was not looked at."""
+
+    PRICE = "price"
+    SMALL = "small"
+    CLAIMED = "claimed"
+    GAMES = "games"
+    DECLARED = "declared"
+    COVERAGE = "coverage"
+
+
+class Aspect(enum.StrEnum):
+    """What a privacy claim rests on."""
+
+    NOISE = "noise"
+    BATCHES = "batches"
+    CLIPPING = "clipping"
+    RELEASED = "released values"
+    UPDATES = "updates"
+
+
+class Cost(enum.Enum):
+    """What it costs if it is not by chance."""
+
+    PRIVACY = "less private than claimed"
+    NOTHING = "different, not less private"
+
+
+class Cause(enum.StrEnum):
+    """What is wrong, in the words of a headline; one mistake shows in tests of one cause, or of one `root`."""
+
+    NOISE_SMALL = "noise too small"
+    NOISE_LARGE = "noise too large"
+    NOISE_LAW = "noise is not of the claimed law"
+    NOISE_MEAN = "noise is not centred"
+    NOISE_DEPENDENT = "noise is not independent"
+    NOISE_REUSED = "noise is used again"
+    NOISE_GRID = "noise on a grid, values beside it"
+    NOISE_LOST = "noise is not added"
+    BATCH_SIZE = "batches are not of the claimed size"
+    BATCH_LAW = "batches are not drawn as claimed"
+    BATCH_REUSED = "batches are not fresh"
+    CONTRIBUTION = "a record counts for too much"
+    UNNOISED = "released without noise"
+    DATA_DEPENDENT = "depends on the data"
+    UPDATE = "another update"
+    UNSOLVED = "the inner problem is not solved"
+    NOT_REPEATED = "runs do not repeat"
+    NOT_AS_SHOWN = "runs are not those that are shown"
+    DISTINGUISHED = "neighbours are told apart better than claimed"
+    PRICE = "the mechanism costs more than is claimed"
+
+    @property
+    def root(self) -> Cause:
+        """The cause under whose headline it stands: one of its kind that several tests may name differently."""
+        return _ROOTS.get(self, self)
+
+    @property
+    def specific(self) -> int:
+        """The headline of several causes of one root is the most specific: the largest of these."""
+        return _SPECIFIC.get(self, 1)
+
+
+_NOISE = (
+    Cause.NOISE_SMALL,
+    Cause.NOISE_LARGE,
+    Cause.NOISE_LAW,
+    Cause.NOISE_MEAN,
+    Cause.NOISE_DEPENDENT,
+    Cause.NOISE_REUSED,
+)
+_ROOTS = {
+    **dict.fromkeys(_NOISE, Cause.NOISE_SMALL),
+    Cause.BATCH_SIZE: Cause.BATCH_LAW,
+    Cause.BATCH_REUSED: Cause.BATCH_LAW,
+}
+_SPECIFIC = {Cause.NOISE_SMALL: 2, Cause.NOISE_LARGE: 2, Cause.BATCH_SIZE: 2, Cause.NOISE_LAW: 0}
+
+
 _EXIT_CODES = {
     Outcome.STANDS: 0,
     Outcome.DEVIATES: 0,
@@ -94,9 +173,10 @@ class Waived:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One conclusion, by the name of what was checked.
+    """One conclusion.
 
-    ``subject`` is the mechanism that it is about, with what that releases; empty where it is about none in
+    ``name`` is its id, the same whether it passes or fails: the question, what it is about and the size or stage,
+    separated by slashes. ``subject`` is the mechanism with what that releases; empty where it is about none in
     particular. ``p_value`` bounds the probability that an honest implementation shows this much or more, and
     ``false_alarm`` is the level it was compared with. ``tightness`` is the largest observed value over its bound.
     """
@@ -108,16 +188,14 @@ class Finding:
     seconds: float = 0.0
     p_value: float | None = None
     false_alarm: float = 0.0
+    stage: Stage | None = None
+    cause: Cause | None = None
     trials: int | None = None
     power: Power | None = None
     tightness: float | None = None
     witness: str = ""
+    measured: str = ""  # the noise that was measured and the epsilon that it costs
     reproduction: str = ""
     tags: tuple[str, ...] = ()
     waiver: Waived | None = None
     picture: Picture | None = None
-
-    @property
-    def stage(self) -> str:
-        """The stage of a gate, which stands before the colon of its findings' names."""
-        return self.name.partition(":")[0]

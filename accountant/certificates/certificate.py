@@ -1,23 +1,30 @@
-"""A certificate: what was priced, by which theorem, at which order, to how many digits, with a digest.
+r"""A certificate: what was priced, by which theorem, at which order, to how many digits, with a digest.
 
 This is also what `dpadmm account --format json` prints: one versioned shape, reals as decimal strings (or ratios,
 where a decimal would not be exact). `accountant.certificates.reading` reads one,
 `accountant.certificates.recheck` re-derives it by an independent route.
+
+A mechanism as a certificate writes it down: the entry of a ledger file that describes it exactly.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Literal
 
-from accountant.certificates.mechanism_record import MechanismRecord, mechanism_record
 from accountant.errors import InvalidQuantityError
+from accountant.mechanisms.fields import fields_of
 from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.mechanism import Mechanism
+from accountant.mechanisms.registry import mechanism_from
 from accountant.mechanisms.steps import (
     GaussianStep,
+    LaplaceStep,
     PoissonGaussianStep,
     PureStep,
     Step,
@@ -27,6 +34,41 @@ from accountant.mechanisms.steps import (
 from accountant.mechanisms.words import Neighbours, Noise
 from accountant.numbers import exact, exact_string
 from accountant.pricing import MethodResult, Report
+
+MechanismRecord = dict[str, str | int | tuple[str, ...]]
+
+
+def mechanism_record(mechanism: Mechanism) -> MechanismRecord:
+    """Write down every field that the price may depend on and that is not its default."""
+    record: MechanismRecord = {"algorithm": mechanism.algorithm}
+    for name, field in fields_of(type(mechanism)).items():
+        value: object = getattr(mechanism, name)
+        if field.priced and value is not None and value != field.default:
+            record[name] = _plain(value)
+    return record
+
+
+def _plain(value: object) -> str | int | tuple[str, ...]:
+    if isinstance(value, enum.Enum):
+        return str(value.value)
+    if isinstance(value, Fraction):
+        return exact_string(value)
+    if isinstance(value, tuple):
+        return exact_string(value[0]) if len(value) == 1 else tuple(map(exact_string, value))
+    if isinstance(value, int):
+        return value
+    raise AssertionError(f"no priced field holds {value!r}")
+
+
+def read_mechanism(record: Mapping[str, str | int | tuple[str, ...]]) -> Mechanism:
+    """Read a mechanism back; what is not spelt as it is written is refused."""
+    mechanism = mechanism_from(record)
+    if not mechanism.private:
+        raise InvalidQuantityError(f"not a certificate: {mechanism.algorithm} has no price")
+    if mechanism_record(mechanism) != record:
+        raise InvalidQuantityError(f"not a certificate: this mechanism is not as it is written: {str(record)[:200]}")
+    return mechanism
+
 
 VERSION: Final = 2
 _AS_WRITTEN: Final[dict[str, object]] = {"strict": True, "extra": "forbid"}
@@ -39,7 +81,7 @@ class StepRecord:
 
     __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
-    kind: Literal["gaussian", "subsampled-gaussian", "with-replacement-gaussian", "poisson-gaussian", "pure"]
+    kind: Literal["gaussian", "subsampled-gaussian", "with-replacement-gaussian", "poisson-gaussian", "pure", "laplace"]
     count: int
     ratio_squared: str | None = None
     sampling_rate: str | None = None
@@ -209,6 +251,8 @@ def step_record(step: Step) -> StepRecord:
                 records=step.records,
                 batch=step.batch,
             )
+        case LaplaceStep():
+            return StepRecord(kind="laplace", count=step.count, epsilon=exact_string(step.epsilon))
         case PureStep():
             return StepRecord(kind="pure", count=step.count, epsilon=exact_string(step.epsilon))
 
@@ -227,6 +271,8 @@ def read_step(record: StepRecord) -> Step:
             return GaussianStep(field("ratio_squared", record.ratio_squared), record.count, noise)
         case "pure":
             return PureStep(field("epsilon", record.epsilon), record.count)
+        case "laplace":
+            return LaplaceStep(field("epsilon", record.epsilon), record.count)
     multiplier = field("noise_multiplier", record.noise_multiplier)
     if record.kind == "with-replacement-gaussian":
         return WithReplacementStep(record.records or 0, record.batch or 0, multiplier, record.count)

@@ -52,6 +52,34 @@ class IntegerMeasure:
 
 
 @dataclass(frozen=True, slots=True)
+class ExactKnown:
+    """`count` steps whose pair is known: the mixture in a stated order, whatever pair the other steps take."""
+
+    step: SubsampledGaussian
+    order: ExactPair
+
+    @property
+    def count(self) -> int:
+        """How many steps."""
+        return self.step.count
+
+
+@dataclass(frozen=True, slots=True)
+class ExactPure:
+    """`count` pure releases: randomised response at epsilon, or Laplace noise, whose profiles are closed."""
+
+    epsilon: Fraction
+    count: int
+    laplace: bool
+
+    def profile(self, y: arb) -> arb:
+        """Return H(y): (e^epsilon - y)_+/(1 + e^epsilon) or 1 - sqrt(y e^-epsilon), up to e^epsilon; 1-y at least."""
+        top = arb_from_fraction(self.epsilon).exp()
+        known = 1 - (y / top).sqrt() if self.laplace else (top - y) / (1 + top)
+        return known.max(1 - y).max(arb(0)) if y < top else arb(0)
+
+
+@dataclass(frozen=True, slots=True)
 class ExactMixture:
     """`count` steps that announce which part is taken; probabilities that miss 1 are those of an infinite loss."""
 
@@ -59,20 +87,26 @@ class ExactMixture:
     count: int
 
 
-def exact_delta_upper(
-    steps: Sequence[SubsampledGaussian | ExactMixture], pair: ExactPair, epsilon: Fraction, grid: Grid
-) -> Fraction:
+ExactStep = SubsampledGaussian | ExactMixture | ExactKnown | ExactPure
+
+
+def exact_delta_upper(steps: Sequence[ExactStep], pair: ExactPair, epsilon: Fraction, grid: Grid) -> Fraction:
     """Return an upper bound of delta(epsilon) of the composed pair."""
+    return measure_delta(exact_measure(steps, pair, grid), epsilon, grid)
+
+
+def exact_measure(steps: Sequence[ExactStep], pair: ExactPair, grid: Grid) -> IntegerMeasure:
+    """Return a measure that dominates the losses of the composed pair."""
     total: IntegerMeasure | None = None
     for step in steps:
         powered = _power(_one_step(step, pair, grid), step.count, grid)
         total = powered if total is None else _product(total, powered, grid)
     if total is None:
         raise ValueError("steps must not be empty")
-    return min(_delta(total, epsilon, grid), Fraction(1))
+    return total
 
 
-def _one_step(step: SubsampledGaussian | ExactMixture, pair: ExactPair, grid: Grid) -> IntegerMeasure:
+def _one_step(step: ExactStep, pair: ExactPair, grid: Grid) -> IntegerMeasure:
     w, scale = grid.window, 1 << grid.bits
     with arb_precision(grid.bits + 4 * grid.spacing.denominator.bit_length() + 64):
         spacing = arb_from_fraction(grid.spacing)
@@ -87,7 +121,7 @@ def _one_step(step: SubsampledGaussian | ExactMixture, pair: ExactPair, grid: Gr
         return IntegerMeasure(fmpz_poly(masses), _units(profile[-1], scale))
 
 
-def _profile(step: SubsampledGaussian | ExactMixture, pair: ExactPair, y: list[arb], w: int) -> list[arb]:
+def _profile(step: ExactStep, pair: ExactPair, y: list[arb], w: int) -> list[arb]:
     r"""Return H at each y; H_mixture(y) = q H_G((y-1+q)/q), or 1 - y where y <= 1 - q.
 
     The other order is 1 - y + y H(1/y); the dominating profile takes the larger branch on each side of 1.
@@ -99,6 +133,10 @@ def _profile(step: SubsampledGaussian | ExactMixture, pair: ExactPair, y: list[a
             share = arb_from_fraction(weight)
             total = [a + share * b for a, b in zip(total, _profile(part, pair, y, w), strict=True)]
         return total
+    if isinstance(step, ExactPure):
+        return [step.profile(at) for at in y]
+    if isinstance(step, ExactKnown):
+        return _profile(step.step, step.order, y, w)
     q, mu = arb_from_fraction(step.sampling_rate), arb_from_fraction(1 / step.noise_multiplier)
 
     def mixture(at: arb) -> arb:
@@ -142,8 +180,8 @@ def _product(a: IntegerMeasure, b: IntegerMeasure, grid: Grid) -> IntegerMeasure
     return IntegerMeasure(fmpz_poly(inside), a.infinite + b.infinite + sum(units[3 * w + 1 :]))
 
 
-def _delta(measure: IntegerMeasure, epsilon: Fraction, grid: Grid) -> Fraction:
-    r"""Return sum over jh > eps of (1 - e^{eps-jh}) p_j, plus the infinite mass, rounded up."""
+def measure_delta(measure: IntegerMeasure, epsilon: Fraction, grid: Grid) -> Fraction:
+    r"""Return sum over jh > eps of (1 - e^{eps-jh}) p_j, plus the infinite mass, rounded up and at most 1."""
     masses = [int(c) for c in measure.masses.coeffs()]
     first = max(0, (epsilon / grid.spacing).__floor__() + 1 + grid.window)
     with arb_precision(grid.bits + 64):
@@ -152,4 +190,4 @@ def _delta(measure: IntegerMeasure, epsilon: Fraction, grid: Grid) -> Fraction:
         for mass in masses[first:]:
             total += mass * (1 - ratio)
             ratio = ratio * step
-        return fraction_from_arb((total / (1 << grid.bits)).upper())
+        return min(fraction_from_arb((total / (1 << grid.bits)).upper()), Fraction(1))

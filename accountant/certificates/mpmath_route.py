@@ -9,18 +9,23 @@ r"""Every Renyi bound and the Gaussian profile a second time: mpmath instead of 
 - the Poisson divergence as the binomial sum or the integral of a power.
 
 Nothing here proves its own error: precision is taken generously, and agreement is the evidence.
+
+The second route to pure releases: mpmath, from the definition of delta over all answers, and of Laplace noise.
+
+What mpmath found compared with rationals: exactly, however extreme the number is (e^{-10^17} is a fine delta).
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
 
 from mpmath import mpf
 
-from accountant.errors import CannotCertifyError, UnsupportedSchemeError
+from accountant.errors import CannotCertifyError, CertificateError, UnsupportedSchemeError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import (
@@ -32,10 +37,30 @@ from accountant.mechanisms.steps import (
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Noise
-from accountant.numbers import CONTEXT
+from accountant.numbers import CONTEXT, Dyadic, end_of_mpf
+from accountant.profiles.pure import MOST_LOSSES
 from accountant.renyi.conversion import Conversion
+from accountant.renyi.integrals import LEAST_NOISE
 from accountant.renyi.moments import Subsampling
-from accountant.renyi.tight import LEAST_NOISE
+
+
+def exceeds(value: mpf, bound: Fraction) -> bool:
+    """Say whether an mpf is above a rational; NaN is refused."""
+    return _compared(value).exceeds(bound)
+
+
+def reaches(value: mpf, bound: Fraction) -> bool:
+    """Say whether an mpf is at least a rational; NaN is refused."""
+    return not (-_compared(value)).exceeds(-bound)
+
+
+def _compared(value: mpf) -> Dyadic:
+    """Return the number with all its digits: mpmath's own minus sign would round to the working precision."""
+    end = end_of_mpf(value)
+    if end is None:
+        raise CannotCertifyError("a number that is compared is NaN: the computation broke down")
+    return end
+
 
 mp = CONTEXT
 MOST_PIECES = 400
@@ -295,3 +320,30 @@ def _poisson(step: PoissonGaussianStep, alpha: Fraction) -> mpf:
         reach = mp.sqrt(2 * mp.prec) + a / nu
         points = _spread([-reach, mp.mpf(0), a / nu, a / nu + reach], mp.mpf(4))
         return mp.quad(integrand, points, method="gauss-legendre") / mp.sqrt(2 * mp.pi) - 1
+
+
+def randomised_response_delta(releases: Sequence[tuple[Fraction, int]], epsilon: Fraction, digits: int) -> mpf:
+    r"""Return the sum over all answers of (P - e^eps P')_+ = P (1 - e^(eps - loss))_+, P of the binomial laws.
+
+    Answers are multiplied in one release after the other; equal losses are one state. Losses are rational, so that
+    nothing cancels and the smallest delta has all its digits.
+    """
+    with mp.workdps(digits + 15):
+        states: dict[Fraction, mpf] = {Fraction(0): mpf(1)}
+        for spent, count in releases:
+            keep, turn = 1 / (1 + mp.exp(-number(spent))), 1 / (1 + mp.exp(number(spent)))
+            following: dict[Fraction, mpf] = {}
+            for (loss, p), kept in itertools.product(states.items(), range(count + 1)):
+                at = loss + (2 * kept - count) * spent
+                one = p * mp.binomial(count, kept) * keep**kept * turn ** (count - kept)
+                following[at] = following.get(at, mpf(0)) + one
+            states = following
+            if len(states) > MOST_LOSSES:
+                raise CertificateError(f"more than {MOST_LOSSES} losses: no price of these releases is computed")
+        return mp.fsum([-p * mp.expm1(number(epsilon - loss)) for loss, p in states.items() if loss > epsilon])
+
+
+def laplace_delta(epsilon: Fraction, at: Fraction, digits: int) -> mpf:
+    r"""Return delta(at) of one release with Laplace noise: 1 - e^{(at - epsilon)/2}, 0 <= at <= epsilon."""
+    with mp.workdps(digits + 15):
+        return -mp.expm1(number(at - epsilon) / 2)

@@ -7,52 +7,225 @@ r"""Both ends of a composed profile, re-derived by routes that share nothing wit
    that a grid of modest size affords; which one it was is said. Batches with replacement are re-derived by it alone.
 
 An upper end is refused where delta(upper) of the dominating pair exceeds delta, a lower end where neither order of the
-realisable pair reaches delta there.
+realisable pair reaches delta there. Where a route confirms the upper end only to a width, the wider end that it proves
+is returned, and that is what is certified.
+
+Ends for little noise or many steps, a second time: what is drawn is told, and what losses reach.
+
+The theorems are those of `profiles.revealed`, `profiles.loss_levels` and `tilted_levels`; the numbers are mpmath's, and
+the moments those of `contour_moments`. Which tilts are looked at is asked of the fast route, for a guess only.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from flint import arb
+from flint import acb, arb
 from mpmath import mpf
 
-from accountant.certificates.comparing import exceeds, reaches
-from accountant.certificates.contour_route import composed_delta
-from accountant.certificates.integer_route import ExactMixture, ExactPair, Grid, exact_delta_upper
-from accountant.certificates.level_route import losses_reach, told_draws_confirm
+from accountant.certificates.contour_route import composed_delta, phases_of
+from accountant.certificates.integer_route import (
+    ExactKnown,
+    ExactMixture,
+    ExactPair,
+    ExactPure,
+    ExactStep,
+    Grid,
+    exact_delta_upper,
+    exact_measure,
+    measure_delta,
+)
 from accountant.certificates.mpmath_route import (
+    exceeds,
     gaussian_delta,
+    laplace_delta,
+    mp,
+    number,
     one_event_delta,
+    reaches,
     single_step_delta,
     with_replacement_delta,
 )
+from accountant.cramer_bound import best_tilt, is_fit
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import gdp_squared
 from accountant.mechanisms.steps import (
     GaussianStep,
+    LaplaceStep,
     PoissonGaussianStep,
+    PureStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Noise
 from accountant.numbers import arb_from_fraction, arb_precision
-from accountant.pld.announced import AnnouncedProfile
-from accountant.pld.composition import ComposedProfile, Resolution, compose
-from accountant.pld.invert import log_of
+from accountant.pld.composition import ComposedProfile, MixedProfile, OrderedProfile, Resolution, compose
 from accountant.pld.ledger_steps import (
-    announcing,
+    attained_step,
     attained_steps,
+    mixed_profile,
+    ordered_profile,
     profile_steps,
     single_with_replacement,
+    with_public_copies,
 )
+from accountant.pld.plan import log_of
 from accountant.profiles.one_step import SubsampledGaussian
+from accountant.profiles.without_lattice import costliest, costliest_pure
+
+Pure = Sequence[tuple[Fraction, int]]
+_DIGITS: Final = 50
+_SHARES: Final = (Fraction(1, 2), Fraction(1, 256))
+_SPENT: Final = (Fraction(1, 2), Fraction(1, 64), Fraction(1, 4096))
+_SIZES: Final = (1, 2, 3, 4, 5, 8)
+_DISTANCES: Final = ("0.5", "1", "1.5", "2", "3", "4", "6")
+_ROUNDING: Final = Fraction(1, 10**9)
+"""Of an end: both routes look for integers, and may differ by one where they are huge."""
+_SPARE: Final = Fraction(1, 10**6)
+_RETREATS: Final = (1.0, 0.98, 0.9)
+
+
+def told_draws_confirm(steps: Sequence[SubsampledGaussian], delta: Fraction, upper: Fraction) -> bool:
+    """Say whether delta(upper) is at most delta even for somebody who is told when the record was drawn."""
+    drawn = [step for step in steps if step.sampling_rate < 1]
+    everything = sum((step.count / step.noise_multiplier**2 for step in steps if step.sampling_rate == 1), Fraction(0))
+    for share in _SHARES if drawn else ():
+        square = everything
+        for step in drawn:
+            draws = _seldom_more(step.count, step.sampling_rate, delta * (1 - share) / len(drawn))
+            square += draws / step.noise_multiplier**2
+        widened = upper * (1 + _ROUNDING)
+        if not square or not exceeds(gaussian_delta(square, widened, _DIGITS), delta * share):
+            return True
+    return False
+
+
+def losses_reach(steps: Sequence[SubsampledGaussian], pure: Pure, delta: Fraction, lower: Fraction) -> bool:
+    """Say whether the losses of the phases exceed `lower` often enough."""
+    for tilted in (False, True):
+        with mp.workdps(_DIGITS):
+            phases = _phases(steps, pure, delta, tilted=tilted)
+            for spent in _SPENT:
+                log_p, cost = mp.log(number(delta / spent)), -mp.log(number(1 - spent))
+                for size in _SIZES:
+                    if size <= len(phases) and log_p / size < -mp.log(2):
+                        found = sorted((phase(log_p / size) for phase in phases), reverse=True)[:size]
+                        if sum(found) - cost >= number(lower * (1 - _ROUNDING)):
+                            return True
+    return False
+
+
+def _phases(
+    steps: Sequence[SubsampledGaussian], pure: Pure, delta: Fraction, *, tilted: bool
+) -> list[Callable[[mpf], mpf]]:
+    """Return from log p to a loss that is reached with probability p, for every phase; never below 0."""
+    square = sum((step.count / step.noise_multiplier**2 for step in steps if step.sampling_rate == 1), Fraction(0))
+    found: list[Callable[[mpf], mpf]] = [lambda log_p: _gaussian(square, log_p)] if square else []
+    for step in costliest(steps):
+        found.append(lambda log_p, step=step: _drawn(step, log_p))  # type: ignore[misc]  # the default binds step
+        if tilted and is_fit(step):
+            found[-1] = lambda log_p, step=step: max(_drawn(step, log_p), _tilted(step, delta, log_p))  # type: ignore[misc]  # as above
+    for epsilon, count in costliest_pure(pure):
+        found.append(lambda log_p, e=epsilon, n=count: _answers(e, n, log_p))  # type: ignore[misc]  # as above
+    return found
+
+
+def _gaussian(square: Fraction, log_p: mpf) -> mpf:
+    mu, low, high = mp.sqrt(number(square)), mp.mpf(-1), mp.mpf(1)
+    while mp.log(_normal_cdf(low)) > log_p:
+        low *= 2
+    for _ in range(60):
+        between = (low + high) / 2
+        low, high = (low, between) if mp.log(_normal_cdf(between)) >= log_p else (between, high)
+    return max(mu * (mu / 2 - high), mp.mpf(0))
+
+
+def _drawn(step: SubsampledGaussian, log_p: mpf) -> mpf:
+    q, mu, best = number(step.sampling_rate), 1 / number(step.noise_multiplier), mp.mpf(0)
+    for distance in _DISTANCES:
+        h = mp.mpf(distance)
+        seen = mu * mu / 2 - mu * h + mp.log(q)
+        if seen > 0:
+            times = _often(step.count, q * _normal_cdf(h), log_p)
+            best = max(best, times * seen + (step.count - times) * mp.log1p(-q))
+    return best
+
+
+def _answers(epsilon: Fraction, count: int, log_p: mpf) -> mpf:
+    e = number(epsilon)
+    return max(e * (2 * _often(count, 1 / (1 + mp.exp(-e)), log_p) - count), mp.mpf(0))
+
+
+def _tilted(step: SubsampledGaussian, delta: Fraction, log_p: mpf) -> mpf:
+    """Return the level of Cramer's bound; the moments leave out the largest losses, so that no more is reached."""
+    tilt = best_tilt(step, delta, float(mp.nstr(log_p, 17)))
+    if tilt is None:
+        return mp.mpf(0)
+    with arb_precision(128 + step.count.bit_length()):
+        (phase,) = phases_of([step], ExactPair.MIXTURE_FIRST, delta * _SPARE)
+        for part in _RETREATS:
+            check_time()
+            theta, down, up = arb(tilt.theta * part), arb(tilt.down * part), arb(tilt.up)
+            below, here, above = (
+                step.count * phase.moment(acb(at)).real.log() for at in (theta - down, theta, theta + up)
+            )
+            high = (above - here + arb(3).log()) / up
+            if here - theta * high - arb(6).log() >= arb(mp.nstr(log_p, 40)):
+                level = ((here - below - arb(2).log()) / down).lower()
+                return mp.mpf(level.str(30, radius=False)) if level.is_finite() else mp.mpf(0)
+    return mp.mpf(0)
+
+
+def _seldom_more(count: int, rate: Fraction, chance: Fraction) -> int:
+    """Return a number of draws that is exceeded with at most this probability."""
+    with mp.workdps(_DIGITS + 2 * len(str(count))):
+        q, goal = number(rate), mp.log(number(chance))
+        low, high = (rate * count).__ceil__(), count
+        while low < high:
+            between = (low + high) // 2
+            k = between + 1
+            ratio = q / (1 - q) * (count - k) / (k + 1)
+            small = ratio < 1 and _log_mass(count, q, k) - mp.log1p(-ratio) <= goal
+            low, high = (low, between) if small else (between + 1, high)
+        return high
+
+
+def _often(count: int, chance: mpf, log_p: mpf) -> int:
+    """Return a number of successes that is reached with probability p <= 1/2 at least."""
+    with mp.workdps(_DIGITS + 2 * len(str(count))):
+        low, high, deviation = int(count * chance), count, int(mp.sqrt(count * chance * (1 - chance))) + 1
+        while low < high:
+            between = (low + high + 1) // 2
+            reached = any(_log_block(count, chance, between, deviation // part) >= log_p for part in (1, 3, 9, 27))
+            low, high = (between, high) if reached else (low, between - 1)
+        return low
+
+
+def _log_block(count: int, chance: mpf, first: int, more: int) -> mpf:
+    """Return a lower bound of log P[first <= K <= first + more]: the masses fall beyond the mode."""
+    if more and first >= (count + 1) * chance and first + more <= count:
+        return mp.log(more + 1) + _log_mass(count, chance, first + more)
+    return _log_mass(count, chance, first)
+
+
+def _log_mass(count: int, chance: mpf, number_of: int) -> mpf:
+    check_time()
+    if not 0 < chance < 1:
+        raise CannotCertifyError("a probability rounds to 0 or 1")
+    ways = mp.loggamma(count + 1) - mp.loggamma(number_of + 1) - mp.loggamma(count - number_of + 1)
+    return ways + number_of * mp.log(chance) + (count - number_of) * mp.log1p(-chance)
+
+
+def _normal_cdf(x: mpf) -> mpf:
+    return mp.erfc(-x / mp.sqrt(2)) / 2
+
 
 GRID_SLACKS: Final = (Fraction(1, 10**4), Fraction(1, 2500), Fraction(1, 500))
 CONTOUR_SLACK: Final = Fraction(1, 10**4)
@@ -69,33 +242,92 @@ LEAST_WEIGHT: Final = Fraction(1, 2**400)
 _CLOSED_ERROR: Final = Fraction(1, 10**30)
 
 
-def require_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> str:
-    """Raise unless delta(upper) of the composed dominating pair is at most delta; return how it was decided."""
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """An upper end that a second route proves, at least the stated one, and how it was decided."""
+
+    upper: Fraction
+    how: str
+
+
+def proved_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> Proved:
+    """Return the end at or above `upper` at which delta of the composed dominating pair is at most delta, or raise."""
     closed = _closed(steps, upper)
     if closed is not None:
         if exceeds(closed, delta * (1 + _CLOSED_ERROR)):
             raise CertificateError(f"profile: the closed form finds delta({_show(upper)}) above the stated delta")
-        return "the closed form"
+        return Proved(upper, "the closed form")
     if _is_enough_without_sampling(steps, delta, upper):
-        return "the closed form without sampling"
-    announced, others = announcing(steps, delta)
+        return Proved(upper, "the closed form without sampling")
+    spent = [step.count * step.epsilon for step in steps if isinstance(step, PureStep)]
+    if len(spent) == len(steps) and upper >= sum(spent):
+        return Proved(upper, "the sum of the epsilons")
+    known = any(isinstance(step, PoissonGaussianStep | PureStep) for step in steps)
+    return (_known_upper if known else _dominated_upper)(steps, delta, upper)
+
+
+def _dominated_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> Proved:
+    """Decide by the dominating pairs of the steps."""
+    announced, others = with_public_copies(steps, delta)
     below = profile_steps(others, "down")
     if announced:
         replaced = [s for s in steps if isinstance(s, WithReplacementStep) and s.batch > 1]
-        composed = AnnouncedProfile(announced, below, COARSE)
+        composed = mixed_profile(steps, delta, COARSE)
         count = sum(step.count for step in steps)
         return _grid_upper(composed, count, [*map(exact_mixture, replaced), *below], delta, upper)
     steps = others
     if _is_enough_by_union(below, delta) or told_draws_confirm(below, delta, upper):
-        return "the closed form of the draws"
-    try:
-        found = composed_delta(below, ExactPair.DOMINATING, upper, delta)
-    except CannotCertifyError:
+        return Proved(upper, "the closed form of the draws")
+    with contextlib.suppress(CannotCertifyError):
+        return _contour_upper(below, (ExactPair.DOMINATING,), delta, upper)
+    check_time()
+    return _fast_grid_upper(steps, below, delta, upper)
+
+
+def _known_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> Proved:
+    """Decide where pairs are known, in both orders: by contours where every step is Gaussian, else by integers."""
+    gaussian = all(isinstance(step, PoissonGaussianStep | GaussianStep) for step in steps)
+    below = profile_steps(steps, "down") if gaussian else []
+    if gaussian and (_is_enough_by_union(below, delta) or told_draws_confirm(below, delta, upper)):
+        return Proved(upper, "the closed form of the draws")
+    if gaussian:
+        with contextlib.suppress(CannotCertifyError):
+            return _contour_upper(below, (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND), delta, upper)
         check_time()
-        return _fast_grid_upper(steps, below, delta, upper)
-    if _is_above(found, delta * (1 + CONTOUR_SLACK)):
-        raise CertificateError(f"profile: the contour finds delta({_show(upper)}) above the stated delta")
-    return "a contour integral" if not _is_above_upper(found, delta) else _fast_grid_upper(steps, below, delta, upper)
+    composed, count = ordered_profile(steps, delta, COARSE), sum(step.count for step in steps)
+    sampled = any(isinstance(step, PoissonGaussianStep) for step in steps)
+    orders = (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND)[: 2 if sampled else 1]
+    ends = [_grid_upper(composed, count, _exact_in_order(steps, order), delta, upper) for order in orders]
+    return max(ends, key=lambda end: end.upper)
+
+
+def _exact_in_order(steps: tuple[Step, ...], order: ExactPair) -> list[ExactStep]:
+    found: list[ExactStep] = []
+    for step in steps:
+        if isinstance(step, PureStep):
+            found.append(ExactPure(step.epsilon, step.count, isinstance(step, LaplaceStep)))
+        elif isinstance(step, WithReplacementStep) and step.batch > 1:
+            found.append(exact_mixture(step))
+        elif isinstance(step, WithReplacementStep):
+            found += profile_steps((attained_step(step, 1),), "down")
+        elif isinstance(step, PoissonGaussianStep):
+            found += [ExactKnown(each, order) for each in profile_steps((step,), "down")]
+        else:
+            found += profile_steps((step,), "down")
+    return found
+
+
+def _contour_upper(
+    below: list[SubsampledGaussian], pairs: Sequence[ExactPair], delta: Fraction, upper: Fraction
+) -> Proved:
+    """Decide by contour integrals of the pairs; what they leave open is a `CannotCertifyError`."""
+    for end in (upper, upper * (1 + CONTOUR_SLACK)):
+        found = [composed_delta(below, pair, end, delta) for pair in pairs]
+        if any(_is_above(each, delta * (1 + CONTOUR_SLACK)) for each in found):
+            raise CertificateError(f"profile: the contour finds delta({_show(upper)}) above the stated delta")
+        if all(_is_at_most(each, delta) for each in found):
+            return Proved(end, "a contour integral")
+    raise CannotCertifyError("the contour does not decide")
 
 
 def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> str:
@@ -134,6 +366,28 @@ def _grid_lower(steps: tuple[Step, ...], above: list[SubsampledGaussian], delta:
     return f"exact integers (to {float(2 * slack):.2%})"
 
 
+def is_attained_by_mixture(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> bool:
+    """Say whether exact integers do not exclude that steps of all kinds together reach delta at the lower end."""
+    steps = attained_steps(steps)
+    count = sum(1 if isinstance(step, PureStep) else step.count for step in steps)
+    grid, slack = _grid(ordered_profile(steps, delta, COARSE), count, delta, lower)
+    pairs = (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND)
+    known = [
+        [each if isinstance(each, ExactPure) else ExactKnown(each, pair) for each in _exact(steps)] for pair in pairs
+    ]
+    return any(exact_delta_upper(one, ExactPair.DOMINATING, lower * (1 - slack), grid) >= delta for one in known)
+
+
+def _exact(steps: tuple[Step, ...]) -> list[ExactPure | SubsampledGaussian]:
+    found: list[ExactPure | SubsampledGaussian] = []
+    for step in steps:
+        if isinstance(step, PureStep):
+            found.append(ExactPure(step.epsilon, step.count, isinstance(step, LaplaceStep)))
+        else:
+            found += profile_steps((step,), "up")
+    return found
+
+
 def exact_mixture(step: WithReplacementStep) -> ExactMixture:
     """Return the mixture of `profiles.with_replacement`, anew: binomial probabilities as exact rationals."""
     n, m = step.records, step.batch
@@ -148,18 +402,20 @@ def exact_mixture(step: WithReplacementStep) -> ExactMixture:
     return ExactMixture(tuple(parts), step.count)
 
 
-def _fast_grid_upper(steps: tuple[Step, ...], below: list[SubsampledGaussian], delta: Fraction, upper: Fraction) -> str:
+def _fast_grid_upper(
+    steps: tuple[Step, ...], below: list[SubsampledGaussian], delta: Fraction, upper: Fraction
+) -> Proved:
     composed = compose(profile_steps(steps, "down"), target_delta=delta, resolution=COARSE)
     return _grid_upper(composed, sum(step.count for step in steps), below, delta, upper)
 
 
 def _grid_upper(
-    composed: ComposedProfile | AnnouncedProfile,
+    composed: ComposedProfile | MixedProfile | OrderedProfile,
     count: int,
-    below: Sequence[SubsampledGaussian | ExactMixture],
+    below: Sequence[ExactStep],
     delta: Fraction,
     upper: Fraction,
-) -> str:
+) -> Proved:
     """Decide by exact integers: every grid gives an upper bound, so the first that confirms decides."""
     grid, slack = _grid(composed, count, delta, upper)
     widened = upper * (1 + slack)
@@ -167,13 +423,17 @@ def _grid_upper(
         refined = Grid(grid.spacing / finer, grid.window * finer, grid.bits + finer)
         if refined.window > MAX_WINDOW:
             break
-        if exact_delta_upper(below, ExactPair.DOMINATING, widened, refined) <= delta:
-            return f"exact integers (to {float(2 * slack):.2%})"
+        found = exact_measure(below, ExactPair.DOMINATING, refined)
+        for end in (upper, widened):
+            if measure_delta(found, end, refined) <= delta:
+                return Proved(end, f"exact integers (to {float(end / upper - 1) if upper else 0:.2%})")
     raise CertificateError(f"profile: exact integers find delta({_show(upper)}) above the stated delta")
 
 
 def _closed(steps: tuple[Step, ...], epsilon: Fraction) -> mpf | None:
     """Return delta(epsilon) where it is known in closed form: no sampling at all, or a single step."""
+    if len(steps) == 1 and isinstance(steps[0], LaplaceStep) and steps[0].count == 1:
+        return laplace_delta(steps[0].epsilon, min(epsilon, steps[0].epsilon), CLOSED_DIGITS)
     alone = single_with_replacement(steps)
     if alone is not None:
         n, m, nu = alone.records, alone.batch, alone.noise_multiplier
@@ -235,10 +495,9 @@ def _is_above(found: arb, delta: Fraction) -> bool:
         return bool(found.lower() > arb_from_fraction(delta))
 
 
-def _is_above_upper(found: arb, delta: Fraction) -> bool:
-    """Whether the enclosure does not even confirm delta (1 + slack)."""
+def _is_at_most(found: arb, delta: Fraction) -> bool:
     with arb_precision(128):
-        return not found.is_finite() or bool(found.upper() > arb_from_fraction(delta * (1 + 2 * CONTOUR_SLACK)))
+        return found.is_finite() and bool(found.upper() <= arb_from_fraction(delta))
 
 
 def recheck_grid(steps: tuple[Step, ...], delta: Fraction, epsilon: Fraction) -> tuple[Grid, Fraction]:
@@ -253,7 +512,7 @@ def recheck_grid(steps: tuple[Step, ...], delta: Fraction, epsilon: Fraction) ->
 
 
 def _grid(
-    composed: ComposedProfile | AnnouncedProfile, T: int, delta: Fraction, epsilon: Fraction
+    composed: ComposedProfile | MixedProfile | OrderedProfile, T: int, delta: Fraction, epsilon: Fraction
 ) -> tuple[Grid, Fraction]:
     near = epsilon or composed.epsilon_upper(min(delta, composed.delta_upper(Fraction(0))) / 4)
     if not near > 0:

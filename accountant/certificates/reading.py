@@ -11,15 +11,14 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from accountant.certificates.certificate import Certificate, read_step, step_record
-from accountant.certificates.mechanism_record import read_mechanism
+from accountant.certificates.certificate import Certificate, read_mechanism, read_step, step_record
 from accountant.errors import InvalidQuantityError
+from accountant.mechanisms.quantities import MOST_COUNT
 from accountant.numbers import decimal_string, exact, exact_string
 from accountant.pricing import THEOREMS
 
 MOST_DIGITS: Final = 500
 MOST_STEPS: Final = 10_000
-MOST_COUNT: Final = 10**18
 LONGEST_TEXT: Final = 50_000_000
 
 

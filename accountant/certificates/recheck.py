@@ -8,8 +8,10 @@ steps are taken as they are, and its lower end is not certified: nothing shows t
 - `gdp`: delta at both stated ends, from mpmath, must lie on either side of the stated delta.
 - `optimal-pure`: the same, from the definition of delta over all answers.
 - `profile`: both ends by `profile_check`, to 1e-4 of epsilon or better.
-- `adversary`: another lattice and a fresh test of every box, to 1 %; and, unless it is too long (few steps), a contour
-  integral of the forward pair, which no upper end may be below.
+- `adversary`: other lattices and a fresh test of every box.
+- **What is certified** is the upper end that these routes prove. Where they confirm the stated one only to a width, the
+  wider end is certified (`certified_upper`), and the stated one is refused if a lower end that this program proves is
+  above it: the realisable pairs' on a lattice, and for `adversary` the adaptive adversary's.
 - The pair behind `epsilon.lower` may use no more than the steps release: each of its steps is one of them, or one with
   a smaller sensitivity. `epsilon` must be what the methods support, and the digest must fit.
 
@@ -21,26 +23,33 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.attained import composable, gaussian_steps, pure_releases
-from accountant.certificates.certificate import Certificate, MethodRecord, certificate, read_ledger
-from accountant.certificates.comparing import exceeds, reaches
-from accountant.certificates.contour_route import composed_delta
-from accountant.certificates.integer_route import ExactPair
-from accountant.certificates.level_route import losses_reach
-from accountant.certificates.mechanism_record import read_mechanism
-from accountant.certificates.mpmath_pure import randomised_response_delta
-from accountant.certificates.mpmath_route import epsilon_at_order, gaussian_delta
-from accountant.certificates.profile_check import CONTOUR_SLACK, require_profile_lower, require_profile_upper
+from accountant.certificates.certificate import Certificate, MethodRecord, certificate, read_ledger, read_mechanism
+from accountant.certificates.mpmath_route import (
+    epsilon_at_order,
+    exceeds,
+    gaussian_delta,
+    laplace_delta,
+    randomised_response_delta,
+    reaches,
+)
+from accountant.certificates.profile_check import (
+    Proved,
+    is_attained_by_mixture,
+    losses_reach,
+    proved_profile_upper,
+    require_profile_lower,
+)
 from accountant.errors import CannotCertifyError, CertificateError
-from accountant.limits import time_limit
+from accountant.limits import check_time, time_limit
+from accountant.lower_end import adaptive_lower, attained, composable, gaussian_steps, pure_releases, responses_in
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import delta_or_zero, order
-from accountant.mechanisms.steps import GaussianStep, PureStep, Step
-from accountant.numbers import arb_from_fraction, arb_precision, exact, fraction_of
+from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PureStep, Step
+from accountant.numbers import INFINITE, exact, fraction_of
 from accountant.pld.ledger_steps import attained_steps, profile_steps
 from accountant.pricing import (
     RENYI,
@@ -48,6 +57,7 @@ from accountant.pricing import (
     THEOREMS,
     last_resort_for,
     methods_for,
+    parted,
     slow_methods_for,
 )
 from accountant.pricing import epsilon as price
@@ -57,7 +67,6 @@ SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""
 MOST_SECONDS = 60.0
 FEWEST_DIGITS = 15
-_BITS = 96
 """It never carries fewer than these, whatever the certificate says."""
 
 
@@ -67,6 +76,18 @@ class Rederived:
 
     subject: str
     statement: str
+    proved: Fraction | None = None
+    """The upper end that was proved, where this is about one; never below the stated one."""
+    whole: bool = False
+    """Whether it is the upper end of the certificate, and not that of one of its methods."""
+
+
+def certified_upper(findings: Sequence[Rederived]) -> Fraction:
+    """Return the upper end of epsilon that a check has proved."""
+    for finding in findings:
+        if finding.whole and finding.proved is not None:
+            return finding.proved
+    raise CertificateError("no upper end was proved")
 
 
 def recheck(document: Certificate, *, seconds: float | None = MOST_SECONDS) -> tuple[Rederived, ...]:
@@ -94,8 +115,26 @@ def _rederived(document: Certificate) -> tuple[Rederived, ...]:
             raise CertificateError(f"refused: {name!r} is no method that could have been refused here")
     _require_within(ledger)
     digits = max(document.digits, FEWEST_DIGITS)
-    findings = [_recheck_method(ledger, delta, name, record, digits) for name, record in document.methods.items()]
-    return (*findings, _recheck_upper(ledger, delta, document), _recheck_lower(ledger, delta, document))
+    findings = _recheck_methods(ledger, delta, document.methods, digits)
+    return (*findings, _recheck_upper(ledger, delta, document, findings), _recheck_lower(ledger, delta, document))
+
+
+def _recheck_methods(
+    ledger: Ledger, delta: Fraction, methods: Mapping[str, MethodRecord], digits: int
+) -> list[Rederived]:
+    """Re-derive each method; one that is too large for its second route proves nothing, and one at least must."""
+    findings: list[Rederived] = []
+    refusal: CannotCertifyError | None = None
+    for name, record in methods.items():
+        try:
+            findings.append(_recheck_method(ledger, delta, name, record, digits))
+        except CannotCertifyError as reason:
+            check_time()
+            refusal = refusal or reason
+            findings.append(Rederived(name, f"not re-derived, and not counted: {reason}"))
+    if refusal is not None and all(finding.proved is None for finding in findings):
+        raise refusal
+    return findings
 
 
 def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRecord, digits: int) -> Rederived:
@@ -117,19 +156,19 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
             raise CertificateError(
                 f"{name}: mpmath finds {_show(value)} at alpha={record.alpha}, not in [{record.lower}, {record.upper}]"
             )
-        return Rederived(name, f"mpmath finds {_show(value)} at alpha={record.alpha}")
+        return Rederived(name, f"mpmath finds {_show(value)} at alpha={record.alpha}", upper)
     if name in {"gdp", "unsampled"}:
         square = gdp_squared(ledger.steps) if name == "gdp" else _squared_as_if_unsampled(ledger)
         _require_gdp(square, delta, lower, upper, digits=digits, name=name)
-        return Rederived(name, "mpmath finds delta on either side of the target at the two ends")
+        return Rederived(name, "mpmath finds delta on either side of the target at the two ends", upper)
     if name == "pure":
         total = sum((s.count * s.epsilon for s in ledger.steps if isinstance(s, PureStep)), Fraction(0))
         if not lower <= total <= upper:
             raise CertificateError(f"pure: the epsilons add up to {total}")
-        return Rederived(name, f"the epsilons add up to {total}")
+        return Rederived(name, f"the epsilons add up to {total}", upper)
     if name == "optimal-pure":
         _require_pure(pure_releases(ledger.steps), delta, lower, upper, digits=digits)
-        return Rederived(name, "mpmath finds delta on either side of the target at the two ends")
+        return Rederived(name, "mpmath finds delta on either side of the target at the two ends", upper)
     if name == "adversary":
         return _recheck_adversary(ledger, delta, upper)
     return _recheck_profile(ledger, delta, lower, upper)
@@ -146,20 +185,20 @@ def _squared_as_if_unsampled(ledger: Ledger) -> Fraction:
 
 
 def _recheck_adversary(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rederived:
-    """Confirm the upper end on another lattice; an end that the forward pair exceeds, by a contour, is false."""
-    from accountant.pld.adversary.recheck import require_adversary_upper  # noqa: PLC0415 - numpy only where needed
+    """Derive the upper end again; a stated end that is not confirmed must not be below what an adversary attains."""
+    from accountant.pld.adversary.method import proved_adversary_upper  # noqa: PLC0415 - numpy only where needed
 
-    how = require_adversary_upper(ledger.steps, delta, upper)
-    try:
-        attained = composed_delta(profile_steps(ledger.steps, "down"), ExactPair.MIXTURE_FIRST, upper, delta)
-    except CannotCertifyError:  # the contour is too long for few steps
-        return Rederived("adversary", how)
-    with arb_precision(_BITS):
-        if not attained < arb_from_fraction(delta * (1 + CONTOUR_SLACK)):
-            raise CertificateError(
-                f"adversary: a contour integral finds delta({_show(upper)}) of a realisable pair above"
-            )
-    return Rederived("adversary", f"{how}; a contour integral finds the forward pair below it")
+    proved = proved_adversary_upper(ledger.steps, delta, upper)
+    if proved > upper:
+        attained = adaptive_lower(ledger, delta, None)
+        if attained is not None and attained > upper:
+            raise CertificateError(f"adversary: an adaptive adversary attains {_show(attained)}, above {_show(upper)}")
+    how = "other lattices and a fresh test of all boxes"
+    return Rederived("adversary", f"{how} prove it{_widened(upper, proved)}", proved)
+
+
+def _widened(upper: Fraction, proved: Fraction) -> str:
+    return f" to {float(proved / upper - 1):.2%}" if proved > upper else ""
 
 
 def _ends(name: str, lower: str, upper: str) -> tuple[Fraction, Fraction]:
@@ -194,29 +233,44 @@ def _require_pure(
 
 
 def _recheck_profile(ledger: Ledger, delta: Fraction, lower: Fraction, upper: Fraction) -> Rederived:
-    core = composable(ledger.steps)
-    rest = tuple(step for step in ledger.steps if step not in core)
-    spent, added = (delta * REST_SHARE, _rest(rest, delta * REST_SHARE)) if rest else (Fraction(0), Fraction(0))
-    if upper < added:
-        raise CertificateError(f"profile: the steps without a profile alone cost {_show(added)}")
-    how = {require_profile_upper(core, delta - spent, upper - added)}
+    core, pure, rest = parted(ledger.steps)
+    ways = [((*core, *pure), rest), (core, (*pure, *rest))] if pure else [(core, rest)]
+    found = _first_proved([way for way in ways if way[0]], delta, upper)
+    how = {found.how}
     if lower > 0:
         how.add(require_profile_lower(core, delta, lower))
-    return Rederived("profile", f"{' and '.join(sorted(how))} for both ends")
+    return Rederived("profile", f"{' and '.join(sorted(how))} for both ends", found.upper)
+
+
+def _first_proved(
+    ways: Sequence[tuple[tuple[Step, ...], tuple[Step, ...]]], delta: Fraction, upper: Fraction
+) -> Proved:
+    """Return the first way to compose some steps and to add what the others cost that proves the end."""
+    refusal: Exception | None = None
+    for composed, apart in ways:
+        spent = delta * REST_SHARE if apart else Fraction(0)
+        added = _rest(apart, spent) if apart else Fraction(0)
+        if upper < added:
+            refusal = refusal or CertificateError(f"profile: the steps without a profile alone cost {_show(added)}")
+            continue
+        try:
+            found = proved_profile_upper(composed, delta - spent, upper - added)
+        except (CertificateError, CannotCertifyError) as reason:
+            check_time()
+            refusal = refusal or reason
+            continue
+        return Proved(added + found.upper, found.how)
+    raise refusal or CertificateError("profile: nothing to compose")
 
 
 def _rest(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     """Return what steps without a profile cost by the methods that `profile` adds them by, re-derived."""
     others = Ledger(steps)
-    report = certificate(price(others, delta, methods=sorted({*methods_for(others)[-1:], *_pure(others)}), digits=10))
-    for name, record in report.methods.items():
+    names = ["optimal-pure", "pure"] if others.is_pure else list(methods_for(others)[-1:])
+    report = price(others, delta, methods=names, digits=10)
+    for name, record in certificate(report).methods.items():
         _recheck_method(others, delta, name, record, FEWEST_DIGITS)
-    # Rounded up when it was written down: a trifle is allowed back.
-    return min(exact("upper", record.upper) for record in report.methods.values()) * (1 - Fraction(1, 10**8))
-
-
-def _pure(ledger: Ledger) -> tuple[str, ...]:
-    return ("pure",) if ledger.is_pure else ()
+    return min(result.epsilon.most for result in report.methods.values()).fraction()
 
 
 def _require_ledger(document: Certificate, ledger: Ledger) -> None:
@@ -254,23 +308,33 @@ def _is_within(step: Step, released: Step) -> bool:
         )
     if isinstance(step, PureStep) and isinstance(released, PureStep):
         return (
-            step.neighbours is released.neighbours and step.count <= released.count and step.epsilon <= released.epsilon
+            type(step) is type(released)
+            and step.neighbours is released.neighbours
+            and step.count <= released.count
+            and step.epsilon <= released.epsilon
         )
     return step == released
 
 
-def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate) -> Rederived:
+def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate, findings: Sequence[Rederived]) -> Rederived:
     _, upper = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
     supported, whose = min(exact("upper", record.upper) for record in document.methods.values()), ""
     if ledger.corrected:
         truth, whose = Ledger(ledger.corrected), " for the corrected sensitivities"
         priced = price(truth, delta, digits=max(document.digits, FEWEST_DIGITS))
-        for name, record in certificate(priced).methods.items():
-            _recheck_method(truth, delta, name, record, max(document.digits, FEWEST_DIGITS))
+        digits = max(document.digits, FEWEST_DIGITS)
+        findings = _recheck_methods(truth, delta, certificate(priced).methods, digits)
         supported = min(fraction_of(result.epsilon.upper) for result in priced.methods.values())
     if upper < supported:
         raise CertificateError(f"epsilon.upper={document.epsilon.upper} is below what every method supports{whose}")
-    return Rederived("epsilon.upper", f"supported by the best method{whose}")
+    proved = max(upper, min(finding.proved for finding in findings if finding.proved is not None))
+    if proved > upper:
+        least = attained(composable(ledger.corrected or ledger.steps), delta, INFINITE, None, digits=FEWEST_DIGITS)
+        if least.fraction() > upper:
+            raise CertificateError(f"a pair of neighbours attains {_show(least.fraction())}, above {_show(upper)}")
+        how = f"proved{_widened(upper, proved)} by the best method{whose}"
+        return Rederived("epsilon.upper", how, proved, whole=True)
+    return Rederived("epsilon.upper", f"supported by the best method{whose}", proved, whole=True)
 
 
 def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Rederived:
@@ -279,29 +343,27 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
         return Rederived("epsilon.lower", "0 is always true")
     if not ledger.realisable:
         raise CertificateError("epsilon.lower > 0 needs a realisable pair, and the ledger names none")
-    mu_squared = gdp_squared(ledger.realisable)
-    if mu_squared is not None:
-        digits = max(document.digits, FEWEST_DIGITS)
-        attained = gaussian_delta(mu_squared, lower, digits + 2 * SECOND_ROUTE_DIGITS)
-        if not reaches(attained, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS)))):
+    if gdp_squared(ledger.realisable) is not None:
+        if not _is_attained_by_gaussian(ledger.realisable, delta, lower, document):
             raise CertificateError(f"epsilon.lower={document.epsilon.lower} is not attained by the realisable pair")
         return Rederived("epsilon.lower", "attained by a Gaussian pair")
-    if Ledger(ledger.realisable).is_pure:
-        digits = max(document.digits, FEWEST_DIGITS)
+    if Ledger(ledger.realisable).is_pure and delta == 0:
         whole = sum((epsilon * count for epsilon, count in pure_releases(ledger.realisable)), Fraction(0))
-        if delta == 0 and lower > whole:
+        if lower > whole:
             raise CertificateError(f"epsilon.lower={document.epsilon.lower} exceeds the sum of the epsilons")
-        ways = (_is_attained_by_pure, _is_attained_by_levels)
-        if delta > 0 and not any(attains(ledger.realisable, delta, lower, document) for attains in ways):
-            _require_pure(pure_releases(ledger.realisable), delta, lower, whole, digits=digits)
-        return Rederived("epsilon.lower", "attained by randomised response")
-    for attains, what in (
-        (_is_attained_by_pure, "randomised response alone"),
-        (_is_attained_by_gaussian, "Gaussian steps alone"),
-        (_is_attained_by_levels, "levels that losses reach"),
+        return Rederived("epsilon.lower", "attained by the pure releases")
+    responses = responses_in(ledger.realisable)
+    for attains, steps, what in (
+        (_is_attained_by_pure, responses, "randomised response alone"),
+        (_is_attained_by_laplace, ledger.realisable, "one release with Laplace noise"),
+        (_is_attained_by_gaussian, responses, "Gaussian steps alone"),
+        (_is_attained_by_levels, responses, "levels that losses reach"),
+        (_is_attained_together, ledger.realisable, "all steps together (exact integers)"),
     ):
-        if attains(ledger.realisable, delta, lower, document):
+        if attains(steps, delta, lower, document):
             return Rederived("epsilon.lower", f"attained by {what}")
+    if not composable(ledger.realisable):
+        raise CertificateError(f"epsilon.lower={document.epsilon.lower} is not attained by the pure releases")
     checked = document.methods.get("profile") if ledger.realisable == ledger.steps else None
     if checked is None or exact("lower", checked.lower) < lower:
         return Rederived(
@@ -323,6 +385,26 @@ def _is_attained_by_pure(steps: tuple[Step, ...], delta: Fraction, lower: Fracti
     return False
 
 
+def _is_attained_by_laplace(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
+    """Say whether one release with Laplace noise alone reaches delta at the lower end."""
+    digits = max(document.digits, FEWEST_DIGITS)
+    largest = max((step.epsilon for step in steps if isinstance(step, LaplaceStep)), default=lower)
+    found = laplace_delta(largest, lower, digits + 2 * SECOND_ROUTE_DIGITS)
+    return lower < largest and reaches(found, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS))))
+
+
+def _is_attained_together(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, _: Certificate) -> bool:
+    """Say whether steps of several kinds, pure ones among them, reach delta together at the lower end."""
+    core, pure = parted(steps)[:2]
+    if not pure or (not core and not any(isinstance(step, LaplaceStep) for step in pure)):
+        return False
+    try:
+        return is_attained_by_mixture((*core, *pure), delta, lower)
+    except CannotCertifyError:
+        check_time()
+        return False
+
+
 def _is_attained_by_levels(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, _: Certificate) -> bool:
     """Say whether the losses of all steps exceed the lower end often enough."""
     drawn = profile_steps(attained_steps(composable(steps)), "up")
@@ -331,10 +413,11 @@ def _is_attained_by_levels(steps: tuple[Step, ...], delta: Fraction, lower: Frac
 
 def _is_attained_by_gaussian(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
     """Say whether the Gaussian releases of everything alone reach delta at the lower end."""
-    mu_squared, digits = gdp_squared(gaussian_steps(steps)), max(document.digits, FEWEST_DIGITS)
+    mu_squared, digits = gdp_squared(gaussian_steps(steps) or steps), max(document.digits, FEWEST_DIGITS)
     if mu_squared is None:
         return False
-    return reaches(gaussian_delta(mu_squared, lower, digits + 2 * SECOND_ROUTE_DIGITS), delta)
+    found = gaussian_delta(mu_squared, lower, digits + 2 * SECOND_ROUTE_DIGITS)
+    return reaches(found, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS))))
 
 
 def _show(value: Fraction) -> str:

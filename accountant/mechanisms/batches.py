@@ -2,6 +2,8 @@ r"""Noisy gradients on fresh batches: [CL20] Algorithm 1, proximal DP-SGD, and o
 
 Each iteration releases a noisy batch gradient; everything after it is post-processing. The sensitivity of a batch that
 holds the replaced record is 2C/m; of DP-SVRG's corrected gradient 4C/m, and of its full gradient 2C/n.
+
+The algorithms without noise: they can be described, and have no price.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar
 
-from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
+from accountant.errors import InvalidQuantityError, NotPrivateError, UnsupportedSchemeError
 from accountant.mechanisms.fields import (
     Count,
     Field,
@@ -22,7 +24,7 @@ from accountant.mechanisms.fields import (
     maybe_schedule,
 )
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.mechanism import NOISE, GaussianNoise
+from accountant.mechanisms.mechanism import NOISE, NORMALISE, BoundedGradients, GaussianNoise, TrainingMechanism
 from accountant.mechanisms.quantities import require_without_replacement, sampling_rate
 from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep, WithReplacementStep
 from accountant.mechanisms.words import Noise, Sampling
@@ -138,3 +140,46 @@ class DPSVRG(NoisyBatches):
         if self.anchor_sigma is not None and self.bound is not None:
             return self.anchor_sigma * self.records / (2 * self.bound)
         return self.multiplier(lambda C: C)
+
+
+RHO = "rho, the penalty parameter."
+
+
+@described
+class SADMM(BoundedGradients):
+    """Stochastic ADMM: never private."""
+
+    algorithm: ClassVar[str] = "sadmm"
+    private: ClassVar[bool] = False
+
+    batch: Count = count(BATCH)
+    sampling: Field[Sampling, Sampling | str] = choice(
+        Sampling, SAMPLING, default=Sampling.WITHOUT_REPLACEMENT, stated=True
+    )
+    eta: MaybeSchedule = maybe_schedule(ETA, default=None)
+    rho: MaybeNumber = maybe_number(RHO, default=None, priced=False)
+
+    def check(self) -> None:
+        """Refuse batches larger than the data."""
+        super().check()
+        sampling_rate(self.batch, self.records)
+
+    def ledger(self) -> Ledger:
+        """Refuse: no epsilon is large enough."""
+        raise NotPrivateError(f"{self.algorithm} adds no noise: it has no price")
+
+
+@described
+class ADMM(TrainingMechanism):
+    """ADMM on all records: never private."""
+
+    algorithm: ClassVar[str] = "admm"
+    private: ClassVar[bool] = False
+
+    normalise: MaybeNumber = maybe_number(NORMALISE, default=None, priced=False)
+    rho: MaybeNumber = maybe_number(RHO, default=None, priced=False)
+    eta: MaybeSchedule = maybe_schedule(ETA, default=None)
+
+    def ledger(self) -> Ledger:
+        """Refuse: no epsilon is large enough."""
+        raise NotPrivateError(f"{self.algorithm} adds no noise: it has no price")

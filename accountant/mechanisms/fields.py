@@ -192,6 +192,11 @@ def _maybe_positive(name: str, value: Exact | None) -> Fraction | None:
 
 def _values(name: str, value: Exact | Sequence[Exact]) -> tuple[Fraction, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
+        if isinstance(value, str) and "," in value:
+            raise InvalidQuantityError(
+                f"{name} takes one number, or a list of one an iteration (as options: the option once for each), "
+                f"got {name}={value[:60]!r}"
+            )
         return (positive(name, value),)
     values = tuple(positive(name, each) for each in value)
     if not values:

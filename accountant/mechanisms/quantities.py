@@ -8,6 +8,9 @@ from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
 from accountant.mechanisms.words import Sampling
 from accountant.numbers import Exact, exact
 
+MOST_COUNT = 10**18
+"""Of records, iterations, ...: no run has more, and sums over more would exhaust time and memory."""
+
 
 def positive(name: str, value: Exact) -> Fraction:
     """Return the exact value of a finite quantity > 0."""
@@ -59,6 +62,8 @@ def count(name: str, value: object) -> int:
         raise InvalidQuantityError(f"{name} must be a whole number, got {name}={value!r} ({type(value).__name__})")
     if value < 1:
         raise InvalidQuantityError(f"{name} must be >= 1, got {name}={value}")
+    if value > MOST_COUNT:
+        raise InvalidQuantityError(f"{name} must be at most {MOST_COUNT}, got one of {value.bit_length()} bits")
     return value
 
 

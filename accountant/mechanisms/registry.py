@@ -2,16 +2,35 @@ r"""Every mechanism by its name, and the one way from written parameters to a `M
 
 Parameters come from claim files, ledger files and the command line. A field that belongs to another algorithm, a
 spelling of an earlier version and a misspelling are each refused by name, with what would be right.
+
+Ledgers from files: runs whose batches, noise or algorithm change on the way, one entry a phase.
+
+TOML (`[[step]]` tables) or JSON (`{"step": [...]}`, or the bare list). Decimals are read as written, never through
+binary floats. An error names the file, the entry and the field.
+
+    [[step]]                        [[step]]
+    algorithm = "ssadmm"            algorithm = "gaussian"
+    records = 48842                 noise_multiplier = "10"
+    batch = 221                     iterations = 3
+    noise_multiplier = 4.5
+    iterations = 1000
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import json
+import operator
+import tomllib
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
 from types import MappingProxyType
 
-from accountant.errors import InvalidQuantityError
+from accountant.errors import AccountantError, InvalidQuantityError
 from accountant.mechanisms.fields import fields_of
+from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism
 
 _HOMES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -21,17 +40,17 @@ _HOMES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "dpsgd": ("batches", "DPSGD"),
         "dpadmm": ("full_gradients", "DPADMM"),
         "dpsvrg": ("batches", "DPSVRG"),
-        "objp": ("objective", "ObjP"),
-        "sadmm": ("nonprivate", "SADMM"),
-        "admm": ("nonprivate", "ADMM"),
-        "gaussian": ("plain", "Gaussian"),
-        "poisson": ("plain", "Poisson"),
+        "objp": ("pure", "ObjP"),
+        "sadmm": ("batches", "SADMM"),
+        "admm": ("batches", "ADMM"),
+        "gaussian": ("pure", "Gaussian"),
+        "poisson": ("pure", "Poisson"),
         "laplace": ("pure", "Laplace"),
         "pure": ("pure", "Pure"),
     }
 )
 """Where each mechanism is defined: the file and the class."""
-PRIVATE: tuple[str, ...] = tuple(name for name, home in _HOMES.items() if home[0] != "nonprivate")
+PRIVATE: tuple[str, ...] = tuple(name for name in _HOMES if name not in {"sadmm", "admm"})
 """The names of the private ones."""
 
 
@@ -121,3 +140,38 @@ def unknown_field(name: str, kind: type[Mechanism]) -> str:
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
     return f"{name}: unknown key; {meant}"
+
+
+def read_ledger_file(path: Path) -> Ledger:
+    """Return the ledger a file describes, its entries composed adaptively in the order given."""
+    entries = _entries(path)
+    phases = [_phase(entry, f"{path}: step {number}") for number, entry in enumerate(entries, start=1)]
+    try:
+        return functools.reduce(operator.add, [phase.ledger() for phase in phases])
+    except AccountantError as error:
+        raise type(error)(f"{path}: {error}") from error
+
+
+def _entries(path: Path) -> list[object]:
+    try:
+        text = path.read_text("utf-8")
+        if path.suffix.lower() == ".json":
+            document: object = json.loads(text, parse_float=Decimal)
+        else:
+            document = tomllib.loads(text, parse_float=Decimal)
+    except ValueError as error:  # what is not UTF-8, not JSON and not TOML alike; all of them say where
+        raise InvalidQuantityError(f"{path}: cannot be read: {error}") from None
+    if isinstance(document, dict) and set(document) == {"step"}:
+        document = document["step"]
+    if not isinstance(document, list) or not document:
+        raise InvalidQuantityError(f"{path}: a ledger is a list of one or more steps ([[step]] in TOML), got none")
+    return document
+
+
+def _phase(entry: object, where: str) -> Mechanism:
+    if not isinstance(entry, dict):
+        raise InvalidQuantityError(f"{where}: a step is a table of parameters, got {entry!r}")
+    try:
+        return mechanism_from(entry)
+    except AccountantError as error:
+        raise type(error)(f"{where}: {error}") from error

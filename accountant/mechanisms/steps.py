@@ -125,6 +125,14 @@ class PureStep:
         _require(self.count >= 1, f"count must be >= 1, got count={self.count}")
 
 
+@dataclass(frozen=True, slots=True)
+class LaplaceStep(PureStep):
+    """`count` releases with Laplace noise on everything: epsilon is the L1 sensitivity over the scale.
+
+    Each is epsilon-DP, and a little better than that for delta > 0: its profile is known.
+    """
+
+
 Step = GaussianStep | SubsampledGaussianStep | WithReplacementStep | PoissonGaussianStep | PureStep
 
 

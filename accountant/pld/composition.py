@@ -8,6 +8,12 @@ r"""Certified numerical composition of privacy profiles, upper and lower end.
 
 Inputs are exact rationals, outputs `Bound`s; in between float64 is used under the bounds proved in `pld_*` and
 `certified_fft` (docs/adr/0002-certified-composition.md). Whatever cannot be certified raises `CannotCertifyError`.
+
+Upper ends of steps of several kinds on one lattice: each is dominated by a lattice measure, and these are composed.
+
+Batches with replacement (a mixture whose component is public, `accountant.profiles.with_replacement`), Poisson batches
+in either order of their pair, pure releases and Laplace noise beside Gaussian steps. The search for a lattice is that
+of `composition`.
 """
 
 from __future__ import annotations
@@ -17,23 +23,16 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Final
 
 from flint import arb
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError
-from accountant.limits import time_left
+from accountant.limits import check_time, time_left
 from accountant.numbers import Bound, arb_from_fraction, arb_precision, float_down, float_up, fraction_from_arb
+from accountant.pld.certified_floats import SCALAR_BITS
 from accountant.pld.convolution import ComposedLattice
-from accountant.pld.event_bound import event_delta, event_epsilon
-from accountant.pld.invert import (
-    checked_delta,
-    checked_epsilon,
-    dominated_epsilon,
-    finer_resolution,
-    lattice_epsilon,
-    log_of,
-)
-from accountant.pld.levels import build
+from accountant.pld.multiscale import build
 from accountant.pld.parts import APART_SHARE, Steps, attained_by_parts, first_answer, joined, splits
 from accountant.pld.plan import (
     BLUNT_TRUNCATIONS,
@@ -41,15 +40,21 @@ from accountant.pld.plan import (
     MILD_TRUNCATION,
     CompositionPlan,
     Resolution,
+    checked_delta,
+    checked_epsilon,
     chernoff_epsilon,
+    dominated_epsilon,
+    finer_resolution,
+    lattice_epsilon,
+    log_of,
     plan_for_delta,
     plan_for_epsilon,
 )
-from accountant.pld.types import BinaryStep, Pair
+from accountant.pld.types import BinaryStep, ComposableStep, LaplaceLosses, MixedStep, Pair, ResponseLosses
 from accountant.profiles.gaussian import gaussian_delta, gaussian_delta_upper, gaussian_epsilon
-from accountant.profiles.loss_levels import attained_level, levels_of
 from accountant.profiles.one_step import CurvePoint, SubsampledGaussian, single_step_delta, single_step_epsilon
-from accountant.profiles.revealed import revealed_epsilon
+from accountant.profiles.with_replacement import PublicCopies
+from accountant.profiles.without_lattice import attained_level, event_delta, event_epsilon, levels_of, revealed_epsilon
 
 __all__ = ["ComposedProfile", "CurvePoint", "Resolution", "SubsampledGaussian", "compose"]
 
@@ -155,17 +160,26 @@ class ComposedProfile:
 
     def epsilon_upper(self, delta: Fraction) -> Fraction:
         """Return the smallest epsilon >= 0 that could be certified for every mechanism made of these steps."""
+        closed = self.closed_upper(delta)
+        if closed is not None:
+            return closed
+        try:
+            found = self._dominating_epsilon(delta)
+        except CannotCertifyError:
+            found = self._epsilon_apart(delta)
+        return min([found, *self.upper_without_lattice(delta)])
+
+    def closed_upper(self, delta: Fraction) -> Fraction | None:
+        """Return the upper end where it has a closed form, or is 0 by the steps' total variations; None otherwise."""
         closed = self._closed_epsilon(checked_delta(delta))
         if closed is not None:
             return closed.most.fraction()
-        if self._total_variation() <= delta:
-            return _ZERO
+        return _ZERO if self._total_variation() <= delta else None
+
+    def upper_without_lattice(self, delta: Fraction) -> list[Fraction]:
+        """Return upper ends for little noise, and for hardly any sampling, where they may be the smaller ones."""
         found = [] if (revealed := revealed_epsilon(self._given, delta)) is None else [revealed]
-        try:
-            found.append(self._dominating_epsilon(delta))
-        except CannotCertifyError:
-            found.append(self._epsilon_apart(delta))
-        return min([*found, self._unamplified(delta)] if self._is_hardly_sampled else found)
+        return [*found, self._unamplified(delta)] if self._is_hardly_sampled else found
 
     def _epsilon_apart(self, delta: Fraction) -> Fraction:
         """Return an epsilon from parts of the ledger priced apart, or as if every record were always used."""
@@ -387,3 +401,120 @@ def _merged(steps: Sequence[SubsampledGaussian]) -> tuple[tuple[SubsampledGaussi
             raise InvalidQuantityError(f"steps must be SubsampledGaussian, got {step!r}")
     gaussian_square = sum((step.count / step.noise_multiplier**2 for step in steps if step.sampling_rate == 1), _ZERO)
     return joined([step for step in steps if step.sampling_rate < 1]), gaussian_square
+
+
+TRUNCATIONS: Final = (LOG_TRUNCATION, MILD_TRUNCATION, *BLUNT_TRUNCATIONS)
+"""Parts of delta that may be spent on calling the rarest losses infinite: which one is best is tried."""
+_ENOUGH: Final = 1e-3
+"""Where errors make up less than this of the bound of the first lattice, no other is tried."""
+
+
+class MixedProfile:
+    """Upper bounds of delta(epsilon) and epsilon(delta) of composed steps of several kinds, in one order."""
+
+    def __init__(self, steps: Sequence[ComposableStep], resolution: Resolution) -> None:
+        self._steps = list(steps)
+        self._resolution = resolution
+        self._thorough = any(isinstance(step, MixedStep) for step in steps)
+        self._most = sum((_largest_loss(step) for step in steps), Fraction(0)) if all(map(_is_bounded, steps)) else None
+
+    def epsilon_upper(self, delta: Fraction) -> Fraction:
+        """Return about the least epsilon >= 0 that a lattice certifies at delta."""
+        found: list[Fraction] = []
+        failure: CannotCertifyError | None = None
+        for log_truncation in TRUNCATIONS:
+            try:
+                plan, lattice = self._lattice(delta, log_truncation, self._resolution)
+                found.append(lattice_epsilon(plan, lattice, delta))
+                finer = finer_resolution(plan, lattice, float(found[-1]), self._resolution)
+                if finer is not None:
+                    found.append(lattice_epsilon(*self._lattice(delta, log_truncation, finer), delta))
+            except CannotCertifyError as reason:
+                check_time()
+                failure = failure or reason
+                continue
+            if not self._thorough and (found[0] == 0 or lattice.judged_upper(found[0])[1] <= _ENOUGH):
+                break
+        if self._most is not None:
+            found.append(self._most)
+        if not found:
+            raise failure or CannotCertifyError("no lattice certified anything")
+        return min(found)
+
+    def holds(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Say whether a lattice certifies (epsilon, delta): quicker than `epsilon_upper`, where it does."""
+        if self._most is not None and epsilon >= self._most:
+            return True
+        try:
+            return self._lattice(delta, LOG_TRUNCATION, self._resolution)[1].delta_upper(epsilon) <= delta
+        except CannotCertifyError:
+            check_time()
+            return False
+
+    def delta_upper(self, epsilon: Fraction) -> Fraction:
+        """Return a delta that holds at epsilon."""
+        if self._most is not None and epsilon >= self._most:
+            return Fraction(0)
+        plan = plan_for_epsilon(self._steps, Pair.DOMINATING, float(epsilon), self._resolution)
+        return build(plan).delta_upper(epsilon)
+
+    def _lattice(
+        self, delta: Fraction, log_truncation: float, resolution: Resolution
+    ) -> tuple[CompositionPlan, ComposedLattice]:
+        plan = plan_for_delta(self._steps, Pair.DOMINATING, log_of(delta), resolution, log_truncation=log_truncation)
+        return plan, build(plan)
+
+
+def _is_bounded(step: ComposableStep) -> bool:
+    return isinstance(step, ResponseLosses | LaplaceLosses) or (
+        isinstance(step, BinaryStep) and step.order is Pair.MIXTURE_SECOND
+    )
+
+
+def _largest_loss(step: ComposableStep) -> Fraction:
+    """Return what the losses of a bounded step, taken as often as it is, do not exceed."""
+    if isinstance(step, ResponseLosses):
+        return step.responses * Fraction(step.epsilon)
+    if isinstance(step, LaplaceLosses):
+        return step.count * Fraction(step.epsilon)
+    if isinstance(step, MixedStep):
+        raise CannotCertifyError("the losses of a mixture of Gaussian steps are not bounded")
+    with arb_precision(SCALAR_BITS):
+        return step.count * fraction_from_arb((-((-arb(step.q)).log1p())).upper())
+
+
+class OrderedProfile:
+    """The larger of the bounds of both orders: of steps whose pair of neighbouring outputs is known, both hold."""
+
+    def __init__(self, orders: Sequence[Sequence[ComposableStep]], resolution: Resolution) -> None:
+        self._orders = [MixedProfile(steps, resolution) for steps in orders]
+
+    def epsilon_upper(self, delta: Fraction) -> Fraction:
+        """Return an epsilon that holds in both orders."""
+        first, *others = self._orders
+        found = first.epsilon_upper(delta)
+        for other in others:
+            if not other.holds(found, delta):
+                found = max(found, other.epsilon_upper(delta))
+        return found
+
+    def delta_upper(self, epsilon: Fraction) -> Fraction:
+        """Return a delta that holds in both orders at epsilon."""
+        return max(order.delta_upper(epsilon) for order in self._orders)
+
+
+def mixed_step(step: PublicCopies) -> MixedStep:
+    """Return the mixture with its probabilities rounded up."""
+    parts = [
+        (min(float_up(weight), 1.0), binary_step(step.rate, step.noise_multiplier / k, 1))
+        for k, weight in enumerate(step.weights, start=1)
+    ]
+    return MixedStep(tuple(parts), float_up(step.rest), step.count)
+
+
+def binary_step(rate: Fraction, noise_multiplier: Fraction, count: int, order: Pair = Pair.DOMINATING) -> BinaryStep:
+    """Round q and mu = 1/nu up: profiles grow with both."""
+    q, mu = min(float_up(rate), 1.0), float_up(1 / noise_multiplier)
+    if not (q > 1e-90 and 1e-90 < mu < 1e90):
+        raise CannotCertifyError(f"float64 cannot hold a step with q={q}, 1/nu={mu}")
+    return BinaryStep(q, mu, count, order if q < 1 else Pair.DOMINATING)

@@ -32,9 +32,17 @@ from flint import arb
 
 from accountant.errors import CannotCertifyError
 from accountant.numbers import Direction, arb_from_fraction, arb_precision, fraction_from_arb
-from accountant.pld.certified_exp import EXP_ERROR, EXPM1_ERROR, HIGHEST_ARGUMENT, UNIT_ROUNDOFF, Floats, exp, expm1
 from accountant.pld.certified_fft import PRODUCT, UNDERFLOW, forward, inverse_real, powers_product, transform_error
-from accountant.pld.rounding import SCALAR_BITS
+from accountant.pld.certified_floats import (
+    EXP_ERROR,
+    EXPM1_ERROR,
+    HIGHEST_ARGUMENT,
+    SCALAR_BITS,
+    UNIT_ROUNDOFF,
+    Floats,
+    exp,
+    expm1,
+)
 from accountant.pld.types import LatticeStep
 
 _CUT: Final = 80.0

@@ -6,34 +6,53 @@ a rational: an irrational multiplier is rounded down for the upper bound and up 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from fractions import Fraction
 
-from accountant.errors import UnsupportedSchemeError
-from accountant.limits import time_left
+from accountant.errors import CannotCertifyError, UnsupportedSchemeError
+from accountant.limits import check_time, time_left
 from accountant.mechanisms.steps import (
     GaussianStep,
+    LaplaceStep,
     PoissonGaussianStep,
+    PureStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Noise
-from accountant.numbers import Bound, Direction, float_down
-from accountant.pld.announced import AnnouncedProfile
-from accountant.pld.composition import ComposedProfile, Resolution, SubsampledGaussian, compose
-from accountant.profiles.with_replacement import AnnouncedCopies, announced_copies, batch_rates, single_epsilon
+from accountant.numbers import Bound, Direction, float_down, float_up
+from accountant.pld.composition import (
+    ComposedProfile,
+    MixedProfile,
+    OrderedProfile,
+    Resolution,
+    SubsampledGaussian,
+    binary_step,
+    compose,
+    mixed_step,
+)
+from accountant.pld.multiscale import build
+from accountant.pld.parts import joined
+from accountant.pld.plan import dominated_epsilon, log_of, plan_for_delta
+from accountant.pld.types import BinaryStep, ComposableStep, LaplaceLosses, Pair, ResponseLosses
+from accountant.profiles.pure import laplace_epsilon
+from accountant.profiles.with_replacement import PublicCopies, batch_rates, public_copies, single_epsilon
 
 SPARE_SHARE = Fraction(1, 10**6)
 """Of delta, for batches with more copies of a record than are listed."""
+_FINER = 5
+"""A known pair is priced on a lattice of a smaller tolerance: it has no other width."""
+_NEAR = Fraction(1, 10**9)
 ROOT_BITS = 96
 """An irrational noise multiplier is rounded to this many bits: far below the grid of the composition."""
 
 
 def composed_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Bound:
     """Enclose epsilon: `upper` holds for every mechanism with these steps, `lower` for a realisable pair."""
-    if any(isinstance(step, WithReplacementStep) for step in steps):
+    if any(isinstance(step, WithReplacementStep | PoissonGaussianStep) for step in steps):
         upper = composed_epsilon_upper(steps, delta, Fraction(1, 10**4))
         return Bound.from_fractions(min(attained_epsilon(steps, delta), upper), upper)
     below = profile_steps(steps, "down")
@@ -46,13 +65,116 @@ def composed_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Bound:
 
 def composed_epsilon_upper(steps: tuple[Step, ...], delta: Fraction, tolerance: Fraction) -> Fraction:
     """Return a certified upper epsilon alone, to about the relative tolerance: what a search calls often."""
+    if len(steps) == 1 and isinstance(steps[0], LaplaceStep) and steps[0].count == 1:
+        return laplace_epsilon(steps[0].epsilon, delta).most.fraction()
     if (alone := single_with_replacement(steps)) is not None:
         return single_epsilon(alone.records, alone.batch, alone.noise_multiplier, delta)
     resolution = Resolution(tolerance=float_down(tolerance))
-    announced, others = announcing(steps, delta)
-    if announced:
-        return AnnouncedProfile(announced, profile_steps(others, "down"), resolution).epsilon_upper(delta)
+    if any(isinstance(step, PoissonGaussianStep | PureStep) for step in steps):
+        return _known_epsilon_upper(steps, delta, resolution)
+    if any(isinstance(step, WithReplacementStep) and step.batch > 1 for step in steps):
+        return mixed_profile(steps, delta, resolution).epsilon_upper(delta)
+    others = with_public_copies(steps, delta)[1]
     return compose(profile_steps(others, "down"), target_delta=delta, resolution=resolution).epsilon_upper(delta)
+
+
+def _known_epsilon_upper(steps: tuple[Step, ...], delta: Fraction, resolution: Resolution) -> Fraction:
+    """Return the upper end where pairs are known: what needs no lattice, else both orders on one."""
+    alike = None
+    if not any(isinstance(step, PureStep | WithReplacementStep) for step in steps):
+        alike = compose(profile_steps(steps, "down"), target_delta=delta, resolution=resolution)
+        settled = alike.closed_upper(delta)
+        if settled is not None:
+            return settled
+    try:
+        found = ordered_profile(steps, delta, resolution).epsilon_upper(delta)
+    except CannotCertifyError:
+        check_time()
+        if alike is None:
+            raise
+        return alike.epsilon_upper(delta)  # the symmetrised pairs, or a bound without a lattice
+    return found if alike is None else min([found, *alike.upper_without_lattice(delta)])
+
+
+def known_delta_upper(steps: tuple[Step, ...], epsilon: Fraction) -> Fraction:
+    """Return a delta that holds at epsilon where pairs are known."""
+    try:
+        return ordered_profile(steps, None, Resolution()).delta_upper(epsilon)
+    except CannotCertifyError:
+        check_time()
+        if any(isinstance(step, PureStep | WithReplacementStep) for step in steps):
+            raise
+        return composed_profile(steps).delta_upper(epsilon)
+
+
+def mixed_profile(steps: tuple[Step, ...], delta: Fraction, resolution: Resolution) -> MixedProfile:
+    """Return the upper end of batches with replacement, and of others beside them."""
+    announced, others = with_public_copies(steps, delta)
+    beside = [binary_step(s.sampling_rate, s.noise_multiplier, s.count) for s in profile_steps(others, "down")]
+    return MixedProfile([*map(mixed_step, announced), *beside], resolution)
+
+
+def ordered_profile(steps: tuple[Step, ...], delta: Fraction | None, resolution: Resolution) -> OrderedProfile:
+    """Return the upper end of steps of every kind: in both orders of Poisson batches, of which the pair is known."""
+    finer = Resolution(resolution.tolerance / _FINER, resolution.most_points)
+    orders = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
+    sampled = any(isinstance(step, PoissonGaussianStep) and step.sampling_rate < 1 for step in steps)
+    return OrderedProfile([_in_order(steps, delta, order) for order in orders[: 2 if sampled else 1]], finer)
+
+
+def _in_order(steps: tuple[Step, ...], delta: Fraction | None, order: Pair) -> list[ComposableStep]:
+    """Return the steps for a lattice, equal ones joined, all releases of everything as one."""
+    spent, noisy = [step for step in steps if isinstance(step, PureStep)], []
+    announced, others = with_public_copies(tuple(step for step in steps if step not in spent), delta or _NEAR)
+    known = [step for step in others if isinstance(step, PoissonGaussianStep)]
+    square = Fraction(0)
+    for part, its_order in ((known, order), ([step for step in others if step not in known], Pair.DOMINATING)):
+        for step in joined(profile_steps(tuple(part), "down")):
+            if step.sampling_rate == 1:
+                square += step.count / step.noise_multiplier**2
+            else:
+                noisy.append(binary_step(step.sampling_rate, step.noise_multiplier, step.count, its_order))
+    if square:
+        noisy.append(binary_step(Fraction(1), root(1 / square, "down"), 1))
+    counts: dict[tuple[bool, Fraction], int] = {}
+    for each in spent:
+        key = isinstance(each, LaplaceStep), each.epsilon
+        counts[key] = counts.get(key, 0) + each.count
+    pure = [
+        LaplaceLosses(_held(epsilon), count) if laplace else ResponseLosses(_held(epsilon), count)
+        for (laplace, epsilon), count in counts.items()
+    ]
+    return [*map(mixed_step, announced), *noisy, *pure]
+
+
+def mixed_epsilon_lower(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
+    """Return an epsilon that a pair of neighbours violates that attains all these steps, pure ones included."""
+    pure = [step for step in steps if isinstance(step, PureStep)]
+    rest = profile_steps(attained_steps(tuple(step for step in steps if step not in pure)), "up")
+    square = sum((step.count / step.noise_multiplier**2 for step in rest if step.sampling_rate == 1), Fraction(0))
+    lattice: list[ComposableStep] = [
+        BinaryStep(float_down(step.sampling_rate), float_down(1 / step.noise_multiplier), step.count)
+        for step in joined([step for step in rest if step.sampling_rate < 1])
+    ]
+    if square:
+        lattice.append(BinaryStep(1.0, float_down(1 / root(1 / square, "up")), 1))
+    for each in pure:
+        kind = LaplaceLosses if isinstance(each, LaplaceStep) else ResponseLosses
+        lattice.append(kind(float_down(each.epsilon), each.count))
+    best = Fraction(0)
+    sampled = any(step.sampling_rate < 1 for step in rest)
+    for pair in (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)[: 2 if sampled else 1]:
+        with contextlib.suppress(CannotCertifyError):
+            plan = plan_for_delta(lattice, pair, log_of(delta), Resolution(1e-4 / _FINER))
+            best = max(best, dominated_epsilon(plan, build(plan), delta))
+    return best
+
+
+def _held(epsilon: Fraction) -> float:
+    value = float_up(epsilon)
+    if not 1e-90 < value < 1e90:
+        raise CannotCertifyError(f"float64 cannot hold a pure release with epsilon={value}")
+    return value
 
 
 def attained_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
@@ -74,13 +196,13 @@ def single_with_replacement(steps: tuple[Step, ...]) -> WithReplacementStep | No
     return alone if isinstance(alone, WithReplacementStep) else None
 
 
-def announcing(steps: tuple[Step, ...], delta: Fraction) -> tuple[list[AnnouncedCopies], tuple[Step, ...]]:
+def with_public_copies(steps: tuple[Step, ...], delta: Fraction) -> tuple[list[PublicCopies], tuple[Step, ...]]:
     """Return what dominates the steps with replacement, and all others; of one draw each is without replacement."""
     replaced = [step for step in steps if isinstance(step, WithReplacementStep) and step.batch > 1]
     others = tuple(attained_step(s, 1) if isinstance(s, WithReplacementStep) else s for s in steps if s not in replaced)
     spare = delta * SPARE_SHARE / sum(step.count for step in replaced) if replaced else delta
     return [
-        announced_copies(step.records, step.batch, step.noise_multiplier, step.count, spare) for step in replaced
+        public_copies(step.records, step.batch, step.noise_multiplier, step.count, spare) for step in replaced
     ], others
 
 

@@ -42,7 +42,9 @@ def attained_by_parts(
     """
     if len(steps) == 1:
         return own(tuple(steps))
-    candidates = {_key(part): part for part in (telling(part, ceiling) for part in sub_ledgers(steps, ceiling))}
+    candidates = {
+        _key(part): part for part in (without_negligible(part, ceiling) for part in sub_ledgers(steps, ceiling))
+    }
     ranked = sorted(candidates.values(), key=lambda part: (-ceiling(part), len(part)))
     best = Fraction(0)
     with contextlib.suppress(TimeLimitError):  # what was found so far is attained
@@ -69,7 +71,7 @@ def sub_ledgers(steps: Sequence[SubsampledGaussian], ceiling: Callable[[Steps], 
     yield from ((phase,) for phase in ranked[: 4 * MOST_PHASES])
 
 
-def telling(part: Steps, ceiling: Callable[[Steps], float]) -> Steps:
+def without_negligible(part: Steps, ceiling: Callable[[Steps], float]) -> Steps:
     """Return the part without phases too small to be seen beside its largest: they would only cost time.
 
     Phases without sampling all stay: together they are one Gaussian release, as costly as one of them.

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from accountant.pld.certified_exp import Floats
+from accountant.pld.certified_floats import Floats
 
 
 class Pair(enum.Enum):
@@ -26,6 +26,25 @@ class BinaryStep:
     q: float
     mu: float
     count: int
+    order: Pair = Pair.DOMINATING
+    """At an upper end: the mixture in this order where the pair is known (Poisson batches)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseLosses:
+    """`responses` answers of randomised response at epsilon (rounded up), composed: one step."""
+
+    epsilon: float
+    responses: int
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLosses:
+    """Laplace noise on everything: epsilon (rounded up) is the L1 sensitivity over the scale."""
+
+    epsilon: float
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +56,7 @@ class MixedStep:
     count: int
 
 
-ComposableStep = BinaryStep | MixedStep
+ComposableStep = BinaryStep | MixedStep | ResponseLosses | LaplaceLosses
 
 
 @dataclass(frozen=True, slots=True)

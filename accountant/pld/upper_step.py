@@ -29,11 +29,23 @@ import numpy as np
 from flint import arb
 
 from accountant.errors import CannotCertifyError
-from accountant.numbers import arb_precision
-from accountant.pld.certified_exp import EXP_ERROR, EXPM1_ERROR, UNIT_ROUNDOFF, Floats, exp, expm1
-from accountant.pld.heuristics import loss_at, point_at
-from accountant.pld.quadrature import NODES, QUADRATURE_ERROR, blocks, panels
-from accountant.pld.rounding import SCALAR_BITS, float_above, normal_tail, normalised
+from accountant.numbers import arb_precision, normal_tail
+from accountant.pld.certified_floats import (
+    EXP_ERROR,
+    EXPM1_ERROR,
+    NODES,
+    QUADRATURE_ERROR,
+    SCALAR_BITS,
+    UNIT_ROUNDOFF,
+    Floats,
+    blocks,
+    exp,
+    expm1,
+    float_above,
+    normalised,
+    panels,
+)
+from accountant.pld.guesses import loss_at, point_at
 from accountant.pld.types import BinaryStep, Frame, LatticeStep
 
 MAX_CELLS: Final = 1 << 21

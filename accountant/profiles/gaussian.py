@@ -14,7 +14,16 @@ from fractions import Fraction
 from flint import arb
 
 from accountant.errors import CannotCertifyError
-from accountant.numbers import Bound, arb_from_fraction, arb_precision, fraction_from_arb, has_digits, precisions, shown
+from accountant.numbers import (
+    Bound,
+    arb_from_fraction,
+    arb_precision,
+    fraction_from_arb,
+    has_digits,
+    normal_tail,
+    precisions,
+    shown,
+)
 
 LARGE_MU = 64
 FAR = 4096
@@ -49,7 +58,7 @@ def gaussian_delta_upper(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
     """
     with arb_precision(256):
         mu, e = arb_from_fraction(mu_squared).sqrt(), arb_from_fraction(epsilon)
-        tail, ball = _normal_cdf(mu / 2 - e / mu).upper(), delta_ball(mu, e).upper()
+        tail, ball = normal_tail(-(mu / 2 - e / mu)).upper(), delta_ball(mu, e).upper()
         best = ball if ball.is_finite() and ball > 0 and ball < tail else tail
         return fraction_from_arb(best.min(arb(1)).max(SMALLEST_UPPER).upper())
 
@@ -77,8 +86,8 @@ def delta_ball(mu: arb, epsilon: arb) -> arb:
     half, slope = mu / 2, epsilon / mu
     if half + slope > FAR:
         density = (-((half - slope) ** 2) / 2).exp() / (2 * arb.pi()).sqrt()
-        return _normal_cdf(half - slope) - density * _mills_ratio(half + slope)
-    return _normal_cdf(half - slope) - epsilon.exp() * _normal_cdf(-half - slope)
+        return normal_tail(-(half - slope)) - density * _mills_ratio(half + slope)
+    return normal_tail(-(half - slope)) - epsilon.exp() * normal_tail(-(-half - slope))
 
 
 def _mills_ratio(x: arb) -> arb:
@@ -92,10 +101,6 @@ def _mills_ratio(x: arb) -> arb:
         term = -term * (2 * k + 1) / (x * x)
         k += 1
     return total + arb(0, 1) * abs(term)
-
-
-def _normal_cdf(x: arb) -> arb:
-    return (-x / arb(2).sqrt()).erfc() / 2
 
 
 def _bracket(mu: arb, target: arb, digits: int) -> tuple[Fraction, Fraction] | None:
@@ -132,7 +137,7 @@ def _newton(mu: arb, target: arb, upper: arb) -> arb:
             guess = ((low + high) / 2).mid()
             continue
         low, high = (guess, high) if value > target.mid() else (low, guess)
-        slope = guess.exp() * _normal_cdf(-mu / 2 - guess / mu) / value
+        slope = guess.exp() * normal_tail(-(-mu / 2 - guess / mu)) / value
         move = ((value / target).log() / slope).mid()
         following = (guess + move).mid()
         if not (following > low and following < high):

@@ -28,6 +28,7 @@ MOST_LOSSES = 20_000
 """Of more combinations of answers no price is computed: many different epsilons are #P-hard ([MV16])."""
 
 _MOST_PARTED = 5
+_LAPLACE_BITS = 160
 Releases = Sequence[tuple[Fraction, int]]
 """Epsilons, each with how often it is spent."""
 
@@ -89,6 +90,26 @@ def _solved(outcomes: list[Outcome], delta: arb) -> arb | None:
         else:
             return None
     return arb(0) if reached == len(positive) else ((a[reached] - delta) / b[reached]).log()
+
+
+def laplace_epsilon(epsilon: Fraction, delta: Fraction) -> Bound:
+    """Enclose the least epsilon >= 0 of one release with Laplace noise at delta: epsilon + 2 log(1 - delta)."""
+    if not delta:
+        return Bound.from_fractions(epsilon, epsilon)
+    with arb_precision(_LAPLACE_BITS):
+        found = arb_from_fraction(epsilon) + 2 * (-arb_from_fraction(delta)).log1p()
+        ends = fraction_from_arb(found.lower()), fraction_from_arb(found.upper())
+    return Bound.from_fractions(*(max(end, Fraction(0)) for end in ends))
+
+
+def side_epsilon(epsilon: Fraction) -> Fraction:
+    r"""Return log(2 e^{epsilon/2} - 1), rounded down: what the side of the middle gives away of a Laplace release.
+
+    With noise of scale b between 0 and D = epsilon b, P[z > D/2] is 1 - e^{-epsilon/2}/2 for one data set and
+    e^{-epsilon/2}/2 for the other: randomised response. For small epsilon it is nearly all of it.
+    """
+    with arb_precision(_LAPLACE_BITS):
+        return fraction_from_arb((2 * (arb_from_fraction(epsilon) / 2).expm1()).log1p().lower())
 
 
 def pure_parts(releases: Releases) -> Iterator[tuple[tuple[Fraction, int], ...]]:

@@ -27,8 +27,8 @@ so Q = A and Q1 = A in the same lines; the other order has P1 and Q1 exchanged. 
 
 With pi_k = p_k/eta the bound is the mixture, by weights pi_k, of the dominating profiles of steps *without*
 replacement of rate eta and noise multiplier nu/k (`one_step`): a step that says aloud which k it draws, whether or not
-the record takes part. Its losses are the mixture of theirs, and that is what is composed (`AnnouncedCopies`,
-`accountant.pld.announced`). For one step the theorem itself is closed: `single_delta`.
+the record takes part. Its losses are the mixture of theirs, and that is what is composed (`PublicCopies`,
+`accountant.pld.composition`). For one step the theorem itself is closed: `single_delta`.
 
 Lower end: where all other records are equal, the pair is sum p_k N(k) against N(0) in units of D. Threshold tests are
 the best tests of it and of (1-eta) N(0) + eta N(1) against N(0), in both orders, and they are better for the former at
@@ -60,10 +60,12 @@ def batch_rates(records: int, batch: int) -> tuple[Fraction, Fraction]:
         return fraction_from_arb(eta.lower()), min(fraction_from_arb(eta.upper()), Fraction(1))
 
 
-def single_delta(records: int, batch: int, noise_multiplier: Fraction, epsilon: Fraction) -> Fraction:
-    """Return the theorem's delta(epsilon), epsilon >= 0, of one step, rounded up."""
-    with arb_precision(_BITS):
-        weights, rest = _weights(records, batch, Fraction(1, 10**60))
+def single_delta(
+    records: int, batch: int, noise_multiplier: Fraction, epsilon: Fraction, spare: Fraction = Fraction(1, 10**60)
+) -> Fraction:
+    """Return the theorem's delta(epsilon), epsilon >= 0, of one step, rounded up; `spare` bounds what is left out."""
+    with arb_precision(_BITS + 4 * (1 / spare).__ceil__().bit_length()):
+        weights, rest = _weights(records, batch, spare)
         eta = -(batch * (arb(-1) / records).log1p()).expm1()
         inner = (arb_from_fraction(epsilon).expm1() / eta).log1p()
         total = rest
@@ -75,20 +77,22 @@ def single_delta(records: int, batch: int, noise_multiplier: Fraction, epsilon: 
 def single_epsilon(records: int, batch: int, noise_multiplier: Fraction, delta: Fraction) -> Fraction:
     """Return about the least epsilon >= 0 with `single_delta` at most delta."""
     low, high = Fraction(0), Fraction(1)
-    if single_delta(records, batch, noise_multiplier, low) <= delta:
+    spare = min(Fraction(1, 10**60), delta / 10**6)
+    if single_delta(records, batch, noise_multiplier, low, spare) <= delta:
         return low
-    while single_delta(records, batch, noise_multiplier, high) > delta:
+    while single_delta(records, batch, noise_multiplier, high, spare) > delta:
         low, high = high, 2 * high
         if high > 1 << 30:
             raise CannotCertifyError(f"no epsilon up to {high} reaches the delta of one step with replacement")
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if single_delta(records, batch, noise_multiplier, middle) <= delta else (middle, high)
+        holds = single_delta(records, batch, noise_multiplier, middle, spare) <= delta
+        low, high = (low, middle) if holds else (middle, high)
     return high
 
 
 @dataclass(frozen=True, slots=True)
-class AnnouncedCopies:
+class PublicCopies:
     """`count` steps that announce k with probability weights[k - 1], rounded up; `rest` bounds all larger k's.
 
     Each then is a step without replacement of `rate` (eta, rounded up) and noise multiplier `noise_multiplier`/k.
@@ -101,9 +105,7 @@ class AnnouncedCopies:
     count: int
 
 
-def announced_copies(
-    records: int, batch: int, noise_multiplier: Fraction, count: int, spare: Fraction
-) -> AnnouncedCopies:
+def public_copies(records: int, batch: int, noise_multiplier: Fraction, count: int, spare: Fraction) -> PublicCopies:
     """Return the mixture of the header, so many k's that a larger one is announced with probability `spare` at most."""
     with arb_precision(_BITS):
         eta = 1 - _none(records, batch)
@@ -114,7 +116,7 @@ def announced_copies(
             )
         shares = tuple(min(fraction_from_arb((weight / eta).upper()), Fraction(1)) for weight in weights)
         left_out = min(fraction_from_arb((rest / eta).upper()), Fraction(1))
-    return AnnouncedCopies(batch_rates(records, batch)[1], noise_multiplier, shares, left_out, count)
+    return PublicCopies(batch_rates(records, batch)[1], noise_multiplier, shares, left_out, count)
 
 
 def _weights(records: int, batch: int, rest: Fraction) -> tuple[list[arb], arb]:

@@ -66,16 +66,19 @@ def best_epsilon(
     *,
     digits: int,
     integers: bool,
+    whole: bool = False,
     hints: tuple[int, ...] = (),
     guess: MomentGuess | None = None,
 ) -> Converted:
     """Return the smallest epsilon over the orders searched, enclosed to `digits` significant digits.
 
-    `integers` says that the curve is known at integers and interpolated between them; `hints` are further
+    `integers` says that the curve is known at integers and interpolated between them; `whole` that no order between
+    integers may be used (the theorems in Coq about discrete noise are about integer orders); `hints` are further
     exponents k from which the search walks downhill among the orders 1 + 2^k; `guess` is about the curve, in float64,
     for the search alone.
     """
-    alpha = best_order(curve, delta, conversion, integers=integers, hints=hints, guess=guess)
+    integers = integers or whole
+    alpha = best_order(curve, delta, conversion, integers=integers, whole=whole, hints=hints, guess=guess)
     for _ in range(FALLBACKS):
         try:
             return Converted(epsilon_at(curve, alpha, delta, conversion, digits=digits), alpha)
@@ -108,6 +111,7 @@ def best_order(
     conversion: Conversion,
     *,
     integers: bool,
+    whole: bool = False,
     hints: tuple[int, ...] = (),
     guess: MomentGuess | None = None,
 ) -> Fraction:
@@ -123,7 +127,7 @@ def best_order(
         if not integers:
             return _golden(objective, low, high, rounds=18)
         best = _best_integer(objective, max(2, low.__ceil__()), high.__floor__())
-        if conversion is Conversion.PROPOSITION1:
+        if whole or conversion is Conversion.PROPOSITION1:
             return Fraction(best)  # (A + B s)/s is monotone in s: the chord's minimum is at an end
         around = [
             _golden(objective, Fraction(best + side), Fraction(best + side + 1), rounds=16)

@@ -12,14 +12,15 @@ import numpy as np
 
 from audits.black_box.confirm import Confirmed, Confirming
 from audits.black_box.explore import LARGEST_NUMBER_OF_PAIRS, Candidate, candidates, chosen
-from audits.black_box.pairs import BoxedPair
 from audits.black_box.source import PairSource
 from audits.black_box.tests_of_claims import smallest_detectable
 from audits.curves.privacy_curve import PrivacyCurve
 from audits.errors import AuditError, NothingToAudit
+from verification.neighbours.neighbours import Neighbours
 from verification.outcome import Outcome
 from verification.wire.black_box import Values
 from verification.wire.faults import AdapterRefusal, AdapterSkipped
+from verification.wire.records import Records
 
 _TASTE_SECONDS = 0.1
 _LARGEST_CHUNK = 500
@@ -78,7 +79,7 @@ class BlackBoxResult:
 @dataclass(slots=True)
 class _Running:
     source: PairSource
-    pairs: Sequence[BoxedPair]
+    pairs: Sequence[Neighbours[Records]]
     plan: BlackBoxPlan
     progress: Progress
     began: float = field(default_factory=time.monotonic)
@@ -103,7 +104,7 @@ class _Running:
 
 
 def audit(
-    source: PairSource, pairs: Sequence[BoxedPair], plan: BlackBoxPlan, progress: Progress | None = None
+    source: PairSource, pairs: Sequence[Neighbours[Records]], plan: BlackBoxPlan, progress: Progress | None = None
 ) -> BlackBoxResult:
     """Audit; raises `NothingToAudit` where no pair is taken or the code is too slow for the time allowed."""
     running = _Running(source, pairs, plan, progress or (lambda _: None))

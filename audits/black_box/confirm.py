@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from audits.black_box.explore import Chosen, describe
-from audits.black_box.pairs import BoxedPair
 from audits.black_box.tests_of_claims import designed, lower_bound
 from audits.curves.privacy_curve import PrivacyCurve
 from audits.errors import AuditFault
 from audits.estimators.curve_eprocess import CurveTest
+from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
 from verification.wire.black_box import Values
+from verification.wire.records import Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Confirming:
             self._refuted_after = self.done()
         return total
 
-    def concluded(self, *, delta: float, alpha: float, pairs: Sequence[BoxedPair]) -> Confirmed:
+    def concluded(self, *, delta: float, alpha: float, pairs: Sequence[Neighbours[Records]]) -> Confirmed:
         """Return the conclusion; the bound is the largest of all, each with its share of ``alpha``."""
         best, by = 0.0, "nothing"
         for number, each in enumerate(self._picked):

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.black_box.pairs import BoxedPair
 from audits.black_box.scores import Score, learned
 from audits.black_box.tests_of_claims import growth_of, tails_of
 from audits.black_box.views import Layout, layout_of
 from audits.curves.privacy_curve import PrivacyCurve
 from audits.score_models.model import ScoreTails
+from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
 from verification.wire.black_box import Values
+from verification.wire.records import Records
 
 LARGEST_NUMBER_OF_PAIRS = 3
 _SCORES_PER_PAIR = 2
@@ -75,6 +76,6 @@ def chosen(found: Sequence[Candidate]) -> list[Chosen]:
     return picked
 
 
-def describe(pairs: Sequence[BoxedPair], candidate: Candidate) -> str:
+def describe(pairs: Sequence[Neighbours[Records]], candidate: Candidate) -> str:
     """Return the candidate in words."""
     return f"{pairs[candidate.pair].name}, {candidate.score.name} score"

@@ -10,8 +10,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from pydantic import JsonValue
 
-from audits.black_box.pairs import BoxedPair
 from audits.errors import AuditError
+from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
 from verification.wire.black_box import BlackBoxSession, Values, hidden_trials
 from verification.wire.process import Limits
@@ -28,7 +28,7 @@ class PairSource(Protocol):
         """How many calls may be under way."""
         ...
 
-    def runs(self, pair: BoxedPair, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+    def runs(self, pair: Neighbours[Records], count: int, rng: np.random.Generator) -> tuple[Values, Values]:
         """Return ``count`` runs of each neighbour."""
         ...
 
@@ -41,7 +41,7 @@ class LocalSource:
     def __init__(self, run: Batch) -> None:
         self._run = run
 
-    def runs(self, pair: BoxedPair, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+    def runs(self, pair: Neighbours[Records], count: int, rng: np.random.Generator) -> tuple[Values, Values]:
         """Return ``count`` runs of each neighbour."""
         return self._run(pair.first, count, rng), self._run(pair.second, count, rng)
 
@@ -77,7 +77,7 @@ class WireSource:
         """What the adapter calls itself."""
         return self._sessions[0].name
 
-    def runs(self, pair: BoxedPair, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+    def runs(self, pair: Neighbours[Records], count: int, rng: np.random.Generator) -> tuple[Values, Values]:
         """Return ``count`` runs of each neighbour; the adapter is not told which is which."""
         session = self._idle.get()
         try:

@@ -13,8 +13,8 @@ import numpy as np
 from audits.errors import AuditError
 from audits.games.game import Game
 from reference.gradients import batch_gradients
-from verification.conformance.inside import INSIDE
-from verification.conformance.observe import noise_of
+from verification.reading.inverter import INSIDE
+from verification.reading.values import noise_of
 from verification.served.translate import noise_scales, problem_of
 from verification.wire.arrays import Floats
 from verification.wire.messages import Show

@@ -21,6 +21,7 @@ from accountant.pricing import Effort
 from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve, PrivacyCurve
 from audits.curves.table import TableCurve
 from audits.errors import AuditError
+from verification.reading.context import Claimed, Mode
 from verification.wire.messages import Show
 from verification.wire.parameters import Algorithm, Parameters
 from verification.wire.records import Records
@@ -40,6 +41,8 @@ class Game:
     second: Records
     visibility: Visibility
     alike: bool = True
+    reads: bool = True  # whether the noise of its runs can be read by the reference's updates
+    processed: frozenset[str] = frozenset()  # values without noise of their own, functions of what was released
 
     def __post_init__(self) -> None:
         a, b = self.first, self.second
@@ -58,6 +61,12 @@ class Game:
     def records(self) -> int:
         """n."""
         return self.first.count
+
+    @property
+    def claimed(self) -> Claimed:
+        """What is run in the game."""
+        mode = Mode(self.algorithm, self.parameters.release)
+        return Claimed(mode, self.records, self.first.columns, self.parameters)
 
     @property
     def show(self) -> Show:

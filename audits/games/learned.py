@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -25,10 +26,12 @@ from audits.games.attacks import learn
 from audits.games.game import curve_of
 from audits.games.plans import BOUND, COPIES, RHO, sees_every_iterate
 from audits.games.subject import Subject
-from verification.outcome import Finding, Outcome
+from verification.outcome import Finding, Outcome, Stage
 from verification.picture import Draw
 from verification.pictures import scores
+from verification.reading.context import Mode
 from verification.served.translate import sensitivities
+from verification.statistics.test import Cause
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
 from verification.wire.hidden_pair import HiddenPair
@@ -40,7 +43,7 @@ from verification.wire.session import Session
 from verification.wire.simple_parameters import parameters_for
 
 Counts = NDArray[np.int64]
-NAME = "learned scores"
+NAME = "learned-scores"
 SCORES = "One score for each run. The further the curves lie apart, the better an adversary can tell the two data sets."
 RUNS = 800
 _MU = 0.5
@@ -82,15 +85,20 @@ def _records(rows: list[Floats], odd_label: int = 1) -> Records:
     return Records(np.array(rows), np.array([odd_label, *[1] * (len(rows) - 1)], dtype=np.int64))
 
 
+def game_id(mode: Mode, game: str) -> str:
+    """What the finding of a game is called."""
+    return f"{re.sub('[^A-Za-z0-9]+', '-', game)}/{mode}/{Stage.GAMES}"
+
+
 def judged(session: Session, subject: Subject, rng: np.random.Generator, *, seeded: bool, alpha: float) -> Finding:
     """Play, and judge at this false-alarm probability; a finding under the name of the game."""
-    name = f"{subject.mode}, {NAME}"
+    name = game_id(subject.mode, NAME)
     try:
         told = play(session, subject, rng, seeded=seeded)
     except NothingToAudit as reason:
-        return Finding(name, Outcome.SKIPPED, str(reason), str(subject.mode))
+        return Finding(name, Outcome.SKIPPED, str(reason), str(subject.mode), stage=Stage.GAMES)
     except RefusedRequest as refused:
-        return Finding(name, Outcome.INCONCLUSIVE, refused.reason, str(subject.mode))
+        return Finding(name, Outcome.INCONCLUSIVE, refused.reason, str(subject.mode), stage=Stage.GAMES)
     least = min(told, key=lambda each: each.p_value)
     p_value = min(1.0, least.p_value * len(told))
     outcome = Outcome.STANDS if p_value > alpha else Outcome.REFUTED
@@ -104,6 +112,8 @@ def judged(session: Session, subject: Subject, rng: np.random.Generator, *, seed
         p_value=p_value,
         false_alarm=alpha,
         trials=runs,
+        stage=Stage.GAMES,
+        cause=Cause.DISTINGUISHED if outcome is Outcome.REFUTED else None,
         picture=least.draw() if outcome is Outcome.REFUTED else None,
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from audits.games.attacks import with_iterations
 from audits.games.game import Game
-from verification.conformance.observe import noise_of
+from verification.reading.values import noise_of
 from verification.served.translate import noise_scales
 from verification.wire.arrays import Floats
 from verification.wire.records import Run

@@ -17,8 +17,9 @@ from audits.games.subject import Subject
 from audits.score_models.model import Simulator
 from audits.score_models.stepwise import StepwiseScores
 from reference.regularizers import Regularizer as ReferenceRegularizer
-from verification.conformance.context import Context
-from verification.conformance.hard_pair import DIMENSION, HardPair, hard_pair
+from verification.neighbours.families import DIMENSION, SMALL_STEP, WorstCase, opposite
+from verification.questions.sensitivity import hard_pair
+from verification.reading.context import Context
 from verification.served.translate import (
     anchor_sensitivities,
     anchor_sigmas,
@@ -29,7 +30,6 @@ from verification.served.translate import (
 )
 from verification.wire.messages import Capability
 from verification.wire.parameters import LossName, Parameters, RegularizerName
-from verification.wire.records import Records
 from verification.wire.schemes import NON_PRIVATE
 from verification.wire.session import Session
 from verification.wire.simple_parameters import parameters_for
@@ -37,8 +37,6 @@ from verification.wire.simple_parameters import parameters_for
 TARGET_MU = 2.0
 BOUND = 0.5
 RHO = 0.5
-# the iterates stay where the gradients of the hardest pair are constant (see neighbours.py)
-SMALL_STEP = 2.0**-7
 MANY = 8
 LOUD = 30.0
 STIFF = 20.0
@@ -190,9 +188,7 @@ class _Planner:
                 "in one dimension only the huberized hinge attains what objp claims; it is not offered"
             )
         name, records = self._copied(name), records * self._copies
-        labels = np.ones(records, dtype=np.int64)
-        second = Records(np.full((records, 1), -2.0 * BOUND), labels)
-        first = second.replace(0, np.array([2.0 * BOUND]), 1)
+        pair = opposite(records, np.array([2.0 * BOUND]), np.array([-2.0 * BOUND]))
         parameters = parameters_for(
             self._context.description,
             Algorithm.OBJP,
@@ -206,11 +202,11 @@ class _Planner:
             epsilon=TARGET_MU,
         )
         seen = Visibility.EVERY_ITERATE if self.sees_every_iterate else Visibility.ONE_STEP
-        game = Game(name, Algorithm.OBJP, parameters, first, second, seen)
+        game = Game(name, Algorithm.OBJP, parameters, pair.first, pair.second, seen)
         return Planned(game, LaplaceMidpoints(perturbation_of(parameters, records).noise_epsilon), Midpoint())
 
     def _parameters(
-        self, pair: HardPair, records: int, batch: int | None, eta: list[float], sigma: float
+        self, pair: WorstCase, records: int, batch: int | None, eta: list[float], sigma: float
     ) -> Parameters:
         regularizers = self._context.description.regularizers
         return parameters_for(
@@ -228,10 +224,10 @@ class _Planner:
             regularizer=RegularizerName.NONE if RegularizerName.NONE in regularizers else regularizers[0],
             release=self._subject.release or Release.ALL,
             initial=pair.initial,
-            normalise=pair.normalise,
+            normalise=pair.normalise is not None,
         )
 
-    def _multipliers(self, game: Game, pair: HardPair) -> tuple[float, ...]:
+    def _multipliers(self, game: Game, pair: WorstCase) -> tuple[float, ...]:
         """The noise over what this pair really moves, step by step: for designs and power, not for the claim."""
         moved = sensitivities(game.algorithm, game.parameters, game.records) * pair.attained
         moved = moved * self._attained_jointly(game)

@@ -9,7 +9,7 @@ from accountant.mechanisms.full_gradients import MpADMM
 from accountant.mechanisms.mechanism import TrainingMechanism
 from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
 from audits.errors import AuditError
-from verification.conformance.check import Mode
+from verification.reading.context import Mode
 from verification.wire.mechanism import mechanism_of
 from verification.wire.parameters import Parameters
 

@@ -9,8 +9,8 @@ from accountant import AccountantError, Mechanism, Report, decimal_string, epsil
 from accountant.numbers import fraction_of
 from accountant.pricing import slow_methods_for
 from audits.gate.claim_file import Claim
-from audits.gate.findings import Stage
-from verification.outcome import Finding, Outcome
+from verification.outcome import Finding, Outcome, Stage
+from verification.statistics.test import Cause
 
 if TYPE_CHECKING:
     from audits.gate.options import GateOptions
@@ -28,11 +28,18 @@ class Account:
     outcome: Outcome
     detail: str
 
+    @property
+    def name(self) -> str:
+        """The id of its finding."""
+        return f"{self.mechanism.title}/{Stage.PRICE}"
+
     def finding(self, options: GateOptions) -> Finding:
         """Return it as a finding."""
-        name = f"{Stage.ACCOUNT}: {self.mechanism.title}"
-        again = options.reproduce(name, options.seed) if self.outcome is Outcome.REFUTED else ""
-        return Finding(name, self.outcome, self.detail, reproduction=again)
+        name = self.name
+        refuted = self.outcome is Outcome.REFUTED
+        again = options.reproduce(name, options.seed) if refuted else ""
+        cause = Cause.PRICE if refuted else None
+        return Finding(name, self.outcome, self.detail, reproduction=again, stage=Stage.PRICE, cause=cause)
 
 
 def account(claim: Claim, mechanism: Mechanism) -> Account:

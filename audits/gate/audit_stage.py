@@ -1,4 +1,4 @@
-"""The fourth stage: the games, with their share of the false alarms and what is left of the time."""
+"""The games, with their share of the false alarms and what is left of the time."""
 
 from __future__ import annotations
 
@@ -12,29 +12,28 @@ from accountant.mechanisms.words import Release, Visibility
 from audits.errors import NoPower, NothingClaimed, NothingToAudit
 from audits.games.game import curve_of
 from audits.games.learned import NAME as LEARNED
-from audits.games.learned import SCORES, judged
-from audits.games.own_pair import own_pair_game
+from audits.games.learned import SCORES, game_id, judged
+from audits.games.own_pair import least_bound, own_pair_game
 from audits.games.plans import COPIES, Planned, standard_games
 from audits.games.subject import Subject
 from audits.gate.coverage import Coverage, Covered, Uncovered
 from audits.gate.evidence import of_finding
 from audits.gate.examine import LEARNING
-from audits.gate.findings import Stage
 from audits.gate.observed import ObservedNoise, observe
-from audits.gate.options import AUDIT_SHARE, GateOptions, GateRun, adapter_failed
+from audits.gate.options import GAMES_SHARE, GateOptions, GateRun, adapter_failed
 from audits.trials.sequential import AuditResult, plan_audit, run_audit
-from verification.conformance.check import Mode
-from verification.deployment.rare import Census
-from verification.deployment.sighting import Aspect
-from verification.outcome import Finding, Outcome
+from verification.judge import Traits
+from verification.outcome import Finding, Outcome, Stage
 from verification.pictures import scores
+from verification.reading.context import Mode
+from verification.statistics.run_energies import RunEnergies
+from verification.statistics.test import Aspect, Cause
 from verification.wire.faults import AdapterError, RefusedRequest
 from verification.wire.session import Session
 from verification.wire.tape import Tape
 
 # a pair that attains this much of the claim attains it: the rest is what was simulated
 _WHOLE = 0.98
-_LEARNING = 1 << 21
 
 
 def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], ObservedNoise | None, Coverage]:
@@ -49,7 +48,7 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
         if any(finding.outcome is Outcome.REFUTED for finding in findings):
             return findings, results, seen, _coverage(findings, results)
         for stream, (subject, plan) in enumerate(planned):
-            name = f"{Stage.AUDIT}: {subject.mode}, {plan.game.name}"
+            name = game_id(subject.mode, plan.game.name)
             if not run.options.wants(name):
                 continue
             try:
@@ -57,15 +56,15 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
                     run, subject, plan, stream=stream, games=len(planned) + len(run.subjects)
                 )
             except NoPower as error:
-                findings.append(Finding(name, Outcome.INCONCLUSIVE, str(error), str(subject.mode)))
+                findings.append(_undecided(name, subject, str(error)))
                 continue
             except RefusedRequest as refused:
-                findings.append(Finding(name, Outcome.INCONCLUSIVE, refused.reason, str(subject.mode)))
+                findings.append(_undecided(name, subject, refused.reason))
                 continue
             results.append(result)
-            parts = [Census.counted(energies, degrees) for energies, degrees in result.noise]
-            run.census.setdefault(str(subject.mode), []).extend(parts)
-            name = f"{Stage.AUDIT}: {subject.mode}, {plan.game.name}"
+            parts = [RunEnergies.counted(energies, degrees) for energies, degrees in result.noise]
+            run.energies.setdefault(str(subject.mode), []).extend(parts)
+            name = game_id(subject.mode, plan.game.name)
             finding = _audit_finding(name, subject, plan, result, run.options)
             findings.append(finding)
             _keep(run, finding, result, stream)
@@ -76,8 +75,12 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
         if games:
             seen = observe(run.target, games[0], run.options.seed)
     except AdapterError as error:
-        findings.append(adapter_failed(Stage.AUDIT, error, run.options))
+        findings.append(adapter_failed(Stage.GAMES, error, run.options))
     return findings, results, seen, _coverage(findings, results)
+
+
+def _undecided(name: str, subject: Subject, reason: str) -> Finding:
+    return Finding(name, Outcome.INCONCLUSIVE, reason, str(subject.mode), stage=Stage.GAMES)
 
 
 def _planned(run: GateRun, session: Session) -> tuple[list[tuple[Subject, Planned]], list[Finding]]:
@@ -86,15 +89,19 @@ def _planned(run: GateRun, session: Session) -> tuple[list[tuple[Subject, Planne
     findings: list[Finding] = []
     for subject in run.subjects:
         try:
-            planned += [(subject, plan) for plan in standard_games(session, subject)]
+            traits = run.traits.get(subject.mode, Traits())
+            for plan in standard_games(session, subject):
+                game = dataclasses.replace(plan.game, reads=not traits.own, processed=traits.processed)
+                planned.append((subject, dataclasses.replace(plan, game=game)))
             if run.options.pair is not None:
-                planned.append((subject, own_pair_game(session, subject, run.options.pair)))
+                bound = least_bound(run.claims.mechanism)
+                planned.append((subject, own_pair_game(session, subject, run.options.pair, bound)))
         except NothingToAudit as error:
-            name = f"{Stage.AUDIT}: {subject.mode}"
-            if run.options.wants(name) or any(o.startswith(name) for o in run.options.only):
+            name = game_id(subject.mode, "offered")
+            if run.options.wants(name) or run.options.wants_any(str(Stage.GAMES)):
                 honest = isinstance(error, NothingClaimed) and run.claims.claim.nothing
                 outcome = Outcome.STANDS if honest else Outcome.INCONCLUSIVE
-                findings.append(Finding(name, outcome, str(error)))
+                findings.append(Finding(name, outcome, str(error), stage=Stage.GAMES))
     return planned, findings
 
 
@@ -119,18 +126,17 @@ def _keep(run: GateRun, finding: Finding, result: AuditResult, stream: int) -> N
 def _learned(run: GateRun, session: Session, games: int) -> list[Finding]:
     """Several kinds of neighbours and a learned score, of every subject."""
     findings = []
-    alpha = float(run.claims.gate.false_alarm) * AUDIT_SHARE / games
-    wanted = [s for s in run.subjects if run.options.wants(f"{Stage.AUDIT}: {s.mode}, {LEARNED}")]
+    alpha = float(run.claims.gate.false_alarm) * GAMES_SHARE / games
+    wanted = [s for s in run.subjects if run.options.wants(game_id(s.mode, LEARNED))]
     for number, subject in enumerate(wanted):
         began = time.monotonic()
-        run.options.say(f"audit: {subject.mode}, {LEARNED}")
+        run.options.say(game_id(subject.mode, LEARNED))
         rng = np.random.default_rng([run.options.seed, LEARNING, number])
         session.tape = tape = Tape() if run.options.evidence is not None else None
         found = judged(session, subject, rng, seeded=run.options.seeded, alpha=alpha)
         session.tape = None
-        name = f"{Stage.AUDIT}: {found.name}"
-        again = run.options.reproduce(name, run.options.seed) if found.outcome is Outcome.REFUTED else ""
-        finding = dataclasses.replace(found, name=name, reproduction=again, seconds=time.monotonic() - began)
+        again = run.options.reproduce(found.name, run.options.seed) if found.outcome is Outcome.REFUTED else ""
+        finding = dataclasses.replace(found, reproduction=again, seconds=time.monotonic() - began)
         findings.append(finding)
         if run.options.evidence is not None and tape is not None:
             kept = of_finding(
@@ -154,10 +160,11 @@ def _first_accepted(
     except RefusedRequest:
         for copies in COPIES[1:]:
             with Session(run.target.command, run.target.limits) as session:
-                again = standard_games(session, subject, copies)
-            larger = [p for p in again if p.game.name.startswith(f"{planned.game.name}, ")]
-            with contextlib.suppress(RefusedRequest):
-                for plan in larger:
+                names = [p.game.name for p in standard_games(session, subject)]
+                larger = dict(zip(names, standard_games(session, subject, copies), strict=False))
+            if planned.game.name in larger:
+                plan = larger[planned.game.name]
+                with contextlib.suppress(RefusedRequest):
                     return plan, _one_audit(run, subject, plan, stream=stream, games=games)
         raise
 
@@ -166,7 +173,7 @@ def _one_audit(run: GateRun, subject: Subject, planned: Planned, *, stream: int,
     """Audit one game with its share of the false alarms and of the time that is left."""
     game, options, gate = planned.game, run.options, run.claims.gate
     curve = curve_of(subject.ledger(game.records, game.parameters))
-    alpha = float(gate.false_alarm) * AUDIT_SHARE / games
+    alpha = float(gate.false_alarm) * GAMES_SHARE / games
     plan = plan_audit(
         game,
         curve,
@@ -179,7 +186,9 @@ def _one_audit(run: GateRun, subject: Subject, planned: Planned, *, stream: int,
     )
 
     def progress(pairs: int, log_wealth: float) -> None:
-        options.say(f"audit: {game.name}, {pairs} of {plan.pairs} trial pairs, log-wealth {log_wealth:.2f}")
+        options.say(
+            f"{game_id(subject.mode, game.name)}: {pairs} of {plan.pairs} trial pairs, log-wealth {log_wealth:.2f}"
+        )
 
     now = time.monotonic()
     until = now + max(run.deadline - now, 0.0) / (games - stream)
@@ -199,6 +208,8 @@ def _audit_finding(name: str, subject: Subject, planned: Planned, result: AuditR
         trials=result.verdict.trials,
         power=result.verdict.power,
         subject=str(subject.mode),
+        stage=Stage.GAMES,
+        cause=Cause.DISTINGUISHED if outcome is Outcome.REFUTED else None,
         picture=None
         if outcome is not Outcome.REFUTED
         else scores(planned.game.name, result.first, result.second, SCORES),
@@ -209,19 +220,20 @@ def _coverage(findings: list[Finding], results: list[AuditResult]) -> Coverage:
     """The games that were played to a conclusion, and those that were not."""
     covered = tuple(
         Covered(
-            f"audit: {r.plan.game.name}",
-            str(Mode(r.plan.game.algorithm, r.plan.game.parameters.release)),
+            game_id(mode, r.plan.game.name),
+            str(mode),
             f"n = {r.plan.game.records}, T = {r.plan.game.parameters.iterations}",
             2 * r.verdict.trials,
             (Aspect.RELEASED,),
         )
         for r in results
+        for mode in [Mode(r.plan.game.algorithm, r.plan.game.parameters.release)]
         if r.verdict.power is not None
     )
     learned = tuple(
         Covered(f.name, f.subject, "n = 4", f.trials or 0, (Aspect.RELEASED,))
         for f in findings
-        if f.name.endswith(LEARNED) and f.outcome is Outcome.STANDS
+        if f.trials is not None and f.power is None and f.outcome is Outcome.STANDS and f.p_value is not None
     )
     covered = (*covered, *learned)
     unplayed = (f for f in findings if f.outcome in (Outcome.INCONCLUSIVE, Outcome.SKIPPED))

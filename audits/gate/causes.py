@@ -6,11 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from verification.outcome import Finding, Outcome
-
-_PREFIX = "cause: "
-_ROOTS = {"noise": "noise", "draws": "noise", "batches": "batches", "a record": "record", "another": "update"}
-LEAK = "more is revealed than the claimed curve allows"
-PRICE = "the mechanism costs more than is claimed"
+from verification.statistics.test import Cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,36 +18,26 @@ class CauseGroup:
     findings: tuple[Finding, ...]
 
 
-def cause_of(finding: Finding) -> str:
-    """The cause that a finding names; a game says only that something leaks, a price only that it is too high."""
-    named = next((tag.removeprefix(_PREFIX) for tag in finding.tags if tag.startswith(_PREFIX)), "")
-    return named or {"audit": LEAK, "account": PRICE}.get(finding.stage, finding.name)
-
-
 def grouped(findings: Sequence[Finding]) -> list[CauseGroup]:
-    """The refuted and deviating findings by mechanism and cause, in the order in which the causes were found.
-
-    What leaks in a game, or tells neighbours apart, is a consequence of whatever else is wrong with the mechanism.
-    """
+    """The refuted and deviating findings by mechanism and cause, in the order in which the causes were found."""
     wrong = [f for f in findings if f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) and f.waiver is None]
-    groups: dict[tuple[str, str, Outcome], list[Finding]] = {}
+    groups: dict[tuple[str, Cause | str, Outcome], list[Finding]] = {}
     for finding in sorted(wrong, key=_consequence):  # what may be a consequence comes after all that may be its cause
-        key = (finding.subject, _root(cause_of(finding)), finding.outcome)
-        if key[1] in (LEAK, "record") and _consequence(finding):
+        root = finding.name if finding.cause is None else finding.cause.root
+        key = (finding.subject, root, finding.outcome)
+        if _consequence(finding):
             key = next((k for k in groups if k[0] == finding.subject and k[2] is Outcome.REFUTED), key)
         groups.setdefault(key, []).append(finding)
     return [CauseGroup(_headline(members), key[0], tuple(members)) for key, members in groups.items()]
 
 
 def _headline(members: Sequence[Finding]) -> str:
-    """The most telling cause: one with a direction before one without."""
-    causes = [cause_of(finding) for finding in members]
-    return next((cause for cause in causes if "too" in cause), causes[0])
-
-
-def _root(cause: str) -> str:
-    return next((root for start, root in _ROOTS.items() if cause.startswith(start)), cause)
+    """The most specific cause of those that are no consequence of another."""
+    causes = [f.cause for f in members if f.cause is not None]
+    causes = [cause for cause in causes if cause is not Cause.DISTINGUISHED] or causes
+    return str(max(causes, key=lambda cause: cause.specific)) if causes else members[0].name
 
 
 def _consequence(finding: Finding) -> bool:
-    return finding.stage == "audit" or finding.name.endswith("distinguishable")
+    """What tells neighbours apart is a consequence of whatever else is wrong with the mechanism."""
+    return finding.cause is Cause.DISTINGUISHED

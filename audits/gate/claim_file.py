@@ -23,7 +23,7 @@ from accountant.mechanisms.words import Algorithm, Neighbours, Sampling
 from audits.errors import ClaimFileError
 from audits.gate.declared_table import DeclaredTable
 from audits.gate.deployment import DeploymentTable, taken_from_mechanisms
-from verification.deployment.sighting import Aspect
+from verification.statistics.test import Aspect
 from verification.wire.process import Limits
 from verification.wire.words import NeighboursWord
 
@@ -319,7 +319,7 @@ power = "noise/1.2"              # the smallest violation that must have been de
 # accepts = ["batches"]          # what need not have been looked at: noise, batches, clipping, "released values"
 
 # [[waiver]]                     # a known finding, tolerated until a date
-# finding = "conform: noise-variance"
+# finding = "silent/ssadmm/claimed"
 # reason = "fixed in release 2.1, which goes out on Monday"
 # expires = 2030-01-31
 """

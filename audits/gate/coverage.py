@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from verification.conformance.check import Family
-from verification.deployment.sighting import Aspect
+from verification.judge import About
 from verification.plain_text import harmless
+from verification.statistics.test import Aspect
 
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """One thing that was looked at."""
+    """One thing that was looked at: the id of its finding, and at which size."""
 
     what: str
     subject: str
     size: str
     runs: int
     aspects: tuple[Aspect, ...]
+
+    @property
+    def question(self) -> str:
+        """What was asked; the mechanism and the size stand beside it."""
+        return About.of(self.what, self.subject).question
 
     def describe(self) -> str:
         """As a report prints it."""
@@ -57,19 +62,6 @@ class Coverage:
         """What the claim about a subject rests on and nobody looked at."""
         seen = {aspect for item in self.covered if item.subject == subject for aspect in item.aspects}
         return [aspect for aspect in needed if aspect not in seen]
-
-
-ASPECT_OF_FAMILY: dict[Family, tuple[Aspect, ...]] = {
-    Family.UPDATES: (Aspect.UPDATES,),
-    Family.SENSITIVITY: (Aspect.RELEASED,),
-    Family.CLIPPING: (Aspect.CLIPPING,),
-    Family.BATCHES: (Aspect.BATCHES,),
-    Family.NOISE: (Aspect.NOISE,),
-    Family.DETERMINISM: (),
-    Family.SCALE: (Aspect.NOISE,),
-}
-NOT_ENOUGH = frozenset({"refuses-not-finite", "intercept-before-bounding", "updates-scale", "refuses-jumping-prox"})
-"""Checks that look at a part of their aspect only, and do not cover it by themselves."""
 
 
 def needed_aspects(*, private: bool, sampled: bool, clips: bool) -> Sequence[Aspect]:

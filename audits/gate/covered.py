@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from accountant.mechanisms.words import Algorithm, Release
 from audits.gate.coverage import Coverage, needed_aspects
-from audits.gate.findings import Stage
 from audits.gate.options import GateRun
-from verification.outcome import Finding, Outcome
+from verification.outcome import Finding, Outcome, Stage
 from verification.wire.schemes import SCHEMES, Law
 
 
@@ -31,7 +30,8 @@ def coverage_findings(run: GateRun, coverage: Coverage) -> list[Finding]:
             why = "; ".join(item.describe() for item in coverage.skipped if item.subject in ("", subject))
             parts = ", ".join(missing)
             text = f"the claim rests on {parts}, and nothing could look at {_them(missing)}: {why or 'no check ran'}"
-            findings.append(Finding(f"{Stage.COVERAGE}: {mechanism.title}", Outcome.INCONCLUSIVE, text, subject))
+            name = f"aspects/{mechanism.title}/{Stage.COVERAGE}"
+            findings.append(Finding(name, Outcome.INCONCLUSIVE, text, subject, stage=Stage.COVERAGE))
     return findings
 
 

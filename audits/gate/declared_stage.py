@@ -15,21 +15,19 @@ from audits.gate.claim_file import ClaimFile
 from audits.gate.coverage import Coverage, Covered, Uncovered, needed_aspects
 from audits.gate.declared_table import DeclaredTable
 from audits.gate.evidence import of_finding
-from audits.gate.findings import Stage
 from audits.gate.options import GateOptions, adapter_failed
 from audits.gate.time_limit import TookTooLongError, time_limit
 from verification.declared.bench import Bench
-from verification.declared.judged import account
+from verification.declared.checks import account
 from verification.declared.promise import Pricing, Promise
-from verification.declared.runner import ASPECTS, run_declared
-from verification.outcome import Finding, Outcome
+from verification.declared.runner import run_declared
+from verification.judge import About, Result, concluded, finding
+from verification.outcome import Finding, Outcome, Stage
 from verification.wire.declaration import Declaration, contradictions
 from verification.wire.declared_session import DeclaredQuestion, DeclaredSession
 from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.process import Limits
 from verification.wire.tape import Tape
-
-_LOOKED = (Outcome.STANDS, Outcome.DEVIATES, Outcome.REFUTED)
 
 
 def declared_stage(
@@ -47,18 +45,18 @@ def declared_stage(
             bench = declared_bench(claims, table, session, options.seed, deadline=deadline)
             # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                for finding in declared_findings(claims, bench, options):
-                    name = f"{Stage.DECLARED}: {finding.name}"
-                    if options.wants(name):
-                        options.say(name)
-                        findings.append(_named(finding, name, table, options))
-                    coverage = coverage.joined(_covered(finding, table))
+                for result in declared_results(claims, bench, options):
+                    if options.wants(result.about.id):
+                        options.say(result.about.id)
+                        findings.append(_reproducible(finding(result), options))
+                    coverage = coverage.joined(_covered(result, table))
             if not (options.only or claims.claim.nothing or _refuted(findings)):
                 findings += _uncovered(claims, table, bench.declaration, coverage)
             _keep(findings, session, tape, options)
     except AdapterSkipped as answer:  # never a fault; and nothing is known then
-        name = f"{Stage.DECLARED}: adapter"
-        findings.append(Finding(name, Outcome.SKIPPED, f"not offered: {answer.reason}", table.algorithm))
+        name = f"adapter/{table.algorithm}/{Stage.DECLARED}"
+        reason = f"not offered: {answer.reason}"
+        findings.append(Finding(name, Outcome.SKIPPED, reason, table.algorithm, stage=Stage.DECLARED))
         coverage = coverage.joined(Coverage(skipped=(Uncovered(name, table.algorithm, answer.reason),)))
     except AdapterError as error:
         findings.append(adapter_failed(Stage.DECLARED, error, options))
@@ -70,9 +68,10 @@ def _keep(findings: list[Finding], session: DeclaredSession, tape: Tape, options
     if options.evidence is None:
         return
     said = session.description
-    for finding in findings:
-        kept = of_finding(finding, said, seed=options.seed, seeded=False, tapes=(tape,), only=options.only)
-        options.evidence.keep(finding, kept)
+    for found in findings:
+        if found.stage is Stage.DECLARED:
+            kept = of_finding(found, said, seed=options.seed, seeded=False, tapes=(tape,), only=options.only)
+            options.evidence.keep(found, kept)
 
 
 def declared_bench(
@@ -100,47 +99,48 @@ def declared_bench(
     return kind(session, question, declaration, table.records, table.columns, rng, deadline)
 
 
-def declared_findings(claims: ClaimFile, bench: Bench, options: GateOptions) -> Iterator[Finding]:
-    """Every check; our own computations are limited by the same time."""
+def declared_results(claims: ClaimFile, bench: Bench, options: GateOptions) -> Iterator[Result]:
+    """Every question; our own computations are limited by the same time."""
     promise = Promise(claims.claim.epsilon, claims.claim.delta)
+    about = About("account", bench.question.algorithm, Stage.DECLARED, bench.question.algorithm)
     if claims.claim.nothing:  # where no privacy is claimed there is nothing to protect
-        yield account(bench, Pricing(bench, promise), None)
+        yield concluded(about, lambda: account(bench, Pricing(bench, promise), None), 0.0)
         return
     gate = claims.gate
 
     def wants(name: str) -> bool:
-        return options.wants(f"{Stage.DECLARED}: {name}")
+        return options.wants(f"{name}/{bench.question.algorithm}/{Stage.DECLARED}")
 
     try:
         with time_limit(2 * gate.budget):
             share = float(gate.false_alarm)
             yield from run_declared(bench, promise, false_alarm=share, power=gate.power, wants=wants)
     except TookTooLongError as error:
-        yield Finding("account", Outcome.INCONCLUSIVE, f"nothing could be certified: {error}")
+        yield Result(about, Outcome.INCONCLUSIVE, reason=f"nothing could be certified: {error}")
 
 
-def _named(finding: Finding, name: str, table: DeclaredTable, options: GateOptions) -> Finding:
-    again = options.reproduce(name, options.seed) if finding.outcome is Outcome.REFUTED else ""
-    return dataclasses.replace(finding, name=name, subject=table.algorithm, reproduction=again)
+def _reproducible(found: Finding, options: GateOptions) -> Finding:
+    again = options.reproduce(found.name, options.seed) if found.outcome is Outcome.REFUTED else ""
+    return dataclasses.replace(found, reproduction=again)
 
 
 def _refuted(findings: list[Finding]) -> bool:
-    return any(finding.outcome is Outcome.REFUTED for finding in findings)
+    return any(found.outcome is Outcome.REFUTED for found in findings)
 
 
-def _covered(finding: Finding, table: DeclaredTable) -> Coverage:
-    name = f"{Stage.DECLARED}: {finding.name}"
-    if finding.outcome not in _LOOKED:
-        return Coverage(skipped=(Uncovered(name, table.algorithm, finding.detail),))
+def _covered(result: Result, table: DeclaredTable) -> Coverage:
+    if result.answer is None:
+        return Coverage(skipped=(Uncovered(result.about.id, table.algorithm, result.reason),))
     size = f"{table.records} records of {table.columns} features"
-    return Coverage((Covered(name, table.algorithm, size, 0, ASPECTS[finding.name]),))
+    return Coverage((Covered(result.about.id, table.algorithm, size, 0, result.answer.covers),))
 
 
 def _uncovered(claims: ClaimFile, table: DeclaredTable, declaration: Declaration, coverage: Coverage) -> list[Finding]:
-    """What the claim rests on and no check could look at."""
+    """What the claim rests on and no question could look at."""
     needed = needed_aspects(private=True, sampled=declaration.sampling.kind is not Sampling.ALL, clips=True)
     missing = [a for a in coverage.missing(table.algorithm, needed) if a not in claims.gate.accepts]
     if not missing:
         return []
     text = f"the claim rests on {', '.join(missing)}, and nothing could look at {'it' if len(missing) == 1 else 'them'}"
-    return [Finding(f"{Stage.COVERAGE}: {table.algorithm}", Outcome.INCONCLUSIVE, text, table.algorithm)]
+    name = f"aspects/{table.algorithm}/{Stage.COVERAGE}"
+    return [Finding(name, Outcome.INCONCLUSIVE, text, table.algorithm, stage=Stage.COVERAGE)]

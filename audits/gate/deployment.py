@@ -15,8 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from accountant import AccountantError, Mechanism, exact
 from accountant.mechanisms.words import Algorithm, Release
-from verification.conformance.check import Mode
-from verification.deployment.claimed import Claimed
+from verification.reading.context import Claimed, Mode
 from verification.wire.messages import StartResult
 from verification.wire.parameters import LossName, RegularizerName
 from verification.wire.schemes import SCHEMES

@@ -17,22 +17,21 @@ from pathlib import Path
 import numpy as np
 
 from audits.errors import EvidenceError
-from audits.gate.findings import Stage
-from verification.outcome import Finding, Outcome
+from verification.judge import About
+from verification.outcome import Finding, Outcome, Stage
 from verification.wire.arrays import Floats
 from verification.wire.declared_messages import DeclaredStart
 from verification.wire.messages import AdapterDescription, StartResult
 from verification.wire.tape import Exchange, Tape
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
     """One refuted finding and what it rests on."""
 
-    finding: str
-    subject: str
+    about: About
     outcome: str
     detail: str
     p_value: float | None
@@ -64,7 +63,7 @@ class KeptEvidence:
         folder.mkdir(parents=True, exist_ok=True)
         paths = []
         for number, kept in enumerate(self.kept, start=1):
-            slug = re.sub(r"[^A-Za-z0-9]+", "-", f"{kept.finding} {kept.subject}").strip("-").lower()
+            slug = re.sub(r"[^A-Za-z0-9]+", "-", kept.about.id).strip("-").lower()
             path = folder / f"{number:02d}-{slug}.json.gz"
             text = json.dumps(_document(kept, claim_text), separators=(",", ":"))
             path.write_bytes(gzip.compress(text.encode(), mtime=0))
@@ -87,8 +86,7 @@ def of_finding(
 ) -> Kept:
     """What is kept of a finding."""
     return Kept(
-        finding.name,
-        finding.subject,
+        About.of(finding.name, finding.subject),
         finding.outcome.value,
         finding.detail,
         finding.p_value,
@@ -109,8 +107,8 @@ def _document(kept: Kept, claim_text: str) -> dict[str, object]:
     return {
         "version": VERSION,
         "claim_file": claim_text,
-        "finding": kept.finding,
-        "subject": kept.subject,
+        "finding": kept.about.id,
+        "subject": kept.about.subject,
         "outcome": kept.outcome,
         "detail": kept.detail,
         "p_value": kept.p_value,
@@ -140,16 +138,16 @@ def read(path: Path) -> tuple[Kept, str]:
         if document["version"] != VERSION:
             raise EvidenceError(f"{path} has version {document['version']}, known is {VERSION}")
         scores = document["scores"]
+        about = About.of(document["finding"], document["subject"])
         kept = Kept(
-            document["finding"],
-            document["subject"],
+            about,
             document["outcome"],
             document["detail"],
             document["p_value"],
             document["false_alarm"],
             document["seed"],
             document["seeded"],
-            _described(str(document["finding"]), json.dumps(document["description"])),
+            _described(about, json.dumps(document["description"])),
             tuple(_tape(exchanges) for exchanges in document["tapes"]),
             document["seconds"],
             None if scores is None else (_unpacked(scores[0]), _unpacked(scores[1])),
@@ -162,8 +160,8 @@ def read(path: Path) -> tuple[Kept, str]:
         raise EvidenceError(f"{path} is no evidence: {error}") from None
 
 
-def _described(finding: str, text: str) -> AdapterDescription:
-    kind = DeclaredStart if finding.startswith(f"{Stage.DECLARED}:") else StartResult
+def _described(about: About, text: str) -> AdapterDescription:
+    kind = DeclaredStart if about.stage is Stage.DECLARED else StartResult
     return kind.model_validate_json(text)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,20 +15,6 @@ from verification.outcome import Finding, Outcome
 
 if TYPE_CHECKING:
     from audits.gate.account_stage import Account
-
-
-class Stage(enum.StrEnum):
-    """The four stages, in order of cost; `declared` in place of them for an algorithm that the adapter declares.
-
-    Findings about what was not looked at are under `coverage`.
-    """
-
-    ACCOUNT = "account"
-    CONFORM = "conform"
-    DEPLOY = "deploy"
-    AUDIT = "audit"
-    DECLARED = "declared"
-    COVERAGE = "coverage"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

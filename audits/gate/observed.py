@@ -9,7 +9,7 @@ import numpy as np
 from audits.games.attacks import with_iterations
 from audits.games.game import Game
 from audits.trials.executors import Chunk, Target, run_pair
-from verification.conformance.observe import standard_noise
+from verification.reading.values import standard_noise
 from verification.wire.arrays import Floats
 
 _STREAM = 1 << 20
@@ -28,6 +28,6 @@ def observe(target: Target, game: Game, seed: int) -> ObservedNoise:
     """Run a few extra trials on the second neighbour, whose records are all alike, and recover their noise."""
     _, second = run_pair(target, game, Chunk(seed, _STREAM, 0, _PAIRS))
     shown = with_iterations(game, second)
-    noise = standard_noise(game.algorithm, game.second, game.parameters, shown)
+    noise = standard_noise(game.claimed, game.second, shown)
     parts = [standard.ravel() for standard in noise.values()]
     return ObservedNoise(game.name, np.sort(np.concatenate(parts)))

@@ -1,4 +1,4 @@
-"""What less noise than claimed costs: the certified epsilon of the mechanism with the noise that it really has."""
+"""What less noise than claimed costs: the certified epsilon of the mechanism with the noise that was measured."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ from accountant.numbers import fraction_of
 from accountant.pricing import method_epsilon, methods_for
 from audits.gate.claim_file import Claim
 from audits.gate.time_limit import TookTooLongError, time_limit
-from verification.deployment.noise_tests import Effective
+from verification.statistics.noise_size import Effective, effective
+from verification.wire.arrays import Floats
 
-REALLY = "the noise it really has: "
-"""How the line of a finding begins that says what the measured noise costs."""
 _DIGITS = 4
 _SECONDS = 1.5  # for each method: some are slow where there is next to no noise, and others are not
 
 
-def priced(claim: Claim, mechanism: Mechanism, really: Effective) -> str:
+def measured_cost(claim: Claim, mechanism: Mechanism, noise: dict[str, Floats]) -> str:
+    """The noise that was measured, over the claimed one, and the epsilon that it costs."""
+    seen = effective(noise)
+    text = f"measured noise: {seen.ratio:.4g} of the claimed (99.9 %: {seen.low:.4g} to {seen.high:.4g})"
+    return f"{text}; {priced(claim, mechanism, seen)}"
+
+
+def priced(claim: Claim, mechanism: Mechanism, seen: Effective) -> str:
     """The sentence: what epsilon at the claimed delta is with the noise measured, and with its limits."""
-    if not really.ratio > 0.0:
+    if not seen.ratio > 0.0:
         return "with no noise at all epsilon is infinite"
-    most = _epsilon(claim, mechanism, really.low)
-    at = _least(_epsilon(claim, mechanism, really.ratio), most)
-    least = _least(_epsilon(claim, mechanism, really.high), at)
+    most = _epsilon(claim, mechanism, seen.low)
+    at = _least(_epsilon(claim, mechanism, seen.ratio), most)
+    least = _least(_epsilon(claim, mechanism, seen.high), at)
     delta = decimal_string(claim.delta, _DIGITS, "up")
     return (
         f"epsilon at delta {delta} is then at most {_shown(at)} "

@@ -1,9 +1,9 @@
-"""The gate: recompute epsilon, run conformance, run at the claimed size, audit; within one budget of time and alarms.
+"""The gate: recompute epsilon, ask questions at two sizes, play games; within one budget of time and false alarms.
 
-1. `account`: a claim below what a realisable pair attains is refuted before anything is run.
-2. `conform`: does the implementation do what the proof assumes? Small, mostly exact questions.
-3. `deploy`: does it do so at the claimed size, without a seed, on data that look like a test and on data that do not?
-4. `audit`: does it leak more than the claimed curve allows, and what would have been seen?
+1. price: a claim below what a realisable pair attains is refuted before anything is run.
+2. small: does the implementation do what the proof assumes? Questions at a few records, mostly exact.
+3. claimed: the same questions at the claimed size, without a seed, on data that look like a test and that do not.
+4. games: does it leak more than the claimed curve allows, and what would have been seen?
 
 What a claim rests on and nobody could look at makes it inconclusive (`coverage`). The false-alarm probability is split
 over the stages (`options`).
@@ -24,23 +24,24 @@ from audits.games.subject import Subject
 from audits.gate.account_stage import Account, account
 from audits.gate.audit_stage import audit_stage
 from audits.gate.claim_file import ClaimFile
-from audits.gate.conform_stage import conform_stage
 from audits.gate.coverage import Coverage
 from audits.gate.covered import coverage_findings
 from audits.gate.declared_stage import declared_stage
 from audits.gate.declared_table import DeclaredTable
-from audits.gate.deploy_stage import deploy_stage
-from audits.gate.findings import GateReport, Stage
+from audits.gate.findings import GateReport
 from audits.gate.observed import ObservedNoise
 from audits.gate.options import GateOptions, GateRun
 from audits.gate.provenance import provenance_of
-from audits.gate.rare_runs import pooled
+from audits.gate.questions_stage import all_runs, questions_stage
 from audits.gate.time_limit import TookTooLongError, time_limit
 from audits.gate.waivers import decided, waived
 from audits.trials.executors import Target
 from audits.trials.sequential import AuditResult
-from verification.outcome import Finding, Outcome, worst
+from verification.declared.runner import NAMES as DECLARED_QUESTIONS
+from verification.outcome import Finding, Outcome, Stage, worst
 from verification.plain_text import harmless
+from verification.questions.catalogue import QUESTIONS
+from verification.questions.question import Size
 from verification.wire.declared_session import DeclaredSession
 from verification.wire.process import Limits
 
@@ -59,8 +60,8 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
     seen: ObservedNoise | None = None
     coverage = Coverage()
     for mechanism in claims.mechanism:
-        if options.wants(f"{Stage.ACCOUNT}: {mechanism.title}"):
-            options.say(f"account: {mechanism.title}")
+        if options.wants(f"{mechanism.title}/{Stage.PRICE}"):
+            options.say(f"price of {mechanism.title}")
             priced = _account(claims, mechanism)
             accounts.append(priced)
             findings.append(priced.finding(options))
@@ -77,7 +78,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
             findings += coverage_findings(run, coverage)
     elif claims.implementation is None and not options.only:
         text = "the claim file names no [implementation]: only the price was checked"
-        findings.append(Finding(str(Stage.AUDIT), Outcome.INCONCLUSIVE, text))
+        findings.append(Finding(f"implementation/{Stage.COVERAGE}", Outcome.INCONCLUSIVE, text, stage=Stage.COVERAGE))
     findings = [_strictly(f) for f in findings] if claims.gate.strict else findings
     findings = [_shown(f) for f in waived(findings, claims.waiver, options)]
     return GateReport(
@@ -134,19 +135,19 @@ def _behind_the_wire(
 ) -> tuple[list[Finding], Coverage, list[AuditResult], ObservedNoise | None]:
     """The three stages that ask the implementation; a refutation by the first is followed by what its noise costs."""
     waivers, options = run.claims.waiver, run.options
-    found, coverage = conform_stage(run)
+    found, coverage = questions_stage(run, Size.SMALL)
     findings = [*findings, *found]
     if decided(findings, waivers, options):
         if any(f.outcome is Outcome.REFUTED for f in found) and not options.only:
-            measured = deploy_stage(run, measure=True)
-            findings += [f for f in measured.findings if f.outcome is Outcome.REFUTED]
+            measured, _ = questions_stage(run, Size.CLAIMED, measure=True)
+            findings += [f for f in measured if f.outcome is Outcome.REFUTED]
         return findings, coverage, [], None
-    deployed = deploy_stage(run)
-    findings, coverage = [*findings, *deployed.findings], coverage.joined(deployed.coverage)
+    found, covered = questions_stage(run, Size.CLAIMED)
+    findings, coverage = [*findings, *found], coverage.joined(covered)
     if decided(findings, waivers, options):
         return findings, coverage, [], None
     games, audits, seen, played = audit_stage(run)
-    quiet, rare = pooled(run)
+    quiet, rare = all_runs(run)
     return [*findings, *games, *quiet], coverage.joined(played).joined(Coverage(rare=rare)), audits, seen
 
 
@@ -170,10 +171,15 @@ def _strictly(finding: Finding) -> Finding:
 
 
 def check_only(claims: ClaimFile, only: Sequence[str]) -> None:
-    """Refuse a name that no finding could have."""
+    """Refuse a name that no finding could have: an id, a stage, a question, or what a mechanism is called."""
     stages = {str(stage) for stage in Stage if stage is not Stage.COVERAGE}
+    known = {*stages, *(q.name for q in QUESTIONS), *(m.title for m in claims.mechanism), *DECLARED_QUESTIONS}
     for name in only:
-        if name.partition(":")[0] not in stages:
-            raise AuditError(f"--only: {name!r} names no stage; stages are {', '.join(sorted(stages))}")
-    if claims.implementation is None and only and all(n.partition(":")[0] != Stage.ACCOUNT for n in only):
-        raise ClaimFileError("the claim file names no [implementation], so there is nothing to conform or audit")
+        if name not in known and name.split("/")[-1] not in stages:
+            parts = ", ".join(sorted(stages))
+            raise AuditError(
+                f"--only: {name!r} names no finding: say question/mechanism/stage, one of the stages {parts}, or a "
+                "question by its name"
+            )
+    if claims.implementation is None and only and all(n.split("/")[-1] != Stage.PRICE for n in only):
+        raise ClaimFileError("the claim file names no [implementation], so there is nothing to ask")

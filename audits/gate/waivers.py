@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from audits.errors import ClaimFileError
 from audits.gate.claim_file import Waiver
-from audits.gate.findings import Stage
 from audits.gate.options import GateOptions
-from verification.conformance.registry import CHECKS
 from verification.outcome import Finding, Outcome, Waived
+from verification.questions.catalogue import QUESTIONS
 
 WAIVABLE = (Outcome.REFUTED, Outcome.DEVIATES)
 """What can be tolerated: something that was seen. What was not looked at is accepted in [gate], by name."""
@@ -27,9 +26,13 @@ def decided(findings: Sequence[Finding], waivers: Sequence[Waiver], options: Gat
 def waived(findings: list[Finding], waivers: Sequence[Waiver], options: GateOptions) -> list[Finding]:
     """Attach each waiver to the findings that it covers; refuses one that covers nothing there could be."""
     names = {finding.name for finding in findings}
-    known = names | {f"{Stage.CONFORM}: {check.name}" for check in CHECKS}
+    known = names | {q.name for q in QUESTIONS}
     for waiver in waivers:
-        if waiver.finding not in known and not decided(findings, [], options):
+        if (
+            waiver.finding.split("/")[0] not in known
+            and waiver.finding not in known
+            and not decided(findings, [], options)
+        ):
             raise ClaimFileError(
                 f"waiver.finding: nothing is called {waiver.finding!r}; findings are {', '.join(sorted(names))}"
             )

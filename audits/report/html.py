@@ -1,29 +1,36 @@
-"""One self-contained HTML page that can be filed: no script, font or network access; light, dark, narrow and print."""
+"""One self-contained HTML page that can be filed: no script, font or network access; light, dark, narrow and print.
+
+Findings under their causes, coverage, what a claim must state, pictures, every parameter of the claim (defaults too), a
+glossary. All text from outside is escaped. Tables are wide on a desk and stacked on a phone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import enum
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from html import escape
+from importlib import resources
+
+from pydantic import BaseModel
 
 from accountant import decimal_string
+from accountant.errors import AccountantError
 from audits.gate.causes import grouped
+from audits.gate.claim_file import ClaimFile
+from audits.gate.coverage import Coverage
 from audits.gate.findings import GateReport
-from audits.report.coverage import coverage_section
-from audits.report.glossary import explained, glossary
-from audits.report.parameters import parameters
-from audits.report.plots import plots_of, refuted_price
+from audits.report.pictures import figure, plots_of, refuted_price
 from audits.report.statement import statement
-from audits.report.style import STYLE
-from audits.report.summary import summary
-from audits.report.svg import figure
-from audits.report.table import escaped, table
+from audits.report.summary import explained, glossary, summary
 from audits.report.text import headline
-from audits.zoo import MEMBERS
 from verification.outcome import Finding, Outcome
 from verification.picture import Picture
 from verification.plain_text import harmless
 
 _DIGITS = 12
+STYLE = (resources.files(__package__) / "style.css").read_text("utf-8")
 
 
 def render_html(report: GateReport) -> str:
@@ -36,11 +43,10 @@ def render_html(report: GateReport) -> str:
         ("Findings", _findings(report)),
         ("Coverage", coverage_section(report.coverage)),
         ("What a claim must state", _statement(report)),
-        ("What was seen", f'<div class="plots">{plots}</div>' if plots else ""),
+        ("What was observed", f'<div class="plots">{plots}</div>' if plots else ""),
         ("Every parameter", table(("table", "parameter", "value"), map(escaped, parameters(report.claims)))),
         ("The claim file", f"<pre>{escape(harmless(report.provenance.text))}</pre>" if report.provenance.text else ""),
         ("Words", glossary()),
-        ("What such a gate catches", _zoo()),
     )
     body = "".join(_section(name, content) for name, content in sections if content)
     return f"""<!doctype html>
@@ -65,7 +71,7 @@ def _identity(report: GateReport) -> str:
     rows = [("date", f"{known.date:%Y-%m-%d %H:%M:%S} UTC"), ("checked by", f"dpadmm {known.version}, {known.system}")]
     if described is not None:
         words = f"{described.name} {described.version}, written in {described.language}"
-        rows.append(("implementation", f"{words} (as it says of itself)"))
+        rows.append(("implementation", f"{words} (as stated by its adapter)"))
     if report.claims.implementation is not None:
         rows.append(("command", " ".join(report.claims.implementation.command)))
         rows += [("file of the command", f"{file.name}\nSHA-256 {file.sha256}") for file in known.files]
@@ -96,7 +102,7 @@ def _findings(report: GateReport) -> str:
     rest = [finding for finding in report.findings if id(finding) not in shown]
     rest.sort(key=lambda finding: finding.outcome is Outcome.STANDS)  # what is missing before what stands
     if rest:
-        parts += ["<h3>Everything else</h3>"] * bool(shown) + [_finding_table(report, rest)]
+        parts += ["<h3>Other findings</h3>"] * bool(shown) + [_finding_table(report, rest)]
     return "".join(parts)
 
 
@@ -113,10 +119,11 @@ def _row(report: GateReport, finding: Finding) -> tuple[str, str, str]:
     if picture is not None:
         detail += figure(picture)
     elif finding.outcome is Outcome.REFUTED:
-        detail += '<div class="note">No picture: a single answer decides, and it is quoted above.</div>'
+        detail += '<div class="note">No picture: the refutation rests on a single answer, quoted above.</div>'
     if finding.reproduction:
         detail += f"<div>again: <code>{escape(finding.reproduction)}</code></div>"
-    return escape(finding.name), f'<b class="{_class(word)}">{word}</b>', detail
+    # an id may be broken where its parts meet, and never inside a word
+    return escape(finding.name).replace("/", "/<wbr>"), f'<b class="{_class(word)}">{word}</b>', detail
 
 
 def picture_of(report: GateReport, finding: Finding) -> Picture | None:
@@ -126,8 +133,8 @@ def picture_of(report: GateReport, finding: Finding) -> Picture | None:
 
 def _statement(report: GateReport) -> str:
     note = (
-        "The lines that NIST SP 800-226 (Guidelines for Evaluating Differential Privacy Guarantees) asks for, what the "
-        "claim file says to each, and what backs it."
+        "The items that NIST SP 800-226 (Guidelines for Evaluating Differential Privacy Guarantees) asks for, what the "
+        "claim file states for each, and the checks that support it."
     )
     rows = (
         (
@@ -137,16 +144,110 @@ def _statement(report: GateReport) -> str:
         )
         for line in statement(report)
     )
-    lines = table(("asked for", "stated", "backed by"), rows)
+    lines = table(("asked for", "stated", "supported by"), rows)
     return f'<p class="note">{note}</p><div class="statement">{lines}</div>'
-
-
-def _zoo() -> str:
-    rows = ((escape(m.identity), escape(m.wrong), escape(str(m.harm))) for m in MEMBERS.values())
-    bugs = table(("id", "what is wrong", "harm"), rows)
-    note = f"{len(MEMBERS)} wrong implementations that this project keeps, one real bug each, to test its checks with"
-    return f"<details><summary>{note}</summary>{bugs}</details>"
 
 
 def _class(word: str) -> str:
     return word.replace(" ", "-")
+
+
+def coverage_section(coverage: Coverage) -> str:
+    """Two tables; checks of the same mechanism, size and subject matter share a row."""
+    parts = []
+    if coverage.covered:
+        head = ("of which mechanism", "at which size", "what about", "checks")
+        parts.append(f'<h3>Checked</h3><div class="coverage">{table(head, map(escaped, _rows(coverage)))}</div>')
+    if coverage.rare:
+        parts.append(f"<p>Rare failures: {escape(harmless(coverage.rare))}.</p>")
+    parts.append("<h3>Not checked</h3>")
+    skipped = dict.fromkeys((item.what, item.subject, " ".join(item.reason.split())) for item in coverage.skipped)
+    if skipped:
+        parts.append(table(("what", "of which mechanism", "why not"), map(escaped, skipped)))
+    else:
+        parts.append("<p>Nothing that was planned was left out.</p>")
+    return "".join(parts)
+
+
+def _rows(coverage: Coverage) -> Iterator[tuple[str, str, str, str]]:
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for item in coverage.covered:
+        runs = f" ({item.runs:,} run{'s' if item.runs > 1 else ''})" if item.runs else ""
+        about = ", ".join(map(str, item.aspects)) or "other"
+        rows.setdefault((item.subject, item.size, about), []).append(f"{item.question}{runs}")
+    for key, checks in rows.items():
+        yield *key, ", ".join(checks)
+
+
+_SECONDS = ("budget", "timeout")
+
+
+def parameters(claims: ClaimFile) -> Iterator[tuple[str, str, str]]:
+    """Rows of the tables, in the order of the claim file."""
+    yield from _table("claim", claims.claim)
+    for mechanism in claims.mechanism:
+        title = f"mechanism {mechanism.title}"
+        yield title, "algorithm", mechanism.algorithm
+        for field in dataclasses.fields(mechanism):
+            value = getattr(mechanism, field.name)
+            if value is not None and field.name != "name":
+                yield title, field.name, _shown(value)
+    if claims.declared is not None:
+        yield from _table("declared", claims.declared)
+    if claims.implementation is not None:
+        yield from _table("implementation", claims.implementation)
+    if claims.declared is None:  # it says how the paper's algorithms are run
+        yield from _table("deployment", claims.deployment)
+    if claims.pair is not None:
+        yield from _table("pair", claims.pair)
+    yield from _table("gate", claims.gate)
+    for waiver in claims.waiver:
+        yield from _table("waiver", waiver)
+
+
+def _table(name: str, table: BaseModel) -> Iterator[tuple[str, str, str]]:
+    for field, info in type(table).model_fields.items():
+        value = getattr(table, field)
+        if value is not None and value not in ([], {}):
+            yield name, info.alias or field, f"{value:g} s" if field in _SECONDS else _shown(value)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Fraction):
+        return _decimal(value)
+    if isinstance(value, enum.Enum):
+        return str(value.value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_shown(each)}" for key, each in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return " ".join(_shown(each) for each in value)
+    return str(value)
+
+
+def _decimal(value: Fraction) -> str:
+    """The number as it was written, where it has few digits; else its two decimals."""
+    try:
+        low, high = (decimal_string(value, _DIGITS, side) for side in ("down", "up"))
+    except AccountantError:
+        return str(value)
+    return low if low == high else f"{low} to {high}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells that are HTML already; on a narrow screen a cell is named by its column."""
+    names = "".join(f"<th>{explained(name)}</th>" for name in head)
+    top = f"<thead><tr>{names}</tr></thead>" if head else ""
+    labels = [""] + [f' data-name="{escape(name, quote=True)}"' for name in head[1:]]
+
+    def cells(row: Sequence[str]) -> str:
+        return "".join(f"<td{labels[i] if i < len(labels) and cell else ''}>{cell}</td>" for i, cell in enumerate(row))
+
+    body = "".join(f"<tr>{cells(row)}</tr>" for row in rows)
+    return f"<table>{top}<tbody>{body}</tbody></table>"
+
+
+def escaped(row: Sequence[str]) -> tuple[str, ...]:
+    """Cells of plain text, from outside perhaps, as HTML."""
+    return tuple(escape(harmless(cell)) for cell in row)

@@ -1,18 +1,22 @@
 """The report as SARIF 2.1.0, for code scanning: a rule for each stage, a result for each finding that needs attention.
 
 GitHub shows every result of a file as an alert, whatever its kind; so what stands or was skipped is no result here, but
-counted in the run's properties. Alerts are matched over runs by rule, file and fingerprint.
+counted in the run's properties. Alerts are matched over runs by rule, file and fingerprint. An alert points at the
+line of epsilon in the claim file, by its path relative to the repository.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
 
-from audits.gate.findings import GateReport, Stage
-from audits.report.place import Place, place_of
-from verification.outcome import Finding, Outcome
+from audits.gate.findings import GateReport
+from verification.outcome import Finding, Outcome, Stage
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LONGEST_MESSAGE = 4000
@@ -24,11 +28,11 @@ _LEVEL = {
     Outcome.DEVIATES: "note",
 }
 _RULES = {
-    Stage.ACCOUNT: "The claimed epsilon is what the mechanism costs",
-    Stage.CONFORM: "The implementation does what its privacy proof assumes",
-    Stage.DEPLOY: "The implementation does so at the claimed size, without a seed",
-    Stage.AUDIT: "The implementation leaks no more than the claimed curve allows",
-    Stage.COVERAGE: "Everything that the claim rests on was looked at",
+    Stage.PRICE: "The claimed epsilon is what the mechanism costs",
+    Stage.SMALL: "The implementation does what its privacy proof assumes",
+    Stage.CLAIMED: "The implementation does so at the claimed size, without a seed",
+    Stage.GAMES: "The implementation leaks no more than the claimed curve allows",
+    Stage.COVERAGE: "Everything that the claim rests on was checked",
     Stage.DECLARED: "The implementation is what its adapter declares",
 }
 
@@ -63,7 +67,7 @@ def _rule(stage: Stage, text: str) -> dict[str, object]:
         "name": f"privacy-{stage}",
         "shortDescription": {"text": text},
         "fullDescription": {"text": f"{text}: stage {stage} of `dpadmm gate`."},
-        "help": {"text": "The message says what was seen and how to see it again; the HTML report shows it."},
+        "help": {"text": "The message states what was observed and how to reproduce it; the HTML report shows it."},
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["privacy"]},
     }
@@ -74,7 +78,7 @@ def _result(finding: Finding, place: Place) -> dict[str, object]:
     name = finding.name or "gate"
     text = f"{name}: {finding.outcome}. {finding.detail}"
     result: dict[str, object] = {
-        "ruleId": finding.stage if finding.stage in set(Stage) else str(Stage.AUDIT),
+        "ruleId": str(finding.stage or Stage.GAMES),
         "kind": "fail",
         "level": _LEVEL[finding.outcome],
         "message": {"text": text[: LONGEST_MESSAGE - len(again)] + again},
@@ -94,3 +98,45 @@ def _result(finding: Finding, place: Place) -> dict[str, object]:
     if finding.waiver is not None:
         result["suppressions"] = [{"kind": "external", "justification": finding.waiver.reason}]
     return result
+
+
+UNKNOWN = "privacy-claim.toml"
+"""The file where a report does not know its own: what `--init` writes."""
+_HEADER = re.compile(r"^\s*\[claim\]\s*(#.*)?$")
+_EPSILON = re.compile(r"^\s*epsilon\s*=")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file; ``uri`` is relative, without a scheme."""
+
+    uri: str
+    line: int
+
+
+def place_of(report: GateReport) -> Place:
+    """The place of the claim of a report."""
+    source = report.provenance.source
+    return Place(UNKNOWN if source is None else relative_uri(source), claim_line(report.provenance.text))
+
+
+def relative_uri(path: Path) -> str:
+    """The path below the repository that holds it, else below the working directory, else its name alone."""
+    whole = path.absolute().resolve()
+    root = next((folder for folder in whole.parents if (folder / ".git").exists()), Path.cwd().resolve())
+    inside = whole.relative_to(root) if whole.is_relative_to(root) else Path(whole.name)
+    return quote(inside.as_posix())
+
+
+def claim_line(text: str) -> int:
+    """The line of epsilon in [claim], else of [claim], else the first."""
+    lines = text.splitlines()
+    header = next((number for number, line in enumerate(lines, start=1) if _HEADER.match(line)), None)
+    if header is None:
+        return 1
+    for number, line in enumerate(lines[header:], start=header + 1):
+        if line.lstrip().startswith("["):
+            break
+        if _EPSILON.match(line):
+            return number
+    return header

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from accountant import decimal_string
 from accountant.mechanisms.words import Neighbours
-from audits.gate.findings import GateReport, Stage
-from verification.deployment.sighting import Aspect
-from verification.outcome import Outcome
+from audits.gate.findings import GateReport
+from verification.judge import About
+from verification.outcome import Finding, Outcome, Stage
+from verification.statistics.test import Aspect, Cause
 from verification.wire.messages import StartResult
 
 NOT_STATED = "not stated"
@@ -26,22 +27,33 @@ RELATIONS = {
     Neighbours.ADD_OR_REMOVE: "one record is added or removed",
 }
 _DIGITS = 12
-HAZARDS = {
-    "noise on a coarse grid of floating-point numbers": ("conform: noise-grid",),
-    "draws that are used again, a fixed seed": (
-        "conform: noise-never-repeats",
-        "conform: noise-differs-between-processes",
-        "conform: seeds-differ",
-    ),
-    "NaN and infinity": ("conform: refuses-not-finite",),
-    "overflow and records of extreme size": ("conform: clips-each-record", "conform: normalises-each-record"),
-    "released values that never got noise": (
-        "conform: coupled-releases",
-        "conform: post-processing",
-        "declared: post-processing",
-    ),
-}
-"""Hazards of an implementation, and the checks that look for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hazard:
+    """A hazard of an implementation: the questions that look for it, and the causes under which they report it."""
+
+    name: str
+    questions: tuple[str, ...]
+    causes: tuple[Cause, ...] = ()  # any, where none is named
+
+    def looked_for(self, name: str) -> bool:
+        """Whether the question of this id looks for it."""
+        return About.of(name, "").question in self.questions
+
+    def shown_by(self, finding: Finding) -> bool:
+        """Whether a finding, if it does not stand, is about it."""
+        return self.looked_for(finding.name) and (not self.causes or finding.cause in self.causes)
+
+
+_AGAIN = (Cause.NOISE_REUSED, Cause.NOISE_DEPENDENT)
+HAZARDS = (
+    Hazard("noise on a coarse grid of floating-point numbers", ("silent",), (Cause.NOISE_GRID,)),
+    Hazard("draws that are used again, a fixed seed", ("silent", "processes", "seeds-differ"), _AGAIN),
+    Hazard("NaN and infinity", ("refuses-not-finite",)),
+    Hazard("overflow and records of extreme size", ("clips-each-record", "normalises-each-record")),
+    Hazard("released values that never got noise", ("coupled-releases", "post-processing")),
+)
 NEVER = "timing and other side channels, and the quality of the random numbers, are not checked"
 
 
@@ -71,10 +83,10 @@ def statement(report: GateReport) -> list[StatementLine]:
             _looked(report, Aspect.RELEASED),
         ),
         StatementLine(
-            "parameters", f"epsilon = {claim.epsilon_text(_DIGITS)}, delta = {delta}", _findings(report, Stage.ACCOUNT)
+            "parameters", f"epsilon = {claim.epsilon_text(_DIGITS)}, delta = {delta}", _findings(report, Stage.PRICE)
         ),
         StatementLine("mechanism", _joined(_mechanisms(report)), _looked(report, Aspect.NOISE)),
-        StatementLine("composition within a run", _joined(_iterations(report)), _findings(report, Stage.ACCOUNT)),
+        StatementLine("composition within a run", _joined(_iterations(report)), _findings(report, Stage.PRICE)),
         _own("composition with other releases", own.composition),
         _own("trust model", own.trust),
         StatementLine("what the adversary sees", _joined(_released(report)), _seen(report)),
@@ -130,13 +142,16 @@ def _released(report: GateReport) -> Iterable[str]:
 
 
 def _findings(report: GateReport, stage: Stage) -> str:
-    declared = f"{Stage.DECLARED}: {stage}"  # a declared algorithm has one stage for everything
-    found = [f"{f.name} ({f.outcome})" for f in report.findings if f.stage == stage or f.name == declared]
+    # a declared algorithm has one stage for everything, and the price is one of its questions
+    declared = stage is Stage.PRICE and report.claims.declared is not None
+    wanted = [f for f in report.findings if f.stage is stage or (declared and f.cause is Cause.PRICE)]
+    wanted = wanted or ([f for f in report.findings if f.stage is Stage.DECLARED][:1] if declared else [])
+    found = [f"{f.name} ({f.outcome})" for f in wanted]
     return "; ".join(found) or NOT_CHECKED
 
 
 def _seen(report: GateReport) -> str:
-    return _looked(report, Aspect.RELEASED) if report.claims.declared is not None else _findings(report, Stage.AUDIT)
+    return _looked(report, Aspect.RELEASED) if report.claims.declared is not None else _findings(report, Stage.GAMES)
 
 
 def _looked(report: GateReport, aspect: Aspect) -> str:
@@ -151,12 +166,10 @@ def _looked(report: GateReport, aspect: Aspect) -> str:
 
 
 def _hazards(report: GateReport) -> str:
-    covered = {item.what for item in report.coverage.covered}
-    outcomes = {f.name: f.outcome for f in report.findings}
+    asked = [f for f in report.findings if f.cause is not None]
     lines = []
-    for hazard, checks in HAZARDS.items():
-        seen = [check for check in checks if check in covered or check in outcomes]
-        wrong = [check for check in seen if outcomes.get(check, Outcome.STANDS) is not Outcome.STANDS]
-        words = f"{', '.join(wrong)} ({outcomes[wrong[0]]})" if wrong else (", ".join(seen) or "not checked")
-        lines.append(f"{hazard}: {words}")
+    for hazard in HAZARDS:
+        wrong = [f"{f.name} ({f.outcome})" for f in asked if f.outcome is not Outcome.STANDS and hazard.shown_by(f)]
+        seen = [item.what for item in report.coverage.covered if hazard.looked_for(item.what)]
+        lines.append(f"{hazard.name}: {', '.join(dict.fromkeys(wrong or seen)) or 'not checked'}")
     return "; ".join([*lines, NEVER])

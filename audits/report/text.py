@@ -15,7 +15,7 @@ _MOST_SKIPPED = 12
 def headline(report: GateReport) -> str:
     """Return the result in one sentence."""
     if report.partial and report.outcome is Outcome.INCONCLUSIVE:
-        text = "a part of the gate was asked for: nothing is said about the claim"
+        text = "only a part of the gate was run: no conclusion about the claim"
     else:
         text = {
             Outcome.STANDS: "every claim stands",
@@ -72,7 +72,7 @@ def coverage_lines(report: GateReport) -> Iterator[str]:
     coverage = report.coverage
     by_size: dict[tuple[str, str], list[str]] = {}
     for item in coverage.covered:
-        by_size.setdefault((item.subject, item.size), []).append(item.what)
+        by_size.setdefault((item.subject, item.size), []).append(item.question)
     for (subject, size), what in by_size.items():
         yield f"{'covered':<14} {subject}, {size}: {', '.join(what)}"
     if coverage.rare:

@@ -23,8 +23,8 @@ from accountant.mechanisms.words import Visibility
 from audits.errors import AuditError
 from audits.games.attacks import Attack, with_iterations
 from audits.games.game import Game
-from verification.conformance.check import NotApplicable
-from verification.conformance.observe import standard_noise
+from verification.reading.context import NotApplicable
+from verification.reading.values import standard_noise
 from verification.wire.arrays import Floats
 from verification.wire.hidden_pair import HiddenPair
 from verification.wire.process import Limits
@@ -131,8 +131,11 @@ def _noise(game: Game, run: Run) -> tuple[Floats, int] | None:
     if game.visibility is Visibility.LAST_MODEL or np.ptp(signed, axis=0).any():
         return None
     try:
-        noise = standard_noise(game.algorithm, game.second, game.parameters, with_iterations(game, run))
+        noise = standard_noise(game.claimed, game.second, with_iterations(game, run))
     except NotApplicable:
+        return None
+    noise = {name: array for name, array in noise.items() if game.reads and name not in game.processed}
+    if not noise:
         return None
     energies = np.sum([np.sum(array**2, axis=(1, 2)) for array in noise.values()], axis=0)
     return energies, sum(array.shape[1] * array.shape[2] for array in noise.values())

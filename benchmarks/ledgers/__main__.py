@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.ledgers.measuring import confirm, price
-from dpadmm.durations import Duration
+from dpadmm.cli.common import Duration
 
 RECORD: Final = Path(__file__).with_name("record.jsonl")
 NUMBER: Final = 2000

@@ -19,15 +19,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from accountant.attained import attained
 from accountant.certificates.reading import read_certificate
 from accountant.certificates.recheck import recheck
-from accountant.dyadic import INFINITE
 from accountant.errors import CannotCertifyError, CertificateError
+from accountant.lower_end import attained
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.ledger_file import read_ledger_file
 from accountant.mechanisms.quantities import delta_or_zero
-from accountant.numbers import float_down
+from accountant.mechanisms.registry import read_ledger_file
+from accountant.numbers import INFINITE, float_down
 from accountant.pricing import Report, epsilon
 from benchmarks.ledgers.drawing import Entry, drawn
 from dpadmm.cli import account

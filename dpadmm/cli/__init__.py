@@ -1,23 +1,21 @@
-"""The command line: one file a subcommand, loaded only when it is used.
+"""The command line: subcommands are loaded only when they are used.
 
-A subcommand lives in ``dpadmm/cli/<name>.py`` and calls its click command ``command``.
-Loading on demand keeps ``dpadmm --help`` instant and lets each subcommand need its own extras.
+A subcommand is the click command ``command`` of ``dpadmm/cli/<name>.py``, or of its own name in the file that `HOMES`
+states. Loading on demand keeps ``dpadmm --help`` instant and lets each subcommand need its own extras.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
-import importlib.util
 import os
 import sys
+from typing import NoReturn
 
 import click
 
-from dpadmm.cli.common import EXIT_FAULT, EXIT_PIPE, EXIT_USAGE, exit_code_of
+from dpadmm.cli.common import EXIT_FAULT, EXIT_PIPE, EXIT_USAGE, EXTRA_OF, SuggestingGroup, exit_code_of, missing
 from dpadmm.cli.showing import equipped, in_colour
-from dpadmm.cli.suggesting import SuggestingGroup
-from dpadmm.extras import EXTRA_OF, missing
 from dpadmm.own_packages import prefer_own
 
 SUBCOMMANDS: dict[str, str] = {
@@ -32,11 +30,12 @@ SUBCOMMANDS: dict[str, str] = {
     "conform": "Check whether an implementation does what its privacy proof assumes.",
     "audit": "Test statistically whether an implementation leaks more than it claims.",
     "gate": "Run all checks for one claim file; for CI.",
-    "experiment": "Repeat the experiments of the paper.",
     "explain": "Print a statement, its place in the paper and its evidence.",
 }
 
 
+HOMES = {"predict": "train", "evaluate": "train", "verify": "statements", "explain": "statements"}
+"""The files of subcommands that share one."""
 COLLECT_FROM = 50_000
 """New objects after which cycles are looked for: imports make thousands of objects and no cycles worth collecting."""
 
@@ -45,16 +44,15 @@ class LazyGroup(SuggestingGroup):
     """A group whose members are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Every subcommand whose file exists, in the order of the help."""
-        return [name for name in SUBCOMMANDS if importlib.util.find_spec(f"dpadmm.cli.{name}")]
+        """Every subcommand, in the order of the help."""
+        return list(SUBCOMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
         """Import the subcommand's file; None for a name that is not one."""
-        if cmd_name not in SUBCOMMANDS or importlib.util.find_spec(f"dpadmm.cli.{cmd_name}") is None:
+        if cmd_name not in SUBCOMMANDS:
             return None
-        command = importlib.import_module(f"dpadmm.cli.{cmd_name}").command
-        if not isinstance(command, click.Command):
-            raise TypeError(f"dpadmm/cli/{cmd_name}.py must define a click command called 'command'")
+        module = importlib.import_module(f"dpadmm.cli.{HOMES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name if cmd_name in HOMES else "command")
         return equipped(command)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -91,14 +89,19 @@ def group(ctx: click.Context) -> None:
 
 
 def main() -> None:
-    """Run the command line; every exception becomes a documented exit code."""
+    """Run the command line."""
+    run_command(group, "dpadmm")
+
+
+def run_command(command: click.Command, name: str) -> NoReturn:
+    """Run a command and exit; every exception becomes a documented exit code."""
     gc.set_threshold(COLLECT_FROM)
     # small products, often beside processes of an implementation: more threads would only wait for one another
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         prefer_own()
         # Outside its standalone mode click *returns* the code of an Exit: dropping it would turn failures into 0.
-        code = group(prog_name="dpadmm", standalone_mode=False)
+        code = command(prog_name=name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.Abort:
         click.echo("interrupted; nothing was left half written", err=True)
@@ -107,7 +110,7 @@ def main() -> None:
         error.show()
         sys.exit(EXIT_USAGE)
     except Exception as raised:
-        explained = _explained(raised)
+        explained = _explained(raised, name)
         code = exit_code_of(explained)
         if code == EXIT_FAULT:
             import traceback
@@ -126,7 +129,7 @@ def _words(error: Exception) -> str:
     return str(error)
 
 
-def _explained(error: Exception) -> Exception:
+def _explained(error: Exception, name: str) -> Exception:
     """A module that only an extra installs is missing: say which extra, not where it was imported."""
     module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
-    return missing(module, f"`dpadmm {' '.join(sys.argv[1:2])}`") if module in EXTRA_OF else error
+    return missing(module, f"`{name} {' '.join(sys.argv[1:2])}`") if module in EXTRA_OF else error

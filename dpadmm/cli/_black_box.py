@@ -14,16 +14,18 @@ from typing import ClassVar, TypeVar
 import click
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
-from accountant.mechanisms.words import Neighbours
+from accountant.mechanisms.words import Neighbours as Relation
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
-from audits.black_box.pairs import BoxedPair, Domain, library, own_neighbours
 from audits.black_box.source import WireSource
 from audits.curves.privacy_curve import ApproximateCurve, PrivacyCurve
 from audits.curves.table import TableCurve
 from audits.errors import AuditError
 from dpadmm.cli._own_pair import load_both
 from dpadmm.cli.common import emit_json
+from verification.neighbours.families import Domain, library
+from verification.neighbours.neighbours import Neighbours, own_neighbours
 from verification.wire.process import Limits
+from verification.wire.records import Records
 
 _POINTS = TypeAdapter(list[tuple[float, float]])
 _REQUEST = TypeAdapter(dict[str, JsonValue])
@@ -36,7 +38,7 @@ class BlackBoxOptions(BaseModel):
 
     epsilon: float | None
     curve: Path | None
-    neighbours: Neighbours
+    neighbours: Relation
     records: int
     features: int
     norm: float
@@ -87,8 +89,8 @@ def black_box_audit(box: dict[str, object], rest: dict[str, object], adapter: Se
     return result.outcome.exit_code
 
 
-def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[BoxedPair]:
-    found: list[BoxedPair] = []
+def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[Neighbours[Records]]:
+    found: list[Neighbours[Records]] = []
     features = options.features
     if shared.own is not None:
         both = load_both(*shared.own, label_column=shared.label_column)
@@ -165,7 +167,7 @@ def _show(result: BlackBoxResult, name: str, again: str) -> None:
     click.echo(f"again: {again}")
 
 
-def document(result: BlackBoxResult, name: str, neighbours: Neighbours, again: str) -> dict[str, object]:
+def document(result: BlackBoxResult, name: str, neighbours: Relation, again: str) -> dict[str, object]:
     """Return the JSON document of a result; reals are decimal strings."""
     plan, found = result.plan, result.confirmed
     return {

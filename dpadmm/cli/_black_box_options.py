@@ -9,14 +9,12 @@ from typing import TypeAlias, TypeVar
 import click
 
 from accountant.mechanisms.words import Neighbours
-from dpadmm.cli.suggesting import WordChoice
-from dpadmm.durations import Duration
-from dpadmm.former_options import former_option
+from dpadmm.cli.common import Duration
 
 CommandT = TypeVar("CommandT", bound=Callable[..., object])
 _Kind: TypeAlias = click.Path | click.Choice[str] | click.FloatRange | click.IntRange | Duration
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
-_NEIGHBOURS = WordChoice([relation.value for relation in Neighbours])
+_NEIGHBOURS = click.Choice([relation.value for relation in Neighbours])
 _AT_LEAST_0 = click.FloatRange(min=0)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _CONFIDENCE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -44,8 +42,7 @@ def black_box_options(command: CommandT) -> CommandT:
         shown = default is not None
         option = click.option(name, type=kind, default=default, show_default=shown, help=f"Black box: {text}")
         command = option(command)
-    command = former_option("--minutes", "--budget", " (90s, 5m)")(command)
-    flag = click.option("--black-box", is_flag=True, help="Presume nothing about the code; see above.")
+    flag = click.option("--black-box", is_flag=True, help="Assume nothing about the code; see above.")
     return flag(command)
 
 

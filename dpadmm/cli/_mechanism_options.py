@@ -1,22 +1,27 @@
-"""The options of `account` and `calibrate`, made from the mechanisms' fields: one name for a parameter everywhere."""
+"""The options of `account` and `calibrate`, made from the mechanisms' fields: one name for a parameter everywhere.
+
+Also what else the two commands share: exact numbers, a time limit, progress, tables.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
 
 import click
 
 from accountant.mechanisms.fields import Field, FieldKind, fields_of
 from accountant.mechanisms.mechanism import Mechanism
-from accountant.mechanisms.registry import FORMER_ALGORITHMS, FORMER_FIELDS, MECHANISMS, PRIVATE, unknown_field
-from dpadmm.cli.suggesting import SuggestingGroup, WordChoice
+from accountant.mechanisms.registry import MECHANISMS, PRIVATE, unknown_field
+from dpadmm.cli.common import SuggestingGroup
 
 REAL = "NUMBER"
 """Exact numbers: decimals ("1e-8") and ratios ("1/3") are read as written, never through binary floats."""
 
 
 class MechanismGroup(SuggestingGroup):
-    """A group with a command for each private mechanism; names of earlier versions are refused with the new one."""
+    """A group with a command for each private mechanism."""
 
     make: Callable[[type[Mechanism]], MechanismCommand]
     """Makes the command of a mechanism, when it is asked for: its options are not free."""
@@ -27,13 +32,11 @@ class MechanismGroup(SuggestingGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of this name."""
-        if cmd_name in FORMER_ALGORITHMS:
-            raise click.UsageError(f"{cmd_name} is now called {FORMER_ALGORITHMS[cmd_name]}", ctx)
         return self.make(MECHANISMS[cmd_name]) if cmd_name in PRIVATE else super().get_command(ctx, cmd_name)
 
 
 class MechanismCommand(click.Command):
-    """One mechanism's command; an option of an earlier version or of another mechanism is refused by name."""
+    """One mechanism's command; an option of another mechanism is refused by name."""
 
     def __init__(
         self, kind: type[Mechanism], callback: Callable[..., None], options: Sequence[click.Parameter]
@@ -49,7 +52,7 @@ class MechanismCommand(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             name = error.option_name.lstrip("-").replace("-", "_")
-            if name in FORMER_FIELDS or any(name in fields_of(kind) for kind in MECHANISMS.values()):
+            if any(name in fields_of(kind) for kind in MECHANISMS.values()):
                 raise click.UsageError(_as_option(unknown_field(name, self._kind), name), ctx) from None
             raise
 
@@ -92,7 +95,7 @@ def _option(name: str, field: Field[object, object], *, required: bool) -> click
             names, type=int, required=required, default=default, show_default=shown or False, help=explain
         )
     return click.Option(
-        names, type=WordChoice(field.choices), default=shown, show_default=shown is not None, help=explain
+        names, type=click.Choice(list(field.choices)), default=shown, show_default=shown is not None, help=explain
     )
 
 
@@ -100,3 +103,63 @@ def described(kind: type[Mechanism], values: dict[str, object]) -> dict[str, obj
     """Return the parameters of the mechanism among the command's values; a schedule that was not given is absent."""
     own = {name: value for name, value in values.items() if name in priced_fields(kind) and value not in (None, ())}
     return {"algorithm": kind.algorithm, **own}
+
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def real_option(*names: str, explain: str, required: bool = False) -> Callable[[Command], Command]:
+    """Return an option that takes an exact number."""
+    return click.option(*names, metavar=REAL, required=required, help=explain)
+
+
+def combined(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return one decorator that adds the options in the order given."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def options_in(decorate: Callable[[Callable[..., None]], Callable[..., None]]) -> list[click.Parameter]:
+    """Return the options that a decorator adds, for commands that are made without one."""
+
+    def nothing(**_: object) -> None:
+        """Do nothing: only the options are wanted."""
+
+    return click.command()(decorate(nothing)).params
+
+
+delta_option = real_option(
+    "--delta", required=True, explain="delta, strictly between 0 and 1; 0 for the price of a pure mechanism."
+)
+delta_or_orders_option = real_option(
+    "--delta",
+    explain="delta, strictly between 0 and 1; 0 for the price of a pure mechanism. Needed unless --rdp is given.",
+)
+
+
+time_limit_option = click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    show_default=True,
+    help="Seconds after which the best bounds so far are returned: wider, and still certified.",
+)
+
+
+def progress(message: str) -> None:
+    """Say what is being computed, on a terminal only."""
+    if sys.stderr.isatty():
+        click.echo(f"... {message}", err=True)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Return aligned columns."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )

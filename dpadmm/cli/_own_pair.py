@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
+from accountant.mechanisms.words import Neighbours as Relation
 from audits.errors import AuditError
-from audits.games.own_pair import OwnPair, own_pair
-from audits.games.plans import BOUND
 from dpadmm.loaders import Loaded, format_of, load
+from verification.neighbours.neighbours import Neighbours, own_neighbours
 from verification.wire.records import Records
 
 
-def load_pair(first: Path, second: Path, *, label_column: str | None = None, bound: float = BOUND) -> OwnPair:
-    """Read two files of records and require that they are neighbours."""
-    return own_pair(*load_both(first, second, label_column=label_column), bound)
+def load_pair(first: Path, second: Path, *, label_column: str | None = None) -> Neighbours[Records]:
+    """Read two files of records and require that they are replace-one neighbours."""
+    return own_neighbours(*load_both(first, second, label_column=label_column), Relation.REPLACE_ONE)
 
 
 def load_both(first: Path, second: Path, *, label_column: str | None = None) -> tuple[Records, Records]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 from pathlib import Path
-from typing import TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, NoReturn, TypedDict, Unpack, cast
 
 import click
 
@@ -12,18 +14,58 @@ from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.registry import mechanism_from
-from accountant.numbers import decimal_string
+from accountant.numbers import decimal_string, exact
 from accountant.pricing import THEOREMS, Effort, Report, epsilon, tighter
-from dpadmm.cli import _accounting as shared
-from dpadmm.cli._account_help import HELP, LEDGER_HELP
+from dpadmm.cli import _mechanism_options as shared
 from dpadmm.cli._mechanism_options import MechanismCommand, MechanismGroup, described, options_of
 from dpadmm.cli.common import EXIT_REFUTED, emit_json, format_option
+
+if TYPE_CHECKING:
+    from accountant.dp_events import Event
+    from accountant.mechanisms.words import Neighbours
+
+HELP = """Price a mechanism: a certified enclosure of epsilon at delta.
+
+Numbers are exact: 1e-8, 0.1 and 1/3 are never rounded. `epsilon.upper` holds for every data set;
+`epsilon.lower` is what a concrete pair of neighbouring data sets attains, where one is known.
+
+\b
+dpadmm account ssadmm --records 48842 --batch 221 \\
+    --noise-multiplier 4 --iterations 2210 --delta 1e-8
+dpadmm account mpadmm --records 48842 --eta 1 --rho 0.5 \\
+    --clip 1 --sigma 0.01 --iterations 50 --delta 1e-8
+dpadmm account ssadmm ... --format json > price.json
+dpadmm account --check price.json
+"""
+
+LEDGER_HELP = """A run that changed on the way: the steps of a file, priced together.
+
+FILE is TOML, or JSON if its name ends in .json. `algorithm` names a command of `dpadmm account`, the other fields
+are its options (`noise_multiplier` for --noise-multiplier). Decimals are exact.
+
+\b
+[[step]]                        # 1000 iterations ...
+algorithm = "ssadmm"
+records = 48842
+batch = 221
+noise_multiplier = 4
+iterations = 1000
+[[step]]                        # ... then larger batches and more noise
+algorithm = "ssadmm"
+records = 48842
+batch = 442
+noise_multiplier = 6.5
+iterations = 500
+
+\b
+dpadmm account ledger run.toml --delta 1e-8
+"""
 
 
 class PriceOptions(TypedDict):
     """What every mechanism's command takes besides the mechanism's fields."""
 
-    delta: str
+    delta: str | None
     methods: tuple[str, ...]
     effort: Effort
     digits: int
@@ -35,7 +77,7 @@ class PriceOptions(TypedDict):
 
 
 output_options = shared.combined(
-    shared.delta_option,
+    shared.delta_or_orders_option,
     click.option(
         "--method",
         "methods",
@@ -54,7 +96,7 @@ output_options = shared.combined(
     click.option(
         "--rdp",
         metavar="ALPHA,...",
-        help="Print the Renyi curve, certified, at these orders and at the best ones, in place of the price.",
+        help="Print the Renyi curve, certified, at these orders, in place of the price; with --delta at the best too.",
     ),
     click.option(
         "--plot",
@@ -92,13 +134,15 @@ def command(ctx: click.Context, check: Path | None, time_limit: float) -> None:
 
 def _check(path: Path, seconds: float) -> None:
     from accountant.certificates.reading import read_certificate
-    from accountant.certificates.recheck import recheck
+    from accountant.certificates.recheck import certified_upper, recheck
 
     document = read_certificate(path.read_bytes())
     findings = recheck(document, seconds=seconds)
     for finding in findings:
         click.echo(f"{finding.subject}: {finding.statement}")
-    lower, upper = document.epsilon.lower, document.epsilon.upper
+    proved, lower, upper = certified_upper(findings), document.epsilon.lower, document.epsilon.upper
+    if proved > exact("epsilon.upper", upper):  # the check has a width: what it proves is certified, not what is stated
+        upper = decimal_string(proved, document.digits, "up")
     if document.mechanisms or lower == "0":
         click.echo(f"certified: epsilon in [{lower}, {upper}] at delta {document.delta}")
         return
@@ -122,7 +166,7 @@ command.make = _account
 @output_options
 def ledger_command(file: Path, **output: Unpack[PriceOptions]) -> None:
     """Price a heterogeneous ledger."""
-    from accountant.mechanisms.ledger_file import read_ledger_file
+    from accountant.mechanisms.registry import read_ledger_file
 
     _answer(read_ledger_file(file), **output)
 
@@ -137,21 +181,20 @@ def dp_event_command(file: Path, **output: Unpack[PriceOptions]) -> None:
     the relation, and replacing a record counts twice that norm. What no theorem here covers is refused.
     """
     from accountant.dp_events import ledger_of_event, read_event_file
-    from dpadmm.cli._dp_event import show_theirs
 
     event, neighbours = read_event_file(file)
     _answer(ledger_of_event(event, neighbours), **output)
-    if output["output_format"] == "text":
+    if output["output_format"] == "text" and output["delta"] is not None:
         show_theirs(event, neighbours, output["delta"])
 
 
 def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
     methods = output["methods"] or None
-    orders = None
     if output["rdp"] is not None:
-        from dpadmm.cli._rdp import orders_of
-
-        orders = orders_of(output["rdp"])
+        _show_curve(ledger, **output)
+        return
+    if output["delta"] is None:
+        raise click.UsageError("Missing option '--delta' (the Renyi curve, --rdp, needs none).")
     with time_limit(output["time_limit"]):
         report = epsilon(
             ledger,
@@ -162,27 +205,48 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
             progress=shared.progress,
         )
     if output["dp_event"] is not None:
-        from dpadmm.cli._dp_event import write_event
-
         write_event(ledger, output["dp_event"])
-    if output["plot"] is not None and orders is None:
-        from dpadmm.cli._account_plot import draw
+    if output["plot"] is not None:
+        from dpadmm.cli._curves import draw
 
         draw(report, output["plot"])
-    if orders is not None:
-        from dpadmm.cli._rdp import show_curve
-
-        with time_limit(output["time_limit"]):
-            show_curve(report, orders, output["output_format"], output["plot"])
-    elif output["output_format"] == "json":
+    if output["output_format"] == "json":
         emit_json(certificate(report).to_json())
     else:
         click.echo(_text(report, unsigned(report)))
         if methods is None and output["effort"] == "quick" and (hint := tighter(report)):
             click.echo(hint)
     if not ledger.sound:
-        click.echo("refuted: " + "; ".join(ledger.notes), err=True)
-        raise click.exceptions.Exit(EXIT_REFUTED)
+        _refute(ledger)
+
+
+def _show_curve(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
+    """Print the Renyi curve; where a delta is given, the orders that are best for it are marked."""
+    from dpadmm.cli._curves import best_orders, orders_of, show_curve
+
+    orders = orders_of(output["rdp"] or "")
+    with time_limit(output["time_limit"]):
+        best = None
+        if output["delta"] is not None:
+            best = best_orders(epsilon(ledger, output["delta"], methods=output["methods"] or None))
+        show_curve(
+            ledger,
+            orders,
+            best,
+            delta=output["delta"],
+            digits=output["digits"],
+            output_format=output["output_format"],
+            plot=output["plot"],
+        )
+    if output["dp_event"] is not None:
+        write_event(ledger, output["dp_event"])
+    if not ledger.sound:
+        _refute(ledger)
+
+
+def _refute(ledger: Ledger) -> NoReturn:
+    click.echo("refuted: " + "; ".join(ledger.notes), err=True)
+    raise click.exceptions.Exit(EXIT_REFUTED)
 
 
 def _text(report: Report, document: Certificate) -> str:
@@ -197,9 +261,49 @@ def _text(report: Report, document: Certificate) -> str:
     if report.adaptive is not None:
         lines.append(
             f"steps whose vectors follow the outputs attain epsilon {decimal_string(report.adaptive, 6, 'down')}: "
-            "no accountant that is told the steps alone may answer less"
+            "no accountant that knows only these steps can report less"
         )
     lines += [f"{name}: no answer: {reason}" for name, reason in document.refused.items()]
     if report.ledger.sound:  # else they are said once, as what refutes the claim
         lines += [f"note: {note}" for note in report.ledger.notes]
     return "\n".join(lines)
+
+
+def write_event(ledger: Ledger, path: Path) -> None:
+    """Write the ledger as an event file; refuse what no event describes."""
+    from accountant.dp_events import event_document
+
+    path.write_text(json.dumps(event_document(ledger), indent=2) + "\n", "utf-8")
+
+
+def theirs(event: Event, neighbours: Neighbours, delta: str) -> str:
+    """Return what dp-accounting answers, as lines of a table."""
+    if importlib.util.find_spec("dp_accounting") is None:
+        return "dp-accounting is not installed: theirs is not shown"
+    import dp_accounting
+    from dp_accounting import pld, rdp
+
+    from accountant.dp_events import object_of_event
+    from accountant.mechanisms.words import Neighbours
+
+    relation = {
+        Neighbours.REPLACE_ONE: dp_accounting.NeighboringRelation.REPLACE_ONE,
+        Neighbours.ADD_OR_REMOVE: dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
+    }[neighbours]
+    rows = [("dp-accounting (not certified)", "epsilon")]
+    composed = object_of_event(event)
+    for name, kind in (("RdpAccountant", rdp.RdpAccountant), ("PLDAccountant", pld.PLDAccountant)):
+        try:
+            accountant = kind(neighboring_relation=relation)
+            answer = repr(float(accountant.compose(composed).get_epsilon(float(delta))))
+        except dp_accounting.UnsupportedEventError as reason:
+            answer = f"refused: {str(reason)[:100]}"
+        except Exception as error:  # whatever it raises is its answer
+            answer = f"failed: {type(error).__name__}: {str(error)[:100]}"
+        rows.append((name, answer))
+    return shared.table(rows)
+
+
+def show_theirs(event: Event, neighbours: Neighbours, delta: str) -> None:
+    """Print what dp-accounting answers."""
+    click.echo(theirs(event, neighbours, delta))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.cli.common import EXIT_ADAPTER, emit_json, format_option, memory_option, timeout_option
-from dpadmm.cli.suggesting import SuggestingGroup
+from dpadmm.cli.common import EXIT_ADAPTER, SuggestingGroup, emit_json, format_option, memory_option, timeout_option
 from verification.files import write_text
 from verification.wire.faults import AdapterError, as_fields
 from verification.wire.process import Limits
@@ -35,12 +34,12 @@ def command() -> None:
 
 
 FACES = """\b
-  paper      it is ssADMM (or mpADMM, ...) of the paper: checked against the reference, step by step, on given
-             randomness. Three lines: a record's gradient, the update, the draws. Finds most.
-  declared   it is an algorithm of its own: you declare what it releases and what protects it, and the gate checks
-             that. Three lines: scale and sensitivity, a value before its noise, the noise.
-  black-box  only runs are to be seen: an audit looks for two neighbouring data sets that can be told apart. One line:
-             a run. Finds least."""
+  paper      an algorithm of the paper (ssADMM, mpADMM, ...): compared with the reference, step by step, on given
+             randomness. Three lines: a record's gradient, the update, the draws. Detects most.
+  declared   another algorithm: you declare each released value with its noise and sensitivity, and the gate checks
+             the declaration. Three lines: scale and sensitivity, a value before its noise, the noise.
+  black-box  only complete runs are observed: an audit searches for two neighbouring data sets whose outputs can be
+             distinguished. One line: a run. Detects least."""
 
 
 @command.command(
@@ -58,10 +57,10 @@ FACES = """\b
     "--directory",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
-    help="Where to write it, made if it is not there; the current directory by default.",
+    help="Where to write it; created if needed, the current directory by default.",
 )
 @click.option("--accountant", is_flag=True, help="A skeleton for `dpadmm vectors accountant` (Python).")
-@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def new(*, language: str, face: str | None, directory: Path, accountant: bool, force: bool) -> None:
     """Write a dependency-free adapter with one to three lines to fill in."""
     chosen = Language(language)

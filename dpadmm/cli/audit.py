@@ -14,7 +14,6 @@ from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibil
 from audits.errors import NoPower
 from dpadmm.cli._black_box_options import black_box_options, require_fitting
 from dpadmm.cli.common import emit_json, format_option, memory_option, timeout_option
-from dpadmm.former_options import former_option
 from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
 
@@ -64,7 +63,7 @@ if TYPE_CHECKING:
     nargs=2,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FIRST SECOND",
-    help="Also audit neighbours of your own: two files of records (CSV, NPZ, LIBSVM) that differ in one.",
+    help="Also audit this pair of neighbours: two files of records (CSV, NPZ, LIBSVM) that differ in one.",
 )
 @click.option("--label-column", help="Of --pair's CSV files: a name or a number, the last by default.")
 @click.option(
@@ -88,7 +87,6 @@ if TYPE_CHECKING:
     default=False,
     help="Also print confidence lower bounds on epsilon by every estimator.",
 )
-@former_option("--bounds", "--lower-bounds", flag=True)
 @click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=1e-5, show_default=True)
 @timeout_option
 @memory_option()
@@ -125,9 +123,9 @@ def command(
 ) -> None:
     """Test an implementation against the privacy curve of the claimed mechanism.
 
-    With --black-box nothing is presumed about the code: it needs no algorithm of the paper and no declaration, and
+    With --black-box nothing is assumed about the code: it need not be an algorithm of the paper, declares nothing, and
     answers only `start`, `data`, `trials` and `stop` (docs/guides/black-box.md). State the claim (--epsilon and
-    --delta, or --curve), which data sets are neighbours (--neighbours) and the records that the claim speaks of
+    --delta, or --curve), which data sets are neighbours (--neighbours) and the records that the claim covers
     (--records, --features, --norm). Every pair of a library of hard neighbours is run; scores are learned on one part
     of the runs and tested on fresh ones. The result is a lower bound on epsilon with its confidence, and a verdict.
     For example:
@@ -160,13 +158,13 @@ def command(
     if checkpoint is not None and seed is None:
         raise click.UsageError("--checkpoint needs --seed: only the same seed can be resumed")
     subject = _subject(algorithm, release, sensitivity, Visibility(released))
-    neighbours = None if own is None else load_pair(*own, label_column=label_column, bound=clip or BOUND)
+    neighbours = None if own is None else load_pair(*own, label_column=label_column)
     chosen = secrets.randbits(32) if seed is None else seed
     target = Target(adapter, Limits.of(timeout, memory), seeded=seed is not None)
     with Session(target.command, target.limits) as session:
         games = standard_games(session, subject)
         if neighbours is not None:
-            games.append(own_pair_game(session, subject, neighbours))
+            games.append(own_pair_game(session, subject, neighbours, clip or BOUND))
         share = false_alarm / (len(games) + 1)
         learned = judged(session, subject, np.random.default_rng([chosen, 1]), seeded=target.seeded, alpha=share)
     results, unseen = [], {}

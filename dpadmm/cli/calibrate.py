@@ -10,15 +10,16 @@ from typing import TypedDict, cast
 import click
 
 from accountant.calibration import Calibration, calibrate_count, calibrate_noise
+from accountant.certificates.certificate import ledger_record, record_json
 from accountant.errors import InvalidQuantityError
 from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import GaussianNoise, Mechanism
+from accountant.mechanisms.quantities import failure_probability, positive
 from accountant.mechanisms.registry import mechanism_from
-from accountant.numbers import decimal_string
-from accountant.pricing import THEOREMS
-from dpadmm.cli import _accounting as shared
-from dpadmm.cli._calibrated import show
+from accountant.numbers import Bound, decimal_string, exact_string
+from accountant.pricing import THEOREMS, epsilon
+from dpadmm.cli import _mechanism_options as shared
 from dpadmm.cli._mechanism_options import (
     MechanismCommand,
     MechanismGroup,
@@ -27,12 +28,12 @@ from dpadmm.cli._mechanism_options import (
     options_of,
     priced_fields,
 )
-from dpadmm.cli.common import format_option
+from dpadmm.cli.common import emit_json, format_option
 
 HELP = """The least noise (or most iterations, or largest batch) that meets a target (epsilon, delta).
 
-Answers are safe: rounded to the private side, then priced and certified. They say how far from tight they are:
-the nearest value that was priced and did not meet the target.
+Answers are rounded to the private side, then priced and certified. The nearest value that was priced and misses the
+target is printed with the answer: it shows how tight the answer is.
 
 \b
 dpadmm calibrate ssadmm --records 48842 --batch 221 \\
@@ -175,3 +176,59 @@ def _find_count(given: dict[str, object], quantity: str, goal: Goal) -> None:
 
 def _show(found: Calibration, quantity: str, goal: Goal, *, sigma: Fraction | None = None) -> None:
     show(found, quantity, target=goal["epsilon"], delta=goal["delta"], output_format=goal["output_format"], sigma=sigma)
+
+
+DIGITS = 12
+
+
+def show(
+    found: Calibration, quantity: str, *, target: str, delta: str, output_format: str, sigma: Fraction | None = None
+) -> None:
+    """Print the answer, its certified price and how far from tight it is."""
+    lower, upper = _ends(found, target, delta)
+    slack = decimal_string(found.slack, 3, "up")
+    missed = None if found.missed is None else exact_string(found.missed)
+    # Rounding sigma up keeps it on the private side: more noise than was certified.
+    spread = None if sigma is None else decimal_string(sigma, DIGITS, "up")
+    if output_format == "json":
+        emit_json(
+            {
+                "format": "dpadmm-calibrate",
+                "version": 1,
+                "quantity": quantity,
+                "value": exact_string(found.value),
+                "sigma": spread,
+                "missed": missed,
+                "slack": slack,
+                "method": found.method,
+                "target": {
+                    "epsilon": exact_string(positive("epsilon", target)),
+                    "delta": exact_string(failure_probability(delta)),
+                },
+                "epsilon": {"lower": lower, "upper": upper},
+                "ledger": record_json(ledger_record(found.ledger)),
+            }
+        )
+        return
+    if quantity == "epsilon":
+        quantity = "epsilon of each iteration"
+    click.echo(f"{quantity} = {exact_string(found.value)}" + (f" (sigma = {spread})" if spread else ""))
+    click.echo(f"epsilon in [{lower}, {upper}] at delta {delta}, by {found.method}")
+    if missed is None:
+        click.echo("no larger value is allowed")
+    else:
+        click.echo(f"{quantity} = {missed} misses the target: within {slack} (relative) of tight for this method")
+    for note in found.ledger.notes:
+        click.echo(f"note: {note}")
+
+
+def _ends(found: Calibration, target: str, delta: str) -> tuple[str, str]:
+    """Return what a realisable pair attains at the answer (0 where none is known), and the certified upper end.
+
+    Rounding up must not carry the upper end over the target that it meets: then it keeps more digits.
+    """
+    report = epsilon(found.ledger, delta, methods=[found.method], digits=DIGITS)
+    lower = min(report.epsilon.least.fraction(), found.epsilon_upper)
+    low, high = Bound.from_fractions(lower, found.epsilon_upper).printed(DIGITS)
+    within = Fraction(high) <= positive("epsilon", target)
+    return low, high if within else decimal_string(found.epsilon_upper, DIGITS, "up")

@@ -1,14 +1,14 @@
-"""What the subcommands share: exit codes, errors to codes, JSON out."""
+"""What the subcommands share: exit codes, durations, common options, groups that suggest, extras, JSON out."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
 import click
-
-from dpadmm.durations import Duration
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -16,7 +16,25 @@ EXIT_REFUTED = 1
 EXIT_USAGE = 2
 EXIT_ADAPTER = 4
 EXIT_FAULT = 70
-EXIT_PIPE = 141  # what a shell reports for a program that nobody reads any more: 128 + SIGPIPE
+EXIT_PIPE = 141  # what a shell reports when the reader has closed the pipe: 128 + SIGPIPE
+
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, or a number with s, m or h."""
+
+    name = "duration"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", value)
+        if match is None or float(match[1]) == 0:
+            self.fail(f"{value!r} is no positive duration; write 90, 90s, 5m or 1h", param, ctx)
+        return float(match[1]) * _SECONDS[match[2]]
+
 
 format_option = click.option(
     "--format",
@@ -61,3 +79,56 @@ def exit_code_of(error: Exception) -> int:
 def emit_json(document: dict[str, object]) -> None:
     """Print one JSON document to standard output."""
     click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def unknown_command(group: click.Group, ctx: click.Context, name: str) -> click.UsageError:
+    """The error for a command that a group does not have, with the nearest that it has."""
+    import difflib
+
+    known = group.list_commands(ctx)
+    near = difflib.get_close_matches(name, known, n=2, cutoff=0.5)
+    meant = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
+    return click.UsageError(f"{ctx.command_path} has no command {name!r}; {meant}", ctx)
+
+
+class SuggestingGroup(click.Group):
+    """A group that names the nearest command where there is none of the given name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or refuse with what was probably meant."""
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, name) is None:
+            raise unknown_command(self, ctx, name)
+        return super().resolve_command(ctx, args)
+
+
+EXTRA_OF = {
+    "sklearn": "sklearn",
+    "z3": "proofs",
+    "cvc5": "proofs",
+    "matplotlib": "plots",
+    "distributed": "cluster",
+    "dask": "cluster",
+    "pandas": "data",
+    "pyarrow": "data",
+}
+"""A module that only an extra installs, and that extra."""
+
+
+class MissingExtra(ImportError):
+    """Something was asked for that needs an extra which is not installed."""
+
+    exit_code = 2
+
+
+def missing(module: str, what: str) -> MissingExtra:
+    """The error for a module that is not installed; ``what`` needs it."""
+    return MissingExtra(f"{what} needs {module}: pip install 'dpadmm[{EXTRA_OF[module]}]'")
+
+
+def require_extra(module: str, what: str) -> None:
+    """Refuse, before any work is done, what needs a module that is not installed."""
+    if importlib.util.find_spec(module) is None:
+        raise missing(module, what)

@@ -9,29 +9,31 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.cli.common import emit_json, fail_fast_option, format_option, memory_option, timeout_option
-from dpadmm.durations import Duration
+from dpadmm.cli.common import Duration, emit_json, fail_fast_option, format_option, memory_option, timeout_option
 from verification.outcome import Finding, Outcome, counted
 from verification.wire.faults import as_fields
 from verification.wire.process import Limits
 
 if TYPE_CHECKING:
-    from verification.conformance.check import Check
-    from verification.conformance.runner import ConformanceReport
+    from verification.conform import ConformanceReport
+    from verification.judge import Result
+    from verification.questions.question import Question
 
 
 @click.command("conform")
-@click.option("--only", multiple=True, metavar="CHECK|FAMILY", help="Run only these; may be repeated.")
+@click.option("--only", multiple=True, metavar="QUESTION", help="Ask only these; may be repeated.")
 @click.option(
-    "--budget", type=Duration(), help="Stop after this long (90s, 5m); the remaining checks are inconclusive."
+    "--budget", type=Duration(), help="Stop after this long (90s, 5m); the remaining questions are inconclusive."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the checks' own draws.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the questions' own draws."
+)
 @click.option(
     "--false-alarm",
     type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
     default=1e-3,
     show_default=True,
-    help="Probability that a correct implementation is refuted, over all checks together.",
+    help="Probability that a correct implementation is refuted, over all questions together.",
 )
 @click.option(
     "--effort",
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 )
 @timeout_option
 @memory_option()
-@click.option("--list", "list_checks", is_flag=True, help="List the checks and what each detects, then exit.")
+@click.option("--list", "list_checks", is_flag=True, help="List the questions and what each detects, then exit.")
 @fail_fast_option
 @format_option
 @click.argument("adapter", nargs=-1, metavar="-- COMMAND...")
@@ -64,18 +66,21 @@ def command(
 
     Exit codes: 0 nothing refuted, 1 refuted, 3 nothing checked or the budget ran out, 4 the adapter failed.
     """
-    from verification.conformance.runner import ConformancePlan, conform
+    from verification.conform import conform
+    from verification.judge import Plan
 
-    checks = _chosen(only)
+    questions = _chosen(only)
     if list_checks:
-        _list(checks, output_format)
+        _list(questions, output_format)
         return
     if not adapter:
         raise click.UsageError("name the adapter's command after --, for example: dpadmm conform -- ./adapter")
-    plan = ConformancePlan(checks, false_alarm, budget, seed, effort, fail_fast=fail_fast)
+    seconds = float("inf") if budget is None else budget
+    plan = Plan(false_alarm, seconds, seed, effort=effort, fail_fast=fail_fast)
     limits = Limits.of(timeout, memory)
     quiet = output_format == "json"
-    report = conform(adapter, plan, limits, _progress if quiet and sys.stderr.isatty() else None)
+    progress = _progress if quiet and sys.stderr.isatty() else _silent
+    report = conform(adapter, plan, limits, questions=questions, progress=progress)
     if quiet:
         emit_json(as_document(report, adapter))
     else:
@@ -83,42 +88,46 @@ def command(
     raise click.exceptions.Exit(report.outcome.exit_code)
 
 
-def _chosen(only: tuple[str, ...]) -> tuple[Check, ...]:
-    from verification.conformance.registry import CHECKS, find
+def _chosen(only: tuple[str, ...]) -> tuple[Question, ...]:
+    from verification.questions.catalogue import at, find
+    from verification.questions.question import Size
 
     try:
         return find(only)
     except KeyError as unknown:
         name = str(unknown.args[0])
-        known = sorted({check.name for check in CHECKS} | {str(check.family) for check in CHECKS})
+        known = sorted(question.name for question in at(Size.SMALL))
         close = difflib.get_close_matches(name, known, n=1)
         meant = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(known)}"
-        raise click.UsageError(f"no check or family is called {name!r}{meant}") from None
+        raise click.UsageError(f"no question is called {name!r}{meant}") from None
 
 
-def _list(checks: tuple[Check, ...], output_format: str) -> None:
+def _list(questions: tuple[Question, ...], output_format: str) -> None:
     if output_format == "json":
-        emit_json({"version": 1, "checks": [_check_document(check) for check in checks]})
+        emit_json({"version": 2, "questions": [_question_document(question) for question in questions]})
         return
-    for check in checks:
-        kind = "statistical" if check.statistical else "deterministic"
-        click.echo(f"{check.name} ({check.family}, {kind})\n    detects: {check.catches}")
+    for question in questions:
+        kind = "statistical" if question.statistical else "deterministic"
+        click.echo(f"{question.name} ({kind})\n    detects: {question.catches}")
 
 
-def _check_document(check: Check) -> dict[str, object]:
+def _question_document(question: Question) -> dict[str, object]:
     return {
-        "name": check.name,
-        "family": str(check.family),
-        "catches": check.catches,
-        "statements": list(check.statements),
-        "statistical": check.statistical,
-        "needs": [sorted(str(capability) for capability in need) for need in check.needs],
-        "modes": [str(mode) for mode in check.modes],
+        "name": question.name,
+        "catches": question.catches,
+        "statements": list(question.statements),
+        "statistical": question.statistical,
+        "needs": [sorted(str(capability) for capability in need) for need in question.needs],
+        "modes": [str(mode) for mode in question.modes],
     }
 
 
-def _progress(finding: Finding) -> None:
-    click.echo(f"{finding.outcome.value:<12} {finding.name} {finding.subject}", err=True)
+def _progress(result: Result) -> None:
+    click.echo(f"{result.outcome.value:<12} {result.about.id}", err=True)
+
+
+def _silent(_result: Result) -> None:
+    return None
 
 
 def _table(report: ConformanceReport, adapter: tuple[str, ...]) -> None:
@@ -127,35 +136,39 @@ def _table(report: ConformanceReport, adapter: tuple[str, ...]) -> None:
         click.echo(f"{who.name} {who.version} ({who.language})")
     for finding in report.findings:
         word = "passed" if finding.outcome is Outcome.STANDS else finding.outcome.value
-        click.echo(f"{word:<12} {finding.name:<32} {finding.subject:<14} {finding.seconds:6.2f} s  {finding.detail}")
+        first, *rest = finding.detail.splitlines() or [""]
+        click.echo(f"{word:<12} {finding.name:<40} {finding.seconds:6.2f} s  {first}")
+        for line in rest:
+            click.echo(f"{'':<12} {line}")
         if finding.outcome is Outcome.REFUTED:
-            click.echo(f"{'':<12} detects: {_check(finding).catches}")
+            click.echo(f"{'':<12} detects: {_question(finding).catches}")
             click.echo(f"{'':<12} again:   {_again(report, finding, adapter)}")
     if report.fault is not None:
         click.echo(f"FAULT {report.fault}")
     summary = counted(report.findings) or "nothing checked"
     headline = "conforms" if report.outcome is Outcome.STANDS else report.outcome.value
     click.echo(
-        f"{headline}: {summary}; false-alarm probability at most {report.false_alarm:g} over all checks; "
+        f"{headline}: {summary}; false-alarm probability at most {report.false_alarm:g} over all questions; "
         f"{report.seconds:.1f} s"
     )
 
 
-def _check(finding: Finding) -> Check:
-    from verification.conformance.registry import find
+def _question(finding: Finding) -> Question:
+    from verification.judge import About
+    from verification.questions.catalogue import find
 
-    return find((finding.name,))[0]
+    return find((About.of(finding.name, finding.subject).question,))[0]
 
 
 def _again(report: ConformanceReport, finding: Finding, adapter: tuple[str, ...]) -> str:
-    return f"dpadmm conform --only {finding.name} --seed {report.seed} -- {shlex.join(adapter)}"
+    return f"dpadmm conform --only {_question(finding).name} --seed {report.seed} -- {shlex.join(adapter)}"
 
 
 def as_document(report: ConformanceReport, adapter: tuple[str, ...]) -> dict[str, object]:
-    """The report as JSON, version 2; reals are decimal strings."""
+    """The report as JSON, version 3; reals are decimal strings."""
     who = report.description
     return {
-        "version": 2,
+        "version": 3,
         "outcome": report.outcome.value,
         "implementation": None if who is None else who.model_dump(mode="json"),
         "command": list(adapter),
@@ -168,15 +181,16 @@ def as_document(report: ConformanceReport, adapter: tuple[str, ...]) -> dict[str
 
 
 def _finding_document(report: ConformanceReport, finding: Finding, adapter: tuple[str, ...]) -> dict[str, object]:
-    check = _check(finding)
+    question = _question(finding)
     return {
-        "check": check.name,
-        "family": str(check.family),
+        "id": finding.name,
+        "question": question.name,
         "subject": finding.subject,
         "outcome": finding.outcome.value,
+        "cause": None if finding.cause is None else finding.cause.value,
         "detail": finding.detail,
-        "detects": check.catches,
-        "statements": list(check.statements),
+        "detects": question.catches,
+        "statements": list(question.statements),
         "p_value": None if finding.p_value is None else repr(finding.p_value),
         "false_alarm": repr(finding.false_alarm),
         "seconds": f"{finding.seconds:.3f}",

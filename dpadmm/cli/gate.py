@@ -16,10 +16,11 @@ from verification.files import write_text
 from verification.plain_text import harmless
 
 if TYPE_CHECKING:
-    from audits.games.own_pair import OwnPair
     from audits.gate.claim_file import ClaimFile
     from audits.gate.evidence import KeptEvidence
+    from verification.neighbours.neighbours import Neighbours
     from verification.outcome import Outcome
+    from verification.wire.records import Records
 
 DEFAULT_FILE = Path("privacy-claim.toml")
 
@@ -63,7 +64,7 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
     "--only",
     multiple=True,
     metavar="NAME",
-    help="A stage (account, conform, deploy, audit, declared) or one finding's name; then no claim is said to stand.",
+    help="A stage (account, conform, deploy, audit, declared) or one finding's name; a partial run never exits 0.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
 @click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
@@ -73,15 +74,15 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
 @click.option(
     "--evidence",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Keep in this folder what every refutation rests on.",
+    help="Keep the evidence of every refutation in this folder.",
 )
 @click.option(
     "--examine",
     "examined",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Draw the conclusions again from the evidence in this folder, and exit.",
+    help="Test the evidence kept in this folder again, and exit.",
 )
-@click.option("--fail-fast", is_flag=True, help="With several claim files: check no more after one that is refuted.")
+@click.option("--fail-fast", is_flag=True, help="With several claim files: stop after the first that is refuted.")
 @format_option
 def command(
     *,
@@ -97,7 +98,7 @@ def command(
     fail_fast: bool,
     output_format: str,
 ) -> None:
-    """Check a privacy claim: recompute epsilon, run the conformance checks, run at the claimed size, audit.
+    """Check a privacy claim: recompute epsilon, ask questions at a few records and at the claimed size, play games.
 
     CLAIM_FILE is privacy-claim.toml where none is named; every path in it is relative to it, and the implementation
     runs in its folder. Several are checked one after the other: the exit code is that of the worst, and a report or a
@@ -239,29 +240,25 @@ def _write_evidence(kept: KeptEvidence, folder: Path, claim_file: Path) -> None:
 
 
 def _examine(folder: Path) -> NoReturn:
-    """Exit 1 if all of it refutes as it was said to, 3 if some does not."""
+    """Exit 1 if all of the evidence still refutes, 3 if some of it does not."""
     from audits.gate.examine import examine
 
     found = examine(folder)
     for each in found:
         word = each.outcome.value if each.confirmed else f"{each.outcome.value}, not as kept"
-        click.echo(f"{word:<14} {each.kept.finding} ({each.kept.subject})")
+        click.echo(f"{word:<14} {each.kept.about.id}")
         click.echo(f"{'':<14} {harmless(each.detail)}")
     raise click.exceptions.Exit(1 if all(each.confirmed for each in found) else 3)
 
 
-def _pair(claims: ClaimFile, claim_file: Path) -> OwnPair | None:
-    """The pair that the claim file names, its paths relative to the file; looked at with the least clipping bound."""
+def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours[Records] | None:
+    """The pair that the claim file names, its paths relative to the file."""
     if claims.pair is None:
         return None
-    from accountant.mechanisms.mechanism import BoundedGradients
-    from audits.games.plans import BOUND
     from dpadmm.cli._own_pair import load_pair
 
     folder, pair = claim_file.absolute().parent, claims.pair
-    bounds = [float(m.bound) for m in claims.mechanism if isinstance(m, BoundedGradients) and m.bound is not None]
-    bound = min(bounds, default=BOUND)
-    return load_pair(folder / pair.first, folder / pair.second, label_column=pair.label_column, bound=bound)
+    return load_pair(folder / pair.first, folder / pair.second, label_column=pair.label_column)
 
 
 def _progress() -> Callable[[str], None]:

@@ -174,7 +174,7 @@ def verbosity_options() -> list[click.Option]:
             expose_value=False,
             is_eager=True,
             callback=_quiet,
-            help="Print only what is wrong, and the conclusion.",
+            help="Print only failures and the conclusion.",
         ),
         click.Option(
             ["-v", "--verbose"],
@@ -182,7 +182,7 @@ def verbosity_options() -> list[click.Option]:
             expose_value=False,
             is_eager=True,
             callback=_verbose,
-            help="Report progress and time, also where there is no terminal.",
+            help="Report progress and time, even without a terminal.",
         ),
     ]
 

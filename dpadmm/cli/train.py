@@ -1,19 +1,250 @@
-"""`dpadmm train`: fit a private model; model, manifest and, if asked for, a trace that is not private."""
+"""`dpadmm train`, `predict` and `evaluate`: fit a private model, use it, compare it with labels.
+
+The words that options accept stand here as plain text, so that `--help` needs no numerical library;
+tests/dpadmm/test_startup.py compares each list with the code that it names.
+"""
 
 from __future__ import annotations
 
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
 from dpadmm.cli.common import emit_json, format_option
-from dpadmm.cli.train_options import Choices, choice_options
-from dpadmm.cli.train_words import FORMATS
-from dpadmm.saving import require_free
 
 if TYPE_CHECKING:
     from dpadmm.cli.train_run import Trained
+    from dpadmm.saved import Evaluation
+    from dpadmm.training import Shape
+
+
+ALGORITHMS = ("ssadmm", "mpadmm")
+LOSSES = ("logistic", "huber")
+REGULARIZERS = ("none", "l1", "elastic-net", "group-l1", "nuclear", "scad", "mcp")
+SCHEDULES = ("constant", "per-epoch", "inverse-sqrt")
+RELEASES = ("all", "primal")
+OUTPUTS = ("auto", "last", "average", "sparse")
+FORMATS = ("libsvm", "csv", "npz")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """Every public choice of a run, as it was typed."""
+
+    algorithm: str
+    loss: str
+    regularizer: str
+    lam: float
+    l1_ratio: float
+    a: float
+    gamma: float
+    groups: tuple[tuple[int, ...], ...]
+    matrix: tuple[int, int]
+    rho: float | None
+    eta: float | None
+    schedule: str
+    batch: int | None
+    iterations: int | None
+    sigma: float | None
+    epsilon: str | None
+    delta: str | None
+    clip: float | None
+    normalise: bool
+    intercept: bool
+    bounds: tuple[tuple[str, tuple[float, float]], ...]
+    seed: int | None
+    noise: str
+    grid: float | None
+    release: str
+    output_kind: str
+
+    def require_consistent(self) -> None:
+        """Refuse options that contradict or need each other."""
+        if self.sigma is None and self.epsilon is None:
+            raise click.UsageError("no noise is asked for: give either --sigma, or --epsilon with --delta")
+        if self.sigma is not None and self.epsilon is not None:
+            both = f"--sigma {self.sigma:g} and --epsilon {self.epsilon} both determine the noise"
+            raise click.UsageError(f"{both}: give either --sigma, or --epsilon with --delta")
+        if self.epsilon is not None and self.delta is None:
+            raise click.UsageError("--epsilon needs --delta")
+        if self.clip is not None and self.normalise:
+            raise click.UsageError("give --clip or --normalise, not both: each bounds a record's gradient")
+        if self.clip is None and not self.normalise and self.sigma != 0:
+            raise click.UsageError(
+                "noise protects only bounded gradients: give --clip or --normalise, not --no-normalise"
+            )
+        if (self.noise == "discrete") != (self.grid is not None):
+            raise click.UsageError("--noise discrete and --grid go together")
+        if self.algorithm == "mpadmm" and self.batch is not None:
+            raise click.UsageError(f"mpadmm uses every record in every epoch: no --batch, got --batch {self.batch}")
+        if self.regularizer == "group-l1" and not self.groups:
+            raise click.UsageError("--regularizer group-l1 needs --groups, such as 0,1,2;3,4")
+
+    def shape(self) -> Shape:
+        """What the regularizer needs beyond lambda."""
+        from dpadmm.training import Shape
+
+        return Shape(self.l1_ratio, self.a, self.gamma, self.groups, self.matrix)
+
+    def document(self) -> dict[str, object]:
+        """Every choice for the manifest, reals as decimal strings."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float):
+        return repr(value)
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+# [CL20] section 5.4.
+PAPER_SCHEDULES = {"ssadmm": "per-epoch", "mpadmm": "constant"}
+_BY_DEFAULT = "[default: by n, p and the target]"
+
+
+def _bounds(
+    _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, tuple[float, float]], ...]:
+    """``0:120`` for every column, ``age=0:120`` for one."""
+    found: dict[str, tuple[float, float]] = {}
+    for value in values:
+        name, _, span = value.rpartition("=")
+        low, colon, high = span.partition(":")
+        try:
+            pair = (float(low), float(high)) if colon else None
+        except ValueError:
+            pair = None
+        if pair is None or not pair[0] < pair[1] or not all(map(math.isfinite, pair)):
+            raise click.BadParameter(f"{value!r} is not LOW:HIGH or NAME=LOW:HIGH with LOW < HIGH, such as age=0:120")
+        if name in found:
+            raise click.BadParameter(f"{value!r} states bounds of {name or 'every column'} a second time")
+        found[name] = pair
+    return tuple(found.items())
+
+
+def _groups(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[tuple[int, ...], ...]:
+    """``0,1,2;3,4`` as groups of coefficients, counted from 0, the intercept (if any) first."""
+    if value is None:
+        return ()
+    try:
+        return tuple(tuple(int(index) for index in group.split(",")) for group in value.split(";"))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no list of groups such as 0,1,2;3,4") from None
+
+
+def _matrix(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, int]:
+    """``4x31`` as rows and columns."""
+    rows, _, columns = value.partition("x")
+    if not (rows.isdigit() and columns.isdigit()):
+        raise click.BadParameter(f"{value!r} is no shape such as 4x31")
+    return int(rows), int(columns)
+
+
+OPTIONS = [
+    click.option(
+        "--algorithm",
+        type=click.Choice(ALGORITHMS),
+        default="ssadmm",
+        show_default=True,
+        help="ssadmm takes a batch of records in every iteration, mpadmm all of them.",
+    ),
+    click.option(
+        "--loss",
+        type=click.Choice(LOSSES),
+        default="logistic",
+        show_default=True,
+        help="logistic gives probabilities; huber is a smoothed SVM.",
+    ),
+    click.option(
+        "--regularizer",
+        type=click.Choice(REGULARIZERS),
+        default="l1",
+        show_default=True,
+        help="Penalty on the coefficients; all but none and nuclear can set some of them to 0.",
+    ),
+    click.option("--lambda", "lam", type=float, default=1e-4, show_default=True, help="Weight of the regularizer."),
+    click.option("--l1-ratio", type=float, default=0.5, show_default=True, help="elastic-net: share of L1."),
+    click.option("--a", type=float, default=3.7, show_default=True, help="scad: where it becomes flat."),
+    click.option("--gamma", type=float, default=3.0, show_default=True, help="mcp: where it becomes flat."),
+    click.option("--groups", callback=_groups, help="group-l1: coefficients from 0, such as 0,1,2;3,4."),
+    click.option("--matrix", callback=_matrix, default="1x1", help="nuclear: the model's shape, such as 4x31."),
+    click.option("--rho", type=float, help=f"Penalty parameter of ADMM.  {_BY_DEFAULT}"),
+    click.option("--eta", type=float, help=f"Step size (its first value).  {_BY_DEFAULT}"),
+    click.option(
+        "--schedule",
+        type=click.Choice(SCHEDULES),
+        help="How the step size falls.  [default: ssadmm per-epoch, mpadmm constant]",
+    ),
+    click.option("--batch", type=int, help="ssadmm: records an iteration.  [default: the root of n, rounded up]"),
+    click.option("--iterations", type=int, help="ssadmm: iterations, 5 epochs by default; mpadmm: epochs, 20 to 400."),
+    click.option("--sigma", type=float, help="Standard deviation of the noise."),
+    click.option("--epsilon", help="Calibrate the noise to this epsilon (a decimal number) ..."),
+    click.option("--delta", help="... at this delta; with --sigma, price the run at it."),
+    click.option("--clip", type=float, help="Clip each record's gradient to this norm."),
+    click.option(
+        "--normalise/--no-normalise",
+        default=None,
+        help="Divide each record by its norm, after the intercept.  [default: unless --clip is given]",
+    ),
+    click.option("--intercept/--no-intercept", default=True, show_default=True, help="A column of ones, first."),
+    click.option(
+        "--bounds",
+        multiple=True,
+        callback=_bounds,
+        metavar="[NAME=]LOW:HIGH",
+        help="Public bounds of a column, or of all; its values are cut off there and scaled to [0, 1]. Repeatable.",
+    ),
+    click.option("--seed", type=int, help="Repeat a run. Anyone who knows the seed can remove the noise."),
+    click.option(
+        "--noise",
+        type=click.Choice(["gaussian", "discrete"]),
+        default="gaussian",
+        show_default=True,
+        help="discrete: the exact discrete Gaussian on a --grid, without floating-point artefacts.",
+    ),
+    click.option("--grid", type=float, help="discrete: a power of two that the noise is a multiple of."),
+    click.option(
+        "--release",
+        type=click.Choice(RELEASES),
+        default="primal",
+        show_default=True,
+        help="mpadmm: whether noise is added to x alone, or to x, z and y.",
+    ),
+    click.option(
+        "--output-kind",
+        type=click.Choice(OUTPUTS),
+        default=OUTPUTS[0],
+        show_default=True,
+        help="Which model is written: of the last iteration, the mean of all, or the sparse copy z; auto is sparse "
+        "where the regularizer is.",
+    ),
+]
+
+
+def choice_options(function: Callable[..., R]) -> Callable[..., R]:
+    """Add the options and hand them to the function as one ``choices``."""
+
+    @functools.wraps(function)
+    def gathered(**options: object) -> R:
+        names = [field.name for field in fields(Choices)]
+        picked = {name: options.pop(name) for name in names}
+        if picked["schedule"] is None:
+            picked["schedule"] = PAPER_SCHEDULES[str(picked["algorithm"])]
+        if picked["normalise"] is None:
+            picked["normalise"] = picked["clip"] is None
+        # click has parsed each by its own type, which no type checker can follow through a dictionary.
+        make = cast(Callable[..., Choices], Choices)
+        return function(**options, choices=make(**picked))
+
+    for option in reversed(OPTIONS):
+        option(gathered)
+    return gathered
 
 
 def _categories(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -76,6 +307,7 @@ def command(
     """
     from dpadmm.cli.train_run import train
     from dpadmm.loaders import format_of, load
+    from dpadmm.saved import require_free
 
     if features is not None and features < 1:
         raise click.UsageError(f"--features must be >= 1, got {features}")
@@ -120,4 +352,83 @@ def _show(trained: Trained, out: Path) -> None:
         click.echo(
             f"guarantee  epsilon <= {shown}, delta = {float(trained.guarantee.delta):g}, "
             f"one record replaced, by {trained.guarantee.method}{holds}"
+        )
+        if trained.guarantee.theorem is not None:
+            click.echo(f"theorem    {trained.guarantee.theorem} (EndToEnd.v, checked by Coq: make proofs)")
+
+
+@click.command("predict")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--delimiter", help="CSV: by default found from the first lines.")
+@format_option
+def predict(*, model: Path, data: Path, delimiter: str | None, output_format: str) -> None:
+    """Print the class of every record of DATA, one a line, by the MODEL that `dpadmm train` wrote.
+
+    Columns of a CSV file with a header are found by name; a label may be missing. Text is CSV: the class, and for the
+    logistic loss the probability of the second class. Predictions are post-processing of the
+    private model: they cost the records that it was trained on no further privacy.
+    """
+    from dpadmm.saved import load_model, read_for
+
+    loaded = load_model(model)
+    features, _ = read_for(loaded, data, labelled=False, delimiter=delimiter)
+    classes = [str(name) for name in loaded.predict(features)]
+    shown = [f"{value:.6f}" for value in loaded.predict_proba(features)] if loaded.loss == "logistic" else []
+    if output_format == "json":
+        emit_json({"format": "dpadmm-predictions", "version": 1, "classes": classes, "probabilities": shown or None})
+        return
+    click.echo("class,probability" if shown else "class")
+    lines = (f"{name},{value}" for name, value in zip(classes, shown, strict=True)) if shown else iter(classes)
+    for line in lines:
+        click.echo(line)
+
+
+@click.command("evaluate")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--label-column", help="CSV: name or number (from 1) of the label's column.  [default: as in training]")
+@click.option("--delimiter", help="CSV: by default found from the first lines.")
+@format_option
+def evaluate(*, model: Path, data: Path, label_column: str | None, delimiter: str | None, output_format: str) -> None:
+    """Compare the MODEL that `dpadmm train` wrote with the labels of DATA, records that it was not trained on.
+
+    The result is computed from DATA without noise: it is NOT private. Warns where the model is no better than always
+    predicting the larger class.
+    """
+    from dpadmm.saved import NOT_PRIVATE, evaluated, load_model, read_for
+
+    loaded = load_model(model)
+    features, labels = read_for(loaded, data, labelled=True, label_column=label_column, delimiter=delimiter)
+    found = evaluated(loaded, features, labels)
+    if output_format == "json":
+        emit_json(_evaluation(found))
+    else:
+        _show_evaluation(found)
+    click.echo(f"warning: this was {NOT_PRIVATE}", err=True)
+
+
+def _evaluation(found: Evaluation) -> dict[str, object]:
+    """The result as JSON; reals are decimal strings."""
+    return {
+        "format": "dpadmm-evaluation",
+        "version": 1,
+        "private": False,
+        "records": found.records,
+        "correct": found.correct,
+        "accuracy": f"{found.accuracy:.6f}",
+        "majority_accuracy": f"{found.majority:.6f}",
+        "second_class": {"records": found.positives, "predicted_right": found.found},
+    }
+
+
+def _show_evaluation(found: Evaluation) -> None:
+    """The result as text, and a warning where the model is of no use."""
+    click.echo(f"accuracy   {found.accuracy:.4f} on {found.records:,} records ({found.correct:,} right)")
+    click.echo(f"majority   {found.majority:.4f}, the accuracy of always predicting the larger class")
+    if found.useless:
+        click.echo(
+            "warning: the model is no better than always predicting the larger class: use more records, fewer "
+            "features or a larger epsilon",
+            err=True,
         )

@@ -16,15 +16,22 @@ import numpy as np
 
 from accountant import decimal_string
 from accountant.mechanisms.words import Algorithm
-from dpadmm.cli.train_options import Choices
+from dpadmm.cli.train import Choices
 from dpadmm.defaults import Given, ProblemSize, Setting, setting, signal, typical_noise
 from dpadmm.loaders import Loaded
-from dpadmm.preparation import Preparation, bounds_of
 from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
-from dpadmm.saved import SavedModel
-from dpadmm.saving import whole_directory, write_json
-from dpadmm.selection import AUTO, SPARSE, least_rho, without_noise
-from dpadmm.training import REGULARIZERS, SCHEDULES, Training, randomness_for, run
+from dpadmm.saved import Preparation, SavedModel, bounds_of, whole_directory, write_json
+from dpadmm.training import (
+    AUTO,
+    REGULARIZERS,
+    SCHEDULES,
+    SPARSE,
+    Training,
+    least_rho,
+    randomness_for,
+    run,
+    without_noise,
+)
 from reference.arithmetic import Vector
 from reference.dataset import Dataset
 from reference.errors import require_count, require_not_negative, require_positive
@@ -35,13 +42,13 @@ from reference.problem import Problem, State
 
 MANIFEST_FORMAT = "dpadmm-manifest/1"
 TRACE_WARNING = "trace.csv is computed from the records without noise: it is NOT private, do not publish it"
-SEED_WARNING = "a seed was given: whoever knows it can remove the noise, so nothing is private"
+SEED_WARNING = "a seed was given: anyone who knows it can remove the noise, so nothing is private"
 SILENT_WARNING = "sigma is 0: the model is not private"
 HOPELESS = 30.0
 """Below this n mu/sqrt(p), models of simulated data were hardly better than the larger class."""
 HOPELESS_WARNING = (
-    "so few records, for so many features and this epsilon, are outweighed by the noise: expect a model that is no "
-    "better than always predicting the larger class (judged by public numbers; `dpadmm evaluate` measures it)"
+    "the noise for this epsilon outweighs so few records with so many features: expect a model that is no better than "
+    "always predicting the larger class (judged by public numbers; `dpadmm evaluate` measures it)"
 )
 
 
@@ -97,6 +104,7 @@ class Trained:
             "delta": decimal_string(self.guarantee.delta, 12, "down"),
             "neighbours": "replace-one",
             "method": self.guarantee.method,
+            "theorem": self.guarantee.theorem,
             "holds": self.private,
         }
 

@@ -1,7 +1,12 @@
-"""`dpadmm vectors`: golden vectors, for ports in any language."""
+"""`dpadmm vectors`: golden vectors for ports in any language, and questions to accountants in any language.
+
+Answers of an accountant are judged by certified enclosures (docs/reference/accountants.md).
+"""
 
 from __future__ import annotations
 
+import secrets
+import statistics
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -10,23 +15,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.cli._vectors_accountant import accountant
 from dpadmm.cli.common import (
     EXIT_REFUTED,
+    SuggestingGroup,
     emit_json,
     fail_fast_option,
     format_option,
     memory_option,
     timeout_option,
 )
-from dpadmm.cli.suggesting import SuggestingGroup
-from dpadmm.former_options import former_option
 from verification.files import write_text
 from verification.outcome import Finding, Outcome, counted
+from verification.plain_text import harmless
 from verification.wire.faults import as_fields
 from verification.wire.process import Limits
 
 if TYPE_CHECKING:
+    from verification.accountants.judging import AccountantReport, Judged
     from verification.vectors.checking import VectorsReport
     from verification.vectors.model import Case, Flag
 
@@ -45,9 +50,6 @@ def command() -> None:
     """Golden vectors: inputs and every intermediate value, for ports in any language (docs/reference/vectors.md)."""
 
 
-command.add_command(accountant)
-
-
 @command.command("generate", short_help="Compute the vectors and their tolerances anew.")
 @click.option(
     "--check", "only_check", is_flag=True, help="Write nothing; exit code 1 if a file is stale or was edited."
@@ -57,11 +59,14 @@ command.add_command(accountant)
     type=click.Path(path_type=Path, file_okay=False),
     help="The folder; by default the package's own.",
 )
-@former_option("--output", "--out")
 def generate(*, only_check: bool, out: Path | None) -> None:
-    """Compute the vectors: values in 60 digits, tolerances in ball arithmetic."""
-    from verification.vectors.files import FOLDER, generated, stale
+    """Compute the vectors: values in 60 digits, tolerances in ball arithmetic. Needs a checkout (tools/)."""
+    from verification.vectors.files import FOLDER
 
+    try:
+        from tools.golden_vectors.writing import generated, stale
+    except ModuleNotFoundError:
+        raise click.UsageError("the generator is not in the wheel: run this command in a checkout") from None
     texts, out = generated(), out or FOLDER
     if only_check:
         wrong = stale(texts, out)
@@ -199,3 +204,111 @@ def list_cases(*, files: tuple[Path, ...], flag: str | None, output_format: str)
         click.echo(f"{flag}: catches {notes[flag].bug}; effect: {notes[flag].effect}")
     for case in cases:
         click.echo(f"{case.id:<56} {case.comment}")
+
+
+@command.command("accountant", short_help="Compare an accountant with certified bounds.")
+@click.option("--golden/--no-golden", default=True, show_default=True, help="Ask the questions of the golden vectors.")
+@click.option("--random", "fresh", type=click.IntRange(min=0), default=40, show_default=True, help="Fresh questions.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the fresh questions; by default drawn and printed.")
+@timeout_option
+@memory_option(8192)
+@format_option
+@click.argument("adapter", nargs=-1, required=True, metavar="-- COMMAND...")
+def accountant(
+    *,
+    golden: bool,
+    fresh: int,
+    seed: int | None,
+    timeout: float,
+    memory: int,
+    output_format: str,
+    adapter: tuple[str, ...],
+) -> None:
+    """Ask an accountant for epsilon, delta and Renyi epsilon, and judge its answers (docs/reference/accountants.md).
+
+    An answer below what a concrete pair of data sets attains is unsound. One at or above our certified upper bound is
+    valid, and its excess over that bound is reported. Between the two nothing is decided.
+
+    Exit codes: 0 nothing unsound, 1 an answer is unsound, 3 nothing was answered, 4 it failed on a question.
+    """
+    from verification.accountants.judging import judge_all
+    from verification.accountants.questions import golden_questions, random_questions
+
+    chosen = secrets.randbits(32) if seed is None else seed
+    questions = (*(golden_questions() if golden else ()), *random_questions(fresh, chosen))
+    limits = Limits.of(timeout, memory)
+    report = judge_all(adapter, questions, limits, _asked if sys.stderr.isatty() else None)
+    if output_format == "json":
+        emit_json(answers_document(report, adapter, chosen))
+    else:
+        _answers(report, chosen)
+    raise click.exceptions.Exit(report.outcome.exit_code)
+
+
+def _asked(judged: Judged) -> None:
+    click.echo(f"\r\033[K{judged.question.id}\r", nl=False, err=True)
+
+
+def _answers(report: AccountantReport, seed: int) -> None:
+    from accountant.numbers import float_up
+    from verification.accountants.judging import AnswerVerdict
+
+    click.echo(harmless(report.name))
+    for judged in report.judged:
+        if judged.verdict is AnswerVerdict.UNSOUND:
+            click.echo(_refuted(judged))
+    for verdict in (AnswerVerdict.CRASHED, AnswerVerdict.REFUSED, AnswerVerdict.NOT_JUDGED):
+        reasons = Counter(harmless(each.detail) for each in report.judged if each.verdict is verdict)
+        for reason, count in reasons.most_common(5):
+            click.echo(f"{verdict:<10} {count} questions: {reason}")
+    loose = sorted(float_up(each.loose) for each in report.judged if each.loose is not None)
+    counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in AnswerVerdict if report.count(verdict))
+    how = ""
+    if loose:
+        how = f"; valid answers are loose by {statistics.median(loose):.2%} (median), {loose[-1]:.2%} (worst)"
+    click.echo(f"{report.outcome.value}: {counts} of {len(report.judged)} questions{how}; seed {seed}")
+
+
+def _refuted(judged: Judged) -> str:
+    q = judged.question
+    ends = judged.ends.printed(8) if judged.ends is not None else ("", "")
+    given = {"epsilon": "delta", "delta": "epsilon", "renyi": "alpha"}[q.quantity]
+    return (
+        f"unsound    {q.id}: answered {_short(judged)}, the true value is at least {ends[0]} ({q.neighbours.value}, "
+        f"{q.sampling}, {q.batch} of {q.records}, noise {q.noise}, {q.steps} steps, {given} {q.at}); {judged.detail}"
+    )
+
+
+def _short(judged: Judged) -> str:
+    from accountant.numbers import float_up
+
+    return "no number" if judged.answer is None else f"{float_up(judged.answer):.8g}"
+
+
+def answers_document(report: AccountantReport, adapter: tuple[str, ...], seed: int) -> dict[str, object]:
+    """The report as JSON, version 1; reals are decimal strings."""
+    from accountant.numbers import float_up
+    from verification.accountants.judging import request_of
+
+    return {
+        "format": "dpadmm-accountant",
+        "version": 1,
+        "outcome": report.outcome.value,
+        "accountant": report.name,
+        "command": list(adapter),
+        "seed": seed,
+        "answers": [
+            {
+                "question": request_of(each.question),
+                "verdict": str(each.verdict),
+                "answer": None if each.answer is None else _short(each),
+                "ends": None
+                if each.ends is None
+                else dict(zip(("lower", "upper"), each.ends.printed(12), strict=True)),
+                "loose": None if each.loose is None else f"{float_up(each.loose):.6g}",
+                "detail": each.detail,
+                "seconds": f"{each.seconds:.3f}",
+            }
+            for each in report.judged
+        ],
+    }

@@ -1,8 +1,16 @@
-"""Delimited records, with or without a header; one column holds the label, others numbers or stated categories."""
+"""Delimited records, with or without a header; one column holds the label, others numbers or stated categories.
+
+The layout (delimiter, header, label) is found from the first lines or asked for. Columns are read by pandas where it is
+installed, else by numpy's loader; where anything is out of order a line-by-line reader says what and where.
+"""
 
 from __future__ import annotations
 
+import csv
+import importlib.util
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +19,14 @@ from dpadmm.loaders.common import (
     Column,
     Loaded,
     UnreadableData,
+    head,
     number_at,
     numbered_lines,
+    opened,
     require_room,
     two_classes,
+    unpacking,
 )
-from dpadmm.loaders.layout import FileLayout, cells, column_index, label_index, layout_of
-from dpadmm.loaders.readers import Read, read_columns
 from reference.arithmetic import Matrix, Vector
 
 Categories = Mapping[str, tuple[str, ...]]
@@ -26,7 +35,7 @@ Categories = Mapping[str, tuple[str, ...]]
 def load_csv(
     path: Path, *, label_column: str | None = None, delimiter: str | None = None, categories: Categories | None = None
 ) -> Loaded:
-    """Read a delimited file; what is not said about its layout is found (:mod:`dpadmm.loaders.layout`)."""
+    """Read a delimited file; what is not said about its layout is found (:func:`layout_of`)."""
     layout, stated = layout_of(path, delimiter), categories or {}
     _require_known(layout, stated)
     label = label_index(layout, label_column, stated)
@@ -102,3 +111,174 @@ def _require_known(layout: FileLayout, stated: Categories) -> None:
             raise UnreadableData(f"{layout.path}: no column {name!r} for categories; it has {', '.join(layout.names)}")
         if len(set(values)) < max(2, len(values)):
             raise UnreadableData(f"{layout.path}: categories of {name!r} must be two or more, each once")
+
+
+DELIMITERS = ("\t", ";", "|", ",")
+LABELS = ("label", "target", "class", "y", "outcome")
+"""Names that a label's column is known by, in any case."""
+_LINES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FileLayout:
+    """A delimited file as its first lines show it; ``first`` are the cells of the first record."""
+
+    path: Path
+    delimiter: str
+    header: tuple[str, ...] | None
+    first: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The header, or the numbers of the columns from 1."""
+        return self.header or tuple(str(number) for number in range(1, len(self.first) + 1))
+
+    def place(self, column: int) -> str:
+        """A column for a message: its number, and its name where it has one."""
+        return f"column {column + 1}" + (f" ({self.header[column]})" if self.header else "")
+
+
+def cells(path: Path, number: int, line: str, delimiter: str) -> list[str]:
+    """The cells of one line."""
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], strict=True, delimiter=delimiter))]
+    except csv.Error as error:
+        raise UnreadableData(f"{path}, line {number}: {error}") from None
+
+
+def layout_of(path: Path, delimiter: str | None = None) -> FileLayout:
+    """Look at the first lines; a header is a first line of which no cell is a number."""
+    lines = list(islice(((number, line) for number, line in numbered_lines(path, head(path)) if line.strip()), _LINES))
+    if not lines:
+        raise UnreadableData(f"{path}: holds no records")
+    chosen = _delimiter([line for _, line in lines]) if delimiter is None else _asked(path, delimiter)
+    rows = [cells(path, number, line, chosen) for number, line in lines[:2]]
+    rows[0][0] = rows[0][0].removeprefix("\ufeff")
+    headed = not any(is_number(cell) for cell in rows[0])
+    if headed and len(rows) < 2:
+        raise UnreadableData(f"{path}: holds no records")
+    if headed and len(set(rows[0])) < len(rows[0]):
+        raise UnreadableData(f"{path}: two columns of the header have the same name")
+    return FileLayout(path, chosen, tuple(rows[0]) if headed else None, tuple(rows[1] if headed else rows[0]))
+
+
+def _asked(path: Path, delimiter: str) -> str:
+    r"""The delimiter that was asked for; ``\t`` as a shell passes it is a tab."""
+    one = "\t" if delimiter == r"\t" else delimiter
+    if len(one) != 1 or one in '"\r\n':
+        raise UnreadableData(rf"{path}: a delimiter is one character, such as ; or | or \t, got {delimiter!r}")
+    return one
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """The first delimiter that cuts every line into as many cells, more than one; else a comma."""
+    for delimiter in DELIMITERS:
+        counts = {line.count(delimiter) for line in lines}
+        if len(counts) == 1 and counts != {0}:
+            return delimiter
+    return next((delimiter for delimiter in DELIMITERS if delimiter in lines[0]), ",")
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, finite or not."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def column_index(layout: FileLayout, wanted: str) -> int | None:
+    """The column of this name or number (from 1)."""
+    if layout.header and wanted in layout.header:
+        return layout.header.index(wanted)
+    return int(wanted) - 1 if wanted.isdigit() and 1 <= int(wanted) <= len(layout.first) else None
+
+
+def label_index(layout: FileLayout, wanted: str | None, categories: Mapping[str, tuple[str, ...]]) -> int:
+    """The label's column: as asked for, by a name that labels have, or the only one that holds no numbers."""
+    names = layout.names
+    if wanted is not None:
+        found = column_index(layout, wanted)
+        if found is not None:
+            return found
+        known = f"its header has {', '.join(names)}" if layout.header else f"it has no header and {len(names)} columns"
+        raise UnreadableData(f"{layout.path}: no label column {wanted!r}; {known}")
+    if layout.header is None:
+        return len(names) - 1
+    named = [index for index, name in enumerate(names) if name.lower() in LABELS]
+    text = [index for index, cell in enumerate(layout.first) if not is_number(cell) and names[index] not in categories]
+    for candidates in (named, text):
+        if len(candidates) == 1:
+            return candidates[0]
+    raise UnreadableData(
+        f"{layout.path}: name the label's column with --label-column, one of {', '.join(names)}; no single one "
+        f"is called {', '.join(LABELS)} or is the only one without numbers"
+    )
+
+
+Read = tuple[Matrix, list[list[str]]]
+_CHUNK = 1 << 20
+
+
+def read_columns(layout: FileLayout, numeric: Sequence[int], text: Sequence[int]) -> Read | None:
+    """The numeric columns as a matrix and the others as lists, or None where they cannot be read that way."""
+    if not numeric or not _a_line_a_record(layout):
+        return None
+    try:
+        read = _by_pandas if importlib.util.find_spec("pandas") else _by_numpy
+        matrix, texts = read(layout, list(numeric), list(text))
+    except (ValueError, UnicodeDecodeError):
+        return None
+    return (matrix, texts) if bool(np.isfinite(matrix).all()) else None
+
+
+def _a_line_a_record(layout: FileLayout) -> bool:
+    """Whether quotes, if there are any, come in pairs on every line: none holds the end of a line."""
+    with unpacking(layout.path), opened(layout.path) as file:
+        while block := file.readlines(_CHUNK):
+            if b'"' in b"".join(block) and any(line.count(b'"') % 2 for line in block):
+                return False
+    return True
+
+
+def _by_pandas(layout: FileLayout, numeric: list[int], text: list[int]) -> Read:
+    import pandas  # noqa: PLC0415 - an extra
+
+    columns = range(len(layout.first))
+    with unpacking(layout.path), opened(layout.path) as file:
+        frame = pandas.read_csv(
+            file,
+            sep=layout.delimiter,
+            header=None,
+            names=list(columns),  # all of them: of chosen ones pandas would not notice a line that is too long
+            skiprows=0 if layout.header is None else 1,
+            dtype={column: np.float64 if column in numeric else str for column in columns},
+            keep_default_na=False,
+            skipinitialspace=True,
+            encoding="utf-8",
+        )
+    words = {column: frame[column].tolist() for column in columns if column not in numeric}
+    if not all(isinstance(cell, str) and cell for cells in words.values() for cell in cells):
+        raise ValueError("a line is too short")
+    matrix = np.ascontiguousarray(frame[numeric], dtype=np.float64)
+    return matrix, [[cell.strip() for cell in words[column]] for column in text]
+
+
+def _by_numpy(layout: FileLayout, numeric: list[int], text: list[int]) -> Read:
+    kinds = [("", np.float64 if column in numeric else object) for column in range(len(layout.first))]
+    with unpacking(layout.path), opened(layout.path) as file:
+        table = np.loadtxt(
+            file,
+            dtype=np.dtype(kinds),
+            delimiter=layout.delimiter,
+            quotechar='"',
+            skiprows=0 if layout.header is None else 1,
+            comments=None,
+            ndmin=1,
+            encoding="utf-8",
+        )
+    matrix = np.empty((len(table), len(numeric)))
+    for place, column in enumerate(numeric):
+        matrix[:, place] = table[f"f{column}"]
+    return matrix, [[cell.strip() for cell in table[f"f{column}"]] for column in text]

@@ -45,7 +45,7 @@ def load_libsvm(path: Path, *, features: int | None = None) -> Loaded:
     signs, classes = two_classes(path, labels)
     dimension = features if features is not None else max(columns, default=0)
     if dimension < 1:
-        raise UnreadableData(f"{path}: no record has a feature; say how many there are")
+        raise UnreadableData(f"{path}: no record has a feature; state their number (--features)")
     require_room(path, len(labels), dimension)
     matrix = np.zeros((len(labels), dimension))
     matrix[np.repeat(np.arange(len(labels)), lengths), np.frombuffer(columns, dtype=np.int64) - 1] = values

@@ -1,10 +1,11 @@
 """Rational numbers (``fractions.Fraction``): exact, so that values can be compared for equality with those of Coq.
 
-There are no roots, exponentials or logarithms; what needs them is refused.
+There are no roots, exponentials or logarithms; what needs them is refused, but for lengths that are rational.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import NoReturn, cast
 
@@ -25,6 +26,14 @@ def _refuse(a: Vector) -> NoReturn:  # noqa: ARG001 - refused whatever the argum
     raise NotExpressible("rationals have no roots, exponentials or logarithms")
 
 
+def _root(square: Fraction) -> Fraction:
+    """The square root of a rational that has a rational one."""
+    root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+    if root * root != square:
+        raise NotExpressible(f"rationals have no roots but those of squares, got the square root of {square}")
+    return root
+
+
 class Fractions(ObjectSums):
     """The number system of rationals."""
 
@@ -33,7 +42,6 @@ class Fractions(ObjectSums):
     sqrt = staticmethod(_refuse)
     exp = staticmethod(_refuse)
     log1p = staticmethod(_refuse)
-    norm = staticmethod(_refuse)
 
     def scalar(self, value: float) -> float:
         """A parameter, exactly."""
@@ -58,6 +66,10 @@ class Fractions(ObjectSums):
     def minimum(self, a: Vector, b: Vector | float) -> Vector:
         """The smaller of two values."""
         return elementwise(lambda s, t: _number(min(s, t)), a, b)
+
+    def norm(self, a: Vector) -> Vector:
+        """The Euclidean norm over the last axis, where it is rational."""
+        return elementwise(_root, self.sum(a * a))
 
     def absolute(self, a: Vector) -> Vector:
         """The absolute value."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from accountant.errors import CertificateError
-from accountant.vectors.adversary import DATA, SETS, require_agreement, vector
+from tools.adversary_vectors import DATA, SETS, require_agreement, vector
 
 VECTORS = json.loads(DATA.read_text("utf-8"))["vectors"]
 

@@ -21,7 +21,7 @@ from accountant import (
     calibration,
     epsilon,
 )
-from accountant.calibration_search import descending_search
+from accountant.calibration import descending_search
 from accountant.errors import InvalidQuantityError
 from accountant.numbers import fraction_of
 

@@ -20,7 +20,7 @@ from accountant.dp_events import (
     read_event_file,
 )
 from accountant.errors import AccountantError, InvalidQuantityError, NotPrivateError, UnsupportedSchemeError
-from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, SubsampledGaussianStep
+from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PoissonGaussianStep, SubsampledGaussianStep
 from accountant.mechanisms.words import Neighbours
 from accountant.numbers import float_up, fraction_of
 
@@ -47,8 +47,8 @@ def composed(*events: Event) -> Event:
 def test_replacing_a_record_moves_a_sum_twice_as_far_as_adding_one() -> None:
     assert ledger_of_event(GAUSSIAN, REPLACED).steps == (GaussianStep(Fraction(1, 4), 1),)
     assert ledger_of_event(GAUSSIAN, ADDED).steps == (GaussianStep(Fraction(1, 16), 1, neighbours=ADDED),)
-    assert ledger_of_event(LAPLACE, REPLACED).steps == (PureStep(Fraction(1, 4), 1, REPLACED),)
-    assert ledger_of_event(LAPLACE, ADDED).steps == (PureStep(Fraction(1, 8), 1, ADDED),)
+    assert ledger_of_event(LAPLACE, REPLACED).steps == (LaplaceStep(Fraction(1, 4), 1, REPLACED),)
+    assert ledger_of_event(LAPLACE, ADDED).steps == (LaplaceStep(Fraction(1, 8), 1, ADDED),)
 
 
 def test_batches_have_the_theorem_of_their_relation_and_no_other() -> None:
@@ -65,7 +65,7 @@ def test_compositions_multiply_and_add() -> None:
     assert ledger_of_event(event, REPLACED).steps == (
         GaussianStep(Fraction(1, 4), 5),
         SubsampledGaussianStep(Fraction(1, 100), Fraction(2), 15),
-        PureStep(Fraction(1, 4), 1, REPLACED),
+        LaplaceStep(Fraction(1, 4), 1, REPLACED),
     )
 
 

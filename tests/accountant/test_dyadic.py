@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.certificates.comparing import exceeds, reaches
-from accountant.dyadic import INFINITE, Dyadic
+from accountant.certificates.mpmath_route import exceeds, reaches
 from accountant.errors import CannotCertifyError
-from accountant.numbers import CONTEXT, Bound
+from accountant.numbers import CONTEXT, INFINITE, Bound, Dyadic
 
 numbers = st.builds(Dyadic, st.integers(-(2**80), 2**80), st.integers(-200, 200))
 

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import threading
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from flint import acb, arb
 
-from accountant import certificate, epsilon, mechanism_from, pricing, recheck
-from accountant.errors import CannotCertifyError, TimeLimitError
+from accountant import certificate, epsilon, mechanism_from, pricing, read_certificate, recheck, renyi_curve
+from accountant.errors import AccountantError, CannotCertifyError, TimeLimitError
 from accountant.limits import check_time, time_left, time_limit
 from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.registry import read_ledger_file
 from accountant.numbers import arb_precision
 from accountant.pld import composition
 from accountant.pld.composition import compose
 from accountant.pld.parts import attained_by_parts, first_answer
 from accountant.pricing import MethodResult
 from accountant.profiles.one_step import SubsampledGaussian
-from accountant.renyi import integration, poisson
+from accountant.renyi import integrals
 
 BATCHES = {"algorithm": "ssadmm", "records": 48842, "batch": 221, "noise_multiplier": "4", "iterations": 2210}
 STEPS = [SubsampledGaussian(Fraction(1, k), Fraction(1), 3) for k in (2, 3, 4, 5)]
@@ -168,9 +171,9 @@ def test_the_evaluations_of_a_renyi_integral_are_limited(
     monkeypatch: pytest.MonkeyPatch, alpha: Fraction, rate: str, noise: str
 ) -> None:
     evaluations = 0
-    honest = integration.integral
+    honest = integrals.integral
 
-    def counted(function: integration.Integrand, points: list[arb], bits: int) -> arb:
+    def counted(function: integrals.Integrand, points: list[arb], bits: int) -> arb:
         def counting(z: acb, analytic: bool) -> acb:
             nonlocal evaluations
             evaluations += 1
@@ -178,9 +181,9 @@ def test_the_evaluations_of_a_renyi_integral_are_limited(
 
         return honest(counting, points, bits)
 
-    monkeypatch.setattr(poisson, "integral", counted)
+    monkeypatch.setattr(integrals, "integral", counted)
     with arb_precision(72):
-        moment = poisson.poisson_moment(Fraction(rate), Fraction(noise), alpha, 40)
+        moment = integrals.poisson_moment(Fraction(rate), Fraction(noise), alpha, 40)
     assert evaluations < 20_000  # without a limit 77,000 and more, for several seconds
     hides_something = Fraction(noise) >= 1 or alpha < 2
     if hides_something and alpha < 10**6:  # beyond, where nothing is private, there may be no answer
@@ -190,7 +193,7 @@ def test_the_evaluations_of_a_renyi_integral_are_limited(
 def test_much_noise_does_not_cost_the_digits_of_a_poisson_batch() -> None:
     rate, noise, alpha = Fraction(49, 10**6), Fraction(2296 * 10**16), Fraction(3, 2)
     with arb_precision(120):
-        found = poisson.poisson_moment(rate, noise, alpha, 110)
+        found = integrals.poisson_moment(rate, noise, alpha, 110)
         second = float(alpha * (alpha - 1) / 2 * (rate / noise) ** 2)  # all other terms are below 1e-20 of it
     assert float(found) == pytest.approx(second, rel=1e-12)
     assert found.rel_accuracy_bits() > 90
@@ -214,3 +217,42 @@ def test_the_last_resort_answers_after_the_time_is_up(monkeypatch: pytest.Monkey
 def test_rechecking_in_a_thread_ends_as_well() -> None:
     document = certificate(epsilon(mechanism_from(BATCHES), "1e-8", methods=["profile"]))
     assert isinstance(when_the_time_is_up(lambda: recheck(document)), TimeLimitError)
+
+
+EXTREME = ("1e-100_000", "1e5_000_000", "1e-1999", "1e1999", "9" * 190, "1e-300", "1e300", "1/" + "9" * 190)
+
+
+@pytest.mark.parametrize("field", ["noise_multiplier", "records", "batch", "iterations", "delta", "alpha"])
+def test_no_short_input_exceeds_the_time_limit_by_more_than_a_second(field: str, tmp_path: Path) -> None:
+    """In a ledger file, as delta, as a Renyi order: refused, or answered in time."""
+    for text in EXTREME:
+        began = time.process_time()
+        entry = dict(BATCHES) if field in {"delta", "alpha"} else {**BATCHES, field: text}
+        if field in {"records", "batch", "iterations"}:
+            entry[field] = int("9" * 190)
+        file = tmp_path / "ledger.json"
+        file.write_text(json.dumps([entry]))
+        with contextlib.suppress(AccountantError), time_limit(1):
+            ledger = read_ledger_file(file)
+            if field == "alpha":
+                renyi_curve(ledger, [text])
+            else:
+                epsilon(ledger, text if field == "delta" else "1e-6")
+        assert time.process_time() - began < 2, text
+
+
+@pytest.mark.parametrize("text", EXTREME)
+def test_an_extreme_number_in_a_certificate_is_refused_in_time(text: str) -> None:
+    document = certificate(
+        epsilon(mechanism_from({"algorithm": "gaussian", "noise_multiplier": "3"}), "1e-6")
+    ).to_json()
+    for path in (("delta",), ("epsilon", "upper"), ("ledger", "steps", 0, "ratio_squared")):
+        forged = json.loads(json.dumps(document))
+        place = forged
+        for part in path[:-1]:
+            place = place[part]
+        place[path[-1]] = text
+        began = time.process_time()
+        with pytest.raises(AccountantError):
+            recheck(read_certificate(json.dumps(forged)), seconds=1)
+        assert time.process_time() - began < 2

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from accountant import Gaussian, Laplace, Ledger, MpADMM, Pure, SsADMM, certificate, epsilon, methods_for, recheck
-from accountant.mechanisms.ledger_file import read_ledger_file
+from accountant.mechanisms.registry import read_ledger_file
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
 from accountant.mechanisms.words import Noise
 from accountant.numbers import fraction_of

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
+import time
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,7 +14,9 @@ import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mpmath import MPContext
 
+from accountant import Gaussian, SsADMM, renyi_curve
 from accountant.errors import BinaryFloatError, CannotCertifyError, InvalidQuantityError
 from accountant.numbers import (
     CONTEXT,
@@ -46,6 +50,58 @@ rationals = st.fractions(max_denominator=10**40) | st.builds(
 )
 def test_inputs_mean_what_they_say(text: object, value: Fraction) -> None:
     assert exact("x", text) == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1e-100_000",
+        "1e5_000_000",
+        "1E+1_000_000",
+        " 1e-00000000000000000000000000009999999 ",
+        "1e-" + "9" * 190,
+        "\u0661e\u0669\u0669\u0669\u0669\u0669\u0669\u0669\u0669",
+        "1" * 2001,
+        Decimal("1e5000000"),
+        Decimal("1e-5000000"),
+        10**40_000,
+        Fraction(1, 10**40_000),
+        mpmath.mpf("1e5000000"),
+        MPContext().mpf("1e-5000000"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_extreme_numbers_are_refused_before_anything_is_computed_whatever_their_spelling(value: object) -> None:
+    began = time.process_time()
+    with pytest.raises(InvalidQuantityError, match="exponent within"):
+        exact("delta", value)
+    assert time.process_time() - began < 0.1
+
+
+@given(st.text("0123456789_+-eE./ \u0661", max_size=200))
+def test_no_text_takes_long_to_read(text: str) -> None:
+    began = time.process_time()
+    with contextlib.suppress(InvalidQuantityError):
+        exact("delta", text)
+    assert time.process_time() - began < 0.1
+
+
+def test_numbers_of_every_context_of_mpmath_go_in_and_come_out() -> None:
+    other = MPContext()
+    other.prec = 1000
+    for number in (mpmath.mpf("2.5"), CONTEXT.mpf("2.5"), other.mpf("2.5")):
+        assert exact("alpha", number) == Fraction(5, 2)
+        assert SsADMM(records=10, batch=1, noise_multiplier=number, iterations=1).noise_multiplier == Fraction(5, 2)
+        assert renyi_curve(Gaussian(noise_multiplier=number), [number])[0].alpha == Fraction(5, 2)
+        bound = Bound(number, number)
+        assert bound.upper == number
+        assert other.mpf(1) * bound.upper == number
+    third = other.mpf(1) / 3
+    assert exact("x", third) == fraction_of(third)
+    assert fraction_of(Bound(third, third).lower) == fraction_of(third)
+    for refused in (mpmath.mpf("nan"), mpmath.mpf("inf"), MPContext().mpf("-inf")):
+        with pytest.raises(InvalidQuantityError, match="alpha must be"):
+            exact("alpha", refused)
 
 
 @pytest.mark.parametrize("value", [0.1, 1.0, math.nan, math.inf])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from accountant import Bound, Gaussian, Ledger, Mechanism, MpADMM, SsADMM, SubsampledGaussianStep, certificate, epsilon
 from accountant.numbers import fraction_of
-from accountant.pld import invert
+from accountant.pld import plan
 from accountant.pld.composition import SubsampledGaussian, compose
 from accountant.pld.convolution import ComposedLattice
 from dpadmm.cli import group
@@ -93,12 +93,12 @@ def test_another_start_of_the_root_search_prints_the_same(monkeypatch: pytest.Mo
     steps = (SubsampledGaussianStep(Fraction(1, 50), Fraction(2), 40),)
     delta = Fraction(1, 10**5)
     before = certificate(epsilon(Ledger(steps, steps), delta, methods=["profile"])).epsilon
-    guess = invert.epsilon_guess
+    guess = plan.epsilon_guess
 
     def elsewhere(lattice: ComposedLattice, start: float, delta: Fraction) -> float:
         return guess(lattice, start * (1 + shift), delta) * (1 + 1e-12 * shift)
 
-    monkeypatch.setattr(invert, "epsilon_guess", elsewhere)
+    monkeypatch.setattr(plan, "epsilon_guess", elsewhere)
     assert certificate(epsilon(Ledger(steps, steps), delta, methods=["profile"])).epsilon == before
 
 

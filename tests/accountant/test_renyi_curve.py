@@ -8,7 +8,7 @@ import pytest
 
 from accountant import Gaussian, InvalidQuantityError, SsADMM
 from accountant.numbers import fraction_of
-from accountant.renyi_curve import renyi_curve
+from accountant.pricing import renyi_curve
 
 
 def test_of_plain_gaussian_releases_it_is_alpha_over_twice_the_variance() -> None:

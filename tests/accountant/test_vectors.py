@@ -14,9 +14,9 @@ from accountant.mechanisms.steps import PoissonGaussianStep, SubsampledGaussianS
 from accountant.numbers import CONTEXT, fraction_of
 from accountant.renyi.conversion import Conversion
 from accountant.renyi.moments import Subsampling
-from accountant.vectors.generate import DATA, SCHEMA, main, vector
 from accountant.vectors.model import Vector, Vectors
 from accountant.vectors.sets import parameter_sets
+from tools.accounting_vectors import DATA, SCHEMA, main, vector
 
 FILE = Vectors.model_validate_json(DATA.read_text("utf-8"))
 SLOW_TO_CONFIRM = {"small-noise", "large-order", "cancellation"}

@@ -7,8 +7,12 @@ from fractions import Fraction
 import pytest
 
 from accountant.certificates.certificate import certificate
-from accountant.certificates.level_route import losses_reach, told_draws_confirm
-from accountant.certificates.profile_check import _is_enough_by_union, require_profile_upper
+from accountant.certificates.profile_check import (
+    _is_enough_by_union,
+    losses_reach,
+    proved_profile_upper,
+    told_draws_confirm,
+)
 from accountant.certificates.recheck import recheck
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
@@ -70,7 +74,7 @@ def test_the_second_route_refuses_ends_that_are_a_little_too_good() -> None:
 def test_the_second_route_knows_when_no_epsilon_is_needed() -> None:
     """710 steps with hardly a trace of the record: the steps' own delta(0) add up to less than delta."""
     steps = (sampled("6/1264", "491e6", 710),)
-    assert require_profile_upper(steps, Fraction("5e-9"), Fraction(0)) == "the closed form of the draws"
+    assert proved_profile_upper(steps, Fraction("5e-9"), Fraction(0)).how == "the closed form of the draws"
     assert not _is_enough_by_union(profile_steps(steps, "down"), Fraction("5e-10"))
 
 

@@ -83,7 +83,7 @@ def test_from_an_empty_repository_to_a_job_that_passes(owner: Owner) -> None:
     assert owner.runs(first_command()).returncode == 0
     again = owner.runs(first_command())
     assert again.returncode == 2, "an existing claim file must not be overwritten"
-    assert owner.runs("dpadmm gate privacy-claim.toml --only account").returncode == 3
+    assert owner.runs("dpadmm gate privacy-claim.toml --only price").returncode == 3
     owner.edits(command_line("verification.served.loopback"))
     done = owner.runs(job())
     assert done.returncode == 0, done.stdout + done.stderr
@@ -98,7 +98,7 @@ def test_from_an_empty_repository_to_a_job_that_passes(owner: Owner) -> None:
 
 def test_a_wrong_implementation_fails_the_job_with_alerts_at_the_claim_and_evidence(owner: Owner) -> None:
     owner.runs(first_command())
-    owner.edits(command_line("audits.zoo", "epoch-wise-shuffle"))
+    owner.edits(command_line("tests.zoo", "epoch-wise-shuffle"))
     done = owner.runs(job())
     assert done.returncode == 1, done.stdout + done.stderr
     assert "refuted" in exit_codes()[1]
@@ -122,7 +122,7 @@ def test_every_other_exit_code_of_the_guide(owner: Owner) -> None:
     owner.runs(first_command())
     assert owner.runs(job()).returncode == 4, "there is no adapter.py yet"
     owner.edits(('epsilon = "1.0"', 'epsilon = "0.1"'))
-    assert owner.runs("dpadmm gate privacy-claim.toml --only account").returncode == 1
+    assert owner.runs("dpadmm gate privacy-claim.toml --only price").returncode == 1
     owner.edits(('epsilon = "0.1"', "epsilon = 0.1"))
     broken = owner.runs("dpadmm gate privacy-claim.toml")
     assert broken.returncode == 2

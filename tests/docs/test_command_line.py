@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from dpadmm.cli.reference_page import PAGE
+from tools.command_line_page import PAGE
 
 
 def test_the_page_is_current() -> None:
     # In a process of its own: click keeps the help option of a command that another test called by itself.
-    command = [sys.executable, "-m", "dpadmm.cli.reference_page", "--check"]
+    command = [sys.executable, "-m", "tools.command_line_page", "--check"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from audits.zoo import MEMBERS
 from tests.docs.pages import DOCS, ROOT
+from tests.zoo import MEMBERS
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "evidence" / "index.md"], ids=lambda path: str(path.name))

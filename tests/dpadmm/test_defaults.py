@@ -13,10 +13,9 @@ from sklearn.base import clone
 from accountant.mechanisms.words import Algorithm
 from dpadmm import MpADMMClassifier, SsADMMClassifier
 from dpadmm.defaults import Given, ProblemSize, Setting, reach_at, setting, signal, typical_noise
-from dpadmm.experiments.defaults import with_reach
-from dpadmm.experiments.synthetic import simulate
-from dpadmm.selection import without_noise
-from dpadmm.training import SCHEDULES
+from dpadmm.training import SCHEDULES, without_noise
+from experiments.defaults import with_reach
+from experiments.synthetic import simulate
 from reference.dataset import Dataset
 
 TARGET = ("1", "1e-6")

@@ -81,9 +81,9 @@ def test_the_guarantee_meets_the_target(classifier: Classifier) -> None:
 @pytest.mark.parametrize("classifier", EITHER)
 def test_no_guarantee_is_reported_where_there_is_none(classifier: Classifier) -> None:
     X, y = separable(60)
-    with pytest.raises(InvalidParameter, match="random_state=3 repeats the noise"):
+    with pytest.raises(InvalidParameter, match="random_state=3 can remove the noise"):
         classifier(sigma=1.0, iterations=5, random_state=3).fit(X, y).guarantee()
-    with pytest.raises(InvalidParameter, match="sigma=0 hides nothing"):
+    with pytest.raises(InvalidParameter, match="sigma=0 adds no noise"):
         classifier(sigma=0.0, iterations=5).fit(X, y).guarantee()
 
 

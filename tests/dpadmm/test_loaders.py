@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpadmm.loaders import Loaded, UnreadableData, delimited, format_of, load, readers
+from dpadmm.loaders import Loaded, UnreadableData, delimited, format_of, load
 
 LIBSVM = "+1 1:0.5 3:2\n-1 2:-1e-3 # a remark\n\n+1\n"
 CSV = "age,income,rich\n1,2.5,yes\n-3,4e2,no\n"
@@ -236,7 +236,7 @@ def test_quotes_keep_a_file_on_the_fast_way(
     path = tmp_path / "a.csv"
     path.write_text(f"{quoted}3,4,yes\n")
     if without_pandas:
-        monkeypatch.setattr(readers, "_by_pandas", readers._by_numpy)
+        monkeypatch.setattr(delimited, "_by_pandas", delimited._by_numpy)
     monkeypatch.setattr(delimited, "_line_by_line", None)
     loaded = load(path)
     assert loaded.features.tolist() == [[1, 2], [3, 4]]

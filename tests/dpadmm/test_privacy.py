@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 
 import accountant
 from accountant.mechanisms.words import Algorithm
+from accountant.numbers import arb_from_fraction, arb_precision
 from dpadmm.privacy import PrivateRun, calibrated, priced
 from dpadmm.training import ALGORITHMS, Training
 from reference.mpadmm import ModelNoise, Release, mpadmm
 from reference.problem import Problem, State
 from reference.regularizers import L1, SCAD, Regularizer
-from reference.schedules import Constant, InverseSquareRoot
+from reference.schedules import Constant, InverseSquareRoot, steps
 from tests.reference.small import small_data, small_problem
 
 GRID = 2.0**-6
@@ -97,3 +100,61 @@ def test_rounding_to_the_grid_is_inside_the_sensitivity_that_is_priced(
     assert isinstance(step, accountant.GaussianStep)
     priced_move = float(step.ratio_squared) ** 0.5
     assert largest_move(problem, other, release, GRID, eta) <= priced_move
+
+
+def exactly(value: float | Fraction | str) -> arb:
+    return arb_from_fraction(Fraction(value))
+
+
+def theorem_epsilon(run: PrivateRun, sigma: float, delta: str, a: int) -> arb:
+    """The epsilon of EndToEnd.v at order a, written out as there: improved_epsilon of the price."""
+    p, n, training = run.dimension, run.records, run.training
+    grid, bound, rho = exactly(training.grid or 0), exactly(run.bound), exactly(run.rho)
+
+    def grid_price(j: int, k: int, moved: arb) -> arb:
+        return j * (moved + grid * arb(k).sqrt()) ** 2 / (2 * exactly(sigma) ** 2)
+
+    if training.algorithm is Algorithm.SSADMM:
+        q = exactly(Fraction(training.batch, n))
+        moment = {j: ((j - 1) * grid_price(j, p, 2 * bound / training.batch)).exp() for j in range(2, a + 1)}
+        terms = {j: (4 * (m - 1)).min(2 * m) if j == 2 else 2 * m for j, m in moment.items()}
+        lemma2 = sum((math.comb(a, j) * q**j * term for j, term in terms.items()), arb(1))
+        price = training.iterations * lemma2.min(moment[a]).log() / (a - 1)
+    else:
+        every = training.release is Release.ALL
+        stretch = exactly(run.regularizer.lipschitz(run.rho))
+        convex = 1 + arb(1).max(rho**2)
+        folded = 1 + (rho**2).max(stretch**2 + rho**2 * (stretch - 1) ** 2)
+        factor = (convex if run.regularizer.convex else folded) if every else arb(1)
+        etas = [exactly(eta) for eta in steps(training.schedule, training.iterations)]
+        moves = [factor.sqrt() * 2 * bound * eta / (n * (1 + eta * rho)) for eta in etas]
+        price = sum((grid_price(a, 3 * p if every else p, moved) for moved in moves), arb(0))
+    return price + exactly(Fraction(a - 1, a)).log() - (exactly(delta).log() + arb(a).log()) / (a - 1)
+
+
+@pytest.mark.parametrize("regularizer", [L1(0.05), SCAD(0.05)])
+@pytest.mark.parametrize(
+    ("algorithm", "release", "sigma"),
+    [
+        (Algorithm.SSADMM, Release.PRIMAL, 0.5),
+        (Algorithm.SSADMM, Release.PRIMAL, 8.0),
+        (Algorithm.MPADMM, Release.ALL, 0.1),
+        (Algorithm.MPADMM, Release.PRIMAL, 0.1),
+    ],
+)
+def test_the_price_of_discrete_noise_is_the_formula_that_coq_proves(
+    algorithm: Algorithm, release: Release, sigma: float, regularizer: Regularizer
+) -> None:
+    run = mechanism(algorithm, release=release, grid=2.0**-10)
+    run = replace(run, rho=1.0, regularizer=regularizer)
+    ledger = run.mechanism(Fraction(sigma))
+    [method] = accountant.methods_for(ledger)[-1:]
+    report = accountant.epsilon(ledger, "1e-6", methods=[method], digits=12)
+    alpha = report.methods[method].alpha
+    assert alpha is not None
+    assert alpha.denominator == 1
+    with arb_precision(200):
+        proved, upper = theorem_epsilon(run, sigma, "1e-6", int(alpha)), exactly(str(report.epsilon.upper))
+        # The rounding of binary64 is added to C: at most 2 n (n + p + 8) 2^-52 of the price.
+        assert proved <= upper
+        assert upper <= proved * (1 + exactly("1e-10"))

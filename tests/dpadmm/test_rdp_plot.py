@@ -27,3 +27,10 @@ def test_an_unknown_format_is_refused_and_nothing_is_written(tmp_path: Path) -> 
     result = CliRunner().invoke(group, ["account", *GAUSSIAN, "--plot", str(file)])
     assert isinstance(result.exception, AccountantError)
     assert not file.exists()
+
+
+def test_the_renyi_curve_needs_no_delta() -> None:
+    result = CliRunner().invoke(group, ["account", *[each for each in GAUSSIAN if each not in {"--delta", "1e-5"}]])
+    assert result.exit_code == 0
+    assert "smallest epsilon" not in result.output
+    assert result.output.splitlines()[3].split() == ["4", "1.5"]  # 3 alpha / (2 nu^2)

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from dpadmm import loaders, selection, training
-from dpadmm.cli import SUBCOMMANDS, train_words
+from dpadmm import loaders, training
+from dpadmm.cli import SUBCOMMANDS, train
 from reference.losses import LOSSES
 from reference.mpadmm import Release
 from reference.outputs import Output
@@ -47,13 +47,13 @@ def test_the_help_of_a_command_loads_no_more_than_its_options_need(name: str) ->
 
 
 def test_the_words_of_train_are_those_of_the_code() -> None:
-    assert tuple(algorithm.value for algorithm in training.ALGORITHMS) == train_words.ALGORITHMS
-    assert tuple(LOSSES) == train_words.LOSSES
-    assert tuple(training.REGULARIZERS) == train_words.REGULARIZERS
-    assert tuple(training.SCHEDULES) == train_words.SCHEDULES
-    assert tuple(release.value for release in Release) == train_words.RELEASES
-    assert (selection.AUTO, *(output.value for output in Output)) == train_words.OUTPUTS
-    assert train_words.FORMATS == loaders.FORMATS
+    assert tuple(algorithm.value for algorithm in training.ALGORITHMS) == train.ALGORITHMS
+    assert tuple(LOSSES) == train.LOSSES
+    assert tuple(training.REGULARIZERS) == train.REGULARIZERS
+    assert tuple(training.SCHEDULES) == train.SCHEDULES
+    assert tuple(release.value for release in Release) == train.RELEASES
+    assert (training.AUTO, *(output.value for output in Output)) == train.OUTPUTS
+    assert train.FORMATS == loaders.FORMATS
 
 
 def test_a_gaussian_price_needs_balls_alone() -> None:

@@ -18,6 +18,7 @@ from reference.randomness import Seeded
 from reference.regularizers import L1
 from reference.schedules import PerEpoch, steps
 from reference.ssadmm import ssadmm
+from verification.coq.table import read
 
 N, P = 40, 3
 
@@ -92,7 +93,7 @@ def test_a_seeded_run_is_the_references_own(shell: Shell) -> None:
     archive = np.load(shell.out / "model.npz")
     assert archive["coefficients"].tolist() == last.x.tolist()
     assert archive["classes"].tolist() == ["-1", "1"]
-    assert "whoever knows it can remove the noise" in ran.stderr
+    assert "anyone who knows it can remove the noise" in ran.stderr
 
 
 def test_runs_without_a_seed_differ(shell: Shell) -> None:
@@ -142,6 +143,23 @@ def test_every_choice_trains(shell: Shell, options: str) -> None:
     assert ran.code == 0, ran.stderr
     assert np.isfinite(shell.coefficients()).all()
     assert "guarantee  none" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "theorem"),
+    [
+        ("", "ssADMM_is_private"),
+        ("--algorithm mpadmm --release all", "mpADMM_is_private"),
+        ("--algorithm mpadmm", "mpADMM_primal_is_private"),
+        ("--algorithm mpadmm --release all --regularizer scad --rho 1", "mpADMM_is_private_where_prox_stretches"),
+    ],
+)
+def test_discrete_noise_names_the_theorem_that_its_guarantee_is(shell: Shell, options: str, theorem: str) -> None:
+    target = "--iterations 5 --epsilon 2 --delta 1e-6 --clip 0.5 --noise discrete --grid 0.0009765625"
+    ran = shell.train(f"{target} {options}")
+    assert ran.code == 0, ran.stderr
+    assert f"theorem    {theorem} (EndToEnd.v, checked by Coq: make proofs)" in ran.stdout
+    assert theorem in {entry.name for entry in read().theorem if entry.file == "EndToEnd"}
 
 
 def test_noise_is_calibrated_to_a_target(shell: Shell) -> None:
@@ -203,7 +221,7 @@ def test_a_trace_comes_with_a_warning(shell: Shell) -> None:
         ("--sigma 1 --normalise --iterations 0", "iterations must be an integer >= 1, got iterations=0"),
         ("--sigma 1 --clip 0", "clip must be finite and > 0, got clip=0.0"),
         ("--sigma 1 --clip 1 --normalise", "give --clip or --normalise, not both"),
-        ("--sigma 1 --no-normalise", "noise hides only what is bounded"),
+        ("--sigma 1 --no-normalise", "noise protects only bounded gradients"),
         ("--normalise", "give either --sigma, or --epsilon with --delta"),
         ("--normalise --sigma 1 --epsilon 1 --delta 1e-5", "give either --sigma, or --epsilon with --delta"),
         ("--normalise --epsilon 1", "--epsilon needs --delta"),

@@ -179,7 +179,7 @@ MUTANTS = (
     Mutant("accountant-m-over-c", f"{_A}/batches.py", "2 * C / self.batch", "C / self.batch", ("THEOREM-1",)),
     Mutant(
         "accountant-forgets-rho",
-        f"{_A}/proximal.py",
+        f"{_A}/full_gradients.py",
         "return 1 + max(rho**2, L**2 + rho**2 * (L - 1) ** 2)\n",
         "return 1 + L**2\n",
         ("JOINT",),
@@ -193,7 +193,7 @@ MUTANTS = (
     ),
     Mutant(
         "accountant-lemma2-second-term",
-        "accountant/renyi/without_replacement.py",
+        "accountant/renyi/moments.py",
         "(4 * x.expm1()).min(2 * x.exp())",
         "(x.expm1()).min(2 * x.exp()) / 2",
         ("LEMMA-2",),

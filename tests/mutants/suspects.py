@@ -27,9 +27,8 @@ def vectors() -> str:
 
 def statement(name: str) -> str:
     """One statement; an exception is noticed as well."""
-    from verification.statements.model import Kind
+    from verification.statements.model import Kind, check
     from verification.statements.registry import find
-    from verification.statements.runner import check
 
     try:
         # Coq is left out: its theorems are about its own definitions, whatever this copy computes.

@@ -5,11 +5,13 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from reference.arithmetic import Vector, fractions
 from reference.discrete_gaussian import (
     ExactEntropy,
     bernoulli,
@@ -123,6 +125,12 @@ def test_values_are_rounded_to_the_nearest_multiple() -> None:
     assert on_grid(values, None) is values
 
 
+def test_rationals_are_rounded_as_binary64_is() -> None:
+    values = [Fraction(k, 8) for k in range(-20, 21)]
+    exact = on_grid(fractions().array(cast(Vector, np.array(values, dtype=object))), 0.25)
+    assert list(exact) == [Fraction(v) for v in on_grid(np.array([float(v) for v in values]), 0.25)]
+
+
 def test_a_grid_too_fine_for_exact_sums_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="grid is too fine for values this large to be added exactly"):
         on_grid(np.array([1.0]), 2.0**-60)
@@ -133,7 +141,7 @@ def test_a_grid_too_fine_for_exact_sums_is_refused() -> None:
         on_grid(np.array([math.nan]), 1.0)
     with pytest.raises(InvalidParameter, match="grid is too fine"):
         next(ExactEntropy(2.0**-70, random.Random(1).randrange).noise(3, 1.0, 1))
-    with pytest.raises(NotExpressible, match="binary64 alone"):
+    with pytest.raises(NotExpressible, match="binary64 and rationals"):
         on_grid(np.array([object()]), 1.0)
 
 

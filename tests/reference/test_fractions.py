@@ -56,7 +56,11 @@ def test_a_float_among_rationals_is_noticed() -> None:
 @pytest.mark.parametrize("name", ["sqrt", "exp", "log1p", "norm"])
 def test_what_rationals_cannot_express_is_refused(name: str) -> None:
     with pytest.raises(NotExpressible, match="roots"):
-        getattr(RATIONALS, name)(rationals(2))
+        getattr(RATIONALS, name)(rationals(1, 1))
+
+
+def test_a_length_that_is_rational_is_exact() -> None:
+    assert RATIONALS.norm(rationals(Fraction(3, 7), Fraction(-4, 7)))[()] == Fraction(5, 7)
 
 
 def run_in(system: NumberSystem, name: str, release: Release) -> State:

@@ -27,7 +27,7 @@ WORK = {
 }
 NEEDS = {
     "verify": ("verify", "pip install 'dpadmm[proofs]'"),
-    "experiment": ("experiment synthetic --quick", "pip install 'dpadmm[plots]'"),
+    "vectors generate": ("vectors generate", "run this command in a checkout"),
     "account --plot": (f"{WORK['account']} --plot plot.svg", "pip install 'dpadmm[plots]'"),
     "gate --cluster": ("gate privacy-claim.toml --cluster tcp://localhost:1", "pip install 'dpadmm[cluster]'"),
 }

@@ -22,9 +22,8 @@ from accountant.mechanisms.words import Sampling
 from accountant.numbers import Bound, arb_from_fraction, arb_precision, fraction_of
 from accountant.pld.composition import SubsampledGaussian, compose
 from accountant.profiles.gaussian import gaussian_delta, gaussian_epsilon
+from accountant.renyi.integrals import poisson_moment, tight_moment
 from accountant.renyi.moments import Subsampling
-from accountant.renyi.poisson import poisson_moment
-from accountant.renyi.tight import tight_moment
 from verification.accountants.questions import AccountantQuestion, Quantity
 
 DIGITS = 20

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant import CannotCertifyError, Ledger, decimal_string, epsilon
-from accountant.mechanisms.amplified import amplified_epsilon, require_pure_theorem
+from accountant.mechanisms.pure import amplified_epsilon, require_pure_theorem
 from accountant.mechanisms.steps import (
     GaussianStep,
     PoissonGaussianStep,

@@ -12,11 +12,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from verification.declared.extremes import atoms, light_tails
 from verification.declared.ledger import schedule
-from verification.deployment.noise_tests import size_sightings
-from verification.deployment.shape_tests import shape_sightings
-from verification.deployment.sighting import Aspect, Sighting
+from verification.statistics.noise_shape import atoms, light_tails, shape_tests
+from verification.statistics.noise_size import size_tests
+from verification.statistics.test import Aspect, Cause, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue, NoiseKind
 
@@ -84,13 +83,12 @@ def fresh_size(value: DeclaredValue, noise: Floats, rng: np.random.Generator) ->
     return resized
 
 
-def noise_sightings(
-    where: str,
+def noise_tests(
     noise: dict[str, Floats],
     values: dict[str, DeclaredValue],
     counts: dict[str, int],
     rng: np.random.Generator,
-) -> list[Sighting]:
+) -> list[Test]:
     """All tests of the noise of several values, [runs, releases, numbers] each."""
     sized, shaped = {}, {}
     for name, array in noise.items():
@@ -101,15 +99,16 @@ def noise_sightings(
         scaled = over_scale(value, array, counts[name])
         sized[name] = standard_normal(value, scaled)
         shaped[name] = standard_normal(value, fresh_size(value, scaled, rng))
-    found = size_sightings(where, sized)
-    excess = min((s.p_value for s in found if s.name.startswith("noise-excess")), default=1.0)
-    blurred = any(values[name].noise is NoiseKind.DISCRETE for name in noise) and excess < 1e-3
+    found = size_tests(sized)
+    discrete = [name for name in noise if values[name].noise is NoiseKind.DISCRETE]
+    excess = min((t.p_value for t in found if t.cause is Cause.NOISE_LARGE), default=1.0)
+    blurred = bool(discrete) and excess < 1e-3
     if not blurred:  # a discrete law that is too wide has another shape, and is not less private for it
-        found += shape_sightings(where, shaped, rng)
-    return [*found, light_tails(where, sized), atoms(where, noise, values), *_off_grid(where, noise, values)]
+        found += shape_tests(shaped, rng)
+    return [*found, light_tails(sized), atoms(noise, discrete), *_off_grid(noise, values)]
 
 
-def _off_grid(where: str, noise: dict[str, Floats], values: dict[str, DeclaredValue]) -> list[Sighting]:
+def _off_grid(noise: dict[str, Floats], values: dict[str, DeclaredValue]) -> list[Test]:
     found = []
     for name, array in noise.items():
         grid = values[name].grid
@@ -117,5 +116,5 @@ def _off_grid(where: str, noise: dict[str, Floats], values: dict[str, DeclaredVa
             away = float(np.abs(array / grid - np.rint(array / grid)).max(initial=0.0))
             p_value = 1.0 if away < 1e-6 else 0.0
             detail = f"{name}: noise lies up to {away:.3g} grid steps from the grid"
-            found.append(Sighting(f"noise-grid {where}", Aspect.NOISE, p_value, detail, cause="noise is not discrete"))
+            found.append(Test("noise-grid", Aspect.NOISE, p_value, detail, Cause.NOISE_LAW))
     return found

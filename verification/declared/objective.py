@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from verification.declared.bench import Bench
-from verification.declared.pairs import describe
-from verification.declared.scenes import NeighbouringPair, Scenes
 from verification.declared.seen import Witness
+from verification.neighbours.families import Domain, Families, Others
+from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue
-from verification.wire.declared_session import Recorded
+from verification.wire.declared_session import LabelledPoints, Recorded
 
 RESIDUAL = 1e-6
 """The gradient at the released point may be so long, over the length of the noise."""
@@ -23,7 +23,7 @@ NOT_SOLVED = 1e-2
 """Where it is longer than this, the released point is no minimiser of the objective with its noise."""
 RELATIVE = 1e-3
 _STEP = 1e-4
-_KINDS = ("zero", "aligned", "random")
+_KINDS = (Others.ZERO, Others.ALIGNED, Others.RANDOM)
 _FAR = (3.0, 10.0)  # margins at which the other records count for little
 _MOST_COLUMNS = 12
 
@@ -42,26 +42,26 @@ def residual(bench: Bench, value: DeclaredValue, data: str, recorded: Recorded, 
 
 def determinants(bench: Bench, value: DeclaredValue) -> Witness | None:
     """The largest difference of log-determinants between neighbours that was seen; None in too many dimensions."""
-    scenes = Scenes(bench.declaration, bench.records, bench.columns, bench.rng)
+    families = Families(Domain.of(bench.declaration, bench.records, bench.columns), bench.rng)
     worst = Witness(0.0, "")
     for kind in _KINDS:
-        for pair in scenes.neighbours(kind, 0, scenes.direction()):
+        for pair in families.neighbours(kind, 0, families.direction()):
             names = (bench.send(pair.first), bench.send(pair.second))
             own = bench.record(names[0], seed=1)
             width = own.values[value.name].released.shape[1]
             if width > _MOST_COLUMNS:
                 return None
-            for where, point in _points(pair, width) if kind == "zero" else [("at zero", np.zeros(width))]:
+            for where, point in _points(pair, width) if kind is Others.ZERO else [("at zero", np.zeros(width))]:
                 at = np.zeros_like(own.values[value.name].released)
                 at[0] = point
                 sizes = [_log_determinant(bench, value, name, own, at) for name in names]
                 difference = abs(sizes[0] - sizes[1])
                 if difference > worst.size:
-                    worst = Witness(difference, f"{where}; {describe(pair, 'zero')}")
+                    worst = Witness(difference, f"{where}; {pair.text()}")
     return worst
 
 
-def _points(pair: NeighbouringPair, width: int) -> list[tuple[str, Floats]]:
+def _points(pair: Neighbours[LabelledPoints], width: int) -> list[tuple[str, Floats]]:
     """Models at which to compare: zero, and far along and against the changed record.
 
     Coordinates beyond those of the features, such as an intercept, bring its margin back to zero, so that the changed

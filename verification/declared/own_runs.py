@@ -8,11 +8,12 @@ from scipy import stats
 from accountant.mechanisms.words import Sampling
 from verification.declared.added import is_sum
 from verification.declared.bench import Bench
-from verification.declared.cost import cost_of_noise
-from verification.declared.draws import FEWEST_RUNS, MOST_RUNS, NUMBERS, judged, tested
+from verification.declared.checks import FEWEST_RUNS, MOST_RUNS, NUMBERS, answer, tested
 from verification.declared.promise import Pricing
-from verification.declared.scenes import Scenes
-from verification.outcome import Finding, Outcome
+from verification.neighbours.families import Domain, Families, Others
+from verification.questions.question import Answer
+from verification.reading.context import NotApplicable
+from verification.statistics.test import Aspect, Cause, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import NoiseKind
 from verification.wire.declared_session import Recorded, rows
@@ -23,25 +24,18 @@ COMPARED, COORDINATES = 100, 8
 """Unseeded runs of either kind that are compared, and coordinates of each value."""
 
 
-def own_runs_check(bench: Bench, pricing: Pricing, share: float) -> Finding:
+def own_runs_check(bench: Bench, pricing: Pricing) -> Answer:
     """Whether the adapter's own runs are those that it shows from the inside."""
     if not bench.session.can(Capability.TRIALS):
-        return Finding("own-runs", Outcome.SKIPPED, "no runs of its own (trials)")
-    scenes = Scenes(bench.declaration, bench.records, bench.columns, bench.rng)
-    data = bench.send(scenes.data("random", scenes.direction()))
+        raise NotApplicable("no runs of its own (trials)")
+    families = Families(Domain.of(bench.declaration, bench.records, bench.columns), bench.rng)
+    data = bench.send(families.data(Others.RANDOM, families.direction()))
     shown = [bench.record(data) for _ in range(COMPARED)]
     noise = _first_noise(bench, data, shown)
-    if noise:
-        sightings = tested(bench, noise, "own runs")
-        finding = judged("own-runs", sightings, share / 2, lambda: cost_of_noise(pricing, noise))
-        if finding.outcome is not Outcome.STANDS:
-            return finding
-    other = _other_law(bench, data, shown, share / 2)
-    if other is not None:
-        return other
+    tests = tested(bench, noise, pricing) if noise else []
     compared = _same_as_recorded(bench, data)
     text = f"noise of the first release of {', '.join(noise)} as declared" if noise else "no noise could be isolated"
-    return Finding("own-runs", Outcome.STANDS, f"{text}; {compared}", false_alarm=share)
+    return answer(bench, [_other_law(bench, data, shown, f"{text}; {compared}"), *tests], (Aspect.NOISE,))
 
 
 def _first_noise(bench: Bench, data: str, shown: list[Recorded]) -> dict[str, Floats]:
@@ -74,8 +68,8 @@ def _first_noise(bench: Bench, data: str, shown: list[Recorded]) -> dict[str, Fl
     return {name: np.array([rows(run[name])[:1] - before for run in runs]) for name, before in known.items()}
 
 
-def _other_law(bench: Bench, data: str, shown: list[Recorded], share: float) -> Finding | None:
-    """Refute where unseeded runs release other values than unseeded runs from the inside, coordinate by coordinate.
+def _other_law(bench: Bench, data: str, shown: list[Recorded], fine: str) -> Test:
+    """Whether unseeded runs release other values than unseeded runs from the inside, coordinate by coordinate.
 
     Kolmogorov and Smirnov's exact test of two samples, of up to `COORDINATES` coordinates of first and last release.
     """
@@ -90,18 +84,19 @@ def _other_law(bench: Bench, data: str, shown: list[Recorded], share: float) -> 
             if all(side and len({row.shape for row in side}) == 1 for side in sides) and sides[0][0].size:
                 columns += _coordinates(value.name, np.array(sides[0]), np.array(sides[1]))
     if not columns:
-        return None
-    name, first, second = min(columns, key=lambda column: _two_samples(column[1], column[2]))
-    p_value = _two_samples(first, second) * len(columns)
-    if p_value > share:
-        return None
+        return Test("own-runs", Aspect.NOISE, 1.0, fine, Cause.NOT_AS_SHOWN)
+    tails = [_two_samples(first, second) for _, first, second in columns]
+    name, first, second = columns[int(np.argmin(tails))]
+    p_value = min(1.0, min(tails) * len(columns))
     text = (
-        f"{name}: runs of its own release other values than runs from the inside (p = {p_value:.2g}; deviation "
-        f"{second.std():.4g} and {first.std():.4g}): what was looked at is not what is run\n"
-        "no epsilon can be named for what is run"
+        f"{fine}; least alike: {name} (deviation {second.std():.4g} in runs of its own, {first.std():.4g} in runs from "
+        "the inside)"
     )
-    tags = ("cause: runs are not those that are shown",)
-    return Finding("own-runs", Outcome.REFUTED, text, p_value=p_value, false_alarm=share, tags=tags)
+    return Test("own-runs", Aspect.NOISE, p_value, text, Cause.NOT_AS_SHOWN, price=_no_epsilon)
+
+
+def _no_epsilon() -> str:
+    return "what was looked at is not what is run: no epsilon can be named for what is run"
 
 
 def _coordinates(name: str, first: Floats, second: Floats) -> list[tuple[str, Floats, Floats]]:

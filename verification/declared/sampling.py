@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from accountant.mechanisms.words import Sampling
-from verification.conformance import tails
-from verification.deployment.batch_tests import batch_sightings
-from verification.deployment.sighting import Aspect, Sighting, TailFamily, union
+from verification.statistics import tails
+from verification.statistics.batches import batch_tests
+from verification.statistics.test import Aspect, Cause, TailFamily, Test, union
 from verification.wire.declaration import DeclaredSampling
 
 Runs = list[list[list[int]]]
@@ -35,9 +35,7 @@ def repeated(runs: Runs) -> bool:
     return any(len(set(batch)) < len(batch) for run in runs for batch in run)
 
 
-def sampling_sightings(
-    runs: Runs, sampling: DeclaredSampling, records: int, rng: np.random.Generator
-) -> list[Sighting]:
+def sampling_tests(runs: Runs, sampling: DeclaredSampling, records: int, rng: np.random.Generator) -> list[Test]:
     """The tests of the declared sampling; runs of one length."""
     steps = min(len(run) for run in runs)
     marks = np.sort(rng.permutation(records)[:_MARKS])
@@ -48,14 +46,14 @@ def sampling_sightings(
     match sampling.kind:
         case Sampling.WITHOUT_REPLACEMENT:
             held = counts[:, :, marks] > 0
-            return batch_sightings("batches", held, marks, records=records, batch=sampling.batch or 1)
+            return batch_tests(held, marks, records=records, batch=sampling.batch or 1)
         case Sampling.POISSON:
             return _poisson(counts > 0, sampling.rate or 0.0)
         case _:
             return _with_replacement(runs, counts, sampling.batch or 1)
 
 
-def _poisson(held: NDArray[np.bool_], rate: float) -> list[Sighting]:
+def _poisson(held: NDArray[np.bool_], rate: float) -> list[Test]:
     runs, steps, n = held.shape
     sizes = held.sum(axis=2)
     deviation = np.sqrt(n * rate * (1 - rate))
@@ -77,10 +75,10 @@ def _poisson(held: NDArray[np.bool_], rate: float) -> list[Sighting]:
         families.append(
             TailFamily("consecutive runs", tails.binomial(np.array([between.sum()]), between.size, rate**2))
         )
-    return [_sighting(families)]
+    return [_test(families)]
 
 
-def _with_replacement(runs: Runs, counts: NDArray[np.int64], size: int) -> list[Sighting]:
+def _with_replacement(runs: Runs, counts: NDArray[np.int64], size: int) -> list[Test]:
     n = counts.shape[2]
     draws = counts.shape[0] * counts.shape[1] * size
     drawn = np.array([i for run in runs for batch in run[: counts.shape[1]] for i in batch])
@@ -90,10 +88,9 @@ def _with_replacement(runs: Runs, counts: NDArray[np.int64], size: int) -> list[
         TailFamily("record", tails.binomial(counts.sum(axis=(0, 1)), draws, 1 / n), lambda i: str(i + 1)),
         TailFamily("draws of one record in a row", tails.binomial(equal, len(pairs), 1 / n)),
     ]
-    return [_sighting(families)]
+    return [_test(families)]
 
 
-def _sighting(families: list[TailFamily]) -> Sighting:
+def _test(families: list[TailFamily]) -> Test:
     p_value, at = union(families)
-    cause = "batches are not as claimed"
-    return Sighting("batch-law", Aspect.BATCHES, p_value, f"least likely: {at}", cause=cause)
+    return Test("batch-law", Aspect.BATCHES, p_value, f"least likely: {at}", Cause.BATCH_LAW)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from verification.neighbours.neighbours import Attack
 from verification.wire.arrays import Floats
+from verification.wire.declared_session import LabelledPoints
 
 RELATIVE = 1e-5
 """A sensitivity may be exceeded by so much, for the solver and the rounding of the implementation."""
@@ -16,6 +18,9 @@ class Witness:
 
     size: float
     text: str
+    attack: Attack[LabelledPoints] | None = None
+    moved: float = 0.0
+    declared: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +28,7 @@ class TwoScales:
     """Neighbours with the same randomness whose noise differs by a factor above 1, and which data has the smaller one.
 
     `moved` is the Euclidean distance of the values before the noise. `probable` if nothing was released before, or what
-    a run of its own releases. `others` is the kind of the other records.
+    a run of its own releases. `alike`: all other records have the same features.
     """
 
     factor: float
@@ -34,13 +39,13 @@ class TwoScales:
     larger: str
     outputs: dict[str, Floats]
     probable: bool
-    others: str
+    alike: bool
     text: str
 
     def within(self, other: TwoScales) -> bool:
-        """Whether the other shows no less, with other records of the same kind."""
+        """Whether the other shows no less, with other records that are as much alike."""
         less = self.factor <= other.factor and self.moved <= other.moved and self.probable <= other.probable
-        return less and self.others == other.others
+        return less and self.alike == other.alike
 
 
 @dataclass(slots=True)
@@ -50,11 +55,13 @@ class Seen:
     pairs: int = 0
     planned: int = 0
     sensitivity: dict[str, Witness] = field(default_factory=dict)
+    smallest: dict[str, str] = field(default_factory=dict)  # the smallest neighbours that move a value too far
     first_release: dict[str, float] = field(default_factory=dict)
     moved: dict[str, Witness] = field(default_factory=dict)
     outside: dict[str, Witness] = field(default_factory=dict)
     public: dict[str, Witness] = field(default_factory=dict)
     scales: dict[str, list[TwoScales]] = field(default_factory=dict)  # those that no other exceeds
+    two_scaled: set[str] = field(default_factory=set)  # values whose noise has another scale on some neighbour
     fractions: dict[str, Witness] = field(default_factory=dict)  # of the grid of discrete noise
     unequal: str = ""
     shapes: str = ""  # that differ, so that nothing else can be compared
@@ -64,10 +71,10 @@ class Seen:
     unrepeatable: str = ""
     fixed_start: bool = True  # a first release is the same whatever the randomness
 
-    def keep(self, where: dict[str, Witness], name: str, size: float, text: str) -> None:
+    def keep(self, where: dict[str, Witness], name: str, witness: Witness | None) -> None:
         """Keep the largest."""
-        if name not in where or size > where[name].size:
-            where[name] = Witness(size, text)
+        if witness is not None and (name not in where or witness.size > where[name].size):
+            where[name] = witness
 
     def keep_scales(self, name: str, pair: TwoScales) -> None:
         """Keep what no other pair exceeds."""
@@ -90,7 +97,7 @@ class Seen:
             (self.fractions, other.fractions),
         ):
             for name, witness in theirs.items():
-                self.keep(mine, name, witness.size, witness.text)
+                self.keep(mine, name, witness)
         for name, found in other.scales.items():
             for pair in found:
                 self.keep_scales(name, pair)
@@ -99,4 +106,5 @@ class Seen:
         for name, counts in other.counts.items():
             self.counts[name] = {**counts, **self.counts.get(name, {})}
         self.unequal = self.unequal or other.unequal
+        self.unrepeatable = self.unrepeatable or other.unrepeatable
         self.other_noise |= other.other_noise

@@ -17,6 +17,7 @@ run, an event is chosen by one half of the runs and counted in the other (Cloppe
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -27,7 +28,8 @@ from accountant.mechanisms.words import Sampling
 from verification.declared.bench import Bench, OutOfTimeError
 from verification.declared.promise import Pricing
 from verification.declared.seen import Seen, TwoScales
-from verification.outcome import Finding, Outcome
+from verification.reading.context import Undecided
+from verification.statistics.test import Aspect, Cause, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import PURE, DeclaredValue, NoiseKind
 from verification.wire.faults import AdapterSkipped
@@ -38,8 +40,6 @@ NUMBERS = 4000
 """So many noise values show a scale."""
 TRIALS, CHOICES = 3000, 3
 """So many runs of each neighbour, half of them to choose the event, of so many pairs at most."""
-EQUAL = ("zero", "aligned")
-"""Kinds of data in which all other records are alike: without the changed one, batches have one scale."""
 _MOST_FACTOR = 4.0  # above it the size of the noise alone exceeds any claim
 _MOST, _HALVINGS = 500.0, 40
 _AT_ONCE = 200_000  # numbers in an answer, about
@@ -53,20 +53,20 @@ class Leakage:
     text: str
 
 
-def scale_finding(bench: Bench, pricing: Pricing, seen: Seen) -> Finding | None:
-    """Refute a scale that depends on a record where what it gives away exceeds the claim; else nothing is known."""
+def scale_tests(bench: Bench, pricing: Pricing, seen: Seen) -> list[Test]:
+    """Refute a scale that depends on a record where what it gives away exceeds the claim; else undecided."""
     for name, found in seen.scales.items():
         value = next(v for v in bench.declaration.noised if v.name == name)
         worst = max(found, key=lambda pair: pair.factor)
         leak = _leakage(bench, pricing, value, found)
         said = "infinite" if leak.epsilon == math.inf else f"at least {leak.epsilon:.6g}"
         cost = f"{leak.text}: epsilon is {said}, {pricing.promise.claimed()}"
-        text = f"the scale of the noise of {name} depends on a record\n{worst.text}\n{cost}"
+        text = f"the scale of the noise of {name} depends on a record"
         if leak.epsilon > pricing.promise.epsilon:
-            tags = ("cause: depends on the data",)
-            return Finding("data-independence", Outcome.REFUTED, text, witness=worst.text, tags=tags)
-        return Finding("data-independence", Outcome.INCONCLUSIVE, f"{text}; no theorem here prices that from above")
-    return None
+            asked, price = ("data-independence", Aspect.RELEASED), functools.partial(str, cost)
+            return [Test.exact(*asked, False, text, Cause.DATA_DEPENDENT, price=price, witness=worst.text)]
+        raise Undecided(f"{text}\n{worst.text}\n{cost}; no theorem here prices that from above")
+    return []
 
 
 def _leakage(bench: Bench, pricing: Pricing, value: DeclaredValue, found: list[TwoScales]) -> Leakage:
@@ -141,7 +141,8 @@ def _beside(bench: Bench, value: DeclaredValue, pair: TwoScales, delta: float) -
 
 def _measured(bench: Bench, pricing: Pricing, value: DeclaredValue, found: list[TwoScales]) -> Leakage:
     """The bound by counting, at most that of so many runs."""
-    hopeful = sorted(found, key=lambda pair: (pair.others not in EQUAL, -pair.factor))[:CHOICES]
+    # where all other records are alike, batches without the changed one have one scale
+    hopeful = sorted(found, key=lambda pair: (not pair.alike, -pair.factor))[:CHOICES]
     best, delta = 0.0, float(pricing.promise.delta)
     text = f"by counting in {TRIALS // 2} runs of each (confidence 1 - {LEVEL:g})"
     try:

@@ -1,6 +1,6 @@
 """The statements as text: what `dpadmm explain` prints, from a generated file, so that no solver is loaded for it.
 
-``python -m verification.statements.documents`` writes the file; a test fails when it is stale.
+``python -m tools.statement_pages`` writes the file; a test fails when it is stale.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from verification.errors import UnknownStatement
 
 if TYPE_CHECKING:
+    from verification.statements.errata import Wording
     from verification.statements.model import Evidence, Statement
 
 FILE_NAME = "catalogue.json"
@@ -51,8 +52,8 @@ class Described:
     evidence: tuple[DescribedEvidence, ...]
 
 
-def catalogue_text(statements: Iterable[Statement]) -> str:
-    """The file, from the registry."""
+def catalogue_text(statements: Iterable[Statement], wording: Iterable[Wording]) -> str:
+    """The file, from the registry; errata about wording have no evidence."""
     described = [
         Described(
             statement.id,
@@ -65,6 +66,7 @@ def catalogue_text(statements: Iterable[Statement]) -> str:
         )
         for statement in statements
     ]
+    described += [Described(each.id, (), "wording", each.statement, each.truth, each.place, ()) for each in wording]
     return json.dumps([asdict(each) for each in described], indent=1, ensure_ascii=False) + "\n"
 
 

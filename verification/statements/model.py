@@ -1,48 +1,66 @@
-"""What a statement is, what evidence is, and what running evidence finds."""
+"""What a statement is, what evidence is, what running evidence finds, and how statements are run within a budget."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
-from verification.lemmas.obligation import Obligation
-from verification.lemmas.prover import Prover
-from verification.outcome import Outcome
+from verification.outcome import Finding, Outcome
+from verification.smt.obligation import Obligation
+from verification.smt.prover import Prover
+from verification.smt.solvers import solvers
 
 
 class Status(enum.Enum):
     """What is known about a statement."""
 
-    PROVED = "proved"  # by two solvers, by Coq, or by exact or enclosed computation that covers all of it
-    HOLDS = "holds"  # on every attack that was tried
+    PROVED = "proved"  # for all values, by two SMT solvers or by Coq
+    ENCLOSED = "enclosed"  # at finitely many points, with no rounding left to doubt; parts may be proved
+    ATTACKED = "attacked"  # so many times, without success; parts may be proved or enclosed
     REFUTED = "refuted"  # by a witness that the reference reproduces
 
 
 class Kind(enum.Enum):
     """How a piece of evidence works."""
 
-    PROOF = "proof"  # obligations discharged by z3 and cvc5
+    SMT = "smt"  # obligations discharged by z3 and cvc5
     COQ = "coq"  # theorems checked by Coq, for every dimension, every convex regularizer, every number of steps
-    ENCLOSURE = "enclosure"  # ball or rational arithmetic: no rounding left to doubt
+    ENCLOSURE = "enclosure"  # ball or rational arithmetic at finitely many points
     ATTACK = "attack"  # a search for the worst case, which must reach the bound and not exceed it
     WITNESS = "witness"  # a concrete counterexample, reproduced by the reference
-    QUOTATION = "quotation"  # two places of the paper that contradict each other
+
+
+COUNTED = {Kind.ENCLOSURE: "points", Kind.ATTACK: "attempts"}
+"""Evidence that is no proof says at how many points it looked."""
+NEEDED = {
+    Status.PROVED: frozenset({Kind.SMT, Kind.COQ}),
+    Status.ENCLOSED: frozenset({Kind.ENCLOSURE}),
+    Status.ATTACKED: frozenset({Kind.ATTACK}),
+    Status.REFUTED: frozenset({Kind.WITNESS}),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceResult:
-    """The outcome, in one line of words; ``tightness`` is the largest observed value over its bound."""
+    """The outcome, in one line of words; ``size`` is how many points were looked at or how many attempts were made.
+
+    ``tightness`` is the largest observed value over its bound.
+    """
 
     outcome: Outcome
     detail: str
+    size: int = 0
     tightness: float | None = None
     witness: str = ""
 
     @classmethod
-    def check(cls, holds: bool, detail: str, *, tightness: float | None = None, witness: str = "") -> EvidenceResult:
+    def check(
+        cls, holds: bool, detail: str, *, size: int = 0, tightness: float | None = None, witness: str = ""
+    ) -> EvidenceResult:
         """Stands or fails."""
-        return cls(Outcome.STANDS if holds else Outcome.REFUTED, detail, tightness, witness)
+        return cls(Outcome.STANDS if holds else Outcome.REFUTED, detail, size, tightness, witness)
 
 
 Run = Callable[[Prover], EvidenceResult]
@@ -50,7 +68,7 @@ Run = Callable[[Prover], EvidenceResult]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Something that can be run; ``obligations`` are what a proof discharges, for the documents."""
+    """Something that can be run; ``obligations`` are what a proof by solvers discharges, for the documents."""
 
     name: str
     kind: Kind
@@ -74,21 +92,119 @@ class Statement:
     aliases: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.evidence:
-            raise ValueError(f"statement {self.id} has no evidence: a statement that nothing checks is no statement")
-        kinds = {evidence.kind for evidence in self.evidence}
-        needed = {
-            Status.PROVED: {Kind.PROOF, Kind.COQ, Kind.ENCLOSURE},
-            Status.HOLDS: {Kind.ATTACK, Kind.ENCLOSURE, Kind.PROOF, Kind.COQ},
-            Status.REFUTED: {Kind.WITNESS, Kind.QUOTATION},
-        }[self.status]
-        if not kinds & needed:
-            wanted = " or ".join(sorted(kind.value for kind in needed))
-            raise ValueError(f"statement {self.id} is said to be {self.status.value}, which needs a {wanted}")
         if self.status is Status.REFUTED and not self.truth:
             raise ValueError(f"statement {self.id} is refuted but does not say what is right instead")
+
+    def supported(self) -> Statement:
+        """The statement itself; refuses one whose status its evidence cannot support."""
+        if not self.evidence:
+            raise ValueError(f"statement {self.id} has no evidence: a statement that nothing checks is no statement")
+        needed = NEEDED[self.status]
+        if not {evidence.kind for evidence in self.evidence} & needed:
+            wanted = " or ".join(sorted(kind.value for kind in needed))
+            raise ValueError(f"statement {self.id} is said to be {self.status.value}, which needs a {wanted}")
+        return self
 
     @property
     def is_erratum(self) -> bool:
         """Whether it is one of the numbered errata."""
         return self.id[0] == "E" and self.id[1:].isdigit()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked:
+    """A statement and all that was found about it; ``sizes`` are the points or attempts of each piece of evidence."""
+
+    statement: Statement
+    findings: tuple[Finding, ...]
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """Stands only if every piece of evidence stands; fails if one fails."""
+        outcomes = {finding.outcome for finding in self.findings}
+        for outcome in (Outcome.FAULT, Outcome.REFUTED, Outcome.INCONCLUSIVE):
+            if outcome in outcomes:
+                return outcome
+        return Outcome.STANDS
+
+    @property
+    def status(self) -> str:
+        """The status where it was confirmed, else what stands in its way."""
+        match self.outcome:
+            case Outcome.STANDS:
+                return self.statement.status.value
+            case Outcome.INCONCLUSIVE:
+                return "undecided"
+            case Outcome.FAULT:
+                return "FAULT"
+        return "BROKEN" if self.statement.status is not Status.REFUTED else "NOT REFUTED"
+
+    @property
+    def size(self) -> str:
+        """How much was looked at by the evidence that the status rests on: "48 points", "170 attempts"."""
+        if self.outcome is not Outcome.STANDS or self.statement.status not in (Status.ENCLOSED, Status.ATTACKED):
+            return ""
+        [kind] = NEEDED[self.statement.status]
+        pairs = zip(self.statement.evidence, self.sizes, strict=True)
+        return f"{sum(size for evidence, size in pairs if evidence.kind is kind)} {COUNTED[kind]}"
+
+    @property
+    def seconds(self) -> float:
+        """The time that all evidence took."""
+        return sum(finding.seconds for finding in self.findings)
+
+    @property
+    def tightness(self) -> float | None:
+        """The largest share of a bound that was reached, where evidence measured one."""
+        reached = [finding.tightness for finding in self.findings if finding.tightness is not None]
+        return max(reached, default=None)
+
+
+def check(
+    statements: Iterable[Statement],
+    *,
+    budget: float | None = None,
+    question_seconds: float = 60.0,
+    progress: Callable[[Statement, Evidence], None] | None = None,
+) -> Iterator[Checked]:
+    """Run the evidence of each statement; after the budget is spent the rest is reported as undecided."""
+    deadline = None if budget is None else time.monotonic() + budget
+    known: dict[str, tuple[Finding, int]] = {}  # evidence that several statements share runs once
+    with solvers() as pair:
+        prover = Prover(pair)
+        for statement in statements:
+            ran: list[tuple[Finding, int]] = []
+            for evidence in statement.evidence:
+                left = None if deadline is None else deadline - time.monotonic()
+                prover.limit(question_seconds if left is None else max(0.1, min(question_seconds, left)))
+                if progress is not None:
+                    progress(statement, evidence)
+                again = known.get(evidence.name)
+                if again is None:
+                    ran.append(_run(evidence, prover, left))
+                else:
+                    ran.append((replace(again[0], seconds=0.0), again[1]))
+                known[evidence.name] = ran[-1]
+            yield Checked(statement, tuple(finding for finding, _ in ran), tuple(size for _, size in ran))
+
+
+def _run(evidence: Evidence, prover: Prover, left: float | None) -> tuple[Finding, int]:
+    if left is not None and left <= 0:
+        return Finding(evidence.name, Outcome.INCONCLUSIVE, "not run: the budget is spent"), 0
+    started = time.monotonic()
+    try:
+        found = evidence.run(prover)
+    except Exception as error:
+        found = EvidenceResult(Outcome.FAULT, f"{type(error).__name__}: {error}")
+    if found.outcome is Outcome.STANDS and evidence.kind in COUNTED and not found.size:
+        found = EvidenceResult(Outcome.FAULT, "does not say at how many points it looked")
+    finding = Finding(
+        evidence.name,
+        found.outcome,
+        found.detail,
+        seconds=time.monotonic() - started,
+        tightness=found.tightness,
+        witness=found.witness,
+    )
+    return finding, found.size

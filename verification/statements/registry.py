@@ -1,30 +1,57 @@
-"""Every statement of this project, by id."""
+"""Every statement of this project, by id, and the evidence by Coq: the theorems that settle a statement or a part."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from verification.proofs.table import read
+from verification.coq.check import checked
+from verification.coq.coq import MISSING, Coq
+from verification.coq.link import linked
+from verification.coq.table import Theorem, TheoremTable, read
+from verification.errors import UnknownStatement
+from verification.outcome import Outcome
+from verification.smt.prover import Prover
+from verification.statements import accounting, errata, optimiser
 from verification.statements.catalogue import unknown
-from verification.statements.evidence.theorems import with_theorems
-from verification.statements.model import Statement
-from verification.statements.texts import baselines, building_blocks, errata, privacy, sensitivities
+from verification.statements.model import Evidence, EvidenceResult, Kind, Statement
+
+
+def with_theorems(statement: Statement, table: TheoremTable) -> Statement:
+    """The statement with its theorems as one more piece of evidence; the statement itself where it has none."""
+    theorems = table.of_statement(statement.id)
+    return replace(statement, evidence=(*statement.evidence, _by_coq(theorems))) if theorems else statement
+
+
+def _by_coq(theorems: tuple[Theorem, ...]) -> Evidence:
+    names = tuple(theorem.name for theorem in theorems)
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - Coq needs no SMT solver
+        if not Coq.installed():
+            return EvidenceResult(Outcome.INCONCLUSIVE, MISSING)
+        report, link = checked(), linked()
+        faults = [*report.about(*names), *link.faults]
+        if faults or not link.agrees:
+            return EvidenceResult(Outcome.REFUTED, "; ".join(faults) or "nothing was compared with the reference")
+        return EvidenceResult(Outcome.STANDS, f"{len(names)} theorems checked by Coq {report.version}")
+
+    return Evidence(", ".join(f"{theorem.file}.{theorem.name}" for theorem in theorems), Kind.COQ, run)
 
 
 def collected(*groups: Iterable[Statement]) -> dict[str, Statement]:
-    """All statements by id and alias, in order; refuses an id that is used twice."""
+    """All statements by id and alias, in order; refuses an id that is used twice and a status without support."""
     found: dict[str, Statement] = {}
     for group in groups:
         for statement in group:
             for name in (statement.id, *statement.aliases):
                 if name in found:
                     raise ValueError(f"two statements are called {name}")
-                found[name] = statement
+                found[name] = statement.supported()
     return found
 
 
 _THEOREMS = read()
-_GROUPS = (building_blocks, sensitivities, privacy, baselines, errata)
+_GROUPS = (optimiser, accounting, errata)
 BY_NAME = collected(*((with_theorems(s, _THEOREMS) for s in group.STATEMENTS) for group in _GROUPS))
 STATEMENTS: tuple[Statement, ...] = tuple(dict.fromkeys(BY_NAME.values()))
 
@@ -32,6 +59,8 @@ STATEMENTS: tuple[Statement, ...] = tuple(dict.fromkeys(BY_NAME.values()))
 def find(name: str) -> Statement:
     """The statement of this id or alias, whatever its case; an unknown one is refused with the nearest names."""
     statement = BY_NAME.get(name.upper())
+    if statement is None and name.upper() in {wording.id for wording in errata.WORDING}:
+        raise UnknownStatement(f"{name.upper()} is about wording: `dpadmm explain {name.upper()}`; nothing can be run")
     if statement is None:
         raise unknown(name, BY_NAME)
     return statement

@@ -1,7 +1,7 @@
 """What each algorithm is on the wire: which parameters it takes, what gets noise, what a run shows, and in what shape.
 
 One row per algorithm. To add an algorithm, add a row here, its mathematics to `translate` and `stepwise`, and how
-to look inside it to `verification.conformance.inside`.
+to look inside it to `verification.reading.inverter`.
 """
 
 from __future__ import annotations

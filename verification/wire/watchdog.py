@@ -6,12 +6,14 @@ however it went, the pipe ends, and everything that carries one of the tokens it
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import subprocess
 import sys
 import threading
 
+_SECONDS_TO_END = 5.0
 _SCRIPT = """
 import os, signal, sys
 tokens = set()
@@ -58,13 +60,26 @@ class Watchdog:
 
     def _tell(self, line: str) -> None:
         with self._lock:
-            if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
+            if self._process is not None and self._owner != os.getpid():
+                self._process.returncode = 0  # inherited by a fork: its parent waits for it, and this process cannot
+            if self._process is not None and self._process.poll() is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    if self._process.stdin is not None:
+                        self._process.stdin.close()
+                self._process = None
+            if self._process is None:
                 self._process, self._owner = self._started(), os.getpid()
             pipe = self._process.stdin
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.write(line.encode())
                     pipe.flush()
+
+    def end(self) -> None:
+        """End the watching process and wait for it; one that a fork inherited is left to the parent."""
+        if self._process is not None and self._owner == os.getpid():
+            with contextlib.suppress(BrokenPipeError, subprocess.TimeoutExpired):
+                self._process.communicate(timeout=_SECONDS_TO_END)
 
     def _started(self) -> subprocess.Popen[bytes]:
         # a session of its own: what ends the watched process's group must not end this one
@@ -79,3 +94,4 @@ class Watchdog:
 
 
 WATCHDOG = Watchdog()
+atexit.register(WATCHDOG.end)

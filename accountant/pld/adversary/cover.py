@@ -23,7 +23,7 @@ from flint import arb
 from accountant.errors import CertificateError
 from accountant.limits import check_time
 from accountant.numbers import arb_precision
-from accountant.pld.rounding import float_above, float_below
+from accountant.pld.certified_floats import float_above, float_below
 
 _BITS: Final = 96
 HALVED: Final = "h"

@@ -14,8 +14,8 @@ those of connect-the-dots, formulas as in `upper_step` (they hold for cells on e
     loss 0: besides what the cells put there, s times the atom of S. Then all times 1 + eta, and eta off the atom.
 
 Below the lowest point z_0 lie losses between log(1-q) and that of z_0. Their mass, which is most of all for small q, is
-split between the lattice point of z_0 and one at or below log(1-q), P-mass and Q-mass kept (`_below`): also a chord of
-the profile. A point z_j misses its loss by at most eta_j, so a true atom lies at most eta_j above its lattice point,
+split between the lattice point of z_0 and one at or below log(1-q), P-mass and Q-mass kept (`split_below`): a chord.
+A point z_j misses its loss by at most eta_j, so a true atom lies at most eta_j above its lattice point,
 and 1.1 (1+h) eta_j/h of it, moved one point up, makes up for that: no shift of epsilon is left over. What `ordering`
 leaves out of a triple (`nodes.rest`) counts as infinite.
 """
@@ -30,18 +30,24 @@ import numpy as np
 from flint import arb
 
 from accountant.errors import CannotCertifyError
-from accountant.numbers import arb_precision
+from accountant.numbers import arb_precision, normal_tail
 from accountant.pld.adversary.nodes import rest
-from accountant.pld.certified_exp import EXP_ERROR, UNIT_ROUNDOFF, Floats, exp
-from accountant.pld.heuristics import loss_at, point_at
-from accountant.pld.rounding import SCALAR_BITS, float_above, float_below, normal_tail, normalised
+from accountant.pld.certified_floats import (
+    EXP_ERROR,
+    SCALAR_BITS,
+    UNIT_ROUNDOFF,
+    Floats,
+    exp,
+    float_above,
+    normalised,
+)
+from accountant.pld.guesses import point_at
+from accountant.pld.known_pairs import reach, split_below
 from accountant.pld.types import BinaryStep, Frame, LatticeStep
-from accountant.pld.upper_step import MAX_CELLS, LatticePoints, cell_masses, loss_mismatch
+from accountant.pld.upper_step import LatticePoints, cell_masses, loss_mismatch
 
 _LOWEST_EXPONENT: Final = -650.0
 _LEAST_MASS: Final = 1e-295
-_LOWEST_Z: Final = -9.0
-"""Below this a normal variable is moved up: probability 1e-19."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,8 @@ class Leader:
 def leading_step(leader: Leader, count: int, frame: Frame, kappa: float) -> LatticeStep:
     """Return a lattice measure that dominates the leader; see the header."""
     step = BinaryStep(leader.q, leader.mu, count)
-    bottom, lowest, highest = _reach(leader, frame)
+    bottom, lowest, highest = reach(step, frame)
+    highest = max(highest, -bottom)
     losses = frame.spacing * np.arange(lowest, highest + 1, dtype=np.float64)
     z = point_at(leader.q, leader.mu, losses)
     z[-lowest] = leader.mu / 2
@@ -73,7 +80,7 @@ def leading_step(leader: Leader, count: int, frame: Frame, kappa: float) -> Latt
     mismatch[-lowest] = 0.0
     masses, error = cell_masses(step, frame, kappa, LatticePoints(z, losses, mismatch))
     masses = masses * (1 + 1.01 * error)
-    far, near = _below(leader, float(z[0]), bottom, lowest, frame)
+    far, near = split_below(step, float(z[0]), bottom, lowest, frame)
     with arb_precision(SCALAR_BITS):
         masses[0] += float_above(near * (-arb(kappa)).exp())
     positive, off = masses[-lowest:], mismatch[-lowest:]
@@ -104,33 +111,6 @@ def leading_step(leader: Leader, count: int, frame: Frame, kappa: float) -> Latt
 
 def _up(x: float) -> float:
     return math.nextafter(x, math.inf)
-
-
-def _reach(leader: Leader, frame: Frame) -> tuple[int, int, int]:
-    """Return an index whose loss is at most log(1-q), the lowest one of a point (<= 0) and the highest one."""
-    top = max(frame.z_top, leader.mu / 2)
-    ends = loss_at(leader.q, leader.mu, np.array([min(_LOWEST_Z, leader.mu / 2 - 9.0), top]))
-    lowest = min(math.ceil(float(ends[0]) / frame.spacing), 0)
-    highest = math.ceil(float(ends[1]) / frame.spacing) + 1
-    with arb_precision(SCALAR_BITS):
-        bottom = min(math.floor(float_below((-arb(leader.q)).log1p() / arb(frame.spacing))), lowest - 1)
-    if highest - bottom > MAX_CELLS:
-        raise CannotCertifyError(f"a step spans {highest - bottom} lattice cells, more than {MAX_CELLS}")
-    return bottom, lowest, max(highest, -bottom)
-
-
-def _below(leader: Leader, z_low: float, bottom: int, lowest: int, frame: Frame) -> tuple[arb, arb]:
-    """Return the masses of F below z_low, split between the points `bottom` and that of z_low, and tilted there.
-
-    The losses of all of it lie between log(1-q) and that of z_low, so a chord of the profile is above the profile.
-    """
-    with arb_precision(SCALAR_BITS):
-        q, mu, z, h, theta = (arb(x) for x in (leader.q, leader.mu, z_low, frame.spacing, frame.theta))
-        second = normal_tail(-z)
-        first = (1 - q) * second + q * normal_tail(mu - z)
-        low, high = (-h * bottom).exp(), 1 / (1 + q * (mu * (z - mu / 2)).expm1())
-        far = (second - first * high) / (low - high)
-        return far * (theta * h * bottom).exp(), (first - far) * (theta * h * lowest).exp()
 
 
 def _raised(masses: Floats, mismatch: Floats, frame: Frame) -> Floats:

@@ -3,6 +3,8 @@ r"""Epsilon and delta of T adaptive steps on fixed-size batches, against the exa
 Guesses choose tilt, spacing and course; what is returned was certified: `certificates` proves that the leader bounds
 every triple, `recursion` composes it with proved rounding, and the inversion checks the epsilon that it returns.
 q and 1/nu are rounded up to binary64: more noise is post-processing, and a smaller q mixes in a pair without loss.
+
+The answer of the exact adversary, derived again on other lattices and with every box of its certificate tested.
 """
 
 from __future__ import annotations
@@ -15,24 +17,26 @@ from typing import Final
 
 import numpy as np
 
-from accountant.errors import CannotCertifyError
+from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time
 from accountant.mechanisms.steps import Step
 from accountant.numbers import Bound, float_up
-from accountant.pld.adversary.certificates import certificate_for
 from accountant.pld.adversary.cover import KEPT
-from accountant.pld.adversary.ordering import Ordering
+from accountant.pld.adversary.ordering import Ordering, check
 from accountant.pld.adversary.recursion import Course, composed
+from accountant.pld.adversary.search import certificate_for
 from accountant.pld.composition import compose
 from accountant.pld.convolution import ComposedLattice
-from accountant.pld.heuristics import Sketch, sketch
-from accountant.pld.invert import certified_near, epsilon_guess, log_of
+from accountant.pld.guesses import Sketch, sketch
 from accountant.pld.ledger_steps import profile_steps
 from accountant.pld.plan import (
     LOG_TRUNCATION,
     MILD_TRUNCATION,
     CompositionPlan,
     Resolution,
+    certified_near,
+    epsilon_guess,
+    log_of,
     plan_for_delta,
     plan_for_epsilon,
 )
@@ -158,7 +162,7 @@ def adversary_epsilon(
     refusal = CannotCertifyError("no composition of the adversary's steps reaches delta")
     for found in compositions_for_delta(step, delta, resolution):
         try:
-            epsilon = _inverted(found, delta)
+            epsilon = inverted(found, delta)
         except CannotCertifyError as error:  # too much of it was called infinite
             check_time()
             refusal = error
@@ -181,7 +185,8 @@ def symmetrised_epsilon(step: SubsampledGaussian, delta: Fraction, resolution: R
     return compose([step], target_delta=delta, resolution=resolution or Resolution()).epsilon_upper(delta)
 
 
-def _inverted(found: Composed, delta: Fraction) -> Fraction:
+def inverted(found: Composed, delta: Fraction) -> Fraction:
+    """Return about the least epsilon that the composition certifies at delta."""
     lattice = found.lattice
     if lattice.delta_upper(Fraction(0)) <= delta:
         return Fraction(0)
@@ -258,3 +263,33 @@ def _far_share(one: Sketch, theta: float, reach: float) -> float:
     exponent = one.log_weights + theta * one.losses
     moment = np.exp(exponent - exponent.max()) * one.losses**2
     return float(moment[one.losses > reach].sum() / moment.sum())
+
+
+_OTHERS: Final = (Resolution(tolerance=7e-4, most_points=1 << 20), Resolution(tolerance=1.5e-4, most_points=1 << 20))
+FURTHEST: Final = Fraction(1, 100)
+"""An end that the other lattices miss by more than this part of it is refused, not widened."""
+
+
+def proved_adversary_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> Fraction:
+    """Return the epsilon that other lattices prove, at least `upper`; raise where it is more than 1 % above that."""
+    prepared = profile_steps(steps, "down")
+    if len(prepared) != 1:
+        raise CertificateError("adversary: the ledger has more than one kind of step")
+    proved = symmetrised_epsilon(prepared[0], delta, _OTHERS[0])
+    for resolution in _OTHERS:
+        if proved <= upper:
+            break
+        for found in compositions_for_delta(prepared[0], delta, resolution):
+            try:
+                epsilon = inverted(found, delta)
+            except CannotCertifyError:  # too much of it was called infinite
+                check_time()
+                continue
+            if epsilon < proved:
+                check(found.certificate)
+                proved = epsilon
+    if proved > upper * (1 + FURTHEST):
+        raise CertificateError(
+            f"adversary: other lattices prove epsilon <= {float(proved):.6g}, more than 1 % above {float(upper):.6g}"
+        )
+    return max(proved, upper)

@@ -31,10 +31,8 @@ from accountant.limits import check_time
 from accountant.numbers import arb_precision
 from accountant.pld.adversary.cover import Box, find_cover, kept_boxes, squares
 from accountant.pld.adversary.leader import Leader
-from accountant.pld.adversary.nodes import Integrals, Reference, Side, grid, integrals, reference
-from accountant.pld.adversary.triples import shape, upper_profile
-from accountant.pld.certified_exp import Floats
-from accountant.pld.rounding import SCALAR_BITS, float_above
+from accountant.pld.adversary.nodes import Integrals, Reference, Side, grid, integrals, reference, shape, upper_profile
+from accountant.pld.certified_floats import SCALAR_BITS, Floats, float_above
 
 MOST_RISE: Final = 1e6
 _SUMS: Final = 1e-12

@@ -27,6 +27,7 @@ from accountant.numbers import arb_precision
 from accountant.pld.adversary.leader import Leader, leading_step
 from accountant.pld.adversary.ordering import Ordering, Stairs
 from accountant.pld.adversary.state import (
+    FEWEST_POINTS,
     BoundState,
     extended_step,
     first_state,
@@ -36,15 +37,14 @@ from accountant.pld.adversary.state import (
     state_after,
     symmetric_mass,
     symmetric_step,
+    trimmed,
     unimodal,
+    window_for,
 )
-from accountant.pld.adversary.window import FEWEST_POINTS, trimmed, window_for
-from accountant.pld.certified_exp import exp
-from accountant.pld.certified_fft import Complexes
+from accountant.pld.certified_fft import Complexes, product, product_error, transformed
+from accountant.pld.certified_floats import SCALAR_BITS, exp
 from accountant.pld.convolution import ComposedLattice, compose_lattices
-from accountant.pld.heuristics import Sketch, log_moment, sketch, tail_tilts
-from accountant.pld.real_convolution import product, product_error, transformed
-from accountant.pld.rounding import SCALAR_BITS
+from accountant.pld.guesses import Sketch, log_moment, sketch, tail_tilts
 from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 
 _LOG_TAIL: Final = math.log(1e-13)

@@ -1,4 +1,11 @@
-r"""Functions that bound the adversary after k steps: symmetric, unimodal masses on a lattice, and what comes of them.
+r"""The state of the recursion after k steps, and the windows of its compositions.
+
+Where a block's composition lies, and what of a state may be called infinite. Guesses: `convolution` certifies.
+
+The window is chosen by Chernoff's bound on the very masses that are composed: for further tilts a of both signs,
+P[index >= n] <= e^{-a n h} prod (sum masses e^{a x})^count, and the n with the smallest reach is taken.
+
+Functions that bound the adversary after k steps: symmetric, unimodal masses on a lattice, and what comes of them.
 
 Binary floats live here, under a bound. A bound on H_y after k steps is kept as f(y) = c + sum_{j>0} w_j (1 - y/y_j)_+
 for y = e^x >= 1, y_j = e^{jh}; below y = 1 it is continued by the mirror symmetry of replace-one,
@@ -17,29 +24,155 @@ more once masses were raised.
 
 Masses are stored tilted: w_j = e^{log_scale} e^{-theta x_j} masses[j]. Errors of the transform are absolute in the
 stored masses, and are added to each of them.
+
+The least sequence above another one that falls by at most a given factor from each point to the next.
+
+Binary floats live here, under a bound. P_j = max(V_j, P_{j-1} e^{-r}) is computed in rows on which e^{r j} stays within
+float64, as a running maximum of V_j e^{r j}; what a row ends with is carried into the next. Within a row an exponential
+is off by at most 1e-13 of itself, so r is taken smaller by 1e-12: the result then falls by at most e^{-r} truly.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_precision
-from accountant.pld.adversary.hull import falling_hull
-from accountant.pld.certified_exp import HIGHEST_ARGUMENT, UNIT_ROUNDOFF, Floats, exp
-from accountant.pld.convolution import ComposedLattice
-from accountant.pld.rounding import SCALAR_BITS, float_above, normalised
+from accountant.pld.certified_fft import MAX_LENGTH
+from accountant.pld.certified_floats import (
+    HIGHEST_ARGUMENT,
+    SCALAR_BITS,
+    UNIT_ROUNDOFF,
+    Floats,
+    exp,
+    float_above,
+    normalised,
+)
+from accountant.pld.convolution import ComposedLattice, Window
 from accountant.pld.types import LatticeStep
+
+_SPAN: Final = 300.0
+_HULL_MARGIN: Final = 1e-12
+_LEAST_HULL: Final = 1e-290
+"""Smaller values are raised to this, so that nothing underflows."""
+
+
+def falling_hull(values: Floats, rate: float) -> Floats:
+    """Return P >= V with P_j >= P_{j-1} e^{-rate} in exact arithmetic; the least such but for a factor near 1."""
+    if not 0 <= rate <= _SPAN:
+        raise CannotCertifyError(f"the lattice is too coarse for masses that fall by e^-{rate:.3g} a point")
+    used = max(rate - _HULL_MARGIN, 0.0)
+    width = min(values.size, math.floor(_SPAN / used) if used * values.size > _SPAN else values.size)
+    rows = np.full((-(-values.size // width), width), _LEAST_HULL)
+    rows.reshape(-1)[: values.size] = np.maximum(values, _LEAST_HULL)
+    growth = exp(used * np.arange(width, dtype=np.float64))
+    step = math.exp(-used) * (1 + _HULL_MARGIN)
+    highest = np.maximum.accumulate(rows * growth, axis=1)
+    result, carried = np.empty_like(rows), 0.0
+    for i, row in enumerate(highest):
+        result[i] = np.maximum(row, carried * step) / growth
+        carried = float(result[i, -1])
+    flat: Floats = result.reshape(-1)[: values.size]
+    return np.maximum(flat * (1 + _HULL_MARGIN), values)
+
+
+_LOG_TAIL: Final = math.log(1e-12)
+_TILTS: Final = 24
+_ROUNDS: Final = 2
+_HIGHEST_ARGUMENT: Final = 600.0
+_FINE_BINS: Final = 512
+_COARSER: Final = 1.01
+"""Each further bin is wider than the one before it by this factor: 2,000 bins reach 10^9 points."""
+_LEAST_MASS: Final = 1e-290
+FEWEST_POINTS: Final = 1 << 10
+
+
+def window_for(steps: Sequence[LatticeStep], spacing: float, log_spill: float) -> Window:
+    """Return a window beyond which the composed masses are about 1e-12 on either side; loss 0 lies inside.
+
+    What lies above counts as infinite, so as a true mass it should not exceed e^log_spill.
+    """
+    scale = sum(step.count * float(step.log_scale.mid()) for step in steps)
+    above, high = _reach(steps, spacing, 1.0, min(_LOG_TAIL, log_spill - scale))
+    below, low = _reach(steps, spacing, -1.0, _LOG_TAIL)
+    first = min(math.floor(-low / spacing) - 1, -1)
+    points = math.ceil(high / spacing) + 2 - first
+    length = max(FEWEST_POINTS, 1 << math.ceil(math.log2(max(points, 2))))
+    if length > MAX_LENGTH:
+        raise CannotCertifyError(f"a block of the adversary's recursion needs {length} points, more than {MAX_LENGTH}")
+    return Window(first, length, below, above)
+
+
+def _reach(steps: Sequence[LatticeStep], spacing: float, sign: float, log_tail: float) -> tuple[float, float]:
+    """Return a further tilt and the distance from loss 0 at which Chernoff's bound with it is small."""
+    widest = max(max(abs(step.first), step.masses.size + step.first) for step in steps) * spacing
+    coarse = [_gathered(step, spacing) for step in steps]
+    high = math.log(_HIGHEST_ARGUMENT / widest)
+    low = high - math.log(1e6)
+    best = (math.exp(low), math.inf)
+    for _ in range(_ROUNDS):
+        grid = np.linspace(low, high, _TILTS)
+        found = [(math.exp(a), _distance(coarse, sign, math.exp(a)) - log_tail / math.exp(a)) for a in grid]
+        best = min([best, *found], key=lambda entry: entry[1])
+        width = (high - low) / (_TILTS - 1)
+        low, high = math.log(best[0]) - width, min(math.log(best[0]) + width, high)
+    return best
+
+
+def _gathered(step: LatticeStep, spacing: float) -> tuple[int, Floats, Floats]:
+    """Return count, losses and masses of a step, gathered into bins that are fine about its largest mass.
+
+    A step is taken up to 10^6 times: the moments of its bulk must be right, even where rare losses make it wide.
+    """
+    size = step.masses.size
+    centre = int(np.argmax(step.masses))
+    starts = np.unique(np.concatenate([[0], np.clip(centre + _bin_starts(size), 0, size - 1)]))
+    x = spacing * np.arange(step.first, step.first + size, dtype=np.float64)
+    masses = np.add.reduceat(step.masses, starts)
+    means = np.add.reduceat(step.masses * x, starts) / np.maximum(masses, _LEAST_MASS)
+    return step.count, np.where(masses > _LEAST_MASS, means, x[starts]), masses
+
+
+@functools.lru_cache(maxsize=32)
+def _bin_starts(size: int) -> NDArray[np.int64]:
+    """Return the starts of the bins relatively to the centre, on both sides: every point, then ever fewer."""
+    reach, width, starts = _FINE_BINS, 1.0, list(range(_FINE_BINS + 1))
+    while reach < size:
+        width *= _COARSER
+        reach += math.ceil(width)
+        starts.append(reach)
+    right = np.array(starts, dtype=np.int64)
+    return np.concatenate([-right[:0:-1], right])
+
+
+def _distance(steps: Sequence[tuple[int, Floats, Floats]], sign: float, tilt: float) -> float:
+    exponent = 0.0
+    for count, x, masses in steps:
+        moment = float((masses * np.exp(sign * tilt * x)).sum())
+        exponent += count * math.log(moment) if 0 < moment < math.inf else math.inf
+    return exponent / tilt
+
+
+def trimmed(state: BoundState, log_share: float) -> BoundState:
+    """Return the state without its highest masses, at most about e^log_share together, which count as infinite."""
+    x = state.spacing * np.arange(1, state.masses.size + 1)
+    true = state.masses * np.exp(np.maximum(float(state.log_scale.mid()) - state.theta * x, -700.0))
+    tail = np.cumsum(true[::-1])[::-1]
+    beyond = np.nonzero(tail <= math.exp(max(log_share, -690.0)))[0]
+    return cut(state, max(int(beyond[0]), 1)) if beyond.size else state
+
 
 _MARGIN: Final = 1e-12
 """Covers the errors of exp, of products and of arguments below 700 (700 u times 4)."""
-_LEAST_MASS: Final = 1e-295
+_LEAST_STORED: Final = 1e-295
 _LOWEST_EXPONENT: Final = -650.0
 _SUM_MARGIN: Final = 1e-9
 _LEFT_REACH: Final = 45.0
@@ -201,7 +334,7 @@ def _true_mass(state: BoundState, left: float) -> arb:
 
 def _as_step(state: BoundState, masses: Floats) -> LatticeStep:
     """Return masses that end with the state's as a lattice measure."""
-    scaled, log_factor = normalised(np.maximum(masses, _LEAST_MASS), 0.0, upwards=True)
+    scaled, log_factor = normalised(np.maximum(masses, _LEAST_STORED), 0.0, upwards=True)
     first = state.masses.size + 1 - masses.size
     with arb_precision(SCALAR_BITS):
         return LatticeStep(1, 0.0, first, scaled, state.log_scale + log_factor, 0.0, state.infinite)

@@ -29,7 +29,7 @@ from accountant import (
     recheck,
 )
 from accountant.certificates.certificate import Interval, ledger_record, read_ledger
-from accountant.certificates.profile_check import require_profile_lower, require_profile_upper
+from accountant.certificates.profile_check import proved_profile_upper, require_profile_lower
 from accountant.mechanisms.steps import SubsampledGaussianStep
 from accountant.numbers import decimal_string, exact_string, fraction_of
 from accountant.pricing import method_epsilon
@@ -224,11 +224,11 @@ def test_exact_integers_confirm_what_holds_and_nothing_smaller(q: str, nu: str, 
     steps = (SubsampledGaussianStep(Fraction(q), Fraction(nu), count),)
     bound = method_epsilon(Ledger(steps), Fraction(delta), "profile", digits=10).epsilon
     upper = fraction_of(bound.upper)
-    require_profile_upper(steps, Fraction(delta), upper)
+    proved_profile_upper(steps, Fraction(delta), upper)
     if upper > 0:
         assert "exact integers" in require_profile_lower(steps, Fraction(delta), fraction_of(bound.lower))
         with pytest.raises(CertificateError, match="above the stated delta"):
-            require_profile_upper(steps, Fraction(delta), upper * Fraction(99, 100))
+            proved_profile_upper(steps, Fraction(delta), upper * Fraction(99, 100))
     else:
         with pytest.raises(CertificateError, match="above the stated delta"):
-            require_profile_upper(steps, Fraction(1, 10**4), upper)
+            proved_profile_upper(steps, Fraction(1, 10**4), upper)

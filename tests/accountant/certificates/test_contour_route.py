@@ -12,8 +12,7 @@ from fractions import Fraction
 import pytest
 from flint import acb, arb
 
-from accountant.certificates.contour_moments import phases_of
-from accountant.certificates.contour_route import composed_delta
+from accountant.certificates.contour_route import composed_delta, phases_of
 from accountant.certificates.integer_route import ExactPair
 from accountant.numbers import arb_from_fraction, arb_precision, fraction_from_arb
 from accountant.profiles.one_step import SubsampledGaussian

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from fractions import Fraction
 
 import pytest
 
+from accountant.certificates.reading import read_certificate
+from accountant.certificates.recheck import certified_upper, recheck
+from accountant.errors import CertificateError
 from tests.accountant.certificates import forging
 
 
@@ -23,7 +27,37 @@ def test_no_forgery_of_a_slow_certificate_passes(name: str) -> None:
     assert forging.forge(name, 8, random.Random())[2] == []
 
 
-@pytest.mark.parametrize("name", ["laplace", "objp", "mpadmm, separate", "dpsvrg"])
+def _certified_or_nothing(document: forging.Document) -> Fraction | None:
+    """Return the upper end that a check certifies; None where it refuses the certificate."""
+    try:
+        return certified_upper(recheck(read_certificate(json.dumps(document))))
+    except CertificateError:
+        return None
+
+
+@pytest.mark.parametrize("name", [*forging.QUICK, "adversary, few steps"])
+def test_an_upper_end_lowered_by_a_little_is_never_certified_below_a_provable_lower_end(name: str) -> None:
+    """The ends of every method, lowered by 0.1 and 0.7 %."""
+    if not forging.BOOKS[name].sound:
+        pytest.skip("a violated sensitivity: the methods' ends support nothing")
+    least = forging.least_provable(forging.BOOKS[name], forging.DELTA.get(name, "1e-6"))
+    for factor in ("0.993", "0.999"):
+        for document in forging.lowered(name, factor):
+            certified = _certified_or_nothing(document)
+            assert certified is None or certified >= least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", forging.MOVED)
+@pytest.mark.parametrize("name", sorted(set(forging.BOOKS) - {"mpadmm, printed"}))
+def test_no_end_moved_by_up_to_two_per_cent_is_certified_below_a_provable_lower_end(name: str, factor: str) -> None:
+    least = forging.least_provable(forging.BOOKS[name], forging.DELTA.get(name, "1e-6"))
+    for document in forging.lowered(name, factor):
+        certified = _certified_or_nothing(document)
+        assert certified is None or certified >= least
+
+
+@pytest.mark.parametrize("name", ["objp", "mpadmm, separate", "dpsvrg"])
 def test_steps_that_nothing_attains_support_no_lower_end(name: str) -> None:
     """Known to the mechanisms' parameters alone: taken away, no lower end is certified."""
     designed = {where: text for where, text in forging.forgeries(forging.honest(name)) if "all is attained" in where}

@@ -1,4 +1,4 @@
-"""Certificates of the exact adversary: confirmed by another lattice and a contour; false ends are refused."""
+"""Certificates of the exact adversary: derived again on other lattices; false ends are refused."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.certificates.certificate import Certificate, certificate
-from accountant.certificates.recheck import recheck
+from accountant.certificates.certificate import Certificate, certificate, read_ledger
+from accountant.certificates.recheck import certified_upper, recheck
 from accountant.errors import CertificateError
+from accountant.lower_end import adaptive_lower
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import SubsampledGaussianStep
 from accountant.numbers import decimal_string
@@ -35,9 +36,10 @@ def _with_upper(document: Certificate, factor: Fraction) -> Certificate:
 
 
 def test_an_honest_end_is_confirmed(document: Certificate) -> None:
-    found = {finding.subject: finding.statement for finding in recheck(document)}
-    assert "contour integral" in found["adversary"]
-    assert "boxes" in found["adversary"]
+    findings = recheck(document)
+    assert "boxes" in {finding.subject: finding.statement for finding in findings}["adversary"]
+    stated = Fraction(document.epsilon.upper)
+    assert stated <= certified_upper(findings) <= stated * Fraction(1002, 1000)
 
 
 def test_a_looser_end_stands_and_a_false_one_falls(document: Certificate) -> None:
@@ -46,9 +48,19 @@ def test_a_looser_end_stands_and_a_false_one_falls(document: Certificate) -> Non
         recheck(_with_upper(document, Fraction(97, 100)))
 
 
-def test_the_contour_alone_refuses_an_end_below_the_forward_pair(
-    document: Certificate, monkeypatch: pytest.MonkeyPatch
+def test_an_end_lowered_by_less_than_the_check_tells_apart_is_certified_at_what_it_proves(
+    document: Certificate,
 ) -> None:
-    monkeypatch.setattr("accountant.pld.adversary.recheck.require_adversary_upper", lambda *_: "not looked at")
-    with pytest.raises(CertificateError, match="contour"):
-        recheck(_with_upper(document, Fraction(95, 100)))
+    changed = _with_upper(document, Fraction(999, 1000))
+    proved = certified_upper(recheck(changed))
+    assert proved > Fraction(changed.epsilon.upper)
+    assert proved >= Fraction(document.epsilon.upper) * Fraction(9995, 10000)
+
+
+def test_an_end_below_what_an_adaptive_adversary_attains_is_refused(document: Certificate) -> None:
+    """Also where no lattice would notice: the end is between the adaptive and the forward lower ends."""
+    attained = adaptive_lower(read_ledger(document.ledger), Fraction(document.delta), None)
+    assert attained is not None
+    factor = attained / Fraction(document.epsilon.upper) * Fraction(9999, 10000)
+    with pytest.raises(CertificateError, match="attains"):
+        recheck(_with_upper(document, factor))

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from accountant import Ledger, epsilon
-from accountant.mechanisms.plain import Poisson
+from accountant.mechanisms.pure import Poisson
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, SubsampledGaussianStep
 from accountant.mechanisms.words import Neighbours
 from accountant.numbers import fraction_of

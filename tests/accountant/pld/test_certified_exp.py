@@ -9,8 +9,8 @@ import pytest
 from flint import arb
 
 from accountant.numbers import arb_precision
-from accountant.pld import certified_exp as pld_elementary
-from accountant.pld.certified_exp import EXP_ERROR, EXPM1_ERROR, Floats, exp, expm1
+from accountant.pld import certified_floats as pld_elementary
+from accountant.pld.certified_floats import EXP_ERROR, EXPM1_ERROR, Floats, exp, expm1
 
 
 def _arguments() -> Floats:

@@ -14,8 +14,8 @@ from accountant.errors import InvalidQuantityError
 from accountant.numbers import arb_precision
 from accountant.pld import certified_fft as fft_error
 from accountant.pld import convolution as pld_lattice
-from accountant.pld.certified_exp import UNIT_ROUNDOFF, Floats
 from accountant.pld.certified_fft import Complexes, forward, inverse_real, powers_product, transform_error
+from accountant.pld.certified_floats import UNIT_ROUNDOFF, Floats
 
 BITS = 160
 

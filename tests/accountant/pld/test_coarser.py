@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant.numbers import arb_precision
-from accountant.pld.certified_exp import Floats
-from accountant.pld.coarser import coarser, grouped, split
+from accountant.pld.certified_floats import Floats
 from accountant.pld.convolution import ComposedLattice, Window, compose_lattices
+from accountant.pld.multiscale import coarser, grouped, split
 from accountant.pld.types import LatticeStep, Stray
 
 THETA, SPACING = 1.5, 1 / 64

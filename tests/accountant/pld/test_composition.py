@@ -15,12 +15,11 @@ from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.numbers import fraction_of
 from accountant.pld import composition
 from accountant.pld.composition import ComposedProfile, Resolution, SubsampledGaussian, compose
-from accountant.pld.event_bound import event_delta, event_epsilon
-from accountant.pld.invert import log_of
-from accountant.pld.plan import build, plan_for_delta
+from accountant.pld.plan import build, log_of, plan_for_delta
 from accountant.pld.types import BinaryStep, Pair
 from accountant.profiles.gaussian import gaussian_delta, gaussian_epsilon
 from accountant.profiles.one_step import trade_off_lower
+from accountant.profiles.without_lattice import event_delta, event_epsilon
 from tests.accountant.composition_oracles import TwoSteps
 from tests.accountant.inversion import fourier_log_delta
 from tests.accountant.moments import Which

@@ -13,12 +13,10 @@ from flint import arb
 from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_precision, fraction_of
 from accountant.pld import convolution, lower_step, upper_step
-from accountant.pld.cell_edges import Cuts, cut_axis
-from accountant.pld.certified_exp import Floats
+from accountant.pld.certified_floats import Floats, normalised
 from accountant.pld.convolution import _fraction_above, _fraction_below
-from accountant.pld.invert import log_of
-from accountant.pld.plan import CompositionPlan, Resolution, build, plan_for_delta
-from accountant.pld.rounding import normalised
+from accountant.pld.lower_step import Cuts, cut_axis
+from accountant.pld.plan import CompositionPlan, Resolution, build, log_of, plan_for_delta
 from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 from accountant.profiles.gaussian import gaussian_delta
 from tests.accountant.inversion import fourier_log_delta

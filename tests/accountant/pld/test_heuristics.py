@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant.pld import heuristics
-from accountant.pld.heuristics import Outline, log_moment, sketch
+from accountant.pld import guesses
+from accountant.pld.guesses import Outline, log_moment, sketch
 from accountant.pld.types import BinaryStep, Pair
 
 
@@ -14,9 +14,9 @@ from accountant.pld.types import BinaryStep, Pair
 def test_many_nodes_have_the_same_moments(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     sketches = [sketch(BinaryStep(0.1, 1.0, 1000), pair, 4000.0), sketch(BinaryStep(1.0, 3900.0, 1), pair, 4000.0)]
     theta = np.exp(np.linspace(-20.0, 5.0, 33))
-    assert min(one.losses.size for one in sketches) > heuristics._MANY
+    assert min(one.losses.size for one in sketches) > guesses._MANY
     outlined = log_moment(sketches, theta)
-    monkeypatch.setattr(heuristics, "_MANY", 1 << 40)
+    monkeypatch.setattr(guesses, "_MANY", 1 << 40)
     whole = [sketch(BinaryStep(0.1, 1.0, 1000), pair, 4000.0), sketch(BinaryStep(1.0, 3900.0, 1), pair, 4000.0)]
     assert all(one.outline is None for one in whole)
     np.testing.assert_allclose(outlined, log_moment(whole, theta), rtol=1e-13, atol=1e-11)

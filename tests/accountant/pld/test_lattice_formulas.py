@@ -22,16 +22,15 @@ from accountant.mechanisms.steps import GaussianStep, PureStep
 from accountant.mechanisms.words import Noise
 from accountant.numbers import fraction_of
 from accountant.pld import lower_step
-from accountant.pld.cell_edges import Cuts, cut_axis
 from accountant.pld.composition import compose
 from accountant.pld.convolution import ComposedLattice, Window, _arithmetic_error, compose_lattices
-from accountant.pld.event_bound import event_delta
-from accountant.pld.heuristics import point_at
-from accountant.pld.invert import certified_by_slope, certified_near
-from accountant.pld.lower_step import dominated_step
+from accountant.pld.guesses import point_at
+from accountant.pld.lower_step import Cuts, cut_axis, dominated_step
+from accountant.pld.plan import certified_by_slope, certified_near
 from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 from accountant.pld.upper_step import _scalar_masses, dominating_step
 from accountant.profiles.one_step import SubsampledGaussian, single_step_delta
+from accountant.profiles.without_lattice import event_delta
 
 THETA, SPACING, FIRST = 0.5, 0.25, 3
 

@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy.special import log_ndtr, ndtri_exp
 
-from accountant.pld.normal_guesses import log_normal_cdf, normal_quantile_of_log
+from accountant.pld.guesses import log_normal_cdf, normal_quantile_of_log
 
 
 @pytest.mark.parametrize("x", [-1e4, -300.0, -37.1, -36.9, -8.0, -1.0, -1e-9, 0.0, 0.5, 6.0, 30.0])

@@ -18,7 +18,7 @@ from accountant.mechanisms.steps import (
     SubsampledGaussianStep,
 )
 from accountant.numbers import arb_precision
-from accountant.pld.order_guesses import moment_guess
+from accountant.pld.guesses import moment_guess
 from accountant.renyi.moments import Subsampling, step_log_moment
 
 rates = st.integers(1, 900).map(lambda k: Fraction(k, 10**4))

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from accountant.errors import CannotCertifyError
-from accountant.pld import real_convolution
-from accountant.pld.certified_fft import transform_error
-from accountant.pld.real_convolution import product, product_error, real_transform_error, transformed
+from accountant.pld import certified_fft
+from accountant.pld.certified_fft import product, product_error, real_transform_error, transform_error, transformed
 
 
 @pytest.mark.parametrize("length", [16, 256, 2048])
@@ -39,8 +38,8 @@ def test_too_many_terms_are_refused() -> None:
 
 def test_a_wrong_twist_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison above would catch a table that is off by 1e-12."""
-    true = real_convolution._twist(256)
-    monkeypatch.setattr(real_convolution, "_twist", lambda _: true * (1 + 1e-12))
+    true = certified_fft._twist(256)
+    monkeypatch.setattr(certified_fft, "_twist", lambda _: true * (1 + 1e-12))
     first = np.random.default_rng(1).uniform(size=128)
     found = product(transformed(first, 256), transformed(first, 256))
     error = product_error(float(first.sum()), float(first.sum()), 256)

@@ -9,7 +9,7 @@ from flint import arb
 from scipy.stats import binom
 
 from accountant.numbers import arb_precision
-from accountant.profiles.binomial import often_as_many, seldom_more
+from accountant.profiles.without_lattice import often_as_many, seldom_more
 
 CASES = [
     (count, chance, log_p)

@@ -7,13 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from accountant.cramer_bound import close_levels_of
 from accountant.pld.composition import compose
-from accountant.profiles import loss_levels, revealed
-from accountant.profiles.loss_levels import attained_level, levels_of
+from accountant.profiles import without_lattice
 from accountant.profiles.one_step import SubsampledGaussian
 from accountant.profiles.pure import pure_epsilon
-from accountant.profiles.revealed import revealed_epsilon
-from accountant.tilted_levels import close_levels_of
+from accountant.profiles.without_lattice import attained_level, levels_of, revealed_epsilon
 
 DELTAS = (Fraction(1, 10), Fraction(1, 10**5), Fraction(1, 10**30))
 
@@ -59,7 +58,7 @@ def test_where_noise_hides_nothing_the_ends_meet(delta: Fraction, rate: Fraction
 def test_a_wrong_number_of_draws_is_seen(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the tests above must catch: three draws too few from above, three too many from below."""
     steps, delta = [SubsampledGaussian(Fraction(1, 1000), Fraction(1, 10**9), 1000)], Fraction(1, 10**6)
-    module, by = (revealed, -3) if number == "seldom_more" else (loss_levels, 3)
+    module, by = (without_lattice, -3) if number == "seldom_more" else (without_lattice, 3)
     honest = getattr(module, number)
     monkeypatch.setattr(module, number, lambda *given: honest(*given) + by)
     told, level = revealed_epsilon(steps, delta), attained_level(levels_of(steps), delta)

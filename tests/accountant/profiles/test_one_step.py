@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError
 from accountant.numbers import arb_precision, fraction_of
-from accountant.pld.invert import log_of
-from accountant.pld.plan import Resolution, build, plan_for_delta, plan_for_epsilon
-from accountant.pld.quadrature import NODES, QUADRATURE_ERROR, panels
+from accountant.pld.certified_floats import NODES, QUADRATURE_ERROR, panels
+from accountant.pld.plan import Resolution, build, log_of, plan_for_delta, plan_for_epsilon
 from accountant.pld.types import BinaryStep, Frame, Pair
 from accountant.pld.upper_step import dominating_step, loss_mismatch
 from accountant.profiles.gaussian import gaussian_delta

@@ -11,14 +11,14 @@ from scipy import stats
 
 from accountant import Ledger, SsADMM, epsilon
 from accountant.certificates.certificate import certificate
-from accountant.certificates.profile_check import require_profile_upper
+from accountant.certificates.profile_check import proved_profile_upper
 from accountant.certificates.recheck import recheck
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.mechanisms.steps import SubsampledGaussianStep, WithReplacementStep
 from accountant.mechanisms.words import Neighbours
 from accountant.numbers import fraction_of
-from accountant.pld.ledger_steps import announcing, composed_epsilon_upper
-from accountant.profiles.with_replacement import announced_copies, batch_rates, single_delta
+from accountant.pld.ledger_steps import composed_epsilon_upper, with_public_copies
+from accountant.profiles.with_replacement import batch_rates, public_copies, single_delta
 
 DELTA = Fraction(1, 10**6)
 
@@ -70,7 +70,7 @@ def test_one_draw_is_a_batch_of_one_without_replacement() -> None:
 @pytest.mark.parametrize("spare", [Fraction(1, 8), Fraction(1, 10**7), Fraction(1, 10**40)])
 def test_what_is_announced_is_the_number_of_copies(spare: Fraction) -> None:
     records, batch = 100, 10
-    announced = announced_copies(records, batch, Fraction(4), 7, spare)
+    announced = public_copies(records, batch, Fraction(4), 7, spare)
     p = copies(records, batch)
     assert [float(w) for w in announced.weights] == pytest.approx((p[1:] / p[1:].sum())[: len(announced.weights)])
     assert (
@@ -81,14 +81,14 @@ def test_what_is_announced_is_the_number_of_copies(spare: Fraction) -> None:
 
 
 def test_draws_of_one_record_are_not_announced() -> None:
-    announced, others = announcing((WithReplacementStep(50, 1, Fraction(2), 3),), DELTA)
+    announced, others = with_public_copies((WithReplacementStep(50, 1, Fraction(2), 3),), DELTA)
     assert not announced
     assert [type(step) for step in others] == [SubsampledGaussianStep]
 
 
 def test_more_copies_than_can_be_listed_are_refused() -> None:
     with pytest.raises(CannotCertifyError, match="drawn more than"):
-        announced_copies(2, 1000, Fraction(4), 7, Fraction(1, 10**9))
+        public_copies(2, 1000, Fraction(4), 7, Fraction(1, 10**9))
 
 
 def composed_announced(records: int, batch: int, nu: float, count: int, delta: float) -> float:
@@ -177,9 +177,9 @@ def test_a_certificate_of_one_step_is_read_back_and_rederived(relation: Neighbou
 def test_an_upper_end_that_is_too_small_is_refused() -> None:
     steps = (WithReplacementStep(50, 8, Fraction(3), 1),)
     upper = composed_epsilon_upper(steps, DELTA, Fraction(1, 10**4))
-    require_profile_upper(steps, DELTA, upper)
+    proved_profile_upper(steps, DELTA, upper)
     with pytest.raises(CertificateError):
-        require_profile_upper(steps, DELTA, upper * Fraction(999, 1000))
+        proved_profile_upper(steps, DELTA, upper * Fraction(999, 1000))
 
 
 @pytest.mark.slow

@@ -10,10 +10,9 @@ from flint import acb, arb
 
 from accountant import numbers
 from accountant.numbers import Bound, arb_from_fraction, arb_precision, fraction_of
-from accountant.renyi import central_moments as chi_moments
-from accountant.renyi import integration, poisson
-from accountant.renyi import tight as tight_rdp
-from accountant.renyi.without_replacement import lemma2_at_least, lemma2_moment, wbk27_at_least, wbk27_moment
+from accountant.renyi import integrals
+from accountant.renyi import moments as chi_moments
+from accountant.renyi.moments import lemma2_at_least, lemma2_moment, wbk27_at_least, wbk27_moment
 
 mp = mpmath.MPContext()
 mp.dps = 40
@@ -43,7 +42,7 @@ def test_the_rest_of_the_tight_integral_is_the_printed_bound(rate: str, multipli
     printed = order * (order - 1) * q**2 * mp.exp(b * (b - 1) / (2 * nu**2)) * tail(end - b / nu + 1 / (2 * nu))
     with arb_precision(160):
         balls = [arb_from_fraction(Fraction(text)) for text in (multiplier, alpha, rate)]
-        assert agree(tight_rdp.rest_beyond(arb(end), *balls), printed)
+        assert agree(integrals.tight_rest_beyond(arb(end), *balls), printed)
 
 
 @pytest.mark.parametrize(("rate", "multiplier", "alpha", "end"), CUTS)
@@ -55,7 +54,7 @@ def test_the_rest_of_the_poisson_integral_is_the_printed_bound(
     below = (1 + order) * tail(mp.mpf(end))
     with arb_precision(160):
         balls = [arb_from_fraction(Fraction(text)) for text in (multiplier, alpha)]
-        assert agree(poisson.rest_beyond(arb(end), *balls), above + below)
+        assert agree(integrals.rest_beyond(arb(end), *balls), above + below)
 
 
 @pytest.mark.parametrize(("rate", "multiplier", "alpha", "end"), CUTS)
@@ -64,10 +63,10 @@ def test_wherever_the_tight_integral_is_cut_the_ball_holds_the_whole(
 ) -> None:
     q, nu, order = map(Fraction, (rate, multiplier, alpha))
     with arb_precision(160):
-        whole = tight_rdp.tight_moment(q, nu, order, 100)
-        monkeypatch.setattr(tight_rdp, "_pieces", lambda *_: ([arb(0), arb(end)], arb(end)))
-        early = tight_rdp.tight_moment(q, nu, order, 100)
-        rest = tight_rdp.rest_beyond(arb(end), *map(arb_from_fraction, (nu, order, q)))
+        whole = integrals.tight_moment(q, nu, order, 100)
+        monkeypatch.setattr(integrals, "_tight_pieces", lambda *_: ([arb(0), arb(end)], arb(end)))
+        early = integrals.tight_moment(q, nu, order, 100)
+        rest = integrals.tight_rest_beyond(arb(end), *map(arb_from_fraction, (nu, order, q)))
         assert early.contains(whole)
         assert early.rad() < rest * (arb(1) / 2 + arb(2) ** -20)
 
@@ -79,10 +78,10 @@ def test_wherever_the_poisson_integral_is_cut_the_ball_holds_the_whole(
     q, nu, order = map(Fraction, (rate, multiplier, alpha))
     order += Fraction(1, 7)  # an integer order is summed
     with arb_precision(160):
-        whole = poisson.poisson_moment(q, nu, order, 100)
-        monkeypatch.setattr(poisson, "_pieces", lambda *_: ([arb(-end), arb(0), arb(end)], arb(end)))
-        early = poisson.poisson_moment(q, nu, order, 100)
-        rest = poisson.rest_beyond(arb(end), *map(arb_from_fraction, (nu, order)))
+        whole = integrals.poisson_moment(q, nu, order, 100)
+        monkeypatch.setattr(integrals, "_pieces", lambda *_: ([arb(-end), arb(0), arb(end)], arb(end)))
+        early = integrals.poisson_moment(q, nu, order, 100)
+        rest = integrals.rest_beyond(arb(end), *map(arb_from_fraction, (nu, order)))
         assert early.contains(whole)
         assert early.rad() < rest * (arb(1) / 2 + arb(2) ** -20)
 
@@ -151,22 +150,22 @@ def test_a_logarithm_at_its_cut_is_never_called_analytic(x: str, analytic: bool)
     """The integration trusts what is said of analyticity: just this makes its error a proved one."""
     with arb_precision(80):
         for ball in (acb(arb(x), arb(0, 0.25)), acb(arb(x))):
-            assert integration.log1p_analytic(ball, True).is_finite() is analytic
-            assert integration.log_analytic(1 + ball, True).is_finite() is analytic
+            assert integrals.log1p_analytic(ball, True).is_finite() is analytic
+            assert integrals.log_analytic(1 + ball, True).is_finite() is analytic
         above = acb(arb(x), arb(1))
         for is_asked in (True, False):
-            assert integration.log1p_analytic(above, is_asked).overlaps((1 + above).log())
+            assert integrals.log1p_analytic(above, is_asked).overlaps((1 + above).log())
 
 
 def test_the_path_of_an_integral_is_from_zero_to_its_end_in_order() -> None:
-    points = integration.breakpoints(arb(9), [arb(4), arb(-1), arb(2), arb(11), arb(4), arb(0), arb(9)])
+    points = integrals.breakpoints(arb(9), [arb(4), arb(-1), arb(2), arb(11), arb(4), arb(0), arb(9)])
     assert [float(point.mid()) for point in points] == [0, 2, 4, 9]
 
 
 def test_poisson_without_sampling_is_the_gaussian_at_every_real_order() -> None:
     with arb_precision(160):
         for alpha in (Fraction(3, 2), Fraction(7), Fraction(22, 7)):
-            moment = poisson.poisson_moment(Fraction(1), Fraction(2), alpha, 100)
+            moment = integrals.poisson_moment(Fraction(1), Fraction(2), alpha, 100)
             assert moment.log1p().overlaps(arb_from_fraction(alpha * (alpha - 1) / 8))
             assert moment.rel_accuracy_bits() > 90
 

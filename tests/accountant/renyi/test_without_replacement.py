@@ -13,12 +13,18 @@ from hypothesis import strategies as st
 from accountant.errors import CannotCertifyError
 from accountant.mechanisms.steps import PoissonGaussianStep, PureStep, SubsampledGaussianStep
 from accountant.numbers import arb_from_fraction, arb_precision, fraction_from_arb
-from accountant.renyi import without_replacement as subsampling
-from accountant.renyi.central_moments import central_moments, first_useless_moment
-from accountant.renyi.moments import Subsampling, step_log_moment
-from accountant.renyi.poisson import poisson_moment
-from accountant.renyi.tight import tight_moment
-from accountant.renyi.without_replacement import lemma2_at_least, lemma2_moment, wbk27_at_least, wbk27_moment
+from accountant.renyi import moments as subsampling
+from accountant.renyi.integrals import poisson_moment, tight_moment
+from accountant.renyi.moments import (
+    Subsampling,
+    central_moments,
+    first_useless_moment,
+    lemma2_at_least,
+    lemma2_moment,
+    step_log_moment,
+    wbk27_at_least,
+    wbk27_moment,
+)
 
 rates = st.fractions(Fraction(1, 10**6), Fraction(1), max_denominator=10**6)
 multipliers = st.fractions(Fraction(3, 10), Fraction(50), max_denominator=1000)
@@ -126,7 +132,7 @@ def test_central_moments_survive_the_cancellation(nu: Fraction, top: int) -> Non
 
 def test_central_moments_own_up_to_coarse_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """With far too few digits the balls must grow until they still hold the truth."""
-    monkeypatch.setattr("accountant.renyi.central_moments._fixed_point_bits", lambda *_: 12)
+    monkeypatch.setattr("accountant.renyi.moments._fixed_point_bits", lambda *_: 12)
     found = central_moments(Fraction(1, 100), 12, 200)
     with arb_precision(600):
         for level in range(2, 13, 2):

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
-from audits.black_box.pairs import BoxedPair, Domain, library
 from audits.black_box.source import Batch, LocalSource
-from audits.black_box.subjects import CLAIM, BoxedSubject, boxed, claimed_curve
 from audits.black_box.tests_of_claims import designed, lower_bound, tails_of
 from audits.black_box.views import layout_of
 from audits.curves.privacy_curve import ApproximateCurve
 from audits.curves.table import TableCurve
 from audits.errors import AuditError, NothingToAudit
+from tests.zoo.black_box import CLAIM, BoxedSubject, boxed, claimed_curve
+from verification.neighbours.families import Domain, library
+from verification.neighbours.neighbours import Neighbours
 from verification.outcome import Outcome
 from verification.wire.arrays import Floats
 from verification.wire.black_box import Values
@@ -103,7 +104,7 @@ def test_what_is_not_finite_or_longer_on_one_neighbour_tells_them_apart() -> Non
 
 def _on_labels(run: Batch) -> Outcome:
     ones = np.ones((4, 1))
-    pair = BoxedPair("labels", Records(ones, np.array([1, 1, 1, -1])), Records(ones, np.array([-1, 1, 1, -1])))
+    pair = Neighbours(Records(ones, np.array([1, 1, 1, -1])), Records(ones, np.array([-1, 1, 1, -1])), name="labels")
     return audit(LocalSource(run), [pair], SMALL).outcome
 
 

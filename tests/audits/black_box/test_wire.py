@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from audits.black_box.__main__ import CAMPAIGN, EVIDENCE, MEASURED, page_text
-from audits.black_box.campaign import read_campaign
-from audits.black_box.page import SECONDS, read_measured, wire_audit
-from audits.black_box.subjects import HONEST, WRONG, boxed
 from dpadmm.cli.audit import command
+from tests.zoo.black_box import HONEST, WRONG, boxed
+from tests.zoo.black_box.__main__ import CAMPAIGN, EVIDENCE, MEASURED, page_text
+from tests.zoo.black_box.campaign import read_campaign
+from tests.zoo.black_box.page import SECONDS, read_measured, wire_audit
 from verification.outcome import Outcome
 from verification.served.black_box import answer_streams, repeated
 from verification.wire.arrays import pack
@@ -24,7 +24,7 @@ from verification.wire.black_box import BlackBoxSession
 from verification.wire.faults import AdapterFault, Fault
 from verification.wire.records import Records
 
-SERVED = [sys.executable, "-m", "audits.black_box"]
+SERVED = [sys.executable, "-m", "tests.zoo.black_box"]
 
 
 def adapter(folder: Path, body: str) -> list[str]:
@@ -191,7 +191,7 @@ def test_the_page_of_evidence_is_what_its_files_say_and_they_show_what_is_stated
 @pytest.mark.slow
 @pytest.mark.parametrize("identity", ["noise-where-not-empty"])
 def test_a_wrong_subject_is_refuted_within_five_minutes_on_two_workers(identity: str) -> None:
-    """All twelve: ``python -m audits.black_box measure``, whose table is in docs/evidence/black-box.md."""
+    """All twelve: ``python -m tests.zoo.black_box measure``, whose table is in docs/evidence/black-box.md."""
     result, seconds = wire_audit(boxed(identity))
     assert result.outcome is Outcome.REFUTED
     assert seconds < SECONDS

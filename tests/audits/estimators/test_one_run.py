@@ -7,7 +7,7 @@ from scipy.stats import binom
 from audits.curves.families import gaussian_family
 from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve
 from audits.errors import AuditError
-from audits.estimators.one_run import (
+from benchmarks.one_run import (
     Guesses,
     binomial_p_value,
     curve_lower_bound,

@@ -83,7 +83,7 @@ def test_the_printed_claim_is_a_quarter_of_the_truth_in_its_game() -> None:
 
 def test_a_learned_score_sees_what_is_released_beside_the_model() -> None:
     # y from the clean gradient: the likelihood of x alone says nothing of it. With a large penalty z = 0 and y shows x
-    leaky = Target((sys.executable, "-m", "audits.zoo", "dual-from-the-clean-gradient", "black-box"), Limits())
+    leaky = Target((sys.executable, "-m", "tests.zoo", "dual-from-the-clean-gradient", "black-box"), Limits())
     game = games(Subject(Algorithm.SSADMM), leaky)[0].game
     penalised = game.parameters.model_copy(update={"regularizer": RegularizerName.L1, "lambda_": 1.0})
     game = dataclasses.replace(game, parameters=penalised)

@@ -11,6 +11,7 @@ import pytest
 from audits.curves.privacy_curve import ApproximateCurve
 from audits.errors import ClaimFileError, NothingToAudit
 from audits.games.game import curve_of
+from audits.games.learned import game_id
 from audits.games.plans import standard_games
 from audits.games.subject import Subject
 from audits.gate.account_stage import account
@@ -19,9 +20,9 @@ from audits.gate.findings import GateReport
 from audits.gate.run import GateOptions, run_gate
 from audits.trials.executors import Target, executor, run_pair
 from audits.trials.executors import chunks as chunks_of
-from audits.zoo import MEMBERS, Sight
-from audits.zoo.claims import claim_file
-from verification.outcome import Outcome
+from tests.zoo import MEMBERS, Sight
+from tests.zoo.claims import claim_file
+from verification.outcome import Outcome, Stage
 from verification.wire.parameters import Algorithm
 from verification.wire.process import Limits
 from verification.wire.schemes import NON_PRIVATE, PRIVATE_BASELINES
@@ -85,19 +86,19 @@ def test_what_is_not_private_is_refuted_at_every_epsilon(tmp_path: Path) -> None
         claims = bundled("non-private.toml", tmp_path, ('"infinity"\n', f'"{epsilon}"\n'))
         report = gate(claims)
         assert report.outcome is Outcome.REFUTED
-        assert {f.name for f in report.findings if f.outcome is Outcome.REFUTED} == {"account: sADMM", "account: ADMM"}
+        assert {f.name for f in report.findings if f.outcome is Outcome.REFUTED} == {"sADMM/price", "ADMM/price"}
 
 
 @pytest.mark.slow
 def test_what_is_not_private_is_no_pass_without_its_price(tmp_path: Path) -> None:
     claims = bundled("non-private.toml", tmp_path, ('"infinity"\n', '"1e30"\n'))
-    assert gate(claims, "audit").outcome is Outcome.INCONCLUSIVE
+    assert gate(claims, "games").outcome is Outcome.INCONCLUSIVE
 
 
 @pytest.mark.slow
 def test_what_is_not_private_stands_if_it_says_so(tmp_path: Path) -> None:
-    report = gate(bundled("non-private.toml", tmp_path), "account", "audit")
-    assert {f.outcome for f in report.findings if f.stage in {"account", "audit"}} == {Outcome.STANDS}
+    report = gate(bundled("non-private.toml", tmp_path), "price", "games")
+    assert {f.outcome for f in report.findings if f.stage in {Stage.PRICE, Stage.GAMES}} == {Outcome.STANDS}
     assert report.outcome is Outcome.INCONCLUSIVE, "a part of a gate never says that a claim stands"
     assert all("adds no noise" in finding.detail for finding in report.findings)
 
@@ -132,7 +133,7 @@ def test_what_is_wrong_in_a_claim_about_a_baseline_is_named(
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", PRIVATE_BASELINES)
 def test_an_honest_baseline_stands_in_its_games_with_the_power_asked_for(algorithm: Algorithm, tmp_path: Path) -> None:
-    report = gate(bundled("baselines.toml", tmp_path), f"audit: {algorithm}, {FIRST_GAMES[algorithm]}")
+    report = gate(bundled("baselines.toml", tmp_path), game_id(Subject(algorithm).mode, FIRST_GAMES[algorithm]))
     assert [finding.outcome for finding in report.findings] == [Outcome.STANDS]
     assert all(f.power is not None and f.power.divisor <= 1.2 and f.power.at_least >= 0.9 for f in report.findings)
 
@@ -149,7 +150,7 @@ FIRST_GAMES = {
 @pytest.mark.parametrize("algorithm", PRIVATE_BASELINES)
 def test_the_games_alone_refute_a_baseline_without_noise(algorithm: Algorithm, tmp_path: Path) -> None:
     claims = of_member("non-private-sold-as-private", Sight.BLACK_BOX, tmp_path)
-    report = gate(claims, f"audit: {algorithm}, {FIRST_GAMES[algorithm]}")
+    report = gate(claims, game_id(Subject(algorithm).mode, FIRST_GAMES[algorithm]))
     assert [finding.outcome for finding in report.findings] == [Outcome.REFUTED]
 
 
@@ -189,10 +190,10 @@ def test_no_game_is_played_where_nothing_is_claimed(algorithm: Algorithm) -> Non
 def test_the_bundled_baselines_stand_in_a_whole_gate(tmp_path: Path) -> None:
     report = gate(bundled("baselines.toml", tmp_path))
     assert report.outcome is Outcome.STANDS, [(f.name, f.detail) for f in report.findings]
-    audited = {name.removeprefix("audit: ").partition(",")[0] for name in (f.name for f in report.findings)}
-    assert {str(a) for a in PRIVATE_BASELINES} <= audited
-    conformance = next(f for f in report.findings if f.name == "conform")
-    assert "102 passed, 5 skipped" in conformance.detail
+    played = {f.subject for f in report.findings if f.stage is Stage.GAMES}
+    assert {str(a) for a in PRIVATE_BASELINES} <= played
+    asked = {f.name: f.outcome for f in report.findings if f.stage in {Stage.SMALL, Stage.CLAIMED}}
+    assert asked == {"small": Outcome.STANDS, "claimed": Outcome.STANDS}
 
 
 @pytest.mark.slow

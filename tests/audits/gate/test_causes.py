@@ -4,32 +4,41 @@ from __future__ import annotations
 
 import itertools
 
-from audits.gate.causes import LEAK, PRICE, grouped
+from audits.gate.causes import grouped
 from verification.outcome import Finding, Outcome
+from verification.statistics.test import Cause
 
-APART = Finding(
-    "conform: distinguishable", Outcome.REFUTED, "", "ssadmm", tags=("cause: a record counts for too much",)
-)
-NOISE = Finding("conform: noise-scale", Outcome.REFUTED, "", "ssadmm", tags=("cause: noise too small",))
-GAME = Finding("audit: ssadmm, batches", Outcome.REFUTED, "", "ssadmm")
-OTHER = Finding("conform: distinguishable", Outcome.REFUTED, "", "mpadmm", tags=APART.tags)
-STEP = Finding("conform: one-step-sensitivity", Outcome.REFUTED, "", "ssadmm", tags=APART.tags)
+
+def refuted(name: str, subject: str, cause: Cause) -> Finding:
+    return Finding(name, Outcome.REFUTED, "", subject, cause=cause)
+
+
+APART = refuted("distinguishable/ssadmm/small", "ssadmm", Cause.DISTINGUISHED)
+NOISE = refuted("noise-scale/ssadmm/small", "ssadmm", Cause.NOISE_SMALL)
+SHAPE = refuted("silent/ssadmm/claimed", "ssadmm", Cause.NOISE_LAW)
+GAME = refuted("batches-of-a-quarter/ssadmm/games", "ssadmm", Cause.DISTINGUISHED)
+OTHER = refuted("one-step-sensitivity/mpadmm/all/small", "mpadmm/all", Cause.CONTRIBUTION)
+STEP = refuted("one-step-sensitivity/ssadmm/small", "ssadmm", Cause.CONTRIBUTION)
 
 
 def test_consequences_stand_under_their_cause_in_any_order() -> None:
     for order in itertools.permutations((APART, NOISE, GAME)):
         [group] = grouped(order)
-        assert group.cause == "noise too small"
+        assert group.cause == Cause.NOISE_SMALL
         assert group.findings[0] is NOISE
         assert set(group.findings) == {APART, NOISE, GAME}
 
 
+def test_of_several_causes_of_one_root_the_most_specific_is_the_headline() -> None:
+    for order in itertools.permutations((SHAPE, NOISE)):
+        assert [group.cause for group in grouped(order)] == [Cause.NOISE_SMALL]
+
+
 def test_what_has_no_other_cause_speaks_for_itself() -> None:
-    assert [group.cause for group in grouped((APART,))] == ["a record counts for too much"]
-    assert [group.cause for group in grouped((GAME,))] == [LEAK]
-    assert [group.cause for group in grouped((NOISE, OTHER))] == ["noise too small", "a record counts for too much"]
-    assert [group.cause for group in grouped((NOISE, STEP))] == ["noise too small", "a record counts for too much"]
+    assert [group.cause for group in grouped((GAME,))] == [Cause.DISTINGUISHED]
+    assert [group.cause for group in grouped((NOISE, OTHER))] == [Cause.NOISE_SMALL, Cause.CONTRIBUTION]
+    assert [group.cause for group in grouped((NOISE, STEP))] == [Cause.NOISE_SMALL, Cause.CONTRIBUTION]
 
 
 def test_a_price_that_is_too_high_is_said_in_words() -> None:
-    assert [group.cause for group in grouped((Finding("account: ssadmm", Outcome.REFUTED, ""),))] == [PRICE]
+    assert [group.cause for group in grouped((refuted("ssadmm/price", "", Cause.PRICE),))] == [Cause.PRICE]

@@ -70,7 +70,7 @@ MPADMM = (
 
 
 def zoo(member: str) -> list[str]:
-    return [sys.executable, "-m", "audits.zoo", member, "black-box"]
+    return [sys.executable, "-m", "tests.zoo", member, "black-box"]
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_the_reference_stands_with_the_power_asked_for_and_every_report_says_so(
     report = json.loads((tmp_path / "json").read_text())
     assert report["version"] == 1
     assert {f["outcome"] for f in report["findings"]} == {"stands"}
-    assert {f["stage"] for f in report["findings"]} == {"account", "conform", "deploy", "audit"}
+    assert {f["stage"] for f in report["findings"]} == {"price", "small", "claimed", "games"}
     assert all(float(f["power"]["noise_divisor"]) <= 1.2 for f in report["findings"] if f["power"])
     certified = report["accounts"][0]["epsilon"]
     assert 0.0 < float(certified["lower"]) < float(certified["upper"]) <= 1.0
@@ -93,7 +93,7 @@ def test_the_reference_stands_with_the_power_asked_for_and_every_report_says_so(
 @pytest.mark.slow
 def test_too_little_noise_is_refuted_with_a_command_that_shows_it_again(tmp_path: Path) -> None:
     path = claim_file(tmp_path, zoo("variance-as-deviation"))
-    done = gate(path, "--only", "audit", *[f"--report={kind}={tmp_path / kind}" for kind in KINDS])
+    done = gate(path, "--only", "games", *[f"--report={kind}={tmp_path / kind}" for kind in KINDS])
     assert done.returncode == 1, done.stdout + done.stderr
     again = re.search(r"again: dpadmm (.*)", done.stdout)
     assert again is not None
@@ -135,11 +135,11 @@ class _Balanced(HTMLParser):
 
 
 @pytest.mark.slow
-def test_conformance_refutes_before_anything_is_audited(tmp_path: Path) -> None:
+def test_a_few_records_refute_before_any_game_is_played(tmp_path: Path) -> None:
     done = gate(claim_file(tmp_path, zoo("epoch-wise-shuffle")))
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "refuted        conform: batch-fresh-each-iteration" in done.stdout
-    assert "audit:" not in done.stdout
+    assert "refuted        marked/ssadmm/small" in done.stdout
+    assert "/games" not in done.stdout
 
 
 def test_a_claim_below_the_lower_end_is_refuted_before_any_run(tmp_path: Path) -> None:
@@ -150,14 +150,14 @@ def test_a_claim_below_the_lower_end_is_refuted_before_any_run(tmp_path: Path) -
 
 
 def test_the_price_alone_needs_no_adapter(tmp_path: Path) -> None:
-    done = gate(claim_file(tmp_path, ["/no/such/adapter"]), "--only", "account")
+    done = gate(claim_file(tmp_path, ["/no/such/adapter"]), "--only", "price")
     assert done.returncode == 3
     assert "adapter" not in done.stdout
 
 
 @pytest.mark.slow
 def test_a_claim_between_lower_and_upper_is_inconclusive_with_the_reason(tmp_path: Path) -> None:
-    done = gate(claim_file(tmp_path, REFERENCE, ('epsilon = "1.0"', 'epsilon = "0.842"')), "--only", "account")
+    done = gate(claim_file(tmp_path, REFERENCE, ('epsilon = "1.0"', 'epsilon = "0.842"')), "--only", "price")
     assert done.returncode == 3
     assert "lies between 0.84" in done.stdout
     assert "holds for every pair" in done.stdout
@@ -166,8 +166,8 @@ def test_a_claim_between_lower_and_upper_is_inconclusive_with_the_reason(tmp_pat
 @pytest.mark.slow
 def test_a_claim_that_only_the_exact_adversary_proves_is_proved_by_it(tmp_path: Path) -> None:
     """The composed profile certifies 0.9946, the exact adversary 0.8459."""
-    done = gate(claim_file(tmp_path, REFERENCE, ('epsilon = "1.0"', 'epsilon = "0.85"')), "--only", "account")
-    assert "stands         account" in done.stdout
+    done = gate(claim_file(tmp_path, REFERENCE, ('epsilon = "1.0"', 'epsilon = "0.85"')), "--only", "price")
+    assert "stands         ssadmm/price" in done.stdout
     assert "is at most 0.8458" in done.stdout or "is at most 0.8459" in done.stdout
 
 
@@ -178,13 +178,13 @@ def test_the_printed_mpadmm_claim_is_refuted_by_accountant_and_audit_and_the_cor
     printed = ('released = "every-iterate"', 'sensitivity = "printed"\nreleased = "every-iterate"')
     # 0.306 is what the printed sensitivities give at eta = 4; 1.23 is the truth
     path = claim_file(tmp_path, REFERENCE, *MPADMM, printed, ('epsilon = "1.0"', 'epsilon = "0.306"'))
-    accounted = gate(path, "--only", "account")
+    accounted = gate(path, "--only", "price")
     assert accounted.returncode == 1
     assert "at least 1.22" in accounted.stdout
-    audited = gate(path, "--only", "audit")
+    audited = gate(path, "--only", "games")
     assert audited.returncode == 1, audited.stdout + audited.stderr
     corrected = claim_file(tmp_path, REFERENCE, *MPADMM, ('epsilon = "1.0"', 'epsilon = "1.23"'))
-    stands = gate(corrected, "--only", "account", "--only", "audit")
+    stands = gate(corrected, "--only", "price", "--only", "games")
     assert stands.returncode == 3, stands.stdout + stands.stderr
     assert "\nrefuted  " not in stands.stdout
 
@@ -193,17 +193,17 @@ def test_without_an_implementation_nothing_but_the_price_is_shown(tmp_path: Path
     text = TEMPLATE[: TEMPLATE.index("[implementation]")] + TEMPLATE[TEMPLATE.index("[gate]") :]
     path = tmp_path / "claim.toml"
     path.write_text(text)
-    assert gate(path, "--only", "account").returncode == 3
+    assert gate(path, "--only", "price").returncode == 3
     whole = gate(path)
     assert whole.returncode == 3
     assert "names no [implementation]" in whole.stdout
-    assert gate(path, "--only", "audit").returncode == 2
+    assert gate(path, "--only", "games").returncode == 2
 
 
 @pytest.mark.slow
 def test_a_budget_too_small_for_any_power_is_inconclusive(tmp_path: Path) -> None:
     path = claim_file(tmp_path, REFERENCE, ('budget = "5m"', 'budget = "1s"'))
-    done = gate(path, "--only", "audit")
+    done = gate(path, "--only", "games")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "inconclusive" in done.stdout
 
@@ -217,17 +217,17 @@ def test_a_budget_too_small_for_any_power_is_inconclusive(tmp_path: Path) -> Non
     ],
 )
 def test_an_adapter_that_fails_has_an_exit_code_of_its_own(tmp_path: Path, command: list[str], words: str) -> None:
-    done = gate(claim_file(tmp_path, command), "--only", "conform", "--only", "audit")
+    done = gate(claim_file(tmp_path, command), "--only", "small", "--only", "games")
     assert done.returncode == 4, done.stdout + done.stderr
     assert words in done.stdout
 
 
 def test_a_waived_refutation_does_not_decide_until_it_expires(tmp_path: Path) -> None:
     for expires, code in (("2999-01-01", 3), ("2001-01-01", 1)):
-        waiver = f'\n[[waiver]]\nfinding = "account: ssadmm"\nreason = "known since the spring"\nexpires = {expires}\n'
+        waiver = f'\n[[waiver]]\nfinding = "ssadmm/price"\nreason = "known since the spring"\nexpires = {expires}\n'
         path = claim_file(tmp_path, REFERENCE, ('epsilon = "1.0"', 'epsilon = "0.8"'))
         path.write_text(path.read_text() + waiver)
-        done = gate(path, "--only", "account")
+        done = gate(path, "--only", "price")
         # waived, nothing else was checked: inconclusive; expired: it counts again
         assert done.returncode == code, done.stdout
 
@@ -235,11 +235,11 @@ def test_a_waived_refutation_does_not_decide_until_it_expires(tmp_path: Path) ->
 def test_a_waiver_for_nothing_is_refused(tmp_path: Path) -> None:
     path = claim_file(tmp_path, REFERENCE)
     path.write_text(
-        f'{path.read_text()}\n[[waiver]]\nfinding = "acount: x"\nreason = "a typing error"\nexpires = 2999-01-01\n'
+        f'{path.read_text()}\n[[waiver]]\nfinding = "acount/x"\nreason = "a typing error"\nexpires = 2999-01-01\n'
     )
-    done = gate(path, "--only", "account")
+    done = gate(path, "--only", "price")
     assert done.returncode == 2
-    assert "nothing is called 'acount: x'" in done.stderr
+    assert "nothing is called 'acount/x'" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_a_waiver_for_nothing_is_refused(tmp_path: Path) -> None:
     [
         (["--report", "pdf=x"], "KIND one of"),
         (["--report", "json=no/such/folder/x"], "does not exist"),
-        (["--only", "acount"], "names no stage"),
+        (["--only", "acount"], "names no finding"),
         (["--workers", "0"], "workers"),
     ],
 )

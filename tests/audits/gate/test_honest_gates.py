@@ -21,8 +21,8 @@ from verification.outcome import Outcome
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "adapters" / "c"
 REFERENCE = [sys.executable, "-m", "verification.served.loopback"]
-VARIANTS = [sys.executable, "-m", "tests.audits.gate.honest.variants"]
-OTHER_UPDATES = [sys.executable, "-m", "tests.audits.gate.honest.other_updates"]
+VARIANTS = [sys.executable, "-m", "tests.zoo.honest.variants"]
+OTHER_UPDATES = [sys.executable, "-m", "tests.zoo.honest.other_updates"]
 FEW = 2
 SURE = "1e-9"
 
@@ -66,7 +66,7 @@ def test_what_differs_and_is_not_less_private_deviates(name: str, number: int) -
 @pytest.mark.slow
 def test_exact_discrete_noise_deviates_and_noise_on_a_grid_that_gradients_are_not_on_is_refuted() -> None:
     assert_not_refuted(honest_gate([*VARIANTS, "discrete"], 0, SURE), Outcome.DEVIATES)
-    assert honest_gate([*VARIANTS, "noise on a grid"], 0, SURE, only=("deploy",)).outcome is Outcome.REFUTED
+    assert honest_gate([*VARIANTS, "noise on a grid"], 0, SURE, only=("claimed",)).outcome is Outcome.REFUTED
 
 
 @pytest.mark.slow
@@ -93,5 +93,5 @@ def test_updates_of_its_own_without_replay_are_inconclusive(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["further-laplace", "further-common", "rounded"])
 def test_further_noise_of_another_law_and_rounded_values_are_not_refuted_at_the_claimed_size(name: str) -> None:
-    report = honest_gate([*VARIANTS, name], 0, SURE, only=("deploy",))
+    report = honest_gate([*VARIANTS, name], 0, SURE, only=("claimed",))
     assert not any(f.outcome is Outcome.REFUTED for f in report.findings), [(f.name, f.detail) for f in report.findings]

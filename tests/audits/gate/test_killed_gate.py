@@ -38,7 +38,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from dpadmm.cli import main
 if __name__ == "__main__":
-    sys.argv = ["dpadmm", "gate", sys.argv[1], "--only", "deploy", "--workers", "2"]
+    sys.argv = ["dpadmm", "gate", sys.argv[1], "--only", "claimed", "--workers", "2"]
     main()
 """
 

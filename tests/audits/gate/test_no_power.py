@@ -62,7 +62,7 @@ def test_a_game_without_power_hides_no_refutation_by_another(
 ) -> None:
     _blind_at(blind, monkeypatch)
     done = gate(
-        claim_file(tmp_path, zoo("variance-as-deviation")), "--only", "audit", f"--report=json={tmp_path / 'j'}"
+        claim_file(tmp_path, zoo("variance-as-deviation")), "--only", "games", f"--report=json={tmp_path / 'j'}"
     )
     assert done.returncode == 1, done.stdout + done.stderr
     outcomes = [finding["outcome"] for finding in json.loads((tmp_path / "j").read_text())["findings"]]
@@ -78,11 +78,11 @@ def test_a_game_without_power_is_inconclusive_and_what_else_was_found_is_reporte
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _blind_at(1, monkeypatch)
-    done = gate(claim_file(tmp_path, REFERENCE), "--only", "account", "--only", "audit")
+    done = gate(claim_file(tmp_path, REFERENCE), "--only", "price", "--only", "games")
     assert done.returncode == 3, done.stdout + done.stderr
-    assert "stands         account: ssadmm" in done.stdout
-    assert "stands         audit: ssadmm, every record in every batch" in done.stdout
-    assert "inconclusive   audit: ssadmm, batches of a quarter" in done.stdout
+    assert "stands         ssadmm/price" in done.stdout
+    assert "stands         every-record-in-every-batch/ssadmm/games" in done.stdout
+    assert "inconclusive   batches-of-a-quarter/ssadmm/games" in done.stdout
     alone = dpadmm("audit", "--seed", "1", "--workers", "1", "--format", "json", "--", *REFERENCE)
     assert alone.returncode == 3
     assert json.loads(alone.stdout)["without_power"] == {"batches of a quarter": "noise/1.2 cannot be shown"}
@@ -90,13 +90,13 @@ def test_a_game_without_power_is_inconclusive_and_what_else_was_found_is_reporte
 
 @pytest.mark.slow
 def test_the_last_model_of_a_claim_about_all_is_inconclusive_with_what_would_have_shown(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "audits.zoo", "noise-on-even-iterations", "last-model"]
+    command = [sys.executable, "-m", "tests.zoo", "noise-on-even-iterations", "last-model"]
     changes = (
         ('algorithm = "ssadmm"  ', 'algorithm = "mpadmm"  '),
         ("batch = 221\n", 'eta = "4"\nrho = "0.5"\nrelease = "all"\n'),
         ('sampling = "without-replacement" # fresh in every iteration\n', ""),
     )
-    done = gate(claim_file(tmp_path, command, *changes), "--only", "audit: mpadmm/all, one step above 1")
+    done = gate(claim_file(tmp_path, command, *changes), "--only", "one-step-above-1/mpadmm/all/games")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "noise/1.2 was asked to be detectable and only noise too small by a factor of 1." in done.stdout
     assert "attains 0.707 of the claim: in no number of runs does anything below noise/1.41 exceed it" in done.stdout
@@ -110,10 +110,10 @@ def test_an_algorithm_that_is_not_offered_does_not_hide_one_that_is(tmp_path: Pa
     other += 'released = "every-iterate"\neta = "4"\nrho = "0.5"\nrelease = "all"\n\n'
     text = path.read_text().replace("\n[mechanism]", "\n[[mechanism]]")
     path.write_text(text.replace("\n[implementation]", f"\n{other}[implementation]"))
-    done = gate(path, "--only", "audit")
+    done = gate(path, "--only", "games")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "the claim is about mpadmm, the implementation offers ssadmm" in done.stdout
-    assert "audit: ssadmm, every record in every batch" in done.stdout
+    assert "every-record-in-every-batch/ssadmm/games" in done.stdout
 
 
 def test_the_design_for_a_larger_violation_refutes_it_and_not_the_claim_itself() -> None:

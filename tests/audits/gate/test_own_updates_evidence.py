@@ -10,13 +10,13 @@ import pytest
 from tests.audits.gate.honest.campaign import claim_text
 from tests.audits.gate.test_gate import dpadmm
 
-UPDATES = [sys.executable, "-m", "tests.audits.gate.honest.other_updates"]
+UPDATES = [sys.executable, "-m", "tests.zoo.honest.other_updates"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("mistake", "only"),
-    [("noise/3", "deploy: ssadmm, silent"), ("first-records", "deploy: ssadmm, marked"), ("plain-dual", "conform")],
+    [("noise/3", "silent/ssadmm/claimed"), ("first-records", "marked/ssadmm/claimed"), ("plain-dual", "small")],
 )
 def test_a_refuted_update_of_its_own_is_examined_without_the_implementation(
     mistake: str, only: str, tmp_path: Path

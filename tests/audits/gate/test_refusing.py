@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from audits.games.learned import play
 from audits.games.subject import Subject
-from audits.gate.claim_file import read_claim_file
-from audits.gate.deployment import claimed_run
 from tests.audits.gate.honest.campaign import claim_text, honest_gate
-from tests.audits.gate.honest.refusing import NAMES
-from verification.conformance.registry import CHECKS
-from verification.conformance.runner import ConformancePlan, conform
-from verification.deployment.asking import Question
-from verification.deployment.probe import Answered, ProbePlan, probe
-from verification.deployment.questions import QUESTIONS
+from tests.audits.gate.honest.claimed import asked_at_the_claimed_size
+from tests.zoo.honest.refusing import NAMES
+from verification.conform import conform
+from verification.judge import Plan, Result
 from verification.outcome import Outcome
+from verification.questions.catalogue import find
 from verification.wire.faults import AdapterFault
 from verification.wire.parameters import Algorithm
 from verification.wire.session import Session
@@ -28,46 +24,42 @@ RARE = 1e-9
 
 
 def command(name: str, *more: str) -> list[str]:
-    return [sys.executable, "-m", "tests.audits.gate.honest.refusing", name, *more]
+    return [sys.executable, "-m", "tests.zoo.honest.refusing", name, *more]
 
 
-def answers(name: str, folder: Path, *more: str, questions: tuple[Question, ...] = QUESTIONS) -> dict[str, Answered]:
-    """What the stage `deploy` asks of ssADMM at a small claim."""
-    path = folder / "claim.toml"
-    path.write_text(claim_text(command(name, *more), 0, str(RARE)), encoding="utf-8")
-    claims = read_claim_file(path)
-    with Session(command(name, *more)) as session:
-        claimed = claimed_run(claims.mechanism[0], claims.deployment, session.description)
-        return {a.question.name: a for a in probe(session, claimed, ProbePlan(RARE, 60.0, 1, questions))}
+def answers(name: str, *more: str, questions: tuple[str, ...] = ()) -> dict[str, Result]:
+    """What is asked of ssADMM at a small claim."""
+    asked = command(name, *more)
+    return asked_at_the_claimed_size(asked, claim_text(asked, 0, str(RARE)), Plan(RARE, 60.0, 1), questions)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_the_claimed_size_is_looked_at_whatever_else_is_refused(name: str, tmp_path: Path) -> None:
-    found = answers(name, tmp_path)
+def test_the_claimed_size_is_looked_at_whatever_else_is_refused(name: str) -> None:
+    found = answers(name)
     assert not any(a.outcome in (Outcome.REFUTED, Outcome.DEVIATES) for a in found.values())
     if name == "without-a-seed":
         assert found["silent"].outcome is Outcome.INCONCLUSIVE
         assert "a seed is needed" in found["silent"].reason
     else:
-        wanted = ("silent", "mixed", "marked", "kinds", "rare")
-        assert {a.outcome for q, a in found.items() if q in wanted} == {Outcome.STANDS}
+        wanted = ("silent", "mixed", "marked", "data-shapes", "many-runs")
+        assert {q: found[q].outcome for q in wanted} == dict.fromkeys(wanted, Outcome.STANDS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "without-a-seed"])
-def test_who_refuses_is_refuted_all_the_same(name: str, tmp_path: Path) -> None:
-    questions = tuple(question for question in QUESTIONS if question.name == "silent")
-    assert answers(name, tmp_path, "noise/2", questions=questions)["silent"].outcome is Outcome.REFUTED
+def test_who_refuses_is_refuted_all_the_same(name: str) -> None:
+    assert answers(name, "noise/2", questions=("silent",))["silent"].outcome is Outcome.REFUTED
 
 
-def test_a_refused_check_is_left_out_by_name_and_with_the_reason() -> None:
-    names = {"updates-agree", "noise-variance", "batch-uniform"}
-    checks = tuple(check for check in CHECKS if check.name in names)
-    report = conform(command("small-data"), ConformancePlan(checks, RARE, seed=1, effort=0.1, seeded=False))
+def test_a_refused_question_is_left_out_by_name_and_with_the_reason() -> None:
+    questions = find(("updates-agree", "silent", "marked"))
+    plan = Plan(RARE, float("inf"), 1, seeded=False, effort=0.1)
+    report = conform(command("small-data"), plan, questions=questions)
     assert report.fault is None
     assert {f.outcome for f in report.findings} == {Outcome.SKIPPED}
-    assert {f.name for f in report.findings if "at least 100 records" in f.detail} == names
+    modes = [f for f in report.findings if "at least 100 records" in f.detail]
+    assert {f.name.partition("/")[0] for f in modes} == {question.name for question in questions}
 
 
 def test_games_are_played_on_more_records_where_few_are_refused() -> None:
@@ -89,7 +81,7 @@ def test_a_whole_gate_stands_on_what_was_run_and_names_what_was_not() -> None:
     report = honest_gate(command("small-data"), 0, str(RARE), power="noise/2")
     assert report.outcome is Outcome.STANDS
     assert any("100 records" in item.reason for item in report.coverage.skipped)
-    assert any("64 times the records" in f.name for f in report.findings)
+    assert any("64-times-the-records" in f.name for f in report.findings)
 
 
 @pytest.mark.slow

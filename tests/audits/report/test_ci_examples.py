@@ -127,7 +127,7 @@ def test_the_pre_commit_hook_prices_each_of_several_claims(place: Path) -> None:
     done = run(place, [program, right, "privacy-claim.toml"])
     assert done.returncode == 1
     assert done.stdout.count("epsilon at delta") >= 2
-    assert "stands         account: ssADMM" in done.stdout
+    assert "stands         ssADMM/price" in done.stdout
     assert run(place, [program, "missing.toml", "privacy-claim.toml"]).returncode == 2
     assert run(place, [program, right]).returncode == 0
 

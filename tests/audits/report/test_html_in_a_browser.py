@@ -121,7 +121,7 @@ def refuted(tmp_path_factory: pytest.TempPathFactory) -> GateReport:
     folder = tmp_path_factory.mktemp("claim")
     claims = read_claim_file(claim_file(folder, zoo("variance-as-deviation")))
     with executor(1) as pool:
-        return run_gate(claims, pool, GateOptions(1, ("account", "audit"), source=folder / "claim.toml"))
+        return run_gate(claims, pool, GateOptions(1, ("price", "games"), source=folder / "claim.toml"))
 
 
 def test_a_browser_shows_verdict_findings_and_plots_and_asks_nobody(refuted: GateReport, tmp_path: Path) -> None:

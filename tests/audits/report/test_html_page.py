@@ -10,27 +10,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from audits.games.learned import NAME as LEARNED
 from audits.gate.claim_file import TEMPLATE, read_claim_file
 from audits.gate.coverage import Coverage, Covered, Uncovered
-from audits.gate.findings import GateReport, Stage
-from audits.gate.price import REALLY
+from audits.gate.findings import GateReport
 from audits.gate.provenance import provenance_of
+from audits.gate.questions_stage import ALL_RUNS
 from audits.gate.run import GateOptions, run_gate
-from audits.report.coverage import coverage_section
-from audits.report.glossary import PARTS, TERMS, explained, glossary
-from audits.report.html import picture_of, render_html
+from audits.report.html import coverage_section, parameters, picture_of, render_html
 from audits.report.json import document
-from audits.report.parameters import parameters
+from audits.report.pictures import figure
 from audits.report.statement import ADD, BEYOND, NOT_CHECKED, NOT_STATED, statement
-from audits.report.summary import summary
-from audits.report.svg import figure
+from audits.report.summary import PARTS, TERMS, explained, glossary, summary
 from audits.trials.executors import executor
 from tests.audits.gate.test_gate import claim_file, zoo
 from verification import pictures
-from verification.deployment.questions import QUESTIONS
-from verification.deployment.sighting import Aspect
-from verification.outcome import Finding, Outcome, worst
+from verification.outcome import Finding, Outcome, Stage, worst
 from verification.picture import Ink, Picture, Series
+from verification.questions.catalogue import at
+from verification.questions.question import Size
+from verification.statistics.test import Aspect, Cause
 from verification.wire.declared_messages import DeclaredStart
 
 STATED = """
@@ -53,7 +52,7 @@ def made(tmp_path: Path, *findings: Finding, more: str = "", coverage: Coverage 
 
 
 def test_the_page_names_the_files_with_their_digests(tmp_path: Path) -> None:
-    report = made(tmp_path, Finding("account: ssadmm", Outcome.STANDS, "fine"))
+    report = made(tmp_path, Finding("ssadmm/price", Outcome.STANDS, "fine", stage=Stage.PRICE))
     page = render_html(report)
     for name in ("privacy-claim.toml", "adapter.py"):
         assert name in page
@@ -89,22 +88,31 @@ def test_what_nobody_stated_is_marked_and_what_no_check_looked_at_too(tmp_path: 
 def test_what_is_stated_and_checked_is_shown_with_what_backs_it(tmp_path: Path) -> None:
     coverage = Coverage(
         (
-            Covered("conform: noise-variance", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
-            Covered("conform: noise-grid", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
+            Covered("noise-scale/ssadmm/small", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
+            Covered("silent/ssadmm/small", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
         ),
-        (Uncovered("audit: x", "ssadmm", "no time"),),
+        (Uncovered("x/ssadmm/games", "ssadmm", "no time"),),
     )
     findings = (
-        Finding("account: ssadmm", Outcome.STANDS, "fine"),
-        Finding("conform: noise-grid", Outcome.REFUTED, "coarse", "ssadmm"),
+        Finding("ssadmm/price", Outcome.STANDS, "fine", stage=Stage.PRICE),
+        Finding(
+            "silent/ssadmm/small",
+            Outcome.REFUTED,
+            "coarse",
+            "ssadmm",
+            stage=Stage.SMALL,
+            cause=Cause.NOISE_GRID,
+        ),
     )
     report = made(tmp_path, *findings, more=STATED, coverage=coverage)
     lines = {line.asked: line for line in statement(report)}
     assert lines["unit of privacy"].stated == "one <customer>"
     assert lines["unit of privacy"].backing == BEYOND
-    assert lines["parameters"].backing == "account: ssadmm (stands)"
-    assert lines["mechanism"].backing == "conform: noise-grid (refuted)"
-    assert "conform: noise-grid (refuted)" in lines["hazards of the implementation"].backing
+    assert lines["parameters"].backing == "ssadmm/price (stands)"
+    assert lines["mechanism"].backing == "silent/ssadmm/small (refuted)"
+    hazards = lines["hazards of the implementation"].backing
+    assert "coarse grid of floating-point numbers: silent/ssadmm/small (refuted)" in hazards
+    assert "a fixed seed: silent/ssadmm/small;" in hazards, "refuted for another cause"
     page = render_html(report)
     assert "one &lt;customer&gt;" in page
     assert "no time" in page
@@ -117,12 +125,12 @@ def test_what_is_stated_and_checked_is_shown_with_what_backs_it(tmp_path: Path) 
         (Outcome.STANDS, "not a proof"),
         (Outcome.DEVIATES, "differs from what is stated"),
         (Outcome.INCONCLUSIVE, "not enough could be checked"),
-        (Outcome.ADAPTER_FAILED, "nothing can be said"),
-        (Outcome.FAULT, "nothing can be said"),
+        (Outcome.ADAPTER_FAILED, "nothing can be concluded"),
+        (Outcome.FAULT, "nothing can be concluded"),
     ],
 )
 def test_the_first_paragraph_says_what_to_think(tmp_path: Path, outcome: Outcome, words: str) -> None:
-    text = summary(made(tmp_path, Finding("conform: x", outcome, "")))
+    text = summary(made(tmp_path, Finding("x/ssadmm/small", outcome, "")))
     assert words in text
     assert "a factor of at most 2.72 (epsilon = 1)" in text
     if outcome is not Outcome.REFUTED:
@@ -131,14 +139,14 @@ def test_the_first_paragraph_says_what_to_think(tmp_path: Path, outcome: Outcome
 
 
 def test_the_first_paragraph_says_what_the_measured_noise_costs(tmp_path: Path) -> None:
-    cost = f"{REALLY}0.1 of the claimed; epsilon at delta 1e-8 is then at most 99"
-    refuted = Finding("deploy: ssadmm, silent", Outcome.REFUTED, f"too small\n{cost}", "ssadmm")
+    cost = "measured noise: 0.1 of the claimed; epsilon at delta 1e-8 is then at most 99"
+    refuted = Finding("silent/ssadmm/claimed", Outcome.REFUTED, "too small", "ssadmm", measured=cost)
     assert f"Measured: {cost}." in summary(made(tmp_path, refuted))
-    assert "Measured" not in summary(made(tmp_path, dataclasses.replace(refuted, detail="too small")))
+    assert "Measured" not in summary(made(tmp_path, dataclasses.replace(refuted, measured="")))
 
 
 def test_a_large_epsilon_is_not_said_to_hide_everything(tmp_path: Path) -> None:
-    report = made(tmp_path, Finding("conform: x", Outcome.STANDS, ""))
+    report = made(tmp_path, Finding("x/ssadmm/small", Outcome.STANDS, ""))
     assert "a limit on what can be learned" in summary(report)
     assert "hardly anything" not in summary(report)
 
@@ -147,32 +155,32 @@ def test_what_is_missing_stands_before_what_passed(tmp_path: Path) -> None:
     page = render_html(
         made(
             tmp_path,
-            Finding("account: ssadmm", Outcome.STANDS, "fine"),
-            Finding("deploy: ssadmm", Outcome.INCONCLUSIVE, "no time"),
+            Finding("ssadmm/price", Outcome.STANDS, "fine", stage=Stage.PRICE),
+            Finding("claimed", Outcome.INCONCLUSIVE, "no time"),
         )
     )
-    assert page.index("deploy: ssadmm</td>") < page.index("account: ssadmm</td>")
+    assert page.index("claimed</td>") < page.index("ssadmm/<wbr>price</td>")
 
 
 def test_checks_of_one_size_share_a_row_and_keep_their_runs() -> None:
     page = coverage_section(
         Coverage(
             (
-                Covered("conform: noise-grid", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
-                Covered("conform: noise-scale", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
-                Covered("conform: seed-repeats", "ssadmm", "small sizes", 0, ()),
-                Covered("deploy: silent records", "ssadmm", "n = 9", 1234, (Aspect.NOISE,)),
+                Covered("silent/ssadmm/small", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
+                Covered("noise-scale/ssadmm/small", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
+                Covered("seed-repeats/ssadmm/small", "ssadmm", "small sizes", 0, ()),
+                Covered("silent/ssadmm/claimed", "ssadmm", "n = 9", 1234, (Aspect.NOISE,)),
             )
         )
     )
-    assert "conform: noise-grid, conform: noise-scale</td>" in page
-    assert "deploy: silent records (1,234 runs)</td>" in page
+    assert "silent, noise-scale</td>" in page
+    assert "silent (1,234 runs)</td>" in page
     assert page.count("<tr>") == 1 + 3
     assert "Nothing that was planned was left out" in page
 
 
-def test_every_part_of_the_stage_deploy_is_explained() -> None:
-    assert {question.name for question in QUESTIONS} <= PARTS.keys()
+def test_every_stage_and_question_at_the_claimed_size_is_explained() -> None:
+    assert {question.name for question in at(Size.CLAIMED)} | {ALL_RUNS, LEARNED} <= PARTS.keys()
     assert {str(stage) for stage in Stage if stage is not Stage.COVERAGE} <= PARTS.keys()
     assert all(f"<dt>{name}</dt>" in glossary() for name in PARTS)
 
@@ -230,8 +238,10 @@ def test_the_page_of_a_declared_algorithm_states_what_it_can(tmp_path: Path) -> 
     path = tmp_path / "claim.toml"
     path.write_text(DECLARED)
     claims = read_claim_file(path)
-    coverage = Coverage((Covered("declared: post-processing", "own-mean", "50 records", 0, (Aspect.RELEASED,)),))
-    findings = (Finding("declared: account", Outcome.STANDS, "fine"),)
+    coverage = Coverage(
+        (Covered("post-processing/own-mean/declared", "own-mean", "50 records", 0, (Aspect.RELEASED,)),)
+    )
+    findings = (Finding("account/own-mean/declared", Outcome.STANDS, "fine", stage=Stage.DECLARED),)
     described = DeclaredStart(
         protocol=1, name="mine", version="3", language="python", capabilities=[], declared=["own-mean"]
     )
@@ -239,14 +249,14 @@ def test_the_page_of_a_declared_algorithm_states_what_it_can(tmp_path: Path) -> 
     report = GateReport(claims, findings, (), (), None, 7, 1.0, Outcome.STANDS, coverage, known)
     lines = {line.asked: line for line in statement(report)}
     assert lines["what the adversary sees"].stated == "own-mean: every release that its adapter declares"
-    assert lines["what the adversary sees"].backing == "1 check: declared: post-processing"
+    assert lines["what the adversary sees"].backing == "1 check: post-processing/own-mean/declared"
     assert not lines["composition within a run"].missing
-    assert "never got noise: declared: post-processing" in lines["hazards of the implementation"].backing
+    assert "never got noise: post-processing/own-mean/declared" in lines["hazards of the implementation"].backing
     assert not any(table == "deployment" for table, _, _ in parameters(claims))
     assert "The program mine 3 promises" in summary(report)
     assert "without exception (delta = 0)" in summary(report)
     page = render_html(report)
-    assert "What was seen" not in page
+    assert "What was observed" not in page
     assert "mine 3, written in python" in page
 
 
@@ -259,10 +269,10 @@ WITHOUT = ("golden-vectors", "refuses-", "seed-repeats", "replay-repeats")
     ("member", "title"),
     [
         ("laplace-of-equal-deviation", "Noise quantiles"),
-        ("epoch-wise-shuffle", "Records that two batches share"),
-        ("with-replacement", "Records in the first batches"),
+        ("epoch-wise-shuffle", "Batch positions"),
+        ("with-replacement", "The sensitivity witness"),
         ("clip-ignored", "The sensitivity witness"),
-        ("noise-drawn-once", "Two noise values"),
+        ("noise-drawn-once", "Noise that was used again"),
     ],
 )
 def test_each_refutation_has_its_own_picture(tmp_path: Path, member: str, title: str) -> None:
@@ -270,7 +280,7 @@ def test_each_refutation_has_its_own_picture(tmp_path: Path, member: str, title:
         tmp_path, zoo(member), ('timeout = "60s"', 'timeout = "600s"'), ('budget = "5m"', 'budget = "1h"')
     )
     with executor(1) as pool:
-        report = run_gate(read_claim_file(path), pool, GateOptions(1, ("conform",), source=path))
+        report = run_gate(read_claim_file(path), pool, GateOptions(1, ("small",), source=path))
     assert report.outcome is Outcome.REFUTED
     wrong = [f for f in report.findings if f.outcome is Outcome.REFUTED]
     drawn = {f.name: picture_of(report, f) for f in wrong if not any(word in f.name for word in WITHOUT)}

@@ -14,7 +14,7 @@ from audits.gate.findings import GateReport
 from audits.report.junit import render_junit
 from audits.report.sarif import render_sarif
 from tests.audits.schemas import junit_errors, sarif_errors
-from verification.outcome import Finding, Outcome, Power, Waived, worst
+from verification.outcome import Finding, Outcome, Power, Stage, Waived, worst
 
 WAIVER = Waived(reason='fixed "soon" & <tested>', expires=datetime.date(2999, 1, 1))
 HOSTILE = 'line one\nline two \x00\x1b[31m ]]> <failure message="x"> & \ud7ff \U0001f512'
@@ -31,17 +31,18 @@ def every_kind() -> list[Finding]:
     power = Power(1.2, 0.95, 150)
     plain = [
         Finding(
-            f"audit: {outcome}",
+            f"{outcome}/ssadmm/games",
             outcome,
             HOSTILE,
             reproduction="dpadmm gate 'a b'",
             seconds=1234.5678,
             trials=10,
             power=power,
+            stage=Stage.GAMES,
         )
         for outcome in Outcome
     ]
-    waived = Finding("conform: ssadmm", Outcome.REFUTED, HOSTILE, waiver=WAIVER)
+    waived = Finding("small", Outcome.REFUTED, HOSTILE, waiver=WAIVER, stage=Stage.SMALL)
     return [*plain, waived, Finding("", Outcome.STANDS, "")]
 
 

@@ -12,11 +12,10 @@ import pytest
 from audits.gate.claim_file import TEMPLATE, read_claim_file
 from audits.gate.findings import GateReport
 from audits.gate.provenance import provenance_of
-from audits.report.place import claim_line, relative_uri
-from audits.report.sarif import render_sarif
+from audits.report.sarif import claim_line, relative_uri, render_sarif
 from tests.audits.report.test_report_schemas import every_kind
 from tests.audits.schemas import sarif_errors
-from verification.outcome import Finding, Outcome
+from verification.outcome import Finding, Outcome, Stage
 
 
 def github_errors(text: str) -> list[str]:
@@ -80,7 +79,7 @@ def test_results_obey_the_schema_and_githubs_rules_whatever_was_found(tmp_path: 
         (r'"uri": "[^"]*"', '"uri": "file:///claim.toml"'),
         (r'"uri": "[^"]*"', '"uri": "../claim.toml"'),
         (r'"startLine": \d+', '"startLine": 0'),
-        (r'"ruleId": "audit"', '"ruleId": "other"'),
+        (r'"ruleId": "games"', '"ruleId": "other"'),
         (r"primaryLocationLineHash", "other"),
         (r'"level": "error"(?=,\n *"message)', '"level": "none"'),
         (r'"physicalLocation"', '"logicalLocation"'),
@@ -95,7 +94,7 @@ def test_the_rules_notice_what_is_wrong(tmp_path: Path, pattern: str, wrong: str
 def test_the_place_is_the_epsilon_of_the_claim_below_the_root_of_the_repository(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     path = tmp_path / "a folder" / "privacy-claim.toml"
-    finding = Finding("account: ssadmm", Outcome.REFUTED, "too much")
+    finding = Finding("ssadmm/price", Outcome.REFUTED, "too much", stage=Stage.PRICE)
     (result,) = json.loads(render_sarif(report(path, finding)))["runs"][0]["results"]
     where = result["locations"][0]["physicalLocation"]
     assert where["artifactLocation"]["uri"] == "a%20folder/privacy-claim.toml"
@@ -127,7 +126,7 @@ def test_the_line_of_the_claim(text: str, line: int) -> None:
 
 
 def test_what_stands_is_counted_and_raises_no_alert(tmp_path: Path) -> None:
-    findings = [Finding("account: x", Outcome.STANDS, ""), Finding("deploy: x", Outcome.SKIPPED, "not offered")]
+    findings = [Finding("x/price", Outcome.STANDS, ""), Finding("claimed", Outcome.SKIPPED, "not offered")]
     run = json.loads(render_sarif(report(tmp_path / "claim.toml", *findings)))["runs"][0]
     assert run["results"] == []
     assert run["properties"] == {"seed": "7", "stands": 1, "skipped": 1}

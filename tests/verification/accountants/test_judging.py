@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from accountant.mechanisms.words import Neighbours, Sampling
 from accountant.numbers import exact, fraction_of
 from dpadmm.cli import group
-from tests.verification.accountants.fakes import SEED, questions
+from tests.zoo.accountants import SEED, questions
 from verification.accountants.judging import AccountantReport, AnswerVerdict, judge, judge_all, request_of
 from verification.accountants.questions import Quantity, golden_questions, random_questions
 from verification.accountants.truth import confirmed, enclosure
@@ -24,7 +24,7 @@ ASKED = questions()
 
 
 def asked(kind: str) -> AccountantReport:
-    command = [sys.executable, "-m", "tests.verification.accountants.fakes", kind]
+    command = [sys.executable, "-m", "tests.zoo.accountants", kind]
     return judge_all(command, ASKED, LIMITS)
 
 
@@ -69,7 +69,7 @@ def test_an_accountant_that_dies_is_asked_the_next_question() -> None:
 
 
 def test_the_command_prints_the_refutation_and_exits_1() -> None:
-    fake = [sys.executable, "-m", "tests.verification.accountants.fakes", "half"]
+    fake = [sys.executable, "-m", "tests.zoo.accountants", "half"]
     result = CliRunner().invoke(
         group, ["vectors", "accountant", "--no-golden", "--random", "4", "--seed", str(SEED), "--", *fake]
     )
@@ -99,7 +99,7 @@ def test_the_command_prints_the_refutation_and_exits_1() -> None:
 
 @pytest.mark.parametrize(("kind", "code"), [("refusing", 3), ("nan", 4)])
 def test_the_table_of_an_accountant_without_one_valid_answer_is_printed(kind: str, code: int) -> None:
-    fake = [sys.executable, "-m", "tests.verification.accountants.fakes", kind]
+    fake = [sys.executable, "-m", "tests.zoo.accountants", kind]
     result = CliRunner().invoke(
         group, ["vectors", "accountant", "--no-golden", "--random", "2", "--seed", str(SEED), "--", *fake]
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import math
 import re
@@ -16,6 +17,7 @@ import numpy as np
 from verification.declared.bench import Bench
 from verification.declared.promise import Promise
 from verification.declared.runner import run_declared
+from verification.judge import finding
 from verification.outcome import Finding
 from verification.served.declared import Declare, DeclaredServer, RunOnce
 from verification.wire import messages as m
@@ -70,10 +72,11 @@ def findings(
     false_alarm: float = 1e-9,
     effort: float = 0.12,
 ) -> Iterator[Finding]:
-    """All findings about the one algorithm of a session."""
+    """All findings about the one algorithm of a session, each by the name of its question alone."""
     question = DeclaredQuestion(session.description.declared[0], parameters)
     declaration = session.declare(question, *size)
     deadline, rng = time.monotonic() + 600.0, np.random.default_rng(seed)
     bench = Bench(session, question, declaration, *size, rng, deadline, effort)
     promise = Promise(Fraction(epsilon), Fraction(delta))
-    return run_declared(bench, promise, false_alarm=false_alarm, power=2.0)
+    for result in run_declared(bench, promise, false_alarm=false_alarm, power=2.0):
+        yield dataclasses.replace(finding(result), name=result.about.question)

@@ -12,7 +12,7 @@ from tests.verification.declared.test_declaration import VALUE, declared
 from tests.verification.declared.test_draws import value
 from verification.declared.added import _no_function, is_sum
 from verification.declared.cost import dependent_weight, missing_draws, shape_epsilon, used_again
-from verification.declared.extremes import atoms, light_tails
+from verification.statistics.noise_shape import atoms, light_tails
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue, NoiseKind
 from verification.wire.declared_session import Recorded, RecordedValue
@@ -27,16 +27,16 @@ def normal(seed: int = 3) -> Floats:
 
 
 def test_noise_that_is_cut_off_is_seen_and_more_noise_is_not_accused() -> None:
-    fine, large = light_tails("here", {"w": normal() / 2}), light_tails("here", {"w": normal()})
+    fine, large = light_tails({"w": normal() / 2}), light_tails({"w": normal()})
     assert min(fine.p_value, large.p_value) > LEVEL
-    assert light_tails("here", {"w": np.clip(normal() / 2, -2.0, 2.0)}).p_value < LEVEL
+    assert light_tails({"w": np.clip(normal() / 2, -2.0, 2.0)}).p_value < LEVEL
 
 
 @pytest.mark.parametrize("single", [False, True])
 def test_only_sizes_that_occur_again_and_again_are_atoms(*, single: bool) -> None:
     noise = normal().astype(np.float32).astype(np.float64) if single else normal()
-    assert atoms("here", {"w": noise}, {"w": GAUSSIAN}).p_value > LEVEL
-    assert atoms("here", {"w": np.clip(noise, -5.0, 5.0)}, {"w": GAUSSIAN}).p_value < LEVEL
+    assert atoms({"w": noise}, ()).p_value > LEVEL
+    assert atoms({"w": np.clip(noise, -5.0, 5.0)}, ()).p_value < LEVEL
 
 
 def test_independent_noise_has_the_declared_price_and_a_combination_without_noise_none() -> None:

@@ -8,9 +8,9 @@ import pytest
 from accountant.mechanisms.words import Sampling
 from tests.verification.declared.test_declaration import VALUE
 from verification.declared.cost import measured_scale, shared_draws
-from verification.declared.noise import fresh_size, noise_sightings, standard_normal
-from verification.declared.sampling import Runs, malformed, sampling_sightings
-from verification.deployment.sighting import Cost
+from verification.declared.noise import fresh_size, noise_tests, standard_normal
+from verification.declared.sampling import Runs, malformed, sampling_tests
+from verification.statistics.test import Cost
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredSampling, DeclaredValue, NoiseKind
 
@@ -44,8 +44,8 @@ def drawn(kind: NoiseKind, scale: float, rng: np.random.Generator) -> Floats:
 
 
 def least(kind: NoiseKind, noise: Floats, cost: Cost) -> float:
-    sightings = noise_sightings("here", {"w": noise}, {"w": value(kind)}, {"w": RELEASES}, np.random.default_rng(1))
-    return min(s.p_value for s in sightings if s.cost is cost)
+    tests = noise_tests({"w": noise}, {"w": value(kind)}, {"w": RELEASES}, np.random.default_rng(1))
+    return min(s.p_value for s in tests if s.cost is cost)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -116,15 +116,15 @@ def test_batches_as_declared_are_let_stand_and_frozen_ones_seen(scheme: Sampling
     rng = np.random.default_rng(5)
     honest = batches(scheme, rng)
     assert malformed(honest, SCHEMES[scheme], 30) == ""
-    assert min(s.p_value for s in sampling_sightings(honest, SCHEMES[scheme], 30, rng)) > LEVEL
+    assert min(s.p_value for s in sampling_tests(honest, SCHEMES[scheme], 30, rng)) > LEVEL
     frozen = [[honest[0][0]] * 5 for _ in honest]
-    assert min(s.p_value for s in sampling_sightings(frozen, SCHEMES[scheme], 30, rng)) < LEVEL
+    assert min(s.p_value for s in sampling_tests(frozen, SCHEMES[scheme], 30, rng)) < LEVEL
 
 
 def test_batches_of_a_fixed_size_are_not_poisson_and_repeats_not_without_replacement() -> None:
     rng = np.random.default_rng(5)
     fixed = batches(Sampling.WITHOUT_REPLACEMENT, rng)
-    assert min(s.p_value for s in sampling_sightings(fixed, SCHEMES[Sampling.POISSON], 30, rng)) < LEVEL
+    assert min(s.p_value for s in sampling_tests(fixed, SCHEMES[Sampling.POISSON], 30, rng)) < LEVEL
     assert "drawn twice" in malformed([[[1, 1, 2, 3, 4, 5]]], SCHEMES[Sampling.WITHOUT_REPLACEMENT], 30)
     assert "declared are 6" in malformed([[[1, 2]]], SCHEMES[Sampling.WITHOUT_REPLACEMENT], 30)
     assert "no record 30" in malformed([[[30]]], SCHEMES[Sampling.POISSON], 30)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.verification.declared.inprocess import InProcess, findings
 from tests.verification.declared.test_mechanisms import MECHANISMS, SEED, SIZE, module
-from tests.verification.declared.wrong import LATE, WrongRun, wrong
+from tests.zoo.declared.wrong import LATE, WrongRun, wrong
 from verification.outcome import Finding, Outcome
 from verification.served.declared import Declare, DeclaredRun, RunOnce
 from verification.wire import messages as m

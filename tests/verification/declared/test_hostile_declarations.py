@@ -236,7 +236,7 @@ def longer_on_some_data(data: LabelledPoints, _parameters: OpaqueParameters, run
 
 def test_a_shape_that_depends_on_a_record_is_refuted() -> None:
     found = {
-        f.name: f for f in findings(releasing(longer_on_some_data), {}, epsilon="0.3", delta="0", seed=2, effort=0.05)
+        f.name: f for f in findings(releasing(longer_on_some_data), {}, epsilon="0.3", delta="0", seed=1, effort=0.05)
     }
     finding = found["data-independence"]
     assert finding.outcome is Outcome.REFUTED

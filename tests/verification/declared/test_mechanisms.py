@@ -11,7 +11,7 @@ import pytest
 
 from accountant import decimal_string
 from tests.verification.declared.inprocess import EXAMPLES, example, findings, named_epsilon
-from tests.verification.declared.wrong import wrong
+from tests.zoo.declared.wrong import wrong
 from verification.declared.ledger import price
 from verification.outcome import Finding, Outcome
 from verification.wire.declared_messages import OpaqueParameters

@@ -11,7 +11,7 @@ import pytest
 from tests.verification.declared.inprocess import InProcess
 from verification.declared.added import not_added
 from verification.declared.bench import Bench
-from verification.declared.draws import Collected, _hasty
+from verification.declared.checks import Collected, _hasty
 from verification.declared.objective import determinants
 from verification.served.declared import DeclaredRun
 from verification.wire.arrays import Floats

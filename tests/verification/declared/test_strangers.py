@@ -9,7 +9,7 @@ import pytest
 
 from accountant import decimal_string
 from tests.verification.declared.inprocess import InProcess, findings, named_epsilon
-from tests.verification.declared.strangers import HONEST, WRONG, Stranger
+from tests.zoo.declared.strangers import HONEST, WRONG, Stranger
 from verification.declared.ledger import price
 from verification.outcome import Finding, Outcome
 from verification.wire.declared_session import DeclaredQuestion

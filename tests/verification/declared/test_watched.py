@@ -97,7 +97,7 @@ def test_seeded_runs_leave_the_global_generator_where_it_was() -> None:
 @pytest.mark.parametrize("how", ["in-place", "apart"])
 def test_noise_of_torch_is_noticed(how: str) -> None:
     needs("torch")
-    command = [str(PEERS / "bin" / "python"), "-m", "tests.verification.declared.torch_noise", how]
+    command = [str(PEERS / "bin" / "python"), "-m", "tests.zoo.declared.torch_noise", how]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
     (before, noise), (_, again) = json.loads(done.stdout)
     np.testing.assert_allclose(before, np.full(3, 1 / 3))

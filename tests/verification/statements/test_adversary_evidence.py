@@ -7,12 +7,12 @@ from typing import cast
 
 import pytest
 
-from accountant.pld.adversary.attained import adaptive_delta_lower
+from accountant.pld.adversary.adaptive_lower import adaptive_delta_lower
 from accountant.pld.adversary.recursion import Course
 from accountant.pld.composition import compose
-from verification.lemmas.prover import Prover
-from verification.lemmas.solvers import Solver
 from verification.outcome import Outcome
+from verification.smt.prover import Prover
+from verification.smt.solvers import Solver
 from verification.statements.evidence import adversary
 
 pytestmark = pytest.mark.slow

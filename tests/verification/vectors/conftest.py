@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tools.golden_vectors.writing import generated
 from verification.vectors import model
-from verification.vectors.files import generated, load_all
+from verification.vectors.files import load_all
 
 
 @pytest.fixture(scope="session")

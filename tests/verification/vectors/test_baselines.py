@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from dpadmm.cli import group
 from tests.verification.vectors.inprocess import check_implementation
-from tests.verification.vectors.wrong_baselines import WRONG_BASELINES
+from tests.zoo.vectors.wrong_baselines import WRONG_BASELINES
 from verification.outcome import Outcome
 from verification.served.loopback import Loopback
 from verification.served.stepwise_baselines import StepwiseBaselines
@@ -72,7 +72,7 @@ def test_the_command_plays_what_an_adapter_offers_and_names_the_rest() -> None:
 
 
 def test_a_wrong_baseline_behind_the_wire_is_told_its_suspect() -> None:
-    adapter = [sys.executable, "-m", "tests.verification.vectors.wrong_baselines", "PlainMean"]
+    adapter = [sys.executable, "-m", "tests.zoo.vectors.wrong_baselines", "PlainMean"]
     done = CliRunner().invoke(group, ["vectors", "check", "--file", str(FOLDER / BASELINES), "--", *adapter])
     assert done.exit_code == 1
     assert "first    z differs first in" in done.output

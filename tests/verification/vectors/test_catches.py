@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.verification.vectors.inprocess import check_implementation
-from tests.verification.vectors.wrong import WRONG
+from tests.zoo.vectors.wrong import WRONG
 from verification.outcome import Outcome
 from verification.served.loopback import Loopback
 from verification.served.stepwise import Stepwise

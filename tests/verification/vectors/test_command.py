@@ -22,7 +22,7 @@ def dpadmm(*arguments: str) -> Result:
 
 
 def wrong(name: str) -> list[str]:
-    return [sys.executable, "-m", "tests.verification.vectors.wrong", name]
+    return [sys.executable, "-m", "tests.zoo.vectors.wrong", name]
 
 
 def test_the_reference_behind_the_wire_agrees_with_every_case() -> None:
@@ -90,7 +90,7 @@ def test_a_broken_file_exits_with_2_and_names_the_place(old: str, new: str, plac
 
 def test_stale_files_exit_with_1_and_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {"ssadmm.json": (FOLDER / "ssadmm.json").read_text("utf-8")}
-    monkeypatch.setattr("verification.vectors.files.generated", lambda: texts)
+    monkeypatch.setattr("tools.golden_vectors.writing.generated", lambda: texts)
     assert dpadmm("generate", "--out", str(tmp_path)).exit_code == 0
     assert dpadmm("generate", "--check", "--out", str(tmp_path)).exit_code == 0
     path = tmp_path / "ssadmm.json"

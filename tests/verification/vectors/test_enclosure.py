@@ -15,14 +15,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reference.arithmetic import FLOAT64, balls
+from tools.golden_vectors.edges import still
+from tools.golden_vectors.enclosure import ONE, ZERO, Decisions, Real, dot, forked, hull, is_binary64, norm, total
+from tools.golden_vectors.exact import exact_values, trace
+from tools.golden_vectors.expected import WORKING_BITS, expected
+from tools.golden_vectors.forms import clipped, new_x, slope
+from tools.golden_vectors.grid import base
 from verification.errors import BadVectors
 from verification.vectors import model
-from verification.vectors.edges import still
-from verification.vectors.enclosure import ONE, ZERO, Decisions, Real, dot, forked, hull, is_binary64, norm, total
-from verification.vectors.exact import exact_values, trace
-from verification.vectors.expected import WORKING_BITS, expected
-from verification.vectors.forms import clipped, new_x, slope
-from verification.vectors.grid import base
 from verification.vectors.recipe import read
 
 NAMES = ("gradient", "x", "z", "y")

@@ -10,10 +10,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tools.golden_vectors.flags import FLAGS
+from tools.golden_vectors.writing import stale, text_of
 from verification.errors import BadVectors
 from verification.vectors import model
-from verification.vectors.files import BASELINES, FOLDER, NAMES, SCHEMA, load, stale, text_of
-from verification.vectors.flags import FLAGS
+from verification.vectors.files import BASELINES, FOLDER, NAMES, SCHEMA, load
 
 EDGES = FOLDER / "edges.json"
 

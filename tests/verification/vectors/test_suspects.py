@@ -7,7 +7,7 @@ import functools
 import pytest
 
 from tests.verification.vectors.inprocess import check_implementation
-from tests.verification.vectors.wrong import WRONG, FoldedAsL1, LambdaAsThreshold, OldCopyInDual, WideHinge
+from tests.zoo.vectors.wrong import WRONG, FoldedAsL1, LambdaAsThreshold, OldCopyInDual, WideHinge
 from verification.outcome import Finding, Outcome
 from verification.served.stepwise import Stepwise
 from verification.vectors.files import load_all

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import secrets
@@ -17,6 +18,7 @@ from verification.wire.faults import HINTS, AdapterFault, AdapterRefusal, Adapte
 from verification.wire.process import AdapterProcess, Limits
 from verification.wire.session import Session
 from verification.wire.smoke import smoke
+from verification.wire.watchdog import Watchdog
 
 FAKE = Path(__file__).with_name("fake.py")
 LIMITS = Limits(start_seconds=5, request_seconds=1.5, stop_seconds=1.0, answer_bytes=1 << 24, memory_bytes=1 << 30)
@@ -158,3 +160,12 @@ def test_faults_survive_pickling() -> None:
     fault = AdapterFault(Fault.CRASHED, ProtocolStep.DATA, "detail", "words")
     for error in (fault, AdapterRefusal("internal", "m"), AdapterSkipped("r")):
         assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_the_watching_process_has_ended_when_the_program_ends() -> None:
+    watchdog = Watchdog()
+    watchdog.watch("NAME=value")
+    watchdog.release("NAME=value")
+    watchdog.end()
+    del watchdog
+    gc.collect()  # of a process that still runs Python warns here, and a warning is an error

@@ -7,14 +7,16 @@ one of them fails, the protocol has changed for those who have written adapters.
 from __future__ import annotations
 
 import hashlib
+import math
 from pathlib import Path
 
 import pytest
 
 from tests.verification.wire.test_skeletons import build
-from verification.conformance.registry import find
-from verification.conformance.runner import ConformancePlan, conform
+from verification.conform import FALSE_ALARM, conform
+from verification.judge import Plan
 from verification.outcome import Outcome
+from verification.questions.catalogue import find
 from verification.wire.skeletons import Language
 from verification.wire.smoke import smoke
 
@@ -25,7 +27,7 @@ WRITTEN = {
     Language.NODE: ("adapter.mjs", "602f175061ef26f7"),
     Language.RUST: ("adapter.rs", "ebd34fc26c27add4"),
 }
-CHECKS = ("updates-agree", "golden-vectors", "noise-variance", "one-step-sensitivity", "batch-fresh-each-iteration")
+QUESTIONS = ("updates-agree", "golden-vectors", "silent", "one-step-sensitivity", "marked")
 
 
 def text(language: Language) -> str:
@@ -43,6 +45,6 @@ def test_an_adapter_of_protocol_1_works_unchanged(language: Language, tmp_path: 
     command = build(language, text(language), tmp_path)
     steps = [str(step.step) for step in smoke(command)]
     assert steps == ["start", "data", "data", "replay", "trials", "stop"]
-    report = conform(command, ConformancePlan(checks=find(CHECKS), effort=0.2))
+    report = conform(command, Plan(FALSE_ALARM, math.inf, 0, effort=0.2), questions=find(QUESTIONS))
     assert report.fault is None
     assert {finding.outcome for finding in report.findings} == {Outcome.STANDS}, report.findings

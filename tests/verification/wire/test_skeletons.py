@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -12,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from verification.conformance.runner import ConformancePlan, conform
+from verification.conform import FALSE_ALARM, conform
+from verification.judge import Plan
 from verification.outcome import Outcome
 from verification.wire.faults import AdapterFault, Fault
 from verification.wire.skeletons import BUILDS, FILE_NAMES, FILLED_IN, RUNS, Face, Language, skeleton
@@ -140,7 +142,9 @@ def test_three_lines_make_a_sound_adapter(tmp_path: Path) -> None:
 @pytest.mark.slow
 @every
 def test_three_lines_pass_every_conformance_check(language: Language, tmp_path: Path) -> None:
-    report = conform(build(language, fill_in(language, Face.PAPER), tmp_path), ConformancePlan(effort=0.2))
+    report = conform(
+        build(language, fill_in(language, Face.PAPER), tmp_path), Plan(FALSE_ALARM, math.inf, 0, effort=0.2)
+    )
     assert report.fault is None, report.fault
     outcomes = {finding.name: finding for finding in report.findings}
     wrong = [f for f in outcomes.values() if f.outcome not in (Outcome.STANDS, Outcome.SKIPPED)]

@@ -1,21 +1,31 @@
-"""Statements LEADER and ADAPTIVE: what an adversary on fixed-size batches cannot exceed, and what one attains."""
+"""What an adversary on fixed-size batches cannot exceed, what one attains, and the theory behind both.
+
+Statements LEADER and ADAPTIVE; HOCKEY-STICK, TESTS, SUBSAMPLING, TRIPLES, COMPOSITION and GRID-RECURSION: Coq proves
+these for every integral, and here the accountant's own functions must obey them.
+"""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from flint import arb
 
 from accountant.errors import CertificateError
-from accountant.pld.adversary.attained import adaptive_delta_lower
-from accountant.pld.adversary.certificates import certificate_for
+from accountant.mechanisms.steps import SubsampledGaussianStep
+from accountant.numbers import Bound, arb_from_fraction, arb_precision, float_up, fraction_of
+from accountant.pld.adversary.adaptive_lower import adaptive_delta_lower
 from accountant.pld.adversary.ordering import Ordering, check
 from accountant.pld.adversary.recursion import Course, composed
+from accountant.pld.adversary.search import certificate_for
 from accountant.pld.composition import compose
+from accountant.pld.ledger_steps import composed_epsilon
 from accountant.pld.types import Frame
-from accountant.profiles.one_step import SubsampledGaussian
-from verification.lemmas.prover import Prover
+from accountant.profiles.gaussian import gaussian_delta
+from accountant.profiles.one_step import SubsampledGaussian, single_step_delta
+from verification.smt.prover import Prover
 from verification.statements.model import Evidence, EvidenceResult, Kind
 from verification.wire.arrays import Floats
 
@@ -37,7 +47,8 @@ def certificate_holds() -> Evidence:
         found = certificate_for(Q, MU)
         check(found)
         boxes = found.windows.count("k"), sum(entry.cover.count("k") for entry in found.stairs)
-        return EvidenceResult.check(True, f"q={Q}, nu={1 / MU}: {boxes[0]} boxes for windows, {boxes[1]} for stairs")
+        detail = f"q={Q}, nu={1 / MU}: {boxes[0]} boxes for windows, {boxes[1]} for stairs"
+        return EvidenceResult.check(True, detail, size=sum(boxes))
 
     return Evidence("cover of the triples", Kind.ENCLOSURE, run)
 
@@ -53,7 +64,8 @@ def incomplete_certificates_fail() -> Evidence:
             "the forward pair alone": with_stairs(found, share=0.0, lift=0.0),
         }
         passed = [name for name, certificate in wrong.items() if _passes(certificate)]
-        return EvidenceResult.check(not passed, f"incomplete certificates that passed: {', '.join(passed) or 'none'}")
+        detail = f"incomplete certificates that passed: {', '.join(passed) or 'none'}"
+        return EvidenceResult.check(not passed, detail, size=len(wrong))
 
     return Evidence("incomplete certificates are refused", Kind.ENCLOSURE, run)
 
@@ -83,7 +95,7 @@ def adaptive_attacks() -> Evidence:
         attained = [_attained(None)] + [_attained(generator) for _ in range(POLICIES)]
         reached = max(float(np.max(values / bounds)) for values in attained)
         detail = f"{STEPS} steps, {POLICIES} random policies and the best one reach {reached:.4f} of the bound"
-        return EvidenceResult.check(reached <= 1 + SLACK, detail, tightness=min(reached, 1.0))
+        return EvidenceResult.check(reached <= 1 + SLACK, detail, size=1 + POLICIES, tightness=min(reached, 1.0))
 
     return Evidence("adaptive adversaries by dynamic programming", Kind.ATTACK, run)
 
@@ -100,7 +112,7 @@ def attained_between() -> Evidence:
         below = all(low <= high for low, high in zip(found, upper, strict=True))
         gains = [float(low / pair) - 1 for low, pair in zip(found, forward, strict=True)]
         detail = f"{STEPS} steps: up to {max(gains):.2%} above the forward pair's delta; never above the leader's bound"
-        return EvidenceResult.check(below and max(gains) > 0, detail)
+        return EvidenceResult.check(below and max(gains) > 0, detail, size=len(EPSILONS))
 
     return Evidence("between the forward pair and the leader", Kind.ENCLOSURE, run)
 
@@ -113,7 +125,7 @@ def attained_by_choosing() -> Evidence:
         share = found / _attained(None, FORWARD_AND_REVERSE)
         detail = f"{STEPS} steps: {share.min():.4f} to {share.max():.4f} of what the adversary has"
         holds = bool(share.max() <= 1 + SLACK and share.min() >= CLOSE)
-        return EvidenceResult.check(holds, detail, tightness=min(float(share.min()), 1.0))
+        return EvidenceResult.check(holds, detail, size=len(EPSILONS), tightness=min(float(share.min()), 1.0))
 
     return Evidence("forward or reverse before each step", Kind.ATTACK, run)
 
@@ -123,12 +135,14 @@ def _lower_ends() -> list[Fraction]:
     return [adaptive_delta_lower(step, Fraction(epsilon)) for epsilon in EPSILONS]
 
 
-def _attained(generator: np.random.Generator | None, centres: tuple[float, ...] = CENTRES) -> Floats:
+def _attained(
+    generator: np.random.Generator | None, centres: tuple[float, ...] = CENTRES, steps: int = STEPS
+) -> Floats:
     """Return delta of the best adversary who moves c between a' and a, or of a random policy."""
     x = np.linspace(-2.5, 2.5, 801)
     outputs = np.linspace(-8 / MU, 1 + 8 / MU, 601)
     value = np.maximum(1 - np.exp(x), 0.0)
-    for _ in range(STEPS):
+    for _ in range(steps):
         options = np.array([_after(value, x, outputs, centre) for centre in centres])
         if generator is None:
             value = options.max(axis=0)
@@ -149,3 +163,144 @@ def _after(value: Floats, x: Floats, outputs: Floats, centre: float) -> Floats:
     loss = np.log(p) - np.log((1 - Q) * normal(centre) + Q * normal(0.0))
     moved = np.clip(x[:, None] - loss[None, :], x[0], x[-1])
     return np.asarray(np.interp(moved, x, value) @ p, dtype=np.float64)
+
+
+# -- the theory, of the accountant's own functions ----------------------------------------------------------------
+
+LEVELS = tuple(Fraction(k, 8) for k in (1, 2, 4, 8, 16))
+MUS = (Fraction(1, 10), Fraction(1), Fraction(3))
+RATES = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(99, 100))
+BITS = 128
+
+
+def _overlap(one: Bound, two: arb) -> bool:
+    return bool(arb_from_fraction(fraction_of(one.lower)) <= two.upper()) and bool(
+        two.lower() <= arb_from_fraction(fraction_of(one.upper))
+    )
+
+
+def _ball(bound: Bound) -> arb:
+    return arb_from_fraction(fraction_of(bound.lower)).union(arb_from_fraction(fraction_of(bound.upper)))
+
+
+def reversed_profile() -> Evidence:
+    """Statement HOCKEY-STICK: the accountant's profiles obey H_{1/y} = 1 - 1/y + H_y/y."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        looked = 0
+        for mu, epsilon in itertools.product((*MUS, Fraction(1, 3), Fraction(7)), LEVELS):
+            with arb_precision(BITS):
+                below, above = (gaussian_delta(mu**2, e) for e in (-epsilon, epsilon))
+                y = arb_from_fraction(epsilon).exp()
+                looked += 1
+                if not _overlap(below, 1 - 1 / y + _ball(above) / y):
+                    return EvidenceResult.check(False, f"mu={mu}, eps={epsilon}: {below} against {above}")
+        return EvidenceResult.check(True, "Gaussian profiles", size=looked, tightness=1.0)
+
+    return Evidence("profiles reversed", Kind.ENCLOSURE, run)
+
+
+def no_test_beats_the_profile() -> Evidence:
+    """Statement TESTS: P(x > t) - e^eps Q(x > t) of two Gaussians is at most the accountant's delta, and reaches it."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        looked, reached = 0, 1.0
+        for mu, epsilon in itertools.product(MUS, LEVELS):
+            with arb_precision(BITS):
+                m, e = arb_from_fraction(mu), arb_from_fraction(epsilon)
+                delta, best = gaussian_delta(mu**2, epsilon), 0.0
+                for k in range(-20, 21):
+                    t = e / m + m / 2 + arb(k) / 10
+                    gain = (((t - m) / arb(2).sqrt()).erfc() - e.exp() * (t / arb(2).sqrt()).erfc()) / 2
+                    looked += 1
+                    if not gain.lower() <= arb_from_fraction(fraction_of(delta.upper)):
+                        return EvidenceResult.check(False, f"mu={mu}, eps={epsilon}: a test gains {gain}")
+                    best = max(best, float((gain / arb_from_fraction(fraction_of(delta.upper))).mid()))
+                reached = min(reached, best)
+        return EvidenceResult.check(reached > 1 - 1e-9, "thresholds about the best", size=looked, tightness=reached)
+
+    return Evidence("threshold tests of Gaussians", Kind.ENCLOSURE, run)
+
+
+def amplified_profile() -> Evidence:
+    """Statement SUBSAMPLING: delta of one step on a share q is q times the Gaussian's at log(1 + (e^eps - 1)/q)."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        looked = 0
+        for q, mu, epsilon in itertools.product(RATES, MUS, LEVELS):
+            with arb_precision(BITS):
+                rate, m = arb_from_fraction(q), arb_from_fraction(mu)
+                inner = (1 + (arb_from_fraction(epsilon).exp() - 1) / rate).log()
+                ends = [(inner / m + sign * m / 2) / arb(2).sqrt() for sign in (-1, 1)]
+                wanted = rate * (ends[0].erfc() - inner.exp() * ends[1].erfc()) / 2
+                looked += 1
+                if not _overlap(single_step_delta(q, mu**2, epsilon), wanted):
+                    return EvidenceResult.check(False, f"q={q}, mu={mu}, eps={epsilon}: not {wanted}")
+        return EvidenceResult.check(True, "rates, noises and levels", size=looked, tightness=1.0)
+
+    return Evidence("one amplified step", Kind.ENCLOSURE, run)
+
+
+def _upper(spacing: float, steps: int) -> Floats:
+    lattice = composed(certificate_for(Q, MU), Frame(spacing, 8.0, 4.0), Course(steps, steps, 1.0), -35.0)
+    return np.array([float(lattice.delta_upper(Fraction(epsilon))) for epsilon in EPSILONS])
+
+
+def triples_below_the_leader() -> Evidence:
+    """Statement TRIPLES: one step of the leader is above every triple (c, a, a') with c on the segment."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, with slack
+        bound = _upper(0.004, 1)
+        inside = [_attained(None, (float(centre),), 1) for centre in np.linspace(0, 1, 21)]
+        reached = max(float(np.max(values / bound)) for values in inside)
+        detail = f"{len(inside)} triples reach {reached:.4f} of the leader's step"
+        return EvidenceResult.check(
+            CLOSE <= reached <= 1 + SLACK, detail, size=len(inside) * len(EPSILONS), tightness=min(reached, 1.0)
+        )
+
+    return Evidence("triples below one step of the leader", Kind.ATTACK, run)
+
+
+def composed_steps() -> Evidence:
+    """Statement COMPOSITION: the composed ends of the forward pair enclose its divergence after T steps, integrated."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, with slack
+        worst, looked = 0.0, 0
+        for steps in (1, 2, STEPS):
+            true = _attained(None, (0.0,), steps)
+            profile = compose([SubsampledGaussian(Fraction(Q), 1 / Fraction(MU), steps)])
+            for epsilon, value in zip(map(Fraction, EPSILONS), true, strict=True):
+                low, high = float(profile.delta_lower(epsilon)), float(profile.delta_upper(epsilon))
+                worst, looked = max(worst, low / value - 1, 1 - high / value), looked + 1
+        return EvidenceResult.check(worst <= SLACK, f"at most {worst:.2g} outside", size=looked)
+
+    return Evidence("composed ends of the forward pair", Kind.ATTACK, run)
+
+
+def coarser_is_above() -> Evidence:
+    """Statement GRID-RECURSION: on a coarser grid the recursion's bound is larger, and tends to the finer one's."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - outward rounding
+        bounds = [_upper(spacing, STEPS) for spacing in (0.016, 0.008, 0.004)]
+        rises = all(np.all(a >= b * (1 - 1e-9)) for a, b in itertools.pairwise(bounds))
+        share = float(np.min(bounds[-1] / bounds[0]))
+        holds = bool(rises) and share > CLOSE
+        return EvidenceResult.check(holds, "spacings 0.016, 0.008, 0.004", size=3 * len(EPSILONS), tightness=share)
+
+    return Evidence("coarser grids", Kind.ENCLOSURE, run)
+
+
+def reported_epsilon() -> Evidence:
+    """Statement L: at the delta of T integrated steps, the reported upper end is at least the epsilon they have."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, with slack
+        steps = (SubsampledGaussianStep(Fraction(Q), 1 / Fraction(MU), STEPS),)
+        close = 0.0
+        for epsilon, delta in zip(EPSILONS[1:], _attained(None, (0.0,))[1:], strict=True):
+            upper = float_up(composed_epsilon(steps, Fraction(float(delta))).upper)
+            if upper < epsilon * (1 - 10 * SLACK):
+                return EvidenceResult.check(False, f"delta={delta}: {upper} reported, {epsilon} attained")
+            close = max(close, epsilon / upper)
+        return EvidenceResult.check(close > CLOSE, "three levels", size=len(EPSILONS) - 1, tightness=min(close, 1.0))
+
+    return Evidence("reported epsilon of the forward pair", Kind.ENCLOSURE, run)

@@ -10,16 +10,16 @@ import pytest
 from accountant.errors import CannotCertifyError, UnsupportedSchemeError
 from accountant.mechanisms.steps import GaussianStep, Step, SubsampledGaussianStep
 from accountant.mechanisms.words import Neighbours, Noise
-from accountant.pld.adversary import attained
-from accountant.pld.adversary.attained import (
+from accountant.pld.adversary import adaptive_lower
+from accountant.pld.adversary.adaptive_lower import (
     adaptive_delta_lower,
     adaptive_epsilon_lower,
     block_sizes,
     ledger_adaptive_epsilon,
 )
-from accountant.pld.adversary.certificates import certificate_for
 from accountant.pld.adversary.recursion import Course, composed
-from accountant.pld.certified_exp import Floats
+from accountant.pld.adversary.search import certificate_for
+from accountant.pld.certified_floats import Floats
 from accountant.pld.composition import compose
 from accountant.pld.types import Frame
 from accountant.profiles.one_step import SubsampledGaussian
@@ -48,8 +48,8 @@ def test_it_is_what_brute_force_over_both_pairs_finds(count: int) -> None:
 
 
 def test_masses_that_are_one_per_cent_too_large_exceed_brute_force(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = attained._repeated
-    monkeypatch.setattr(attained, "_repeated", lambda *given: honest(*given) * 1.01)
+    honest = adaptive_lower._repeated
+    monkeypatch.setattr(adaptive_lower, "_repeated", lambda *given: honest(*given) * 1.01)
     true = adaptive_delta(Q, MU, 2, np.array(EPSILONS), (0.0, 1.0))
     assert np.any(_attained(2) > true * (1 + BRUTE_FORCE_ERROR))
 
@@ -69,11 +69,11 @@ def test_choosing_gains_over_the_forward_pair() -> None:
 
 def test_blocks_are_powers_of_two_and_add_up() -> None:
     for count in (1, 2, 77, 2210, 10**6):
-        sizes = block_sizes(count, attained.DECISIONS)
+        sizes = block_sizes(count, adaptive_lower.DECISIONS)
         assert sum(sizes) == count
         assert all(size & (size - 1) == 0 for size in sizes)
         assert len(sizes) <= 250
-    assert block_sizes(8, attained.DECISIONS) == [1] * 8
+    assert block_sizes(8, adaptive_lower.DECISIONS) == [1] * 8
 
 
 def _sampled(**changes: object) -> SubsampledGaussianStep:

@@ -9,12 +9,22 @@ from pathlib import Path
 import pytest
 
 from accountant.errors import CertificateError
-from accountant.pld.adversary import certificates
-from accountant.pld.adversary.cache import OFF, VARIABLE, cache_folder, kept, load, path_for, save
-from accountant.pld.adversary.certificates import Searched, certificate_for, found_certificate
+from accountant.pld.adversary import search
 from accountant.pld.adversary.cover import kept_boxes
-from accountant.pld.adversary.hints import Hint
 from accountant.pld.adversary.ordering import Ordering
+from accountant.pld.adversary.search import (
+    OFF,
+    VARIABLE,
+    Hint,
+    Searched,
+    cache_folder,
+    certificate_for,
+    found_certificate,
+    kept,
+    load,
+    path_for,
+    save,
+)
 
 Q, MU = 0.1, 1.0
 
@@ -33,10 +43,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _forbid_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    def search(*_: object) -> Searched:
+    def refuse(*_: object) -> Searched:
         raise AssertionError("a search was made")
 
-    monkeypatch.setattr(certificates, "found_certificate", search)
+    monkeypatch.setattr(search, "found_certificate", refuse)
 
 
 def test_a_known_certificate_needs_no_search(folder: Path, ordering: Ordering, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +81,7 @@ def test_damaged_and_forged_files_are_found_out_and_replaced(
     whole = path.read_text("utf-8")
     DAMAGES[name](path, ordering)
     assert kept(Q, MU) is None
-    monkeypatch.setattr(certificates, "found_certificate", lambda *_: Searched(ordering, Hint()))
+    monkeypatch.setattr(search, "found_certificate", lambda *_: Searched(ordering, Hint()))
     certificate_for.cache_clear()
     assert certificate_for(Q, MU) == ordering
     certificate_for.cache_clear()

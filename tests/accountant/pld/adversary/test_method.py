@@ -9,11 +9,11 @@ import pytest
 
 from accountant.errors import CannotCertifyError
 from accountant.numbers import Bound, fraction_of
-from accountant.pld.adversary.certificates import certificate_for
 from accountant.pld.adversary.leader import Leader, leading_step
 from accountant.pld.adversary.method import adversary_epsilon, ledger_epsilon
 from accountant.pld.adversary.recursion import Course, composed
-from accountant.pld.adversary.window import _gathered
+from accountant.pld.adversary.search import certificate_for
+from accountant.pld.adversary.state import _gathered
 from accountant.pld.composition import compose
 from accountant.pld.types import Frame
 from accountant.profiles.one_step import SubsampledGaussian

@@ -12,15 +12,12 @@ import pytest
 from scipy.special import ndtr
 
 from accountant.errors import CannotCertifyError, CertificateError
-from accountant.pld.adversary import triples
-from accountant.pld.adversary.cache import load, save
-from accountant.pld.adversary.certificates import found_certificate
+from accountant.pld.adversary import nodes
 from accountant.pld.adversary.cover import WHOLE, Box, kept_boxes, squares
 from accountant.pld.adversary.leader import Leader
-from accountant.pld.adversary.nodes import grid
-from accountant.pld.adversary.normal import PHI_ERROR, checked_log, normal_cdf
+from accountant.pld.adversary.nodes import PHI_ERROR, checked_log, grid, normal_cdf, shape, upper_profile
 from accountant.pld.adversary.ordering import Judge, Ordering, Stairs, check, find_windows
-from accountant.pld.adversary.triples import shape, upper_profile
+from accountant.pld.adversary.search import found_certificate, load, save
 from tests.accountant.pld.adversary.independent import forward, profile
 
 Q, MU = 0.1, 1.0
@@ -198,11 +195,11 @@ def test_a_node_left_out_is_caught(
 def test_chords_bound_what_a_profile_is_made_of() -> None:
     """G of `triples` by scipy: below its chords, closely; the chord of a neighbouring cell is no bound."""
     t = 0.5
-    start, slope = triples._lines(t)
+    start, slope = nodes._lines(t)
     m = np.exp(-t * np.linspace(6.5, -6.5, 4001))
     d = -np.log(m) / t
     true = ndtr(d + t / 2) - m * ndtr(d - t / 2)
-    cell = np.clip(np.floor(np.log(m) * triples._PER_UNIT / t + triples._FARTHEST * triples._PER_UNIT + 1), 0, None)
+    cell = np.clip(np.floor(np.log(m) * nodes._CELLS / t + nodes._FARTHEST * nodes._CELLS + 1), 0, None)
     index = np.minimum(cell, start.size - 1).astype(int)
     bound = start[index] + slope[index] * m
     assert np.all(bound >= true)

@@ -10,8 +10,14 @@ import pytest
 from flint import arb
 
 from accountant.errors import CannotCertifyError
-from accountant.pld.adversary.hull import falling_hull
-from accountant.pld.adversary.state import BoundState, extended_step, spreading_step, symmetric_step, unimodal
+from accountant.pld.adversary.state import (
+    BoundState,
+    extended_step,
+    falling_hull,
+    spreading_step,
+    symmetric_step,
+    unimodal,
+)
 
 H, THETA = 0.01, 3.0
 

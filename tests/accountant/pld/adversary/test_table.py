@@ -7,12 +7,11 @@ import random
 
 import pytest
 
-from accountant.pld.adversary import certificates, hints
-from accountant.pld.adversary.certificates import found_certificate
+from accountant.pld.adversary import search
 from accountant.pld.adversary.cover import halved_boxes, kept_boxes
-from accountant.pld.adversary.hints import PATH, SHARES, Hint, entries, hint_for, read, written
 from accountant.pld.adversary.ordering import check
-from accountant.pld.adversary.table import MUS, RATES, row
+from accountant.pld.adversary.search import PATH, SHARES, Hint, entries, found_certificate, hint_for, read, written
+from tools.adversary_table import MUS, RATES, row
 
 LARGEST_FILE = 200_000
 
@@ -36,7 +35,7 @@ def test_a_table_changed_by_hand_is_not_read() -> None:
 
 
 def test_without_a_table_a_search_starts_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hints, "entries", lambda: ())
+    monkeypatch.setattr(search, "entries", lambda: ())
     assert hint_for(0.1, 1.0) == Hint()
 
 
@@ -69,4 +68,4 @@ def test_a_random_part_of_the_table_is_found_again() -> None:
     table = [entry for entry in entries() if entry.mu == mu]
     assert [(entry.q, entry.mu) for entry in row(mu)] == [(entry.q, entry.mu) for entry in table]
     for entry in table:
-        check(certificates.found_certificate(entry.q, entry.mu, entry.hint).ordering)
+        check(search.found_certificate(entry.q, entry.mu, entry.hint).ordering)

@@ -13,9 +13,8 @@ from accountant import epsilon, mechanism_from
 from accountant.errors import CannotCertifyError, TimeLimitError
 from accountant.limits import time_limit
 from accountant.numbers import fraction_of
-from accountant.pld.adversary import certificates, ordering
-from accountant.pld.adversary.cache import VARIABLE, cache_folder
-from accountant.pld.adversary.certificates import certificate_for
+from accountant.pld.adversary import ordering, search
+from accountant.pld.adversary.search import VARIABLE, cache_folder, certificate_for
 from accountant.pricing import Report
 
 HARD = {"algorithm": "ssadmm", "records": 1000, "batch": 300, "noise_multiplier": "0.6", "iterations": 100000}
@@ -83,7 +82,7 @@ def test_a_search_that_was_cut_short_is_not_kept(monkeypatch: pytest.MonkeyPatch
 
     found: list[str | None] = []
     left = [60.0]
-    monkeypatch.setattr(certificates, "find_stairs", late)
+    monkeypatch.setattr(search, "find_stairs", late)
     monkeypatch.setattr("accountant.limits.time_left", lambda: left[0])
     with pytest.raises(TimeLimitError):
         certificate_for(0.0123, 0.9)

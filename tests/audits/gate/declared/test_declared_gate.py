@@ -116,10 +116,12 @@ def test_an_adapter_that_skips_everything_is_inconclusive_and_no_fault(tmp_path:
 
 
 def test_half_the_sensitivity_is_refuted_with_the_pair_and_the_epsilon(tmp_path: Path) -> None:
-    shown = gate(claim(tmp_path, "sensitivity = 0.1", epsilon="0.21"), "--only", "declared: sensitivity", "--seed", "1")
+    shown = gate(
+        claim(tmp_path, "sensitivity = 0.1", epsilon="0.21"), "--only", "sensitivity/mean/declared", "--seed", "1"
+    )
     assert shown.exit_code == 1, shown.output
     assert "moves by 2 times its declared sensitivity" in shown.output
-    assert re.search(r"record \d+ of 20 .*: \(\(.*\) and \(\(", shown.output)
+    assert re.search(r"smallest witness: 20 records, two columns: record \d+ = \(.*\) -> \(", shown.output)
     assert "epsilon at delta 0 is then 0.4" in shown.output
 
 

@@ -84,7 +84,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
     binary = folder / "adapter"
     example = ROOT / "examples" / "adapters" / "c"
     subprocess.run(["make", "-C", str(example), f"OUT={binary}"], check=True, capture_output=True)
-    variants = [sys.executable, "-m", "tests.audits.gate.honest.variants"]
+    variants = [sys.executable, "-m", "tests.zoo.honest.variants"]
     return {
         "reference": [sys.executable, "-m", "verification.served.loopback"],
         "c": [str(binary)],

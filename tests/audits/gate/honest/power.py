@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from audits.gate.claim_file import read_claim_file
-from audits.gate.deployment import claimed_run
 from tests.audits.gate.honest.campaign import claim_text, honest_gate
-from verification.deployment.probe import ProbePlan, probe
-from verification.deployment.questions import QUESTIONS
+from tests.audits.gate.honest.claimed import asked_at_the_claimed_size
+from verification.judge import Plan
 from verification.outcome import Outcome
-from verification.wire.session import Session
 
 GATES = 40
 LEVEL = "1e-3"
 SECONDS = 60.0
 KEPT = Path(__file__).with_name("power.json")
-_VARIANTS = [sys.executable, "-m", "tests.audits.gate.honest.variants"]
+_VARIANTS = [sys.executable, "-m", "tests.zoo.honest.variants"]
 _REFERENCE = [sys.executable, "-m", "verification.served.loopback"]
 
 
@@ -40,34 +36,29 @@ class Measured:
 
 def uniform(looks: int) -> Measured:
     """noise/1.2, by the games; the power is the one that the verdict of an honest gate states for the weakest game."""
-    honest = honest_gate(_REFERENCE, 0, LEVEL, only=("audit",))
+    honest = honest_gate(_REFERENCE, 0, LEVEL, only=("games",))
     powers = [f.power for f in honest.findings if f.power is not None]
     if not powers or any(power.divisor > 1.2 for power in powers):
         raise RuntimeError("the honest gate states no power for noise/1.2")
     refuted = sum(
-        honest_gate([*_VARIANTS, "noise/1.2"], 2 * number, LEVEL, only=("audit",)).outcome is Outcome.REFUTED
+        honest_gate([*_VARIANTS, "noise/1.2"], 2 * number, LEVEL, only=("games",)).outcome is Outcome.REFUTED
         for number in range(looks)
     )
     return Measured(looks, refuted, min(power.at_least for power in powers))
 
 
 def at_the_claimed_size(variant: str, question: str, one_in: int | None, iterations: int = 100) -> Measured:
-    """One look by a question of the stage `deploy`."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "claim.toml"
-        text = claim_text([*_VARIANTS, variant], 0, LEVEL)
-        path.write_text(text.replace("iterations = 100\n", f"iterations = {iterations}\n"), encoding="utf-8")
-        claims = read_claim_file(path)
-    questions = tuple(q for q in QUESTIONS if q.name == question)
-    with Session([*_VARIANTS, variant]) as session:
-        claimed = claimed_run(claims.mechanism[0], claims.deployment, session.description)
-        (answered,) = probe(session, claimed, ProbePlan(float(LEVEL), SECONDS, 0, questions))
-    census = None if answered.asked is None else answered.asked.census
-    if one_in is not None and census is None:
-        raise RuntimeError(f"no runs were looked at: {answered.reason}")
+    """Ask one question at the claimed size once."""
+    text = claim_text([*_VARIANTS, variant], 0, LEVEL)
+    text = text.replace("iterations = 100\n", f"iterations = {iterations}\n")
+    plan = Plan(float(LEVEL), SECONDS, 0)
+    result = asked_at_the_claimed_size([*_VARIANTS, variant], text, plan, (question,))[question]
+    energies = None if result.answer is None else result.answer.energies
+    if one_in is not None and energies is None:
+        raise RuntimeError(f"no runs were looked at: {result.reason}")
     # without noise over a stretch of iterations a variance is 0 where a draw is continuous: certain
-    stated = 1.0 if one_in is None or census is None else census.power(1 / one_in, answered.false_alarm)
-    return Measured(1, int(answered.outcome is Outcome.REFUTED), stated)
+    stated = 1.0 if one_in is None or energies is None else energies.power(1 / one_in, result.level)
+    return Measured(1, int(result.outcome is Outcome.REFUTED), stated)
 
 
 def _repeated(looks: int, look: Callable[[], Measured]) -> Measured:
@@ -78,10 +69,10 @@ def _repeated(looks: int, look: Callable[[], Measured]) -> Measured:
 VIOLATIONS: dict[str, Callable[[int], Measured]] = {
     "noise/1.2": uniform,
     "noise/2 in 1 run of 50": lambda looks: _repeated(
-        looks, lambda: at_the_claimed_size("noise/2 in 1 run of 50", "rare", 50)
+        looks, lambda: at_the_claimed_size("noise/2 in 1 run of 50", "many-runs", 50)
     ),
     "noise/2 in 1 run of 2000": lambda looks: _repeated(
-        looks, lambda: at_the_claimed_size("noise/2 in 1 run of 2000", "rare", 2000)
+        looks, lambda: at_the_claimed_size("noise/2 in 1 run of 2000", "many-runs", 2000)
     ),
     "no noise from iteration 1000 on": lambda looks: _repeated(
         looks, lambda: at_the_claimed_size("no noise from iteration 1000 on", "silent", None, iterations=1200)

@@ -1,0 +1,171 @@
+"""`dpadmm verify` and `dpadmm explain`: this project's own statements, checked, or printed without running anything."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from dpadmm.cli.common import EXIT_USAGE, Duration, emit_json, fail_fast_option, format_option
+from verification.outcome import Outcome, worst
+from verification.statements.catalogue import Described, catalogue, described
+
+if TYPE_CHECKING:
+    from verification.statements.model import Checked, Evidence, Statement
+
+_WIDTHS = (24, 12, 16, 10, 9)
+
+
+@click.command("verify")
+@click.option("--statement", "names", multiple=True, metavar="ID", help="Check only this statement; may be repeated.")
+@click.option(
+    "--budget",
+    type=Duration(),
+    metavar="TIME",
+    help="Stop after this long (60s, 5m); the rest is undecided.",
+)
+@click.option(
+    "--question", type=Duration(), default="60s", show_default=True, help="Longest computing time for one SMT question."
+)
+@fail_fast_option
+@format_option
+def verify(
+    *, names: tuple[str, ...], budget: float | None, question: float, fail_fast: bool, output_format: str
+) -> None:
+    """Check this project's own statements: proofs, enclosures, attacks, counterexamples.
+
+    A statement is proved (for all values, by two SMT solvers or by Coq), enclosed (at so many points, in exact or ball
+    arithmetic), attacked (so many times, in vain), or refuted by a counterexample that the reference reproduces; an
+    erratum of the paper is confirmed when the paper's version is refuted. Exit codes: 0 every statement has its
+    listed status, 1 a statement has not, 3 something was not decided in time, 70 a piece of evidence failed to run.
+    """
+    try:
+        from verification.statements.model import check
+        from verification.statements.registry import STATEMENTS, find  # needs the solvers
+    except ModuleNotFoundError as missing:
+        click.echo(f"error: {missing}; the proofs need their solvers: pip install 'dpadmm[proofs]'", err=True)
+        sys.exit(EXIT_USAGE)
+    statements = tuple(dict.fromkeys(find(name) for name in names)) if names else STATEMENTS
+    started, checked = time.monotonic(), []
+    if output_format == "text":
+        click.echo(_row("statement", "status", "looked at", "tightness", "seconds") + "evidence")
+
+    def progress(statement: Statement, evidence: Evidence) -> None:
+        number = statements.index(statement) + 1
+        text = f"{number} of {len(statements)}: {statement.id}, {evidence.kind.value}"
+        click.echo(f"\r{text:<70}\r", err=True, nl=False)
+
+    watched = progress if sys.stderr.isatty() else None
+    for entry in check(statements, budget=budget, question_seconds=question, progress=watched):
+        checked.append(entry)
+        if output_format == "text":
+            click.echo(_line(entry))
+        if fail_fast and entry.outcome is Outcome.REFUTED:
+            break
+    code = worst(entry.outcome for entry in checked).exit_code
+    if output_format == "json":
+        emit_json(_verified(checked, time.monotonic() - started, code))
+    else:
+        click.echo(_summary(checked, time.monotonic() - started))
+    sys.exit(code)
+
+
+def _line(checked: Checked) -> str:
+    """One statement: a line, and below it the witnesses and whatever did not stand."""
+    tightness = "" if checked.tightness is None else f"{checked.tightness:.6f}"
+    kinds = ", ".join(dict.fromkeys(evidence.kind.value for evidence in checked.statement.evidence))
+    lines = [_row(checked.statement.id, checked.status, checked.size, tightness, f"{checked.seconds:.1f}") + kinds]
+    for finding in checked.findings:
+        if finding.outcome is not Outcome.STANDS:
+            lines.append(f"    {finding.outcome}: {finding.name}: {finding.detail}")
+        elif finding.witness:
+            lines.append(f"    witness: {finding.witness}")
+    return "\n".join(lines)
+
+
+def _summary(checked: list[Checked], seconds: float) -> str:
+    """How many statements have which status."""
+    counts: dict[str, int] = {}
+    for entry in checked:
+        counts[entry.status] = counts.get(entry.status, 0) + 1
+    shown = ", ".join(f"{count} {status}" for status, count in counts.items())
+    return f"{len(checked)} statements in {seconds:.0f} s: {shown}"
+
+
+def _verified(checked: list[Checked], seconds: float, exit_code: int) -> dict[str, object]:
+    """The versioned document; reals are decimal strings."""
+    return {
+        "format": "dpadmm-verify",
+        "version": 3,
+        "exit_code": exit_code,
+        "seconds": f"{seconds:.3f}",
+        "statements": [_statement(entry) for entry in checked],
+    }
+
+
+def _statement(checked: Checked) -> dict[str, object]:
+    return {
+        "id": checked.statement.id,
+        "status": checked.status,
+        "expected": checked.statement.status.value,
+        "outcome": checked.outcome.value,
+        "looked_at": checked.size or None,
+        "place": checked.statement.place,
+        "statement": checked.statement.statement,
+        "truth": checked.statement.truth or None,
+        "tightness": None if checked.tightness is None else f"{checked.tightness:.9f}",
+        "seconds": f"{checked.seconds:.3f}",
+        "evidence": [
+            {
+                "name": finding.name,
+                "kind": evidence.kind.value,
+                "outcome": finding.outcome.value,
+                "detail": finding.detail,
+                "witness": finding.witness or None,
+                "seconds": f"{finding.seconds:.3f}",
+            }
+            for evidence, finding in zip(checked.statement.evidence, checked.findings, strict=True)
+        ],
+    }
+
+
+def _row(*cells: str) -> str:
+    return "".join(cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=True))
+
+
+@click.command("explain")
+@click.argument("name", metavar="[STATEMENT-ID]", required=False)
+@format_option
+def explain(*, name: str | None, output_format: str) -> None:
+    """Print a statement, its place in the paper and its evidence; without an id, list all statements."""
+    statements = catalogue() if name is None else (described(name),)
+    if output_format == "json":
+        entries = [asdict(statement) | {"truth": statement.truth or None} for statement in statements]
+        emit_json({"format": "dpadmm-explain", "version": 1, "statements": entries})
+    elif name is None:
+        _list(statements)
+    else:
+        _show(statements[0])
+
+
+def _list(statements: Sequence[Described]) -> None:
+    for statement in statements:
+        click.echo(f"{statement.id.ljust(24)}{statement.status.ljust(10)}{statement.statement}")
+
+
+def _show(statement: Described) -> None:
+    click.echo(f"{statement.id}: {statement.status}")
+    click.echo(f"  says:   {statement.statement}")
+    if statement.truth:
+        click.echo(f"  truth:  {statement.truth}")
+    click.echo(f"  place:  {statement.place}")
+    for evidence in statement.evidence:
+        click.echo(f"  {evidence.kind}: {evidence.name}")
+        for obligation in evidence.obligations:
+            click.echo(f"    {obligation.digest}  {obligation.name}")
+    if statement.evidence:
+        click.echo(f"  run it: dpadmm verify --statement {statement.id}")

@@ -1,0 +1,227 @@
+"""Ways to fool the checker of theorems: each was, or might have been, green once; each is red.
+
+Natural numbers wherever possible, because Coq needs seconds to load its reals and to list their axioms.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.verification.coq.folders import change, definition, folder, listed, needs_coq, theorem
+from verification.coq.check import check
+from verification.coq.coq import Coq
+from verification.coq.sources import Source, without_comments
+
+SMALL = """(** A file for tests. It is small. *)
+Definition twice (x : nat) : nat := 2 * x.
+Theorem honest (x : nat) : x = 3 -> twice x = 6.
+Proof. intros H. rewrite H. reflexivity. Qed.
+"""
+TABLE = definition("twice", "is", "fun x => 2 * x") + theorem("honest", "forall x, x = 3 -> twice x = 6")
+FALSE = theorem("absurd", "False")
+INSTANCE = '[[instance]]\nof = "Small.honest"\nterm = "{}"\n'
+
+
+def red(path: Path, said: str) -> None:
+    """The check of a folder finds this fault, and the theorem does not stand."""
+    (work := path.parent / "work").mkdir()
+    report = check(path, work)
+    found = [*report.faults, *(verdict.fault for verdict in report.verdicts.values())]
+    assert not report.stands
+    assert any(said in fault for fault in found), found
+
+
+@needs_coq
+def test_the_honest_file_stands(tmp_path: Path) -> None:
+    (work := tmp_path / "work").mkdir()
+    assert check(folder(tmp_path / "coq", SMALL, TABLE), work).stands
+
+
+SOURCES = {
+    "an inner module with admitted obligations": (
+        "Module Inner. Program Definition absurd : False := _. Admit Obligations. End Inner. Export Inner.",
+        "'Module' is not allowed",
+    ),
+    "a hidden variable behind a decoy": (
+        "Module M. Section S. End S. Variable absurd : False. End M. Export M.",
+        "'Variable' outside a section",
+    ),
+    "a variable after the section that seems to hold it": (
+        "Section S. End S. Local Variable absurd : False.",
+        "'Variable' outside a section",
+    ),
+    "a module type with an axiom": (
+        "Module Type T. Parameter absurd : False. End T. Declare Module M : T.",
+        "'Module'",
+    ),
+    "obligations admitted one by one": (
+        "Program Definition absurd : False := _. Next Obligation. Admitted.",
+        "'Program'",
+    ),
+    "an admitted proof under another word": (
+        "Fact absurd : False. Proof. admit. Admitted.",
+        "'Admitted' is not allowed",
+    ),
+    "an aborted proof and an axiom in its place": ("Theorem absurd : False. Abort. Axiom absurd : False.", "'Axiom'"),
+    "a coercion that changes what a statement means": (
+        "Definition more (n : nat) : Prop := True. Coercion more : nat >-> Sortclass.",
+        "may not begin with 'Coercion'",
+    ),
+    "an option that switches the guard off": (
+        "Unset Guard Checking. Fixpoint absurd (n : nat) : False := absurd n.",
+        "'Guard Checking' is not allowed",
+    ),
+    "an attribute that does the same": (
+        "#[bypass_check(guard)] Fixpoint absurd (n : nat) : False := absurd n.",
+        "'bypass_check' is not allowed",
+    ),
+    "a global notation": ('Notation "6" := 7.', "Notation must be Local"),
+    "a command inside a proof": (
+        "Lemma fine : True. Proof. Hypothesis absurd : False. exact I. Qed.",
+        "'Hypothesis' inside a proof",
+    ),
+    "a letter that looks like another": ("Definition tw\u0456ce (x : nat) := 12.", "letters beyond ASCII"),
+    "another file read in": ('Load "Other".', "'Load' is not allowed"),
+    "a theorem without Proof": ("Theorem fine : True. exact I. Qed.", "and not by Proof"),
+    "a bare Require, which hides what is imported": ("Require Import Arith.", "may not begin with 'Require'"),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_source_that_asserts_without_proof_is_refused(name: str) -> None:
+    text, said = SOURCES[name]
+    faults = Source("Small", without_comments(SMALL + text)).faults()
+    assert any(said in fault for fault in faults), faults
+
+
+def test_a_file_that_takes_a_name_of_the_checker_is_refused() -> None:
+    assert Source("Assumptions", "").faults()
+    assert Source("Expected_Small", "").faults()
+
+
+@needs_coq
+def test_a_file_of_the_name_of_a_library_of_axioms_is_refused(tmp_path: Path) -> None:
+    path = folder(tmp_path / "coq", SMALL, TABLE)
+    (path / "Classical_Prop.v").write_text(
+        "(** Two. Sentences. *)\nLemma classic : True. Proof. exact I. Qed.", "utf-8"
+    )
+    red(path, "Coq's library has a file of this name")
+
+
+@needs_coq
+def test_an_axiom_of_an_allowed_name_and_another_type_is_not_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "(** Two. Sentences. *)\nFrom Coq Require Import Classical_Prop.\nTheorem honest (P : Prop) : P \\/ ~ P.\n"
+    path = folder(
+        tmp_path / "coq", source + "Proof. apply classic. Qed.", theorem("honest", "forall P : Prop, P \\/ ~ P")
+    )
+    (work := tmp_path / "first").mkdir()
+    assert check(path, work).stands
+    monkeypatch.setattr("verification.coq.check.ALLOWED", {"Classical_Prop.classic": "False"})
+    red(path, "rests on axioms that are not allowed")
+
+
+@needs_coq
+def test_a_lemma_that_shadows_a_function_of_the_library_changes_no_statement(tmp_path: Path) -> None:
+    """`Lemma max ... Defined` once weakened every statement about max."""
+    source = "(** Two. Sentences. *)\nFrom Coq Require Import PeanoNat.\n"
+    source += "Lemma max (a b : nat) : nat.\nProof. exact 0. Defined.\n"
+    source += "Theorem honest (a b : nat) : max a b = 0.\nProof. reflexivity. Qed.\n"
+    table = theorem("honest", "forall a b : nat, max a b = 0")
+    red(folder(tmp_path / "coq", source, table), "max occurs in a statement but is not pinned")
+
+
+@needs_coq
+def test_a_definition_made_by_a_lemma_must_be_pinned(tmp_path: Path) -> None:
+    source = "(** Two. Sentences. *)\nLemma big (a : nat) : nat.\nProof. exact 0. Defined.\n"
+    source += "Theorem honest (a : nat) : big a = 0.\nProof. reflexivity. Qed.\n"
+    red(folder(tmp_path / "coq", source, theorem("honest", "forall a : nat, big a = 0")), "is not pinned")
+
+
+@needs_coq
+def test_a_renamed_theorem_is_a_fault_and_no_traceback(tmp_path: Path) -> None:
+    path = folder(tmp_path / "coq", SMALL, TABLE)
+    change(path / "Small.v", "Theorem honest", "Theorem renamed")
+    red(path, "does not state what the table says")
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("twice x = 6", "twice x = 6 \\/ x = 7"), ("x = 3 -> ", "x = 3 -> x = 4 -> ")],
+    ids=["weakened", "with contradictory hypotheses"],
+)
+def test_a_theorem_that_is_changed_on_both_sides_is_found_by_its_digest(old: str, new: str, tmp_path: Path) -> None:
+    path = folder(tmp_path / "coq", SMALL, TABLE)
+    for file in (path / "Small.v", path / "theorems" / "small.toml"):
+        change(file, old, new)
+    red(path, "does not say what it said when it was listed")
+
+
+@needs_coq
+def test_a_theorem_that_is_deleted_on_both_sides_is_missed(tmp_path: Path) -> None:
+    path = folder(tmp_path / "coq", SMALL + SMALL[SMALL.index("Theorem") :].replace("honest", "second"), TABLE)
+    more = TABLE + theorem("second", "forall x, x = 3 -> twice x = 6")
+    (path / "theorems" / "small.toml").write_text(more, "utf-8")
+    listed(path)
+    (path / "theorems" / "small.toml").write_text(TABLE, "utf-8")
+    red(path, "Small.second is listed in names.toml and has no theorem")
+
+
+@needs_coq
+def test_a_statement_of_two_sentences_is_refused(tmp_path: Path) -> None:
+    injected = "True := I. Definition hidden : forall x, x = 3 -> twice x = 6"
+    red(folder(tmp_path / "coq", SMALL, TABLE.replace("forall x, x = 3 -> twice x = 6", injected)), "one sentence")
+
+
+@needs_coq
+def test_a_definition_of_one_name_in_two_files_is_refused(tmp_path: Path) -> None:
+    path = folder(tmp_path / "coq", SMALL, TABLE)
+    (path / "Other.v").write_text("(** Two. Sentences. *)\nDefinition twice (x : nat) : nat := 2 * x.", "utf-8")
+    red(path, "twice is defined in Other and Small")
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("term", "said"),
+    [
+        ("@DPADMM.Small.honest 3 eq_refl", ""),
+        ("@DPADMM.Small.honest 3", "a hypothesis is left"),
+        ("@DPADMM.Small.honest 4 eq_refl", "cannot unify"),
+        ("eq_refl 6", "not applied"),
+    ],
+)
+def test_an_instance_satisfies_every_hypothesis_or_is_refused(term: str, said: str, tmp_path: Path) -> None:
+    path = folder(tmp_path / "coq", SMALL, TABLE)
+    (path / "instances.toml").write_text(INSTANCE.format(term), "utf-8")
+    if said:
+        red(path, said)
+    else:
+        (work := tmp_path / "work").mkdir()
+        assert check(path, work).stands
+
+
+@needs_coq
+def test_the_second_checker_finds_an_axiom_that_the_scan_did_not(tmp_path: Path) -> None:
+    coq = Coq(tmp_path)
+    coq.text("Hidden", "Axiom absurd : False.")
+    assert coq.recheck(["Hidden"]) == ["coqchk: DPADMM.Hidden.absurd is an axiom"]
+
+
+@needs_coq
+def test_the_second_checker_finds_a_check_that_was_switched_off(tmp_path: Path) -> None:
+    coq = Coq(tmp_path)
+    coq.text("Hidden", "Unset Guard Checking. Fixpoint absurd (n : nat) : False := absurd n.")
+    assert any("unsafe (co)fixpoints" in said for said in coq.recheck(["Hidden"]))
+
+
+@needs_coq
+def test_a_library_s_name_in_a_statement_means_the_library_s_even_if_a_file_pins_its_own(tmp_path: Path) -> None:
+    """A statement about `Nat.max` is not met by a theorem about a definition of ours that is called max."""
+    source = "(** Two. Sentences. *)\nFrom Coq Require Import PeanoNat.\nDefinition max (a b : nat) : nat := 0.\n"
+    source += "Theorem honest (a b : nat) : max a b = 0.\nProof. reflexivity. Qed.\n"
+    table = definition("max", "is", "fun _ _ : nat => 0") + theorem("honest", "forall a b : nat, Nat.max a b = 0")
+    red(folder(tmp_path / "coq", source, table), "does not state")

@@ -1,0 +1,83 @@
+"""The table of theorems: complete, in step with the files and with the registry of statements."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.verification.coq.folders import definition, folder, theorem
+from verification.coq.link_cases import CASES
+from verification.coq.table import FOLDER, Theorem, read
+from verification.errors import BadProofTable
+from verification.statements.model import Kind
+from verification.statements.registry import BY_NAME, STATEMENTS
+
+TABLE = read()
+FILES = sorted(FOLDER.glob("*.v"))
+# Every statement about sensitivity, written down by hand: none may lose its theorem.
+SENSITIVITIES = {
+    *("SENS-GRADIENT", "SENS-X", "SENS-Z", "SENS-Y", "SENS-X-PRINTED", "SENS-Z-PRINTED", "SENS-Y-PRINTED"),
+    *("SENS-PRINTED-SMALL-STEP", "JOINT", "SOFT-THRESHOLD", "PROX-FIRM", "UPDATE-X", "P", "E1", "E2", "E3", "E11"),
+    *("THEOREM-3", "DPSGD", "DPADMM", "DPSVRG", "DPSVRG-MARGIN", "GRID", "CLIP"),
+}
+
+
+def test_every_statement_about_sensitivity_has_a_theorem() -> None:
+    assert {statement.id for statement in STATEMENTS if statement.id.startswith("SENS-")} <= SENSITIVITIES
+    without = {name for name in SENSITIVITIES if not any(e.kind is Kind.COQ for e in BY_NAME[name].evidence)}
+    assert without == set()
+
+
+def test_every_settled_statement_exists() -> None:
+    assert {identifier for entry in TABLE.theorem for identifier in entry.settles} <= {s.id for s in STATEMENTS}
+
+
+@pytest.mark.parametrize("entry", TABLE.theorem, ids=lambda entry: entry.name)
+def test_a_theorem_stands_in_its_file_under_the_ids_it_settles(entry: Theorem) -> None:
+    text = (FOLDER / f"{entry.file}.v").read_text("utf-8")
+    place = re.search(rf"^\s*(?:Theorem|Lemma|Corollary)\s+{re.escape(entry.name)}\b", text, re.MULTILINE)
+    assert place is not None
+    said = re.findall(r"\(\*\*? Settles:? ([^.]*)\.", text[: place.start()])
+    if entry.settles:
+        assert said
+        assert set(entry.settles) <= {name.strip() for name in said[-1].split(",")}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_file_opens_with_sentences_of_plain_english(path: Path) -> None:
+    opening = re.match(r"\(\*\*? (.+?)\*\)", path.read_text("utf-8"), re.DOTALL)
+    assert opening is not None
+    assert len(re.findall(r"[.:;](?:\s|$)", opening[1])) >= 2
+
+
+def test_the_linked_definitions_are_those_that_are_compared_and_name_functions_of_the_reference() -> None:
+    linked = {entry.name: entry.same_as for entry in TABLE.definition if entry.same_as is not None}
+    assert linked.keys() == CASES.keys()
+    for path in linked.values():
+        module, _, attribute = path.rpartition(".")
+        try:
+            found = getattr(importlib.import_module(module), attribute)
+        except ModuleNotFoundError:
+            outer, _, owner = module.rpartition(".")
+            found = getattr(getattr(importlib.import_module(outer), owner), attribute)
+        assert callable(found)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "",
+        theorem("a", "True") + theorem("a", "True"),
+        theorem("a", "True") + '[[definition]]\nname = "b"\nfile = "Small"\n',
+        theorem("a", "True") + '[[lemma]]\nname = "b"\n',
+        theorem("a", "True") + 'says_more = "x"\n',
+        theorem("a b", "True"),
+        theorem("a", "True") + definition("f", "is", "1") + definition("f", "is", "1"),
+    ],
+)
+def test_a_broken_table_is_refused(table: str, tmp_path: Path) -> None:
+    with pytest.raises(BadProofTable):
+        read(folder(tmp_path / "proofs", "", table))

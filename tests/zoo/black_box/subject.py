@@ -1,0 +1,102 @@
+"""What a subject is, and the arithmetic that several of them share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from accountant.mechanisms.words import Neighbours
+from audits.black_box.source import Batch
+from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve
+from verification.neighbours.families import Domain
+from verification.wire.arrays import Floats
+from verification.wire.black_box import Values
+from verification.wire.records import Records
+
+CLAIM = (1.0, 1e-5)
+Statistic = Callable[[Values], Floats]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoxedSubject:
+    """A mechanism that claims `CLAIM`; wrong ones say where their epsilon of at least 4 is seen.
+
+    ``statistic`` and ``pair`` are for the test that shows it with knowledge of the mechanism; the audit is not told.
+    """
+
+    identity: str
+    what: str
+    run: Batch
+    neighbours: Neighbours = Neighbours.REPLACE_ONE
+    pair: str = ""
+    statistic: Statistic | None = None
+
+    @property
+    def domain(self) -> Domain:
+        """The records that it is audited on."""
+        return Domain(relation=self.neighbours)
+
+
+def claimed_curve() -> ApproximateCurve:
+    """Return the claim as a curve."""
+    return ApproximateCurve(*CLAIM)
+
+
+@functools.cache
+def claimed_mu() -> float:
+    """Return a mu whose Gaussian mechanism keeps the claim, the largest up to 1e-9."""
+    low, high = 1e-3, 10.0
+    while high - low > 1e-9:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if GaussianCurve(middle).epsilon_at(CLAIM[1]) <= CLAIM[0] else (low, middle)
+    return low
+
+
+def signed(records: Records) -> Floats:
+    """Return the records times their labels."""
+    return np.asarray(records.features * records.labels[:, None])
+
+
+def normals(rng: np.random.Generator, count: int, size: int, std: float) -> Floats:
+    """Return noise for ``count`` runs."""
+    return rng.normal(0.0, std, (count, size))
+
+
+def gradients(records: Records, theta: Floats) -> Floats:
+    """Return each record's logistic gradient at each run's model; [count, n, p]."""
+    rows = signed(records)
+    margin = theta @ rows.T
+    return np.asarray(-rows[None] / (1.0 + np.exp(margin))[:, :, None])
+
+
+def perturbed_minimum(records: Records, weight: float, tilt: Floats) -> Floats:
+    """Return the minimiser of mean logistic loss + weight/2 |theta|^2 + <tilt, theta> for each run's tilt (Newton)."""
+    rows = signed(records)
+    theta = np.zeros_like(tilt)
+    identity = np.eye(rows.shape[1])
+    for _ in range(30):
+        share = 1.0 / (1.0 + np.exp(np.clip(theta @ rows.T, -500.0, 500.0)))
+        gradient = -(share @ rows) / len(rows) + weight * theta + tilt
+        curved = np.einsum("cn,ni,nj->cij", share * (1.0 - share), rows, rows, optimize=True) / len(rows)
+        step = np.linalg.solve(curved + weight * identity, gradient[:, :, None])[:, :, 0]
+        theta -= step
+        if float(np.abs(step).max()) < 1e-12:
+            break
+    return theta
+
+
+def gamma_norm(rng: np.random.Generator, count: int, size: int, rate: float) -> Floats:
+    """Return noise of density proportional to exp(-rate |b|)."""
+    direction = rng.normal(size=(count, size))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    return np.asarray(direction * rng.gamma(size, 1.0 / rate, (count, 1)))
+
+
+def bins(records: Records) -> Floats:
+    """Return how many records fall into each bin: which of a record's features is largest, and its label."""
+    width = records.columns
+    where = np.argmax(np.abs(records.features), axis=1) + width * (records.labels > 0)
+    return np.bincount(where, minlength=2 * width).astype(np.float64)

@@ -1,0 +1,1 @@
+"""The generator of the golden vectors; `writing` names its steps."""

@@ -1,0 +1,351 @@
+r"""Check every theorem: it compiles, states what the table says, and rests on no axiom but those of the reals.
+
+1. The text of every file is refused unless each of its sentences is of a known kind (:mod:`verification.coq.sources`).
+2. Every file is compiled, and read again by Coq's second checker, ``coqchk``.
+3. Every theorem, by its fully qualified name, must be a proof of the statement in the table. There the names of our
+   definitions are qualified as well and the libraries are imported last: a file cannot change what a word means.
+4. ``Print Assumptions`` must list nothing but the axioms of the reals, each with the type it has in the library.
+5. The table must be that of ``names.toml``, and every theorem with a long list of hypotheses has an instance.
+
+What is not checked is never reported as proved.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from verification.coq.coq import Coq, CoqFault
+from verification.coq.sources import Source, sentences, without_comments, words
+from verification.coq.table import FOLDER, Definition, Instance, Theorem, TheoremTable, read
+
+# The axioms behind Coq's real numbers (Reals) with their types, and nothing else.
+ALLOWED: Mapping[str, str] = {
+    "ClassicalDedekindReals.sig_not_dec": "forall P : Prop, {~ ~ P} + {~ P}",
+    "ClassicalDedekindReals.sig_forall_dec": "forall P : nat -> Prop, (forall n : nat, {P n} + {~ P n}) -> "
+    "{n : nat | ~ P n} + {forall n : nat, P n}",
+    "FunctionalExtensionality.functional_extensionality_dep": "forall (A : Type) (B : A -> Type) "
+    "(f g : forall x : A, B x), (forall x : A, f x = g x) -> f = g",
+    "Classical_Prop.classic": "forall P : Prop, P \\/ ~ P",
+}
+LONG = 12
+"""A theorem whose statement has this many arrows or more needs an instance."""
+_CLOSED = "Closed under the global context"
+
+Entry = Theorem | Definition
+
+
+@dataclass(frozen=True, slots=True)
+class TheoremVerdict:
+    """Whether a theorem stands; ``fault`` says why not, ``axioms`` what it rests on at most."""
+
+    theorem: Theorem
+    fault: str = ""
+    axioms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProofReport:
+    """All verdicts, and what is wrong with files, definitions or the table as a whole."""
+
+    version: str
+    verdicts: Mapping[str, TheoremVerdict]
+    faults: tuple[str, ...]
+
+    @property
+    def stands(self) -> bool:
+        """Whether everything is as the table says."""
+        return not self.faults and all(not verdict.fault for verdict in self.verdicts.values())
+
+    def about(self, *names: str) -> list[str]:
+        """Why the named theorems do not stand; empty where all do. A fault anywhere counts against each."""
+        missing = [f"{name}: there is no such theorem" for name in names if name not in self.verdicts]
+        wrong = (verdict for name in names if (verdict := self.verdicts.get(name)) and verdict.fault)
+        return [*self.faults, *missing, *(f"{verdict.theorem.name}: {verdict.fault}" for verdict in wrong)]
+
+
+@functools.cache
+def checked() -> ProofReport:
+    """The report on the theorems of this project, once in a process."""
+    with tempfile.TemporaryDirectory() as folder:
+        return check(FOLDER, Path(folder))
+
+
+def check(sources: Path, work: Path) -> ProofReport:
+    """Check the ``.v`` files and the table of a folder, compiling in another."""
+    coq, table = Coq(work), read(sources)
+    entries: list[Entry] = [*table.theorem, *table.definition]
+    texts = {path.stem: Source.read(path) for path in sorted(sources.glob("*.v"))}
+    faults = [fault for text in texts.values() for fault in text.faults()]
+    faults += [f"{e.file}.v: no such file ({e.name})" for e in entries if e.file not in texts]
+    faults += table.changed() + _hidden_names(texts) + _table_faults(table)
+    faults = faults or _not_pinned(entries, texts)
+    if not faults:
+        coq.copy(sources)
+        try:
+            for module in coq.order():
+                coq.compile(module)
+            faults = coq.recheck(sorted(texts))
+        except CoqFault as fault:
+            faults = [str(fault)]
+    if faults:
+        unchecked = {t.name: TheoremVerdict(t, "not checked: the files were refused") for t in table.theorem}
+        return ProofReport(coq.version(), unchecked, tuple(faults))
+    return _compared(coq, table, texts)
+
+
+def _compared(coq: Coq, table: TheoremTable, texts: Mapping[str, Source]) -> ProofReport:
+    entries: list[Entry] = [*table.theorem, *table.definition]
+    wrong: dict[tuple[str, str], str] = {}
+    for name in texts:
+        wrong |= _mismatches(coq, name, texts, [entry for entry in entries if entry.file == name])
+    stating = [theorem for theorem in table.theorem if (theorem.file, theorem.name) not in wrong]
+    shared = _axioms(coq, stating)
+    clean = shared is not None and not _beyond(shared)  # if not, one of them is to blame: list each by itself
+    verdicts = {
+        t.name: TheoremVerdict(t, f"does not state what the table says: {wrong[t.file, t.name]}")
+        if t not in stating
+        else _verdict(t, shared if clean else _axioms(coq, [t]))
+        for t in table.theorem
+    }
+    faults = [
+        f"{d.file}.v: {d.name} is not what the table says: {wrong[d.file, d.name]}"
+        for d in table.definition
+        if (d.file, d.name) in wrong
+    ]
+    return ProofReport(coq.version(), verdicts, (*faults, *_instance_faults(coq, table, texts)))
+
+
+def _verdict(theorem: Theorem, rests_on: Mapping[str, str] | None) -> TheoremVerdict:
+    if rests_on is None:
+        return TheoremVerdict(theorem, "its list of assumptions could not be read")
+    beyond = _beyond(rests_on)
+    fault = f"rests on axioms that are not allowed: {', '.join(beyond)}" if beyond else ""
+    return TheoremVerdict(theorem, fault, tuple(sorted(rests_on)))
+
+
+def _beyond(rests_on: Mapping[str, str]) -> list[str]:
+    return sorted(f"{name} : {said}" for name, said in rests_on.items() if ALLOWED.get(name) != said)
+
+
+# -- before anything is compiled ---------------------------------------------------------------------------------
+
+
+def _hidden_names(texts: Mapping[str, Source]) -> list[str]:
+    """Files that bear the name of a library of axioms, and definitions of one name in two files."""
+    libraries = {name.partition(".")[0] for name in ALLOWED}
+    made: dict[str, list[str]] = {}
+    for name, text in texts.items():
+        for each in text.definitions():
+            made.setdefault(each, []).append(name)
+    twice = {each: files for each, files in made.items() if len(files) > 1}
+    return [
+        *(f"{name}.v: Coq's library has a file of this name" for name in texts if name in libraries),
+        *(f"{each} is defined in {' and '.join(files)}: a statement must not be able to mean either"
+          for each, files in twice.items()),
+    ]  # fmt: skip
+
+
+def _table_faults(table: TheoremTable) -> list[str]:
+    """Statements that are more than one sentence, and instances that break the rules of a file of proofs."""
+    entries: list[Entry] = [*table.theorem, *table.definition]
+    found = [
+        f"{entry.file}.{entry.name}: a statement is one sentence of Coq"
+        for entry in entries
+        if len(sentences(without_comments(entry.text))) != 1 or '"' in entry.text
+    ]
+    known = {f"{theorem.file}.{theorem.name}" for theorem in table.theorem}
+    for name, text in table.lemmas.items():
+        found += Source(f"instances, {name}", without_comments(text)).faults()
+    for instance in table.instance:
+        if len(sentences(without_comments(instance.term))) != 1:
+            found.append(f"instance of {instance.of}: a term is one expression of Coq")
+    have = [instance.of for instance in table.instance]
+    found += [f"instance of {name}: there is no such theorem" for name in have if name not in known]
+    return found
+
+
+def _not_pinned(entries: Sequence[Entry], texts: Mapping[str, Source]) -> list[str]:
+    """Definitions that a statement of the table uses and that the table does not pin."""
+    pinned = {(entry.file, entry.name) for entry in entries if isinstance(entry, Definition)}
+    missing: dict[str, None] = {}
+    for entry in entries:
+        text = "" if isinstance(entry, Definition) and entry.same_as else entry.text
+        for module in _visible(entry.file, texts):
+            made = texts[module].definitions()
+            for name in sorted(words(text) & made.keys()):
+                for each in made[name]:
+                    if (module, each) not in pinned:
+                        missing[f"{module}.v: {each} occurs in a statement but is not pinned in theorems/*.toml"] = None
+    return list(missing)
+
+
+def _visible(name: str, texts: Mapping[str, Source]) -> list[str]:
+    """A file and all that it requires, directly or not: what is exported is visible as well."""
+    found, waiting = {name: None}, [name]
+    while waiting:
+        new = [module for module in texts[waiting.pop()].modules() if module in texts and module not in found]
+        found |= dict.fromkeys(new)
+        waiting += new
+    return list(found)
+
+
+# -- the generated files -----------------------------------------------------------------------------------------
+
+
+def _mismatches(
+    coq: Coq, name: str, texts: Mapping[str, Source], entries: Sequence[Entry]
+) -> dict[tuple[str, str], str]:
+    """The entries of one file that do not match it, and what Coq says."""
+    if not entries:
+        return {}
+    lines = [line for entry in entries for line in _expectation(entry, texts)]
+    try:
+        coq.text(f"Expected_{name}", "\n".join([*_head(name, texts, entries), *lines, ""]))
+    except CoqFault as fault:
+        if len(entries) == 1:
+            return {(name, entries[0].name): str(fault)}
+        return {key: said for entry in entries for key, said in _mismatches(coq, name, texts, [entry]).items()}
+    return {}
+
+
+def _head(name: str, texts: Mapping[str, Source], entries: Iterable[Entry] = ()) -> list[str]:
+    """Our files first and the libraries last: a library's name means the library's, whatever a file of ours defines."""
+    visible = _visible(name, texts)
+    libraries = dict.fromkeys(
+        f"From {library} Require Import {' '.join(files)}."
+        for module in visible
+        for library, files in texts[module].requires()
+        if library != "DPADMM"
+    )
+    imports = dict.fromkeys(f"Import {module}." for entry in entries for module in entry.imports)
+    reals = any("Reals" in words(line) for line in libraries)
+    own = [f"From DPADMM Require Import {module}." for module in reversed(visible)]
+    return [*own, *libraries, *imports, *(["Open Scope R_scope."] if reals else [])]
+
+
+def _expectation(entry: Entry, texts: Mapping[str, Source]) -> Iterator[str]:
+    # Each in a module of its own, so that no expectation can hide a name from the next.
+    match entry:
+        case Theorem():
+            line = f"Definition expected : ({_qualified(entry, texts)}) := @{entry.full_name}."
+        case Definition(body=str()):
+            line = f"Definition expected : @{entry.full_name} = ({_qualified(entry, texts)}) := eq_refl."
+        case Definition(type=str()):
+            line = f"Definition expected : ({_qualified(entry, texts)}) := @{entry.full_name}."
+        case _:
+            return
+    yield from (f"Module Check_{entry.name}.", line, f"End Check_{entry.name}.")
+
+
+def _qualified(entry: Entry, texts: Mapping[str, Source]) -> str:
+    """The pinned text with the full name of each of our definitions in it, except where the name is bound."""
+    text = entry.text.strip()
+    owners = {name: module for module in _visible(entry.file, texts) for name in texts[module].definitions()}
+
+    def full(found: re.Match[str]) -> str:
+        name = found[0]
+        return f"DPADMM.{owners[name]}.{name}" if name in owners and name not in bound else name
+
+    bound = {
+        name
+        for binder in re.findall(r"(?:forall|fun|exists|let|fix|as)\b([^,]*?)(?:,|=>|:=|\bin\b)", text)
+        for name in _bound_names(binder)
+    }
+    return re.sub(r"(?<![\w.'])[A-Za-z_][\w']*", full, text)
+
+
+def _bound_names(binder: str) -> set[str]:
+    """The variables of a list of binders such as ``(f g : nat -> R) x``."""
+    groups = re.findall(r"[({]([^():{}]*):", binder)
+    plain = re.sub(r"[({][^(){}]*(?:\([^()]*\)[^(){}]*)*[)}]", " ", binder).partition(":")[0]
+    return {name for group in (*groups, plain) for name in words(group)}
+
+
+def _axioms(coq: Coq, theorems: Sequence[Theorem]) -> dict[str, str] | None:
+    """All axioms that the theorems together rest on, with their types; None where the list cannot be read."""
+    # Required, not imported: Coq then prints the axioms of its library under their qualified names. One list for all,
+    # because Coq walks through its whole library of reals for every list.
+    modules = dict.fromkeys(theorem.file for theorem in theorems)
+    everything = ", ".join(f"@{theorem.full_name}" for theorem in theorems)
+    lines = [*(f"Require DPADMM.{module}." for module in modules), f"Definition everything := ({everything}, tt)."]
+    printing = ["Set Printing Width 100000.", "Print Assumptions everything.", ""]
+    try:
+        return _listed(coq.text("Assumptions", "\n".join([*lines, *printing])))
+    except CoqFault:
+        return None
+
+
+def _listed(printed: str) -> dict[str, str] | None:
+    """The names and types in one answer to ``Print Assumptions``; None where it has another form."""
+    if printed.strip() == _CLOSED:
+        return {}
+    first, _, rest = printed.strip().partition("\n")
+    joined = re.sub(r"\n\s+", " ", rest)
+    entries = [re.match(r"^([\w.']+) : (.+)$", line) for line in joined.splitlines()]
+    found = {entry[1]: " ".join(entry[2].split()) for entry in entries if entry}
+    return found if first == "Axioms:" and found and len(found) == len(entries) else None
+
+
+# -- hypotheses that can be met ----------------------------------------------------------------------------------
+
+
+def arrows(theorem: Theorem) -> int:
+    """How many arrows a statement has: about as many hypotheses."""
+    return theorem.statement.count("->")
+
+
+def without_instance(table: TheoremTable) -> list[str]:
+    """The theorems with long lists of hypotheses that no instance is given for."""
+    have = {instance.of for instance in table.instance}
+    long = (f"{theorem.file}.{theorem.name}" for theorem in table.theorem if arrows(theorem) >= LONG)
+    return [name for name in long if name not in have]
+
+
+def _instance_faults(coq: Coq, table: TheoremTable, texts: Mapping[str, Source]) -> list[str]:
+    """Instances that Coq refuses, that leave a hypothesis open, or that rest on an axiom of ours."""
+    if not table.instance:
+        return []
+    if len(table.instance) > 1 and not _refused(coq, table, texts, table.instance):
+        return []
+    return [fault for instance in table.instance for fault in _refused(coq, table, texts, [instance])]
+
+
+def _refused(coq: Coq, table: TheoremTable, texts: Mapping[str, Source], instances: Sequence[Instance]) -> list[str]:
+    """What is wrong with instances in one generated file; compiled together, they load the libraries once."""
+    about = ", ".join(instance.of for instance in instances)
+    files = dict.fromkeys(instance.of.partition(".")[0] for instance in instances)
+    head = dict.fromkeys(line for file in files for line in _head(file, texts))
+    own = [line for line in head if line.startswith("From DPADMM ")]
+    text = [*own, *(line for line in head if line not in own), *_NOTHING_LEFT]
+    for number, instance in enumerate(instances):
+        text += [f"Module Instance_{number}.", *(table.lemmas[name] for name in instance.lemmas), *_applied(instance)]
+        text.append(f"End Instance_{number}.")
+    everything = ", ".join(f"Instance_{number}.instance" for number in range(len(instances)))
+    text += [f"Definition everything := ({everything}, tt).", "Set Printing Width 100000."]
+    try:
+        printed = coq.text("Instances_of_theorems", "\n".join([*text, "Print Assumptions everything.", ""]))
+    except CoqFault as fault:
+        return [f"instance of {about}: {fault}"]
+    rests_on = _listed(printed)
+    return [f"instance of {about}: rests on {printed.strip()}"] if rests_on is None or _beyond(rests_on) else []
+
+
+_NOTHING_LEFT = (
+    "Ltac nothing_left T := let U := eval hnf in T in",
+    '  lazymatch U with forall _, _ => fail "a hypothesis is left" | _ => idtac end.',
+)
+
+
+def _applied(instance: Instance) -> tuple[str, ...]:
+    inside = f"lazymatch t with context [@{instance.of_name}] => idtac"
+    return (
+        f"Definition instance := {instance.term.strip()}.",
+        "Goal True. let T := type of instance in nothing_left T. exact I. Qed.",
+        f'Goal True. let t := eval unfold instance in instance in {inside} | _ => fail "not applied" end.',
+        "exact I. Qed.",
+    )

@@ -1,0 +1,176 @@
+r"""The table of theorems: what each must state, in full, and the definitions that these statements use.
+
+The statements are written apart from the proofs, with every bound spelled out, so that a theorem that is weakened in
+its ``.v`` file no longer matches. Definitions are pinned for the same reason: a statement about ``norm`` means nothing
+if ``norm`` may change. ``names.toml`` lists every entry with a digest, so that deleting or weakening one on *both*
+sides is a changed line of a second file; ``instances.toml`` applies theorems to values that satisfy their hypotheses,
+so that contradictory hypotheses are found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from verification.errors import BadProofTable
+
+FOLDER = Path(__file__).parent
+NAMES = "names.toml"
+INSTANCES = "instances.toml"
+_IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_']*$"
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=_IDENTIFIER)
+    file: str = Field(pattern=_IDENTIFIER)  # without .v
+    imports: tuple[str, ...] = ()  # modules to import besides those that the file itself requires
+
+    @property
+    def full_name(self) -> str:
+        """Its name in Coq, fully qualified."""
+        return f"DPADMM.{self.file}.{self.name}"
+
+
+class Theorem(_Entry):
+    """A theorem, what it says in words, its statement in Coq, and the statements of this project that it settles."""
+
+    settles: tuple[str, ...]
+    says: str = Field(min_length=1)
+    statement: str = Field(min_length=1)
+
+    @property
+    def text(self) -> str:
+        """What is pinned."""
+        return self.statement
+
+
+class Definition(_Entry):
+    """A definition that statements use, pinned in exactly one of three ways.
+
+    ``is`` is its body; ``type`` is the type of a record's constructor; ``same_as`` names the function of the Python
+    reference with which the definition is compared on random rationals (:mod:`verification.coq.link`).
+    """
+
+    body: str | None = Field(default=None, alias="is")
+    type: str | None = None
+    same_as: str | None = None
+
+    @model_validator(mode="after")
+    def _pinned_once(self) -> Definition:
+        given = [value for value in (self.body, self.type, self.same_as) if value is not None]
+        if len(given) != 1:
+            raise ValueError(f"definition {self.name} needs exactly one of is, type and same_as, got {len(given)}")
+        return self
+
+    @property
+    def text(self) -> str:
+        """What is pinned."""
+        return self.body or self.type or self.same_as or ""
+
+
+class Instance(BaseModel):
+    """Values that satisfy a theorem's hypotheses: ``term`` applies it to them until nothing is left to assume.
+
+    ``lemmas`` names the texts of the table that are compiled first; the rules of a file of proofs hold for them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    of: str = Field(pattern=r"^\w+\.\w+$")  # File.theorem
+    lemmas: tuple[str, ...] = ()
+    term: str = Field(min_length=1)
+
+    @property
+    def of_name(self) -> str:
+        """The theorem's name in Coq, fully qualified."""
+        return f"DPADMM.{self.of}"
+
+
+class TheoremTable(BaseModel):
+    """All theorems and definitions, and the instances of theorems."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    theorem: tuple[Theorem, ...] = ()
+    definition: tuple[Definition, ...] = ()
+    instance: tuple[Instance, ...] = ()
+    lemmas: dict[str, str] = {}  # what instances need, by name
+    names: dict[str, str] = {}  # File.name: digest of what is pinned
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> TheoremTable:
+        for entries in (self.theorem, self.definition):
+            twice = [key for key, count in Counter((e.file, e.name) for e in entries).items() if count > 1]
+            if twice:
+                raise ValueError(f"listed twice: {twice}")
+        unknown = {name for instance in self.instance for name in instance.lemmas} - self.lemmas.keys()
+        if unknown:
+            raise ValueError(f"instances name lemmas that are not there: {sorted(unknown)}")
+        return self
+
+    def of_statement(self, identifier: str) -> tuple[Theorem, ...]:
+        """The theorems that settle a statement of this project, or a part of it."""
+        return tuple(theorem for theorem in self.theorem if identifier in theorem.settles)
+
+    def digests(self) -> dict[str, str]:
+        """What ``names.toml`` must hold: every entry, and a digest of what is pinned (spaces do not count)."""
+        entries: list[Theorem | Definition] = [*self.theorem, *self.definition]
+        return {f"{entry.file}.{entry.name}": _digest(entry.text) for entry in entries}
+
+    def changed(self) -> list[str]:
+        """Every entry that was deleted, added or changed without its line in ``names.toml``."""
+        now = self.digests()
+        said = {
+            **dict.fromkeys(self.names.keys() - now, "is listed in names.toml and has no theorem or definition"),
+            **dict.fromkeys(now.keys() - self.names, "is not listed in names.toml"),
+            **{n: "does not say what it said when it was listed in names.toml" for n in now if self.differs(n)},
+        }
+        return [f"{name} {said[name]}" for name in sorted(said)]
+
+    def differs(self, name: str) -> bool:
+        """Whether an entry is listed with another digest."""
+        return name in self.names and self.names[name] != self.digests()[name]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:16]
+
+
+def names_text(table: TheoremTable) -> str:
+    """``names.toml`` for the table as it is."""
+    head = "# Every theorem and definition with a digest of its statement. A changed line here is a changed promise.\n"
+    lines = (f'"{name}" = "{digest}"' for name, digest in sorted(table.digests().items()))
+    return "\n".join([head + "[names]", *lines, ""])
+
+
+def read(folder: Path = FOLDER) -> TheoremTable:
+    """The table, from every file in ``theorems/``; refuses an empty one."""
+    theorems: list[object] = []
+    definitions: list[object] = []
+    for path in sorted((folder / "theorems").glob("*.toml")):
+        document = tomllib.loads(path.read_text("utf-8"))
+        theorems += document.pop("theorem", [])
+        definitions += document.pop("definition", [])
+        if document:
+            raise BadProofTable(f"{path.name}: a table holds theorem and definition, got {sorted(document)}")
+    listed = _document(folder / NAMES).get("names", {})
+    instances = _document(folder / INSTANCES)
+    try:
+        table = TheoremTable.model_validate(
+            {"theorem": theorems, "definition": definitions, "names": listed, **instances}
+        )
+    except ValidationError as wrong:
+        raise BadProofTable(f"theorems/*.toml: {wrong}") from wrong
+    if not table.theorem:
+        raise BadProofTable("theorems/*.toml list no theorem")
+    return table
+
+
+def _document(path: Path) -> dict[str, object]:
+    return tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}

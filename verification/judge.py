@@ -1,0 +1,442 @@
+r"""Ask questions within a budget of time and of false alarms, and turn their tests into findings.
+
+The false-alarm probability is split evenly over the statistical questions of a size and over all runs of a mode
+together; inside a question over its tests. A question has a share s. If s^2 < p <= s, it is asked again with fresh
+randomness and refutes only if both refute; at p <= s^2 it refutes at once, so that a fault which shows in one run only
+still counts. So a correct implementation is refuted with probability at most 2 s^2 where both were asked, and at most
+s where there was no time for the second.
+
+A question for which there is no time is `inconclusive`, one that lacks a capability, or whose sizes the implementation
+refuses, `skipped`: neither is a pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from verification.outcome import Finding, Outcome, Stage
+from verification.questions.catalogue import at
+from verification.questions.question import Answer, Question, Size
+from verification.questions.updates import has_own_updates, hides_its_noise, processed_values, working_unit
+from verification.reading.context import (
+    ALL_MODES,
+    DOUBLE,
+    MPADMM_PRIMAL,
+    Claimed,
+    Clock,
+    Context,
+    Mode,
+    NotApplicable,
+    NotNeeded,
+    Undecided,
+)
+from verification.reading.replayed import EFFORT, READABLE
+from verification.statistics.test import Aspect, Cost, Test
+from verification.wire.faults import AdapterSkipped, RefusedRequest
+from verification.wire.messages import Capability, StartResult
+from verification.wire.parameters import Algorithm
+from verification.wire.session import Session
+from verification.wire.tape import Tape
+
+_LEAST_SECONDS = 0.5
+_SECONDS_BETWEEN_LOOKS = 0.05
+_FRESH = 1 << 64
+"""Added to the seed for a question that is asked again: no gate is given such a seed."""
+_AT_HOME = (("mixed", "marked"), ("many-runs", "silent"))
+"""What each of two processes prefers to be asked: records that it has are not sent again for another mechanism."""
+_STAGES = {Size.SMALL: Stage.SMALL, Size.CLAIMED: Stage.CLAIMED}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """One question about one mode; ``claimed`` is the run at the claimed size, None at a few records."""
+
+    question: Question
+    mode: Mode
+    claimed: Claimed | None = None
+    title: str = ""  # of the mechanism, where it has one
+
+    @property
+    def size(self) -> Size:
+        """At which size it is asked."""
+        return Size.SMALL if self.claimed is None else Size.CLAIMED
+
+    @property
+    def about(self) -> About:
+        """What its finding is about."""
+        return About(self.question.name, self.title or str(self.mode), _STAGES[self.size], str(self.mode))
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a finding is about: the question, the mechanism by its title, the stage; the mode where there is one."""
+
+    question: str
+    title: str
+    stage: Stage
+    subject: str
+
+    @property
+    def id(self) -> str:
+        """What the finding is called, the same whether it passes or fails."""
+        return f"{self.question}/{self.title}/{self.stage}"
+
+    @classmethod
+    def of(cls, name: str, subject: str) -> About:
+        """What a finding of this id is about; the inverse of `id`."""
+        question, *title, stage = name.split("/")
+        return cls(question, "/".join(title), Stage(stage), subject)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much may be spent: false alarms over all questions of the size, seconds, and the seed of the questions.
+
+    The implementation gets seeds only where ``seeded`` says so, and never at the claimed size.
+    """
+
+    false_alarm: float
+    seconds: float
+    seed: int
+    seeded: bool = True
+    effort: float = 1.0
+    record: bool = False
+    fail_fast: bool = False  # nothing more is asked after a refutation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """One question: what it showed, or why it could not be asked."""
+
+    about: About
+    outcome: Outcome
+    answer: Answer | None = None
+    reason: str = ""
+    level: float = 0.0  # of each of its tests
+    seconds: float = 0.0
+    tapes: tuple[Tape, ...] = ()
+    clock: Clock | None = None
+    needed: bool = True  # whether leaving it out leaves something uncovered
+    before: str = ""  # what a first answer showed that a second one did not
+    strict: bool = False  # whatever differs costs: objective perturbation is private only for the stated problem
+
+    @property
+    def against(self) -> list[Test]:
+        """The tests that refute."""
+        return [test for test in self._rejecting() if self._costs(test)]
+
+    @property
+    def differences(self) -> list[Test]:
+        """The tests that show a difference that costs nothing."""
+        return [test for test in self._rejecting() if not self._costs(test)]
+
+    def _costs(self, test: Test) -> bool:
+        return test.cost is Cost.PRIVACY or self.strict
+
+    def _rejecting(self) -> list[Test]:
+        return [test for test in (self.answer.tests if self.answer else ()) if test.rejects(self.level)]
+
+
+def modes_of(description: StartResult) -> tuple[Mode, ...]:
+    """The ways in which an implementation says it can be run."""
+    return tuple(
+        mode
+        for mode in ALL_MODES
+        if mode.algorithm in description.algorithms
+        and (mode != MPADMM_PRIMAL or Capability.PRIMAL in description.capabilities)
+    )
+
+
+def shares(size: Size, modes: Sequence[Mode]) -> int:
+    """Into how many shares the false alarms of a size are split: a question each, and all runs of each mode."""
+    return sum(1 + sum(q.statistical and mode in q.modes for q in at(size)) for mode in modes)
+
+
+def generator(seed: int, asked: Asked) -> np.random.Generator:
+    """A stream of the question's own, the same whichever others are asked: a finding can be repeated alone."""
+    return np.random.default_rng([seed, zlib.crc32(f"{asked.question.name} {asked.mode} {asked.size}".encode())])
+
+
+def judge(
+    sessions: Sequence[Session],
+    everything: Sequence[Asked],
+    plan: Plan,
+    another: Callable[[], Session],
+    progress: Callable[[Result], None] = lambda _: None,
+    *,
+    known: Mapping[Mode, Traits] | None = None,
+) -> list[Result]:
+    """Ask everything, of several processes at once; the results in the order of the questions.
+
+    Where updates differ late, or at the claimed size alone, everything is asked again, with noise read by replays.
+    """
+    modes = dict.fromkeys(asked.mode for asked in everything)
+    given = known or {}
+    traits = {mode: given.get(mode) or traits_of(sessions[0], mode, plan.seed) for mode in modes}
+    asking = _Asking(sessions, plan, another, progress, time.monotonic() + plan.seconds)
+    results = asking.all(everything, traits)
+    late = {
+        asked.mode
+        for asked, result in results.items()
+        if asked.claimed is not None and any(test.aspect is Aspect.UPDATES for test in result.differences)
+    }
+    late = {mode for mode in late if not traits[mode].own and mode.algorithm in READABLE}
+    again = [asked for asked in everything if asked.mode in late]
+    if again:
+        differing = {mode: dataclasses.replace(traits[mode], own=True) for mode in late}
+        results |= asking.all(again, traits | differing)
+    return list(results.values())
+
+
+class _Asking:
+    """Several processes that are asked whatever is next, each in a thread of its own."""
+
+    def __init__(
+        self,
+        sessions: Sequence[Session],
+        plan: Plan,
+        another: Callable[[], Session],
+        progress: Callable[[Result], None],
+        until: float,
+    ) -> None:
+        self._sessions, self._plan, self._another = sessions, plan, another
+        self._progress, self._until = progress, until
+        self._lock = threading.Lock()
+        self._waiting: list[Asked] = []
+
+    def all(self, everything: Sequence[Asked], traits: dict[Mode, Traits]) -> dict[Asked, Result]:
+        """The results in the order of the questions; without those that came after a refutation, if it ends there."""
+        self._waiting = list(everything)
+        results: dict[Asked, Result] = {}
+        failed: list[BaseException] = []
+        share = self._plan.false_alarm / max(1, shares(everything[0].size, list(traits))) if everything else 0.0
+
+        def work(session: Session, at_home: tuple[str, ...]) -> None:
+            # huge but finite answers are answers; what is ignored is a thread's own setting
+            with np.errstate(over="ignore", invalid="ignore"):
+                while (asked := self._next(at_home)) is not None:
+                    result = self._asked(session, asked, share, traits[asked.mode])
+                    with self._lock:
+                        results[asked] = result
+                        self._progress(result)
+                    if self._plan.fail_fast and result.outcome is Outcome.REFUTED:
+                        self._clear()
+
+        def guarded(session: Session, at_home: tuple[str, ...]) -> None:
+            try:
+                work(session, at_home)
+            except BaseException as error:
+                self._clear()
+                failed.append(error)
+
+        if len(self._sessions) == 1:
+            work(self._sessions[0], ())
+        else:
+            self._together(guarded, failed)
+        if failed:
+            raise failed[0]
+        return {asked: results[asked] for asked in everything if asked in results}
+
+    def _together(self, guarded: Callable[[Session, tuple[str, ...]], None], failed: list[BaseException]) -> None:
+        # daemons: neither a fault nor an interrupt waits for what the others are at
+        threads = [
+            threading.Thread(target=guarded, args=(session, _AT_HOME[i % len(_AT_HOME)]), daemon=True)
+            for i, session in enumerate(self._sessions)
+        ]
+        try:
+            for thread in threads:
+                thread.start()
+            while not failed and any(thread.is_alive() for thread in threads):
+                threads[0].join(_SECONDS_BETWEEN_LOOKS)
+                threads[-1].join(_SECONDS_BETWEEN_LOOKS)
+        finally:
+            self._clear()
+            if failed or any(thread.is_alive() for thread in threads):
+                for session in self._sessions:
+                    session.kill()
+
+    def _next(self, at_home: tuple[str, ...]) -> Asked | None:
+        """Take the first that is at home here among those about the first mechanism, or else whatever is first."""
+        with self._lock:
+            if not self._waiting:
+                return None
+            first = [a for a in self._waiting if (a.mode, a.title) == (self._waiting[0].mode, self._waiting[0].title)]
+            chosen = next((a for name in at_home for a in first if a.question.name == name), self._waiting[0])
+            self._waiting.remove(chosen)
+            return chosen
+
+    def _clear(self) -> None:
+        with self._lock:
+            self._waiting.clear()
+
+    def _asked(self, session: Session, asked: Asked, share: float, traits: Traits) -> Result:
+        """Ask one question, and again where it refutes narrowly."""
+        missing = asked.question.missing(frozenset(session.description.capabilities))
+        if missing is not None:
+            return Result(asked.about, Outcome.SKIPPED, reason=missing)
+        left = self._until - time.monotonic()
+        if left < min(_LEAST_SECONDS, self._plan.seconds):
+            reason = f"the budget of {self._plan.seconds:.3g} seconds was spent"
+            return Result(asked.about, Outcome.INCONCLUSIVE, reason=reason)
+        clock = Clock(left / (1 + len(self._waiting) // len(self._sessions)))
+        first = self._once(session, asked, traits, share=share, clock=clock, seed=self._plan.seed)
+        narrow = first.against and all(not t.deterministic and t.p_value > first.level**2 for t in first.against)
+        if not narrow or time.monotonic() > self._until:
+            return first
+        second = self._once(session, asked, traits, share=share, clock=clock, seed=self._plan.seed + _FRESH)
+        if second.outcome not in (Outcome.STANDS, Outcome.DEVIATES):
+            return first
+        seen = f"p = {first.against[0].p_value:.2g}, not confirmed by fresh runs"
+        return dataclasses.replace(second, before=f"{asked.question.name} ({asked.mode}) showed {seen}")
+
+    def _once(self, session: Session, asked: Asked, traits: Traits, *, share: float, clock: Clock, seed: int) -> Result:
+        plan, small = self._plan, asked.claimed is None
+        tapes = [Tape()] if plan.record else []
+
+        def another() -> Session:
+            further = self._another()
+            if plan.record:
+                further.tape = Tape()
+                tapes.append(further.tape)
+            return further
+
+        session.tape = tapes[0] if tapes else None
+        context = Context(
+            session,
+            asked.mode,
+            generator(seed, asked),
+            another,
+            effort=plan.effort * (EFFORT if traits.own and small else 1.0),
+            seeded=plan.seeded and small,
+            scene_seed=plan.seed,
+            own=traits.own,
+            unit=traits.unit,
+            processed=traits.processed,
+            hides=traits.hides,
+        )
+        result = ask(asked, context, clock, share)
+        session.tape = None
+        return dataclasses.replace(result, tapes=tuple(tapes), clock=clock)
+
+
+def ask(asked: Asked, context: Context, clock: Clock, share: float) -> Result:
+    """Ask one question and draw the conclusion from its tests."""
+    question, claimed = asked.question, None if asked.claimed is None else asked.claimed.fitting()
+    must = claimed is not None and question.as_claimed  # at the claimed size it must run
+    strict = asked.mode.algorithm is Algorithm.OBJP
+    return concluded(asked.about, lambda: question.ask(context, claimed, clock), share, must_run=must, strict=strict)
+
+
+def concluded(
+    about: About, question: Callable[[], Answer], share: float, *, must_run: bool = False, strict: bool = False
+) -> Result:
+    """What the tests of an answer come to, each at an even part of the share; or why there are none."""
+    began = time.monotonic()
+
+    def without(outcome: Outcome, reason: str, *, needed: bool = True) -> Result:
+        return Result(about, outcome, reason=reason, seconds=time.monotonic() - began, needed=needed)
+
+    try:
+        answer = question()
+    except NotApplicable as reason:
+        return without(Outcome.SKIPPED, str(reason), needed=not isinstance(reason, NotNeeded))
+    except Undecided as reason:
+        return without(Outcome.INCONCLUSIVE, str(reason))
+    except AdapterSkipped as skipped:
+        return without(Outcome.INCONCLUSIVE, f"declared, but answered skipped: {skipped.reason}")
+    except RefusedRequest as refused:
+        return without(Outcome.INCONCLUSIVE if must_run else Outcome.SKIPPED, refused.reason)
+    level = share / max(1, sum(not test.deterministic for test in answer.tests))
+    seconds = time.monotonic() - began
+    result = Result(about, Outcome.STANDS, answer, answer.missing, level, seconds, strict=strict)
+    outcome = Outcome.SKIPPED if answer.missing else Outcome.STANDS
+    outcome = Outcome.DEVIATES if result.differences else outcome
+    return dataclasses.replace(result, outcome=Outcome.REFUTED if result.against else outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is found out about an implementation before it is judged, so that it is judged on its own terms.
+
+    ``own``: its updates are not the reference's, so that noise is read by replays. ``unit``: the rounding of its
+    arithmetic. ``processed``: values without noise of their own that are functions of what was released. ``hides``:
+    its updates hide how large the noise was.
+    """
+
+    own: bool = False
+    unit: float = DOUBLE
+    processed: frozenset[str] = frozenset()
+    hides: bool = False
+
+
+def traits_of(session: Session, mode: Mode, seed: int) -> Traits:
+    """Ask for them; what cannot be found out is as in the reference."""
+    rng = np.random.default_rng([seed, zlib.crc32(str(mode).encode())])
+    found = Traits()
+    with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
+        found = dataclasses.replace(found, unit=working_unit(Context(session, mode, rng, _no_other)))
+    context = Context(session, mode, rng, _no_other, unit=found.unit)
+    with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
+        found = dataclasses.replace(found, processed=processed_values(context))
+    with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
+        found = dataclasses.replace(found, own=has_own_updates(context))
+    if found.own and mode.algorithm in READABLE and session.can(Capability.REPLAY):
+        context = dataclasses.replace(context, processed=found.processed)
+        with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
+            found = dataclasses.replace(found, hides=hides_its_noise(context))
+    return found
+
+
+def _no_other() -> Session:
+    raise AssertionError("no further process is started for this")
+
+
+def finding(result: Result, measured: Callable[[Result], str] = lambda _: "") -> Finding:
+    """The conclusion of one question as a finding; its cause is that of the least likely test.
+
+    ``measured`` says what the noise that was measured costs, for a refutation.
+    """
+    about, answer, tests = result.about, result.answer, result.against or result.differences
+    seen = answer.tests if answer is not None else ()
+    blank = Finding(
+        about.id,
+        result.outcome,
+        result.before or result.reason or (seen[0].detail if seen else ""),
+        about.subject,
+        result.seconds,
+        min((test.p_value for test in seen), default=None),
+        result.level,
+        about.stage,
+        tightness=None if answer is None else answer.tightness,
+    )
+    if not tests:
+        return blank
+    first = min(tests, key=lambda test: (test.p_value, -test.cause.specific))
+    refuted = result.outcome is Outcome.REFUTED
+    lines = [_line(test) for test in tests]
+    lines += [test.price() for test in tests if refuted and test.price is not None][:1]
+    cost = measured(result) if refuted else ""
+    where = f"without a seed, at {answer.size}: " if about.stage is Stage.CLAIMED and answer is not None else ""
+    return dataclasses.replace(
+        blank,
+        detail="\n".join([f"{where}{lines[0]}", *lines[1:], *([cost] if cost else [])]),
+        p_value=first.p_value,
+        cause=first.cause,
+        witness=first.witness,
+        measured=cost,
+        picture=None if first.draw is None else first.draw(),
+    )
+
+
+def _line(test: Test) -> str:
+    chance = "" if test.deterministic else f" (p = {test.p_value:.2g})"
+    shown = f"\n{test.witness}" if test.witness and test.witness != test.detail else ""
+    return f"{test.name}: {test.detail}{chance}{shown}"

@@ -1,0 +1,1 @@
+"""Adversarial neighbouring data sets: named families, and a search that climbs and shrinks to the smallest witness."""

@@ -1,0 +1,350 @@
+r"""Reading the noise of an implementation whose updates are not the reference's, but valid ones of its own.
+
+What was noised in a run is a function of the noise, given the data and the batches, and `replay` is that function. So
+the noise of a run is what makes a replay show the same noised values: found by iteration, without knowing how the
+implementation computes z, y or anything else from them. On records without gradient it includes the gradient; on the
+run's own records, all in every batch, it is the noise alone.
+
+The noise is found in the implementation's own units, in which a record's gradient may move it by the claimed
+sensitivity: `coupled-releases` bounds that, so that a shorter step with as much less noise is as private.
+
+A replay of the whole length on ordinary records: the noise that was given is what is added, and nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from accountant.mechanisms.words import Algorithm
+from reference.gradients import batch_gradients
+from reference.problem import State
+from reference.vectorised import Runs
+from verification.reading.context import Claimed, Context, NotApplicable
+from verification.reading.inverter import INSIDE, with_count
+from verification.reading.values import first_batches, noiseless, resolution, standard_noise
+from verification.served.serve import Values
+from verification.served.translate import initial_of, noise_scales, party_name, problem_of
+from verification.statistics.test import Aspect, Cause, Cost, Test
+from verification.wire.arrays import Floats
+from verification.wire.messages import Capability
+from verification.wire.parameters import Parameters, Release
+from verification.wire.records import Records, Run
+from verification.wire.schemes import noised_names
+
+READABLE = (Algorithm.SSADMM, Algorithm.MPADMM)
+"""The algorithms whose noise can be found in this way."""
+EFFORT = 0.04
+"""Sample sizes of conformance, in which every run has to be replayed, over the usual ones."""
+UNREAD = "its updates are not the reference's: without replay its noise cannot be read"
+HIDDEN = "noise cannot be read: what is computed from noisy values is the same for different noise"
+FOUND = 1e-9
+"""How exactly noise is found, over the largest value: what a replay lacks, in the reference's units."""
+_PASSES = 40
+_SMALL_STEP, _FLAT = 1e-3, 1e-2
+_REMEMBERED = 12
+_FITTED_RUNS = 20
+
+
+def own_noise(
+    context: Context, name: str, parameters: Parameters, run: Run, batches: list[list[int]] | None = None
+) -> Values:
+    """The noise under which a replay on the records ``name`` shows the runs [count, T, p]; not applicable if none."""
+    if not context.can(Capability.REPLAY):
+        raise NotApplicable(UNREAD)
+    if context.hides:
+        raise NotApplicable(HIDDEN)
+    runs = [Run({key: array[[r]] for key, array in run.values.items()}) for r in range(len(run.x))]
+    found = [_one(context, name, parameters, each, batches) for each in runs]
+    return {stream: np.concatenate([each[stream] for each in found]) for stream in found[0]}
+
+
+def _one(context: Context, name: str, parameters: Parameters, target: Run, batches: list[list[int]] | None) -> Values:
+    """One run: correct the noise by what a replay still lacks, until nothing is lacking (Anderson's acceleration)."""
+    given = first_batches(parameters) if batches is None else batches
+    wanted = _apparent(context, parameters, target)
+    shapes = {stream: array.shape for stream, array in wanted.items()}
+    right = _flat(wanted)
+    noises, lacks = [right], list[Floats]()
+    close = max(FOUND, _ROUNDINGS * context.unit)  # of the noise, in the implementation's own arithmetic
+    for _ in range(_PASSES):
+        noise = _parts(noises[-1], shapes)
+        alone = {stream: array[0] for stream, array in noise.items()}
+        again = context.session.replay(name, context.mode.algorithm, parameters, alone, given)
+        lacks.append(right - _flat(_apparent(context, parameters, with_count(again))))
+        if float(np.abs(lacks[-1]).max()) <= close * max(float(np.abs(part).max()) for part in (right, noises[-1])):
+            return noise
+        noises, lacks = noises[-_REMEMBERED:], lacks[-_REMEMBERED:]
+        noises.append(_improved(noises, lacks))
+        if not np.isfinite(noises[-1]).all():
+            break
+    raise NotApplicable("its updates are not the reference's, and no noise was found under which a replay agrees")
+
+
+def hides_noise(context: Context, name: str, parameters: Parameters, noise: Values) -> bool:
+    """Whether a replay of one iteration shows the same x, to first order, for some change of this noise of [1, p]."""
+    batches, algorithm = first_batches(parameters), context.mode.algorithm
+    stream = next(iter(context.with_noise(noise)))
+    step = _SMALL_STEP * float(np.abs(noise[stream]).max())
+
+    def shown(change: Floats) -> Floats:
+        moved = {**noise, stream: noise[stream] + step * change}
+        x: Floats = context.session.replay(name, algorithm, parameters, moved, batches).x[0]
+        return x
+
+    axes = np.eye(noise[stream].shape[-1])
+    responses = np.array([shown(axis[None]) - shown(-axis[None]) for axis in axes])
+    sizes = np.linalg.svd(responses, compute_uv=False)
+    return bool(sizes[-1] <= _FLAT * sizes[0])
+
+
+def _improved(noises: list[Floats], lacks: list[Floats]) -> Floats:
+    """The next noise: the combination of those tried that would have lacked the least, corrected by what it lacks."""
+    if len(noises) == 1:
+        return noises[0] + lacks[0]
+    moved, changed = (np.stack([b - a for a, b in itertools.pairwise(each)], axis=1) for each in (noises, lacks))
+    weights = np.linalg.lstsq(changed, lacks[-1], rcond=1e-12)[0]
+    improved: Floats = noises[-1] + lacks[-1] - (moved + changed) @ weights
+    return improved
+
+
+def _flat(values: Values) -> Floats:
+    return np.concatenate([array.ravel() for array in values.values()])
+
+
+def _parts(flat: Floats, shapes: dict[str, tuple[int, ...]]) -> Values:
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
+    return {s: part.reshape(shapes[s]) for s, part in zip(shapes, np.split(flat, ends[:-1]), strict=True)}
+
+
+def _apparent(context: Context, parameters: Parameters, run: Run) -> Values:
+    """The noise as the reference's updates would have it, gradients included."""
+    return INSIDE[context.mode.algorithm].noise(parameters, problem_of(_nothing(run.x.shape[-1]), parameters), run)
+
+
+@functools.lru_cache(maxsize=4)
+def _nothing(columns: int) -> Records:
+    """One record without gradient."""
+    return Records(np.zeros((1, columns)), np.ones(1, dtype=np.int64))
+
+
+def follows_rules_of_its_own(context: Context, records: Records, plain: Parameters, penalised: Parameters) -> bool:
+    """Whether z and y are fixed combinations of what is released, the same everywhere, but not the reference's.
+
+    That costs no privacy, and hides the noise where nothing can be replayed. With a penalty y is looked at, of which z
+    is then no combination; without one z is. What carries the clean x is none: its noise is another in every run.
+    """
+    released = context.description.released[context.mode.algorithm]
+    if not context.sees_every_iterate or not {"x", "z", "y"} <= set(released) or plain.release is Release.ALL:
+        return False
+    run = context.trials(records, penalised, _FITTED_RUNS)
+    right = INSIDE[context.mode.algorithm].after_x(penalised, problem_of(records, penalised), run.x)
+    close = _close(run, right)
+    if all(float(np.abs(run.values[name] - right[name]).max()) <= close for name in ("z", "y")):
+        return False
+    if not _combined(run, "y", ("x", "z"), close):
+        return False
+    run = context.trials(records, plain, _FITTED_RUNS)
+    return _combined(run, "z", ("x",), _close(run, {}))
+
+
+def _close(run: Run, right: Values) -> float:
+    """As `post-processing` has it: 1e-10 of the largest value, or 64 roundings of what is released."""
+    largest = max(float(np.abs(array).max()) for array in (*run.values.values(), *right.values()))
+    return max(1e-10 * (1 + largest), 64 * max(resolution(array) for array in run.values.values()))
+
+
+def _combined(run: Run, name: str, now: tuple[str, ...], close: float) -> bool:
+    """Whether a value is a fixed combination of these of its iteration and of x, z, y of the one before."""
+    before = [run.values[each][:, :-1].ravel() for each in ("x", "z", "y")]
+    known = np.column_stack([*(run.values[each][:, 1:].ravel() for each in now), *before])
+    wanted = run.values[name][:, 1:].ravel()
+    weights = np.linalg.lstsq(known, wanted, rcond=1e-9)[0]
+    return float(np.abs(known @ weights - wanted).max()) <= close
+
+
+def noise_of_runs(context: Context, records: Records, parameters: Parameters, run: Run) -> Values:
+    """The noise of runs [count, T, p] over its claimed scale, where the gradient does not depend on the batch."""
+    if not context.own:
+        claimed = Claimed(context.mode, records.count, records.columns, parameters)
+        return context.with_noise(standard_noise(claimed, records, run))
+    return own_standard_noise(context, context.session.send(records), parameters, records.count, run)
+
+
+def own_standard_noise(context: Context, name: str, parameters: Parameters, records: int, run: Run) -> Values:
+    """The same, by replays on the records of this name."""
+    scales = noise_scales(context.mode.algorithm, parameters, records)
+    found = context.with_noise(own_noise(context, name, parameters, run))
+    return {stream: array / scales[stream][:, None] for stream, array in found.items()}
+
+
+def noiseless_read(context: Context, records: Records, parameters: Parameters, *, may_refuse: bool = False) -> Run:
+    """A run without noise [T, p] as the reference would have shown it, if it had had the same gradients."""
+    run = noiseless(context, records, parameters, may_refuse=may_refuse)
+    if not context.own:
+        return run
+    read = as_the_reference(context, parameters, with_count(run), records.count)
+    return Run({name: array[0] for name, array in read.values.items()})
+
+
+def as_the_reference(context: Context, parameters: Parameters, run: Run, records: int) -> Run:
+    """The runs [count, T, p] that the reference makes of the same noisy gradients: what the other checks can read."""
+    dimension = run.x.shape[-1]
+    silent = Records(np.zeros((records, dimension)), np.ones(records, dtype=np.int64))
+    plain = parameters.model_copy(update={"intercept": False, "normalise": None, "clip": parameters.bound})
+    noise = own_noise(context, context.session.send(silent), plain, run)
+    return reference_run(context.mode.algorithm, plain, noise, dimension)
+
+
+def reference_run(algorithm: Algorithm, parameters: Parameters, noise: Values, dimension: int) -> Run:
+    """The reference's runs on a record without gradient and with this noise."""
+    problem = problem_of(_nothing(dimension), parameters)
+    count = len(next(iter(noise.values())))
+    initial = initial_of(parameters, dimension)
+    state = State(*(np.repeat(value[None], count, axis=0) for value in (initial.x, initial.z, initial.y)))
+    names = noised_names(algorithm, parameters)
+    gammas = [{name: noise[name][:, k] for name in names} for k in range(len(parameters.eta))]
+    if algorithm is Algorithm.MPADMM:
+        states = list(Runs().mpadmm(problem, state, step_sizes=parameters.eta, noise=gammas))
+    else:
+        batches = [np.zeros((count, 1), dtype=np.intp)] * len(gammas)
+        states = list(Runs().ssadmm(problem, state, step_sizes=parameters.eta, batches=batches, noise=gammas))
+    return Run({name: np.stack([getattr(each, name) for each in states], axis=1) for name in ("x", "z", "y")})
+
+
+_ADDED = 1e-3
+_AGREES = 1e-2
+_ROWS = 1 << 24
+
+
+def inputs(claimed: Claimed, rng: np.random.Generator) -> tuple[Values, list[list[int]] | None]:
+    """Noise of the claimed size, and fresh batches."""
+    parameters, scheme = claimed.parameters, claimed.scheme
+    scales = noise_scales(claimed.mode.algorithm, parameters, claimed.records)
+    noise = {}
+    for name in noised_names(claimed.mode.algorithm, parameters):
+        shape = scheme.noise_shape(name, parameters, claimed.columns)
+        scale = next(iter(scales.values())) if name not in scales else scales[name]
+        noise[name] = rng.standard_normal(shape) * scale.reshape(-1, *[1] * (len(shape) - 1))
+    if parameters.batch is None:
+        return noise, None
+    if parameters.batch == claimed.records:
+        return noise, [list(range(claimed.records))] * parameters.iterations
+    chosen = [rng.choice(claimed.records, parameters.batch, replace=False).tolist() for _ in parameters.eta]
+    return noise, chosen
+
+
+def replay_tests(
+    claimed: Claimed, records: Records, run: Run, noise: Values, batches: Sequence[Sequence[int]] | None
+) -> list[Test]:
+    """Compare step by step, from the implementation's own iterates."""
+    found, given = _added(claimed, records, with_count(run), noise, batches)
+    added, worst, where = 1.0, 0.0, ""
+    for name, array in found.items():
+        wanted = given[name]
+        ratios = np.sum(array * wanted, axis=1) / np.sum(wanted**2, axis=1)
+        if (abs(ratios - 1)).max() > abs(added - 1):
+            added = float(ratios[np.argmax(np.abs(ratios - 1))])
+        apart = np.linalg.norm(array - wanted, axis=1) / np.linalg.norm(wanted, axis=1)
+        if apart.max() > worst:
+            worst, where = float(apart.max()), f"{name} in iteration {int(np.argmax(apart)) + 1}"
+    return [
+        Test(
+            "noise-added",
+            Aspect.NOISE,
+            0.0 if added < 1 - _ADDED and worst > _AGREES else 1.0,
+            f"of the noise that was given, {added:.6g} was added where it differs most",
+            Cause.NOISE_LOST,
+            deterministic=True,
+        ),
+        Test(
+            "updates-replayed",
+            Aspect.UPDATES,
+            0.0 if worst > _AGREES else 1.0,
+            f"the updates are at most {worst:.3g} of the noise apart from the reference's ({where})",
+            Cause.UPDATE,
+            Cost.NOTHING,
+            deterministic=True,
+        ),
+    ]
+
+
+def _added(
+    claimed: Claimed, records: Records, run: Run, noise: Values, batches: Sequence[Sequence[int]] | None
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """What the implementation added to what the reference computes, and what it was given; [draws, p] by stream."""
+    parameters, inside = claimed.parameters, INSIDE[claimed.mode.algorithm]
+    problem = problem_of(records, parameters)
+    if claimed.mode.algorithm is Algorithm.DPADMM:
+        seen = {name: array[0] for name, array in inside.noise(parameters, problem, run).items()}
+        return seen, {party_name(i): noise["x"][:, i] for i in range(noise["x"].shape[1])}
+    if batches is None or claimed.mode.algorithm is Algorithm.DPSVRG:
+        seen = {name: array[0] for name, array in inside.noise(parameters, problem, run).items()}
+        if batches is not None:
+            del seen["gradient"]  # what a batch changed since the anchor is not recomputed here
+        return seen, {name: noise[name] for name in seen}
+    gradients = inside.batch_gradients(parameters, problem, run)[0]
+    x = inside.previous(parameters, problem, run).x[0]
+    chosen = np.array(batches, dtype=np.intp)
+    rows = max(1, _ROWS // max(1, chosen.shape[1] * problem.dimension))
+    clean = np.concatenate(
+        [batch_gradients(problem, x[k : k + rows], chosen[k : k + rows]) for k in range(0, len(x), rows)]
+    )
+    return {"gradient": gradients - clean}, {"gradient": noise["gradient"]}
+
+
+_ROUNDINGS = 8
+_SINGLE = 2.0**-23
+_COARSEST = 0.1
+
+
+def read_noise(
+    context: Context, name: str, claimed: Claimed, records: Records, run: Run, *, outside: Floats | None = None
+) -> dict[str, Floats]:
+    """The same `off_the_grid`; by replays on the records of this name where its updates are its own."""
+    if not context.own:
+        noise = context.with_noise(standard_noise(claimed, records, run, outside))
+        return off_the_grid(noise, step_of(claimed, run), context.rng)
+    found = own_standard_noise(context, name, claimed.parameters, claimed.records, run)
+    return found if outside is None else {stream: array @ outside for stream, array in found.items()}
+
+
+def step_of(claimed: Claimed, run: Run) -> float:
+    """The step of the grid, over the noise's deviation, on which rounding to decimals puts it; 0 for doubles."""
+    values = list(run.values.values())
+    unit = max(resolution(array[:1]) for array in values)
+    if unit <= max(float(np.abs(array[:1]).max()) for array in values) * _SINGLE:
+        return 0.0
+    return grain(claimed, run, unit) / _ROUNDINGS
+
+
+def off_the_grid(noise: dict[str, Floats], step: float, rng: np.random.Generator) -> dict[str, Floats]:
+    r"""Noise whose released values were rounded, with further normal noise of 3/2 steps, over the scale of both.
+
+    Rounding what is noised costs no privacy. The characteristic function of rounded noise is that of the noise, times
+    one below 1, and copies of it 2 pi/step apart; the further noise shrinks these to exp(-(3 pi)^2/2) < 1e-19. What is
+    left of rounding is at most a twelfth of a step squared in variance, so that noise looks larger, not smaller, and as
+    much over 1 in correlation: step = 0.1 is 1/1,200, which a million values just do not show. Coarser is not read.
+    """
+    if not step:
+        return noise
+    if step > _COARSEST:
+        raise NotApplicable(f"noise cannot be read off: values are rounded to {step:.2g} of its deviation")
+    width = 1.5 * step
+    return {
+        name: (array + width * rng.standard_normal(array.shape)) / np.hypot(1.0, width) for name, array in noise.items()
+    }
+
+
+def grain(claimed: Claimed, run: Run, rounding: float | None = None) -> float:
+    """How exactly noise over its scale can be read off a run: a few roundings of its largest value."""
+    parameters = claimed.parameters
+    if rounding is None:
+        rounding = max(resolution(array) for array in run.values.values())
+    weight = 1 + parameters.rho + 1 / parameters.rho + max(1 / eta for eta in parameters.eta)
+    scales = noise_scales(claimed.mode.algorithm, parameters, claimed.records)
+    smallest = min(float(scale.min()) for scale in scales.values())
+    return _ROUNDINGS * rounding * weight / smallest if smallest > 0.0 else np.inf

@@ -1,0 +1,432 @@
+"""Lemmas, profiles and closed ends: the accountant's formulas against independent, enclosed values.
+
+Lemmas 1 to 3 and Proposition 1; statements G, D, R and L (profiles and their moments); TOLD-DRAWS and LOSS-LEVELS (ends
+that need no lattice, beside those of the lattice and one another).
+"""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+from flint import acb, arb
+
+from accountant.cramer_bound import close_levels_of
+from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
+from accountant.numbers import arb_from_fraction, arb_precision, float_down, float_up, fraction_of
+from accountant.pld.composition import compose
+from accountant.pld.ledger_steps import composed_epsilon
+from accountant.profiles.gaussian import gaussian_delta, gaussian_epsilon, gaussian_rdp
+from accountant.profiles.one_step import SubsampledGaussian, single_step_delta
+from accountant.profiles.without_lattice import attained_level, levels_of, revealed_epsilon
+from accountant.renyi.conversion import Conversion, convert
+from accountant.renyi.integrals import tight_moment
+from accountant.renyi.moments import Subsampling, lemma2_moment, step_log_moment, wbk27_moment
+from verification.smt.prover import Prover
+from verification.statements.model import Evidence, EvidenceResult, Kind
+
+BITS = 160
+RATES = (Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(221, 48842))
+MULTIPLIERS = (Fraction(1), Fraction(4), Fraction(30))
+ORDERS = (2, 3, 4, 5, 8, 16, 39)
+
+
+def gaussian_divergence() -> Evidence:
+    r"""E_Q[(P/Q)^alpha] of two Gaussians, integrated rigorously, encloses exp((alpha-1) alpha Delta^2/(2 sigma^2)).
+
+    A shift in R^k is a shift of one coordinate after a rotation, under which the noise does not change.
+    """
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        widest = 0.0
+        for alpha, ratio in itertools.product(
+            (Fraction(3, 2), Fraction(2), Fraction(7)), (Fraction(1, 4), Fraction(1))
+        ):
+            with arb_precision(BITS):
+                moment = _integrated_moment(arb_from_fraction(alpha), arb_from_fraction(ratio))
+                formula = (arb_from_fraction((alpha - 1) * gaussian_rdp(ratio**2, alpha))).exp()
+                if not moment.overlaps(formula) or not moment.rel_accuracy_bits() > 60:
+                    return EvidenceResult.check(
+                        False, f"alpha={alpha}, Delta/sigma={ratio}: {moment} against {formula}"
+                    )
+                widest = max(widest, float((moment.rad() / moment).upper()))
+        return EvidenceResult.check(True, f"6 pairs enclosed to {widest:.1g}", size=6, tightness=1.0)
+
+    return Evidence("Gaussian moments integrated", Kind.ENCLOSURE, run)
+
+
+def _integrated_moment(alpha: arb, shift: arb) -> arb:
+    centre = (alpha * shift).mid()
+    reach = 16
+
+    def integrand(x: acb, _: bool) -> acb:
+        return (-alpha * (x - shift) ** 2 / 2 - (1 - alpha) * x * x / 2).exp()
+
+    inside = acb.integral(integrand, acb(centre - reach), acb(centre + reach)).real / (2 * arb.pi()).sqrt()
+    # Outside, the integrand is the Gaussian around alpha * shift times its largest value.
+    tail = (arb(reach - 1) / arb(2).sqrt()).erfc() * (alpha * (alpha - 1) * shift * shift / 2).exp()
+    return inside + tail * arb(0.5, 0.5)
+
+
+def lemma2_dominates() -> Evidence:
+    """Lemma 2 is never below the exact moment of the dominating pair; Theorem 27 lies between (WBK27)."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        closest = 0.0
+        for q, nu, alpha in itertools.product(RATES, MULTIPLIERS, ORDERS):
+            with arb_precision(BITS):
+                x = 1 / nu**2
+                exact = tight_moment(q, nu, Fraction(alpha), BITS)
+                printed, source = lemma2_moment(q, x, alpha, BITS), wbk27_moment(q, x, alpha, BITS)
+                # At q = 1 or alpha = 2 neighbours coincide: an overlap of balls is no violation.
+                if printed < source or source < exact:
+                    return EvidenceResult.check(False, f"q={q}, nu={nu}, alpha={alpha}: {printed}, {source}, {exact}")
+                closest = max(closest, float((exact.log1p() / printed.log1p()).lower()))
+        count = len(RATES) * len(MULTIPLIERS) * len(ORDERS)
+        return EvidenceResult.check(True, f"{count} settings, certified", size=count, tightness=closest)
+
+    return Evidence("exact <= Theorem 27 <= Lemma 2", Kind.ENCLOSURE, run)
+
+
+def capped_by_unamplified() -> Evidence:
+    """No subsampled bound is above the bound without subsampling; at q = 1 the tight one is the Gaussian's own."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        for theorem, q, nu, alpha in itertools.product(Subsampling, RATES, MULTIPLIERS, (2, 17)):
+            with arb_precision(BITS):
+                step = SubsampledGaussianStep(q, nu, 1)
+                cost = step_log_moment(step, theorem, Fraction(alpha), BITS)
+                whole = arb_from_fraction((alpha - 1) * gaussian_rdp(step.ratio_squared, Fraction(alpha)))
+                if not cost.lower() <= whole.upper():
+                    return EvidenceResult.check(
+                        False, f"{theorem.value}, q={q}, nu={nu}, alpha={alpha} costs more than q = 1"
+                    )
+                if q == 1 and theorem is Subsampling.TIGHT and not cost.overlaps(whole):
+                    return EvidenceResult.check(False, f"at q = 1 the tight bound is {cost}, the Gaussian's {whole}")
+        count = len(Subsampling) * len(RATES) * len(MULTIPLIERS) * 2
+        return EvidenceResult.check(True, "every theorem, rate and multiplier", size=count, tightness=1.0)
+
+    return Evidence("capped by the unamplified bound", Kind.ENCLOSURE, run)
+
+
+def chords_dominate() -> Evidence:
+    """Between integers the chord of (alpha-1) eps(alpha) lies above the exact moment: it is convex (E4)."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        closest = 0.0
+        for q, nu, low in itertools.product(RATES[1:], MULTIPLIERS, (2, 5, 20)):
+            with arb_precision(BITS):
+                ends = [tight_moment(q, nu, Fraction(a), BITS).log1p() for a in (low, low + 1)]
+                middle = tight_moment(q, nu, Fraction(2 * low + 1, 2), BITS).log1p()
+                if not middle <= (ends[0] + ends[1]) / 2:
+                    return EvidenceResult.check(False, f"q={q}, nu={nu}: not convex between {low} and {low + 1}")
+                closest = max(closest, float((2 * middle / (ends[0] + ends[1])).lower()))
+        return EvidenceResult.check(True, "27 chords, certified; alpha = 2 included", size=27, tightness=closest)
+
+    return Evidence("chords between integers", Kind.ENCLOSURE, run)
+
+
+def adaptive_composition() -> Evidence:
+    r"""Adaptive finite mechanisms in rational arithmetic: moments multiply at most, and exactly without adaptation.
+
+    E_Q[(P/Q)^alpha] over two rounds is the sum over the first outcome of p^alpha q^(1-alpha) times the second round's
+    moment given it, hence at most the product with the largest second moment.
+    """
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rationals
+        rng, reached = np.random.default_rng(11), 0.0
+        for alpha in (2, 3, 5):
+            for _ in range(40):
+                first = _random_pair(rng)
+                second = [_random_pair(rng) for _ in first[0]]
+                joint = sum(
+                    p**alpha * q ** (1 - alpha) * _moment(follow, alpha)
+                    for p, q, follow in zip(*first, second, strict=True)
+                )
+                allowed = _moment(first, alpha) * max(_moment(follow, alpha) for follow in second)
+                if joint > allowed:
+                    return EvidenceResult.check(False, f"alpha={alpha}: {joint} > {allowed}")
+                reached = max(reached, float(joint / allowed))
+        pair = _random_pair(rng)
+        product = [[p * r for p in row for r in row] for row in pair]
+        exact = _moment((product[0], product[1]), 3) == _moment(pair, 3) ** 2
+        return EvidenceResult.check(
+            exact, "120 adaptive mechanisms; equality without adaptation", size=120, tightness=1.0 if exact else reached
+        )
+
+    return Evidence("adaptive composition, exactly", Kind.ENCLOSURE, run)
+
+
+Pair = tuple[list[Fraction], list[Fraction]]
+
+
+def _random_pair(rng: np.random.Generator, outcomes: int = 4) -> Pair:
+    rows = rng.integers(1, 30, size=(2, outcomes))
+    return tuple([Fraction(int(v), int(row.sum())) for v in row] for row in rows)  # type: ignore[return-value]  # two rows
+
+
+def _moment(pair: Pair, alpha: int) -> Fraction:
+    return sum((p**alpha * q ** (1 - alpha) for p, q in zip(*pair, strict=True)), Fraction(0))
+
+
+def conversions_hold() -> Evidence:
+    """The delta that a Renyi bound converts to is never below the true one; CKS is never worse than Proposition 1."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls around rationals
+        rng, reached = np.random.default_rng(12), 0.0
+        for alpha, delta in itertools.product((2, 4, 16), (Fraction(1, 10), Fraction(1, 1000))):
+            for _ in range(10):
+                pair = _random_pair(rng)
+                with arb_precision(BITS):
+                    log_moment = arb_from_fraction(_moment(pair, alpha)).log()
+                    ends = [convert(log_moment, Fraction(alpha), delta, way) for way in Conversion]
+                    if not ends[1] <= ends[0]:
+                        return EvidenceResult.check(False, f"CKS {ends[1]} is worse than Proposition 1 {ends[0]}")
+                    for epsilon in ends:
+                        true = sum(
+                            ((arb_from_fraction(p) - epsilon.exp() * arb_from_fraction(q)).max(arb(0))
+                             for p, q in zip(*pair, strict=True)), arb(0))  # fmt: skip
+                        if not true.lower() <= arb_from_fraction(delta).upper():
+                            return EvidenceResult.check(False, f"alpha={alpha}, delta={delta}: delta(eps) = {true}")
+                        reached = max(reached, float((true / arb_from_fraction(delta)).upper()))
+        return EvidenceResult.check(True, "60 finite pairs, both conversions", size=60, tightness=reached)
+
+    return Evidence("conversions on finite pairs", Kind.ENCLOSURE, run)
+
+
+def proposition1_is_tight() -> Evidence:
+    """Of a pair with a rare outcome of ratio r, the conversion recovers log r: the bound is approached."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        with arb_precision(BITS):
+            # P has an outcome of probability 2 delta that Q gives 2 delta/r; the best epsilon for delta is log(r/2).
+            delta, r, alpha = Fraction(1, 10**6), 10**4, 400
+            p, q = 2 * delta, 2 * delta / r
+            pair = ([p, 1 - p], [q, 1 - q])
+            epsilon = convert(
+                arb_from_fraction(_moment(pair, alpha)).log(), Fraction(alpha), delta, Conversion.PROPOSITION1
+            )
+            true = (arb(r) / 2).log()
+            return EvidenceResult.check(
+                bool(epsilon >= true), "rare outcome", size=1, tightness=float((true / epsilon).lower())
+            )
+
+    return Evidence("Proposition 1 approached", Kind.ENCLOSURE, run)
+
+
+DELTA = Fraction(1, 10**8)
+
+
+def _cdf(x: arb) -> arb:
+    return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def gaussian_profile_is_exact() -> Evidence:
+    """delta(eps) = P(likelihood ratio > e^eps) - e^eps Q(...), for one release of the summed squares (statement G)."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        looked = 0
+        for mu, epsilon in itertools.product(
+            (Fraction(2**k, 32) for k in range(9)), (Fraction(k, 4) for k in (*range(9), 20, 40))
+        ):
+            looked += 1
+            with arb_precision(BITS):
+                m, e = arb_from_fraction(mu), arb_from_fraction(epsilon)
+                threshold = e / m + m / 2  # the ratio of N(mu, 1) to N(0, 1) exceeds e^eps above this
+                direct = (1 - _cdf(threshold - m)) - e.exp() * (1 - _cdf(threshold))
+                bound = gaussian_delta(mu**2, epsilon)
+                low, high = (arb_from_fraction(fraction_of(end)) for end in (bound.lower, bound.upper))
+                if not (low <= direct.upper() and direct.lower() <= high):
+                    return EvidenceResult.check(False, f"mu={mu}, eps={epsilon}: {direct} outside {bound}")
+        exact = gaussian_epsilon(Fraction(50, 900), DELTA)
+        composed = composed_epsilon((GaussianStep(Fraction(1, 900), 50),), DELTA)
+        ratio = float_down(exact.lower) / float_up(composed.upper)
+        text = f"50 releases at nu = 30: epsilon = {float_up(exact.upper):.12f}, which composition encloses"
+        encloses = composed.lower <= exact.upper and exact.lower <= composed.upper
+        return EvidenceResult.check(encloses, text, size=looked + 1, tightness=ratio)
+
+    return Evidence("Gaussian profile and composition", Kind.ENCLOSURE, run)
+
+
+def profile_dominates() -> Evidence:
+    r"""H(y) is at least the hockey-stick of every realisable pair tried, and equals one of them.
+
+    Pairs, with q = m/n and means in units of the sensitivity: the mixture against N(0) in both directions (all other
+    records agree), and two mixtures whose replaced record points in opposite directions by half.
+    """
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        reached = 0.0
+        for q, nu, eps in itertools.product(
+            (Fraction(1, 10), Fraction(1, 2)),
+            (Fraction(1), Fraction(4)),
+            (Fraction(1, 20), Fraction(1, 2), Fraction(2)),
+        ):
+            with arb_precision(BITS):
+                bound = arb_from_fraction(fraction_of(single_step_delta(q, 1 / nu**2, eps).upper))
+                for value in _realisable(q, nu, eps):
+                    if not value.lower() <= bound:
+                        return EvidenceResult.check(
+                            False, f"q={q}, nu={nu}, eps={eps}: {value} above the profile {bound}"
+                        )
+                    reached = max(reached, float((value / bound).lower()))
+        return EvidenceResult.check(reached > 0.999, "36 pairs", size=36, tightness=reached)
+
+    return Evidence("profile against realisable pairs", Kind.ENCLOSURE, run)
+
+
+def _realisable(q: Fraction, nu: Fraction, epsilon: Fraction) -> list[arb]:
+    """Hockey-sticks at e^eps of (mixture, N(0)), (N(0), mixture) and two opposite mixtures."""
+    rate, sigma, e = arb_from_fraction(q), arb_from_fraction(nu), arb_from_fraction(epsilon).exp()
+    stay = 1 - rate
+
+    def normal_above(threshold: arb, mean: arb) -> arb:
+        return 1 - _cdf((threshold - mean) / sigma)
+
+    # The likelihood ratio of the mixture to N(0) rises in x: above the threshold it exceeds e^eps.
+    inner = ((e - stay) / rate).log()
+    threshold = sigma * sigma * inner + arb(1) / 2
+    forward = (
+        stay * normal_above(threshold, arb(0))
+        + rate * normal_above(threshold, arb(1))
+        - e * normal_above(threshold, arb(0))
+    )
+    # N(0) exceeds e^eps times the mixture below another threshold, if the mixture can be that small at all.
+    backward = arb(0)
+    if 1 / e > stay:
+        lower = sigma * sigma * ((1 / e - stay) / rate).log() + arb(1) / 2
+        below = [_cdf((lower - mean) / sigma) for mean in (arb(0), arb(1))]
+        backward = below[0] - e * (stay * below[0] + rate * below[1])
+    return [forward, backward, _opposite(rate, sigma, e)]
+
+
+def _opposite(rate: arb, sigma: arb, e: arb) -> arb:
+    """(1-q)N(0)+qN(1/2) against (1-q)N(0)+qN(-1/2), by rigorous integration of the positive part."""
+    stay = 1 - rate
+
+    def densities(x: acb) -> tuple[acb, acb]:
+        def normal(mean: arb) -> acb:
+            return (-((x - mean) ** 2) / (2 * sigma * sigma)).exp() / (sigma * (2 * arb.pi()).sqrt())
+
+        centre = stay * normal(arb(0))
+        return centre + rate * normal(arb(1) / 2), centre + rate * normal(-arb(1) / 2)
+
+    def excess(x: acb, _: bool) -> acb:
+        one, two = densities(x)
+        return one - e * two
+
+    low, high = arb(0), 12 * sigma
+    if not excess(acb(high), False).real > 0:
+        return arb(0)
+    for _ in range(90):  # the ratio rises with x; bisect for the point where the excess begins
+        middle = ((low + high) / 2).mid()
+        low, high = (low, middle) if excess(acb(middle), False).real > 0 else (middle, high)
+    return acb.integral(excess, acb(high.mid()), acb((12 * sigma).mid())).real
+
+
+def moments_match_the_profile() -> Evidence:
+    r"""Statement R's formula, integrated from H directly, agrees with the accountant's rearranged integral."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        closest = 1.0
+        for q, nu, alpha in (
+            (Fraction(1, 10), Fraction(2), Fraction(3)),
+            (Fraction(1, 2), Fraction(4), Fraction(5, 2)),
+        ):
+            with arb_precision(BITS):
+                direct = _moment_from_profile(q, nu, alpha)
+                rearranged = tight_moment(q, nu, alpha, BITS)
+                ratio = float((direct / rearranged).mid())
+                if abs(ratio - 1) > 1e-6:
+                    return EvidenceResult.check(False, f"q={q}, nu={nu}, alpha={alpha}: {direct} against {rearranged}")
+                closest = min(closest, ratio)
+        return EvidenceResult.check(True, "2 settings agree to 1e-6", size=2, tightness=closest)
+
+    return Evidence("moments from the profile", Kind.ATTACK, run)
+
+
+def _moment_from_profile(q: Fraction, nu: Fraction, alpha: Fraction) -> arb:
+    """alpha (alpha-1) times the integral over t = log y of (y^{alpha-2} + y^{-alpha-1}) H(y) y, as it stands."""
+    rate, mu, a = arb_from_fraction(q), arb_from_fraction(1 / nu), arb_from_fraction(alpha)
+
+    def integrand(t: acb, _: bool) -> acb:
+        ratio = 1 + (t.exp() - 1) / rate  # away from its zero for |Im t| small, where flint looks
+        slope = ratio.log() / mu
+        above, below = ((end / arb(2).sqrt()).erfc() / 2 for end in (slope - mu / 2, slope + mu / 2))
+        profile = rate * (above - ratio * below)
+        return (((a - 1) * t).exp() + (-a * t).exp()) * profile
+
+    return a * (a - 1) * acb.integral(integrand, acb(0), acb(8)).real
+
+
+def composed_between() -> Evidence:
+    """Row 1 of the table: lower <= upper, upper below the tight Renyi bound, both far below Lemma 2 (statement L)."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - certified composition
+        steps = (SubsampledGaussianStep(Fraction(1, 10), Fraction(8), 100),)
+        bound = composed_epsilon(steps, DELTA)
+        single = SubsampledGaussianStep(Fraction(1, 10), Fraction(8), 1)
+        alpha = Fraction(16)
+        with arb_precision(BITS):
+            moment = 100 * step_log_moment(single, Subsampling.TIGHT, alpha, BITS)
+            order = arb_from_fraction(alpha)
+            renyi = (moment - arb_from_fraction(DELTA).log() - order.log()) / (order - 1) + (-1 / order).log1p()
+        low, high = float_down(bound.lower), float_up(bound.upper)
+        holds = low <= high < float(renyi.upper())
+        detail = f"n 1000, m 100, nu 8, T 100: lower {low:.4f}, upper {high:.4f}, Renyi {float(renyi.upper()):.4f}"
+        return EvidenceResult.check(holds, detail, size=1, tightness=low / high)
+
+    return Evidence("composition encloses", Kind.ENCLOSURE, run)
+
+
+SMALL_DELTA = Fraction(1, 10**6)
+MODERATE = (("1/2", "1/2", 20), ("1/10", "2/5", 300), ("1/100", "9/10", 5000), ("1/20", "3", 2000))
+"""Rate, noise and number of steps: where a lattice serves."""
+MANY = ("1/10", "4", 10**6)
+LITTLE = (("1/200", "1e-3", 10**5), ("1/3", "1e-30", 10**6))
+
+
+def _steps(case: tuple[str, str, int]) -> list[SubsampledGaussian]:
+    rate, noise, count = case
+    return [SubsampledGaussian(Fraction(rate), Fraction(noise), count)]
+
+
+def told_draws_cost_no_less() -> Evidence:
+    """Who is told the draws knows at least what a pair attains; with hardly any noise, hardly more."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - certified composition
+        for case in MODERATE:
+            told, attained = (
+                revealed_epsilon(_steps(case), SMALL_DELTA),
+                compose(_steps(case)).attained_epsilon(SMALL_DELTA),
+            )
+            if told is not None and told < attained:
+                return EvidenceResult.check(False, f"{case}: {float(told)} is below what a pair attains")
+        ratios = [_closeness(case) for case in LITTLE]
+        text = f"{len(MODERATE)} ledgers on a lattice, {len(LITTLE)} with hardly any noise"
+        count = len(MODERATE) + len(LITTLE)
+        return EvidenceResult.check(min(ratios) > 0.95, text, size=count, tightness=min(ratios))
+
+    return Evidence("told draws beside the lattice", Kind.ENCLOSURE, run)
+
+
+def _closeness(case: tuple[str, str, int]) -> float:
+    told = revealed_epsilon(_steps(case), SMALL_DELTA)
+    return 0.0 if told is None else float(attained_level(levels_of(_steps(case)), SMALL_DELTA) / told)
+
+
+def losses_reach_no_more() -> Evidence:
+    """Levels stay below what the lattice allows every mechanism, and for many steps close to what it attains."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - certified composition
+        for case in (*MODERATE, MANY):
+            steps = _steps(case)
+            composed, level = compose(steps), attained_level(close_levels_of(steps, SMALL_DELTA), SMALL_DELTA)
+            if level > composed.lattice_epsilon_upper(SMALL_DELTA):
+                return EvidenceResult.check(False, f"{case}: the level {float(level)} is above the lattice's upper end")
+        close = float_down(level) / float_up(composed.attained_epsilon(SMALL_DELTA))
+        count = len(MODERATE) + 1
+        return EvidenceResult.check(close > 0.8, f"{count} ledgers on a lattice", size=count, tightness=close)
+
+    return Evidence("loss levels beside the lattice", Kind.ENCLOSURE, run)

@@ -1,0 +1,377 @@
+"""The algorithms against their formulas: the reference on rationals must *equal* a few independent lines, exactly.
+
+Statements ALGORITHM-1, ALGORITHM-2, DPSGD, DPADMM and DPSVRG: gradients, clipping, batches, noise and every update,
+over several iterations. Where rationals cannot go there are binary64 runs: the grid (bit for bit), the engine for
+many runs (to rounding), and the sampler of exact noise (its law).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+
+from reference import discrete_gaussian as sampler
+from reference.arithmetic import Scalar, Vector, fractions
+from reference.baselines.dpadmm import dpadmm
+from reference.baselines.dpsgd import dpsgd
+from reference.baselines.dpsvrg import Epoch, dpsvrg
+from reference.dataset import Dataset
+from reference.losses import HuberizedHinge, Logistic
+from reference.mpadmm import ModelNoise, Release, mpadmm
+from reference.problem import Problem, State
+from reference.randomness import Seeded
+from reference.regularizers import L1
+from reference.schedules import Constant
+from reference.ssadmm import ssadmm
+from reference.vectorised import mpadmm_many, ssadmm_many
+from verification.smt.prover import Prover
+from verification.statements.model import Evidence, EvidenceResult, Kind
+
+PROBLEMS, ITERATIONS = 40, 3
+TRIPLES = ((3, 4, 5), (5, 12, 13), (8, 15, 17), (-4, 3, 5), (12, -5, 13))
+"""Rows whose lengths are rational, so that clipping stays exact."""
+ROUNDING = 1e-9
+"""Far above the rounding of some hundred operations on numbers of size 10, far below any noise left out."""
+
+Rational = list[Fraction]
+
+
+def _array(values: object) -> Vector:
+    return fractions().array(cast(Vector, np.array(values, dtype=object)))
+
+
+def _scalar(value: Fraction) -> Scalar:
+    return fractions().scalar(cast(float, value))
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A random problem in rationals, with the formulas of the paper written out once more."""
+
+    rows: list[Rational]
+    norms: Rational
+    clip: Fraction | None
+    h: Fraction
+    lam: Fraction
+    rho: Fraction
+    eta: Fraction
+    start: tuple[Rational, Rational, Rational]
+    noise: list[list[Rational]]
+    batches: list[list[int]]
+
+    @classmethod
+    def of(cls, g: random.Random) -> Drawn:
+        """Five records in two dimensions; every third problem is clipped nowhere."""
+
+        def number() -> Fraction:
+            return Fraction(g.randint(-30, 30), g.randint(1, 9))
+
+        def positive() -> Fraction:
+            return Fraction(g.randint(1, 20), g.randint(1, 9))
+
+        scales = [Fraction(1, g.randint(3, 9)) for _ in TRIPLES]
+        rows = [[a * s, b * s] for (a, b, _), s in zip(TRIPLES, scales, strict=True)]
+        norms = [c * s for (*_, c), s in zip(TRIPLES, scales, strict=True)]
+        start = [number(), number()], [number(), number()], [number(), number()]
+        noise = [[[number(), number()] for _ in range(3)] for _ in range(ITERATIONS + 1)]
+        batches = [sorted(g.sample(range(len(rows)), 2)) for _ in range(ITERATIONS)]
+        clip = None if g.randrange(3) == 0 else Fraction(g.randint(1, 9), 9)
+        h = Fraction(g.randint(1, 9), 9)
+        return cls(rows, norms, clip, h, positive() / 4, positive(), positive(), start, noise, batches)
+
+    def problem(self, records: Sequence[int] = range(len(TRIPLES))) -> Problem:
+        """The reference's own."""
+        rows = [self.rows[i] for i in records]
+        clip = None if self.clip is None else _scalar(self.clip)
+        norms = _array([self.norms[i] for i in records])
+        return Problem(
+            _array(rows), HuberizedHinge(_scalar(self.h)), L1(_scalar(self.lam)), _scalar(self.rho), clip, norms
+        )
+
+    def gradient(self, x: Rational, batch: Iterable[int]) -> Rational:
+        """The mean of the records' gradients, each clipped by itself."""
+        terms = [self._record(i, x) for i in batch]
+        return [sum(column, Fraction(0)) / len(terms) for column in zip(*terms, strict=True)]
+
+    def _record(self, i: int, x: Rational) -> Rational:
+        margin = sum(a * b for a, b in zip(self.rows[i], x, strict=True))
+        g = [-min(max(1 + self.h - margin, Fraction(0)), 2 * self.h) / (2 * self.h) * a for a in self.rows[i]]
+        # the length: |slope| times the row's, which is a rational
+        length = abs(g[0] / self.rows[i][0]) * self.norms[i]
+        return g if self.clip is None or length <= self.clip else [a * self.clip / length for a in g]
+
+    def x_after(self, g: Rational, x: Rational, z: Rational, y: Rational) -> Rational:
+        """Equation (13)."""
+        parts = zip(g, x, z, y, strict=True)
+        return [(-d - c + self.rho * b + a / self.eta) / (self.rho + 1 / self.eta) for d, a, b, c in parts]
+
+    def shrunk(self, w: Rational, t: Fraction) -> Rational:
+        """The soft threshold."""
+        return [max(abs(a) - t, Fraction(0)) * (1 if a > 0 else -1) for a in w]
+
+    def z_after(self, x: Rational, y: Rational) -> Rational:
+        """Equation (16) for L1."""
+        return self.shrunk([a + b / self.rho for a, b in zip(x, y, strict=True)], self.lam / self.rho)
+
+    def y_after(self, y: Rational, x: Rational, z: Rational) -> Rational:
+        """Equation (14)."""
+        return [c + self.rho * (a - b) for c, a, b in zip(y, x, z, strict=True)]
+
+
+def _plus(a: Rational, b: Rational) -> Rational:
+    return [p + q for p, q in zip(a, b, strict=True)]
+
+
+def _replayed(name: str, reference: Callable[[Drawn], object], formula: Callable[[Drawn], object]) -> Evidence:
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rationals
+        generator = random.Random(2020)
+        for number in range(PROBLEMS):
+            drawn = Drawn.of(generator)
+            ran, wanted = reference(drawn), formula(drawn)
+            if ran != wanted:
+                return EvidenceResult.check(False, f"problem {number}: the reference gives {ran}, the formula {wanted}")
+        return EvidenceResult.check(True, f"{PROBLEMS} random problems, exactly", size=PROBLEMS, tightness=1.0)
+
+    return Evidence(name, Kind.ENCLOSURE, run)
+
+
+def _shown(states: Iterable[State]) -> list[list[Rational]]:
+    return [[list(cast("list[Fraction]", part.flat)) for part in (s.x, s.z, s.y)] for s in states]
+
+
+def _start(drawn: Drawn) -> State:
+    return State(*(_array(part) for part in drawn.start))
+
+
+def algorithm_1() -> Evidence:
+    """Three iterations of `ssadmm`: batch, gradient, clipping, noise, x, z and y."""
+
+    def reference(d: Drawn) -> object:
+        noise = [_array(gamma[0]) for gamma in d.noise[:ITERATIONS]]
+        batches = [np.array(batch) for batch in d.batches]
+        steps = [_scalar(d.eta)] * ITERATIONS
+        return _shown(ssadmm(d.problem(), _start(d), step_sizes=steps, batches=batches, noise=noise))
+
+    def formula(d: Drawn) -> object:
+        (x, z, y), states = d.start, []
+        for batch, gamma in zip(d.batches, d.noise, strict=False):
+            x = d.x_after(_plus(d.gradient(x, batch), gamma[0]), x, z, y)
+            z = d.z_after(x, y)
+            y = d.y_after(y, x, z)
+            states.append([x, z, y])
+        return states
+
+    return _replayed("Algorithm 1 in rationals", reference, formula)
+
+
+def algorithm_2(release: Release) -> Evidence:
+    """Three epochs of `mpadmm`, all perturbed, or x alone with z and y from the noisy x."""
+
+    def reference(d: Drawn) -> object:
+        noise = [ModelNoise(*(_array(part) for part in gamma)) for gamma in d.noise[:ITERATIONS]]
+        steps = [_scalar(d.eta)] * ITERATIONS
+        return _shown(mpadmm(d.problem(), _start(d), step_sizes=steps, noise=noise, release=release))
+
+    def formula(d: Drawn) -> object:
+        (x, z, y), states = d.start, []
+        for gamma in d.noise[:ITERATIONS]:
+            new = d.x_after(d.gradient(x, range(len(d.rows))), x, z, y)
+            if release is Release.PRIMAL:
+                new = _plus(new, gamma[0])
+            z = d.z_after(new, y)
+            y = d.y_after(y, new, z)
+            x = new
+            if release is Release.ALL:
+                x, z, y = _plus(x, gamma[0]), _plus(z, gamma[1]), _plus(y, gamma[2])
+            states.append([x, z, y])
+        return states
+
+    return _replayed(f"Algorithm 2 in rationals, release {release.value}", reference, formula)
+
+
+def dpsgd_steps() -> Evidence:
+    """Three steps of DP-SGD: the noisy batch gradient, then the soft threshold at lambda eta."""
+
+    def reference(d: Drawn) -> object:
+        noise, steps = [_array(gamma[0]) for gamma in d.noise[:ITERATIONS]], [_scalar(d.eta)] * ITERATIONS
+        batches = [np.array(batch) for batch in d.batches]
+        states = dpsgd(d.problem(), _start(d), step_sizes=steps, batches=batches, noise=noise)
+        return [state[0] for state in _shown(states)]
+
+    def formula(d: Drawn) -> object:
+        x, states = d.start[0], []
+        for batch, gamma in zip(d.batches, d.noise, strict=False):
+            g = _plus(d.gradient(x, batch), gamma[0])
+            x = d.shrunk([a - d.eta * b for a, b in zip(x, g, strict=True)], d.lam * d.eta)
+            states.append(x)
+        return states
+
+    return _replayed("DP-SGD in rationals", reference, formula)
+
+
+def dpsvrg_epoch() -> Evidence:
+    """An epoch of DP-SVRG: noise on the anchor's full gradient, and on every inner step."""
+
+    def reference(d: Drawn) -> object:
+        batches = [np.array(batch) for batch in d.batches]
+        inner = [_array(gamma[0]) for gamma in d.noise[:ITERATIONS]]
+        epoch = Epoch(_array(d.noise[-1][1]), [_scalar(d.eta)] * ITERATIONS, batches, inner)
+        return [state[0] for state in _shown(dpsvrg(d.problem(), _start(d), epochs=[epoch]))]
+
+    def formula(d: Drawn) -> object:
+        x, states = d.start[0], []
+        anchor, full = x, _plus(d.gradient(x, range(len(d.rows))), d.noise[-1][1])
+        for batch, gamma in zip(d.batches, d.noise, strict=False):
+            change = [a - b for a, b in zip(d.gradient(x, batch), d.gradient(anchor, batch), strict=True)]
+            v = _plus(_plus(change, full), gamma[0])
+            x = d.shrunk([a - d.eta * b for a, b in zip(x, v, strict=True)], d.lam * d.eta)
+            states.append(x)
+        return states
+
+    return _replayed("DP-SVRG in rationals", reference, formula)
+
+
+def dpadmm_round() -> Evidence:
+    """A round of DP-ADMM with parties of two and three records: noisy x_i, the centre's weighted mean, the y_i."""
+    blocks = (range(2), range(2, 5))
+
+    def reference(d: Drawn) -> object:
+        x, z, y = d.start
+        initial = State(_array([x, y]), _array(z), _array([y, x]))
+        noise = _array([d.noise[0][0], d.noise[0][1]])
+        states = dpadmm([d.problem(b) for b in blocks], initial, step_sizes=[_scalar(d.eta)], noise=[noise])
+        return _shown(states)
+
+    def formula(d: Drawn) -> object:
+        (x, z, y), records = d.start, len(d.rows)
+        xs, ys = [x, y], [y, x]
+        xs = [
+            _plus(d.x_after(d.gradient(xs[i], blocks[i]), xs[i], z, ys[i]), d.noise[0][i]) for i in range(len(blocks))
+        ]
+        mean = [
+            sum((len(blocks[i]) * (xs[i][j] + ys[i][j] / d.rho) for i in range(2)), Fraction(0)) / records
+            for j in range(2)
+        ]
+        z = d.shrunk(mean, d.lam / d.rho)
+        ys = [d.y_after(ys[i], xs[i], z) for i in range(2)]
+        return [[[*xs[0], *xs[1]], z, [*ys[0], *ys[1]]]]
+
+    return _replayed("DP-ADMM in rationals", reference, formula)
+
+
+# -- binary64: grid, engine, sampler -----------------------------------------------------------------------------
+
+
+def _problem() -> Problem:
+    rng = np.random.default_rng(3)
+    data = Dataset.of(rng.normal(size=(8, 3)), np.where(rng.random(8) < 0.5, -1, 1)).normalised()
+    return Problem.of(data, Logistic(), L1(0.05), rho=0.5, clip=0.75)
+
+
+def grid_is_applied() -> Evidence:
+    """What is released lies on the grid once the noise is taken off, bit for bit, in both algorithms."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, exactly
+        problem, grid, rho, eta = _problem(), 2.0**-4, 0.5, 0.25
+        rng, looked = np.random.default_rng(4), 0
+        for _ in range(20):
+            start, gamma = State(*rng.normal(size=(3, 3))), grid * rng.integers(-9, 10, size=(3, 3))
+            batch = rng.choice(8, 4, replace=False)
+            rounded = np.rint(problem.gradient(start.x, batch) / grid) * grid + gamma[0]
+            wanted = (-rounded - start.y + rho * start.z + start.x / eta) / (rho + 1 / eta)
+            ran = next(ssadmm(problem, start, step_sizes=[eta], batches=[batch], noise=[gamma[0]], grid=grid))
+            released = [
+                next(mpadmm(problem, start, step_sizes=[eta], noise=[ModelNoise(*gamma)], release=release, grid=grid))
+                for release in Release
+            ]
+            parts = [released[0].x, released[0].z, released[0].y, released[1].x]
+            on_grid = all(np.array_equal(part / grid, np.rint(part / grid)) for part in parts)
+            if not np.array_equal(ran.x, wanted) or not on_grid:
+                return EvidenceResult.check(False, f"off the grid, or another point than the formula's {wanted}")
+            looked += 1 + len(parts)
+        return EvidenceResult.check(True, "20 steps of Algorithm 1 and of both releases of Algorithm 2", size=looked)
+
+    return Evidence("the grid in both algorithms", Kind.ENCLOSURE, run)
+
+
+def many_runs_are_single_runs() -> Evidence:
+    """Run r of the engine for many runs is the single run with the same seed, iterate by iterate."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64
+        problem, start, schedule, T = _problem(), State(*np.eye(3)), Constant(0.5), 4
+        many = ssadmm_many(
+            problem, start, schedule=schedule, batch=3, sigma=1.0, iterations=T, seed=7, runs=range(5)
+        )  # fmt: skip
+        worst = 0.0
+        for r in range(5):
+            seeded = Seeded(7, r)
+            batches, noise = seeded.batches(8, 3, T), seeded.noise(3, 1.0, T)
+            single = list(ssadmm(problem, start, step_sizes=[0.5] * T, batches=batches, noise=noise))
+            worst = max(worst, _apart(many, r, single))
+        for release in Release:
+            parts = 3 if release is Release.ALL else 1
+            models = mpadmm_many(
+                problem, start, schedule=schedule, sigma=1.0, epochs=T, release=release, seed=7, runs=range(5)
+            )
+            for r in range(5):
+                draws = [np.split(gamma, parts) for gamma in Seeded(7, r).noise(3 * parts, 1.0, T)]
+                noise_of = [ModelNoise(*gamma) for gamma in draws]
+                single = list(mpadmm(problem, start, step_sizes=[0.5] * T, noise=noise_of, release=release))
+                worst = max(worst, _apart(models, r, single))
+        return EvidenceResult.check(worst <= ROUNDING, f"at most {worst:.2g} apart", size=15 * T)
+
+    return Evidence("many runs beside single ones", Kind.ATTACK, run)
+
+
+def _apart(many: State, r: int, single: Sequence[State]) -> float:
+    return max(
+        float(np.abs(whole[r][-len(single) :] - np.stack([getattr(state, name) for state in single])).max())
+        for name, whole in (("x", many.x), ("z", many.z), ("y", many.y))
+    )
+
+
+DRAWS = 6_000
+FALSE_ALARM = 1e-9
+
+
+def sampler_has_its_law() -> Evidence:
+    """Discrete Gaussians from fixed seeds against their law: Pearson's statistic stays below its quantile.
+
+    The bound on the statistic is Laurent and Massart's for chi-square with k degrees of freedom: it is exceeded with
+    probability at most FALSE_ALARM at each variance, up to the normal approximation of cells with 25 draws or more.
+    """
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - counts
+        for variance in (Fraction(1, 3), Fraction(1), Fraction(9, 2), Fraction(30)):
+            below = random.Random(11).randrange
+            counts: dict[int, int] = {}
+            for _ in range(DRAWS):
+                drawn = sampler.discrete_gaussian(variance, below)
+                counts[drawn] = counts.get(drawn, 0) + 1
+            statistic, k = _pearson(counts, float(variance))
+            t = -math.log(FALSE_ALARM)
+            if statistic > k + 2 * math.sqrt(k * t) + 2 * t:
+                return EvidenceResult.check(
+                    False, f"variance {variance}: Pearson's statistic {statistic:.1f}, {k} cells"
+                )
+        return EvidenceResult.check(True, f"4 variances, {DRAWS} draws each", size=4 * DRAWS)
+
+    return Evidence("the law of exact noise", Kind.ATTACK, run)
+
+
+def _pearson(counts: dict[int, int], variance: float) -> tuple[float, int]:
+    reach = range(-200, 201)
+    weights = {y: math.exp(-y * y / (2 * variance)) for y in reach}
+    total = math.fsum(weights.values())
+    expected = {y: DRAWS * weight / total for y, weight in weights.items()}
+    cells = [y for y in reach if expected[y] >= 25]
+    rest = DRAWS - math.fsum(expected[y] for y in cells)
+    seen = [float(counts.get(y, 0)) for y in cells]
+    statistic = math.fsum((n - expected[y]) ** 2 / expected[y] for n, y in zip(seen, cells, strict=True))
+    return statistic + (DRAWS - sum(seen) - rest) ** 2 / max(rest, 25.0), len(cells)

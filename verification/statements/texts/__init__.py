@@ -1,1 +1,0 @@
-"""The statements themselves, grouped by what they speak of."""
