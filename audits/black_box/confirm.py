@@ -15,8 +15,7 @@ from audits.errors import AuditFault
 from audits.estimators.curve_eprocess import CurveTest
 from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
-from verification.wire.black_box import Values
-from verification.wire.records import Records
+from verification.wire.session import Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class Confirming:
             self._refuted_after = self.done()
         return total
 
-    def concluded(self, *, delta: float, alpha: float, pairs: Sequence[Neighbours[Records]]) -> Confirmed:
+    def concluded(self, *, delta: float, alpha: float, pairs: Sequence[Neighbours]) -> Confirmed:
         """Return the conclusion; the bound is the largest of all, each with its share of ``alpha``."""
         best, by = 0.0, "nothing"
         for number, each in enumerate(self._picked):

@@ -14,8 +14,7 @@ from audits.curves.privacy_curve import PrivacyCurve
 from audits.score_models.model import ScoreTails
 from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
-from verification.wire.black_box import Values
-from verification.wire.records import Records
+from verification.wire.session import Values
 
 LARGEST_NUMBER_OF_PAIRS = 3
 _SCORES_PER_PAIR = 2
@@ -76,6 +75,6 @@ def chosen(found: Sequence[Candidate]) -> list[Chosen]:
     return picked
 
 
-def describe(pairs: Sequence[Neighbours[Records]], candidate: Candidate) -> str:
+def describe(pairs: Sequence[Neighbours], candidate: Candidate) -> str:
     """Return the candidate in words."""
     return f"{pairs[candidate.pair].name}, {candidate.score.name} score"

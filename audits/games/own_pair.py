@@ -24,11 +24,10 @@ from verification.neighbours.neighbours import OWN, Neighbours
 from verification.reading.values import noise_of
 from verification.served.stepwise import Stepwise
 from verification.served.translate import noise_scales, sensitivities
-from verification.wire.messages import Capability
+from verification.wire.messages import Capability, parameters_for
 from verification.wire.parameters import Parameters
-from verification.wire.records import Records, Run
+from verification.wire.records import Run
 from verification.wire.session import Session
-from verification.wire.simple_parameters import parameters_for
 
 _STEP, _STEPS = 0.5, 3
 _RUNS = 100
@@ -41,7 +40,7 @@ def least_bound(mechanisms: Iterable[object]) -> float:
     return min((float(each.bound) for each in bounded if each.bound is not None), default=BOUND)
 
 
-def own_pair_game(session: Session, subject: Subject, pair: Neighbours[Records], bound: float = BOUND) -> Planned:
+def own_pair_game(session: Session, subject: Subject, pair: Neighbours, bound: float = BOUND) -> Planned:
     """Return the game: every record in every batch, three ordinary steps from 0, or one if only the last is shown."""
     if subject.algorithm not in _PLAYED:
         raise NothingToAudit(f"{OWN} is played for {', '.join(_PLAYED)}, not for {subject.algorithm}")
@@ -64,7 +63,7 @@ def own_pair_game(session: Session, subject: Subject, pair: Neighbours[Records],
 
 
 def _parameters(
-    session: Session, subject: Subject, at: tuple[Neighbours[Records], float], eta: list[float], sigma: float
+    session: Session, subject: Subject, at: tuple[Neighbours, float], eta: list[float], sigma: float
 ) -> Parameters:
     pair, bound = at
     return parameters_for(

@@ -28,11 +28,9 @@ from verification.served.translate import (
     sensitivities,
     sigmas,
 )
-from verification.wire.messages import Capability
-from verification.wire.parameters import LossName, Parameters, RegularizerName
-from verification.wire.schemes import NON_PRIVATE
+from verification.wire.messages import Capability, parameters_for
+from verification.wire.parameters import NON_PRIVATE, LossName, Parameters, RegularizerName
 from verification.wire.session import Session
-from verification.wire.simple_parameters import parameters_for
 
 TARGET_MU = 2.0
 BOUND = 0.5

@@ -10,8 +10,7 @@ from accountant.mechanisms.mechanism import TrainingMechanism
 from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
 from audits.errors import AuditError
 from verification.reading.context import Mode
-from verification.wire.mechanism import mechanism_of
-from verification.wire.parameters import Parameters
+from verification.wire.parameters import Parameters, mechanism_of
 
 
 @dataclass(frozen=True, slots=True)

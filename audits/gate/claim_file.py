@@ -24,8 +24,8 @@ from audits.errors import ClaimFileError
 from audits.gate.declared_table import DeclaredTable
 from audits.gate.deployment import DeploymentTable, taken_from_mechanisms
 from verification.statistics.test import Aspect
+from verification.wire.declaration import NeighboursWord
 from verification.wire.process import Limits
-from verification.wire.words import NeighboursWord
 
 INFINITY = "infinity"
 """What a claim file writes for the epsilon of what is not private."""

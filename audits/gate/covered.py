@@ -8,7 +8,7 @@ from accountant.mechanisms.words import Algorithm, Release
 from audits.gate.coverage import Coverage, needed_aspects
 from audits.gate.options import GateRun
 from verification.outcome import Finding, Outcome, Stage
-from verification.wire.schemes import SCHEMES, Law
+from verification.wire.parameters import SCHEMES, Law
 
 
 def coverage_findings(run: GateRun, coverage: Coverage) -> list[Finding]:

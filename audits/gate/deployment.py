@@ -16,10 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from accountant import AccountantError, Mechanism, exact
 from accountant.mechanisms.words import Algorithm, Release
 from verification.reading.context import Claimed, Mode
-from verification.wire.messages import StartResult
-from verification.wire.parameters import LossName, RegularizerName
-from verification.wire.schemes import SCHEMES
-from verification.wire.simple_parameters import PARTIES, parameters_for
+from verification.wire.messages import PARTIES, StartResult, parameters_for
+from verification.wire.parameters import SCHEMES, LossName, RegularizerName
 
 COLUMNS = 32
 """Columns of the data where a claim file names none."""

@@ -13,9 +13,8 @@ from typing import Self
 
 from audits.gate.claim_file import ClaimFile
 from audits.trials.executors import Target
-from verification.wire.declared_session import DeclaredSession
 from verification.wire.faults import AdapterError
-from verification.wire.messages import AdapterDescription
+from verification.wire.messages import AdapterDescription, Face
 from verification.wire.session import Session
 
 
@@ -42,10 +41,10 @@ class Provenance:
         default_factory=lambda: f"Python {platform.python_version()}, {platform.platform()}"
     )
 
-    def described_by(self, target: Target, kind: type[Session | DeclaredSession] = Session) -> Self:
+    def described_by(self, target: Target, face: Face = Face.PAPER) -> Self:
         """The same, with what the implementation says of itself; unchanged if it cannot be asked."""
         try:
-            with kind(target.command, target.limits) as session:
+            with Session(target.command, target.limits, face) as session:
                 return dataclasses.replace(self, implementation=session.description)
         except AdapterError:
             return self  # the stages meet the same fault and report it
