@@ -75,7 +75,7 @@ class PureReleases(Mechanism):
             return found
         kind = Protection.LAPLACE if isinstance(self, Laplace) else Protection.PURE
         each = tuple((epsilon, step.count) for epsilon, step in zip(self.epsilons(), steps, strict=True))
-        drawn = NoisyRelease(self.batched, kind, each, drawn=True)
+        drawn = NoisyRelease(found.releases[0].names, kind, each, drawn=True)
         return replace(found, releases=(drawn,), sampling=self.sampling, rate=self.sampling_rate)
 
     def epsilons(self) -> tuple[Fraction, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from audits.errors import AuditError
 from audits.games.game import Game
 from audits.score_models.stepwise import StepwiseScores
-from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise import StepwiseBaselines
 from verification.wire.arrays import Floats
 from verification.wire.records import Records, Run
 

@@ -18,12 +18,11 @@ from audits.games.learned import game_id, judged
 from audits.games.plans import COPIES, standard_games
 from audits.games.subject import Subject
 from audits.gate.claim_file import ClaimFile, read_claim_file
-from audits.gate.declared_stage import declared_bench, declared_results
+from audits.gate.declared_stage import declared_implementation, declared_results
 from audits.gate.deployment import claimed_run
 from audits.gate.evidence import Kept, read
 from audits.gate.options import GateOptions
 from audits.trials.sequential import plan_audit
-from verification.declared.bench import ReplayedBench
 from verification.judge import Asked, ask, finding, generator
 from verification.outcome import Outcome, Stage
 from verification.questions.catalogue import QUESTIONS
@@ -127,8 +126,8 @@ def _declared(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
     options = GateOptions(seed=kept.seed, only=kept.only)
     session = PlayedSession(kept.description, next(iter(kept.tapes), Tape()), Face.DECLARED)
     try:
-        bench = declared_bench(claims, claims.declared, session, kept.seed, kind=ReplayedBench)
-        for result in declared_results(claims, bench, options):
+        declared = declared_implementation(claims, claims.declared, session, kept.seed)
+        for result in declared_results(claims, declared, options):
             if result.about.question == kept.about.question:
                 return result.outcome, finding(result).detail
     except AdapterFault as error:

@@ -37,7 +37,7 @@ from audits.gate.time_limit import TookTooLongError, time_limit
 from audits.gate.waivers import decided, waived
 from audits.trials.executors import Target
 from audits.trials.sequential import AuditResult
-from verification.declared.runner import NAMES as DECLARED_QUESTIONS
+from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
 from verification.outcome import Finding, Outcome, Stage, worst
 from verification.plain_text import harmless
 from verification.questions.catalogue import QUESTIONS
@@ -173,7 +173,12 @@ def _strictly(finding: Finding) -> Finding:
 def check_only(claims: ClaimFile, only: Sequence[str]) -> None:
     """Refuse a name that no finding could have: an id, a stage, a question, or what a mechanism is called."""
     stages = {str(stage) for stage in Stage if stage is not Stage.COVERAGE}
-    known = {*stages, *(q.name for q in QUESTIONS), *(m.title for m in claims.mechanism), *DECLARED_QUESTIONS}
+    known = {
+        *stages,
+        *(q.name for q in QUESTIONS),
+        *(q.name for q in DECLARED_QUESTIONS),
+        *(m.title for m in claims.mechanism),
+    }
     for name in only:
         if name not in known and name.split("/")[-1] not in stages:
             parts = ", ".join(sorted(stages))

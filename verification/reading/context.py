@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from accountant.mechanisms.words import Algorithm
-from verification.served.slack import SINGLE
+from verification.served.translate import SINGLE
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
 from verification.wire.messages import EPSILON, Capability, Show, StartResult, parameters_for

@@ -39,17 +39,18 @@ from reference.gradients import batch_gradients, full_gradients
 from reference.problem import Problem, State
 from reference.updates import update_x, update_y, update_z
 from verification.reading.context import NotApplicable
-from verification.served.cores import CORES, Inputs
+from verification.served.loopback import CORES, Inputs
 from verification.served.serve import Values
-from verification.served.slack import proximal_slack, rounding_slack
-from verification.served.stepwise_baselines import initial_states, shown
+from verification.served.stepwise import initial_states, shown
 from verification.served.translate import (
     joint_factor,
     parties_of,
     party_name,
     party_sizes,
     perturbation_of,
+    proximal_slack,
     regularizer_of,
+    rounding_slack,
 )
 from verification.wire.arrays import Floats
 from verification.wire.parameters import SCHEMES, Law, Parameters, Release
