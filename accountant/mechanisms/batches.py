@@ -59,6 +59,7 @@ class NoisyBatches(GaussianNoise):
 class NoisyGradients(NoisyBatches):
     """One noisy mean gradient an iteration: nu = sigma m/(2C)."""
 
+    batched: ClassVar[tuple[str, ...]] = ("gradient",)
     replaced: ClassVar[bool] = True
 
     noise: Field[Noise, Noise | str] = choice(Noise, NOISE, default=Noise.GAUSSIAN)
@@ -86,6 +87,7 @@ class SsADMM(NoisyGradients):
     """Algorithm 1: noisy gradients on fresh batches without replacement."""
 
     algorithm: ClassVar[str] = "ssadmm"
+    computed: ClassVar[tuple[str, ...]] = ("x", "z", "y")
 
     rho: MaybeNumber = maybe_number("rho, the penalty parameter.", default=None, priced=False)
 
@@ -95,6 +97,7 @@ class DPSGD(NoisyGradients):
     """Proximal DP-SGD: it releases the same noisy gradients as ssadmm and costs the same."""
 
     algorithm: ClassVar[str] = "dpsgd"
+    computed: ClassVar[tuple[str, ...]] = ("x",)
 
 
 @described
@@ -106,6 +109,9 @@ class DPSVRG(NoisyBatches):
     """
 
     algorithm: ClassVar[str] = "dpsvrg"
+    whole: ClassVar[tuple[str, ...]] = ("anchor",)
+    batched: ClassVar[tuple[str, ...]] = ("gradient",)
+    computed: ClassVar[tuple[str, ...]] = ("x",)
 
     inner: Count = count("Iterations between two full gradients; iterations is a multiple of it.")
     anchor_sigma: MaybeNumber = maybe_number(
@@ -150,6 +156,7 @@ class SADMM(BoundedGradients):
     """Stochastic ADMM: never private."""
 
     algorithm: ClassVar[str] = "sadmm"
+    computed: ClassVar[tuple[str, ...]] = ("x", "z", "y")
     private: ClassVar[bool] = False
 
     batch: Count = count(BATCH)
@@ -174,6 +181,7 @@ class ADMM(TrainingMechanism):
     """ADMM on all records: never private."""
 
     algorithm: ClassVar[str] = "admm"
+    computed: ClassVar[tuple[str, ...]] = ("x", "z", "y")
     private: ClassVar[bool] = False
 
     normalise: MaybeNumber = maybe_number(NORMALISE, default=None, priced=False)

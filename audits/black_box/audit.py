@@ -24,9 +24,8 @@ from audits.curves import PrivacyCurve
 from audits.errors import AuditError, NothingToAudit
 from verification.neighbours.neighbours import Neighbours
 from verification.outcome import Outcome
-from verification.wire.black_box import Values
 from verification.wire.faults import AdapterRefusal, AdapterSkipped
-from verification.wire.records import Records
+from verification.wire.session import Values
 
 _TASTE_SECONDS = 0.1
 _LARGEST_CHUNK = 500
@@ -85,7 +84,7 @@ class BlackBoxResult:
 @dataclass(slots=True)
 class _Running:
     source: PairSource
-    pairs: Sequence[Neighbours[Records]]
+    pairs: Sequence[Neighbours]
     plan: BlackBoxPlan
     progress: Progress
     began: float = field(default_factory=time.monotonic)
@@ -110,7 +109,7 @@ class _Running:
 
 
 def audit(
-    source: PairSource, pairs: Sequence[Neighbours[Records]], plan: BlackBoxPlan, progress: Progress | None = None
+    source: PairSource, pairs: Sequence[Neighbours], plan: BlackBoxPlan, progress: Progress | None = None
 ) -> BlackBoxResult:
     """Audit; raises `NothingToAudit` where no pair is taken or the code is too slow for the time allowed."""
     running = _Running(source, pairs, plan, progress or (lambda _: None))

@@ -24,8 +24,7 @@ from audits.eprocess.scores import ScoreTails, tails_of_samples
 from audits.errors import AuditFault
 from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
-from verification.wire.black_box import Values
-from verification.wire.records import Records
+from verification.wire.session import Values
 
 _THRESHOLDS = 60
 _PESSIMISM = 0.5
@@ -183,7 +182,7 @@ def chosen(found: Sequence[Candidate]) -> list[Chosen]:
     return picked
 
 
-def describe(pairs: Sequence[Neighbours[Records]], candidate: Candidate) -> str:
+def describe(pairs: Sequence[Neighbours], candidate: Candidate) -> str:
     """Return the candidate in words."""
     return f"{pairs[candidate.pair].name}, {candidate.score.name} score"
 
@@ -248,7 +247,7 @@ class Confirming:
             self._refuted_after = self.done()
         return total
 
-    def concluded(self, *, delta: float, alpha: float, pairs: Sequence[Neighbours[Records]]) -> Confirmed:
+    def concluded(self, *, delta: float, alpha: float, pairs: Sequence[Neighbours]) -> Confirmed:
         """Return the conclusion; the bound is the largest of all, each with its share of ``alpha``."""
         best, by = 0.0, "nothing"
         for number, each in enumerate(self._picked):

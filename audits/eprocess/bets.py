@@ -16,8 +16,8 @@ nearly everything, Cover's multiplicative steps, which keep the risk constraint 
 `HorizonBet` maximises the probability of reaching 1/alpha *at the end of the budget*. Constant stakes need an excess of
 about sqrt(2 log(1/alpha)) standard deviations to win; a fixed-size test needs only Phi^{-1}(1 - alpha). In the
 diffusion limit the wealth that replicates "pay ``target`` if the sum ends above c, else nothing" is target * Phi(d),
-and it stakes the fraction phi(d) / (Phi(d) sqrt(remaining variance)) of itself. Following that rule by blocks, d read off
-the present wealth, is predictable, hence as sound as any other bet: only its power rests on the diffusion limit.
+and it stakes the fraction phi(d) / (Phi(d) sqrt(remaining variance)) of itself. Following that rule by blocks, d read
+off the present wealth, is predictable, hence as sound as any other bet: only its power rests on the diffusion limit.
 """
 
 from __future__ import annotations

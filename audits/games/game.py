@@ -23,9 +23,8 @@ from accountant.pricing import Effort
 from audits.curves import ApproximateCurve, GaussianCurve, PrivacyCurve, TableCurve
 from audits.errors import AuditError
 from verification.reading.context import Claimed, Mode
-from verification.wire.mechanism import mechanism_of
 from verification.wire.messages import Show
-from verification.wire.parameters import Parameters
+from verification.wire.parameters import Parameters, mechanism_of
 from verification.wire.records import Records
 
 

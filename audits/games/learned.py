@@ -33,13 +33,10 @@ from verification.served.translate import sensitivities
 from verification.statistics.test import Cause
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
-from verification.wire.hidden_pair import HiddenPair
-from verification.wire.messages import Capability, Show
-from verification.wire.parameters import Parameters
+from verification.wire.messages import Capability, Show, parameters_for
+from verification.wire.parameters import NON_PRIVATE, SCHEMES, Law, Parameters
 from verification.wire.records import Records, Run
-from verification.wire.schemes import NON_PRIVATE, SCHEMES, Law
-from verification.wire.session import Session
-from verification.wire.simple_parameters import parameters_for
+from verification.wire.session import HiddenPair, Session
 
 Counts = NDArray[np.int64]
 NAME = "learned-scores"

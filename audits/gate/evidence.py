@@ -20,8 +20,7 @@ from audits.errors import EvidenceError
 from verification.judge import About
 from verification.outcome import Finding, Outcome, Stage
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import DeclaredStart
-from verification.wire.messages import AdapterDescription, StartResult
+from verification.wire.messages import DeclaredStart, StartResult, described
 from verification.wire.tape import Exchange, Tape
 
 VERSION = 2
@@ -38,7 +37,7 @@ class Kept:
     false_alarm: float
     seed: int
     seeded: bool
-    description: AdapterDescription
+    description: StartResult
     tapes: Sequence[Tape] = ()
     seconds: float = 0.0  # what the question was given
     scores: tuple[Floats, Floats] | None = None
@@ -73,7 +72,7 @@ class KeptEvidence:
 
 def of_finding(
     finding: Finding,
-    description: AdapterDescription,
+    description: StartResult,
     *,
     seed: int,
     seeded: bool,
@@ -160,9 +159,9 @@ def read(path: Path) -> tuple[Kept, str]:
         raise EvidenceError(f"{path} is no evidence: {error}") from None
 
 
-def _described(about: About, text: str) -> AdapterDescription:
+def _described(about: About, text: str) -> StartResult:
     kind = DeclaredStart if about.stage is Stage.DECLARED else StartResult
-    return kind.model_validate_json(text)
+    return described(kind.model_validate_json(text))
 
 
 def _tape(exchanges: Sequence[dict[str, object]]) -> Tape:

@@ -130,7 +130,7 @@ def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case])
         if finding.outcome is Outcome.REFUTED:
             click.echo(f"failed   {finding.name}: {finding.detail}")
     from verification.vectors.suspects import diagnose
-    from verification.wire.schemes import BASELINES
+    from verification.wire.parameters import BASELINES
 
     found = diagnose(report.findings, cases)
     for line in found.lines():
