@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from verification.outcome import Finding, Outcome, worst
+from verification.outcome import About, Finding, Outcome, worst
 from verification.vectors import model
 from verification.vectors.recipe import Recipe, read
 from verification.vectors.wire import PlainSession, data_fields, noise_arrays, parameter_fields, replay_fields
@@ -75,15 +75,15 @@ def _findings(session: PlainSession, cases: Sequence[model.Case], report: Vector
         recipe = read(case)
         lacking = not_offered(session.description, recipe)
         if lacking:
-            yield Finding(case.id, Outcome.SKIPPED, f"not offered: {', '.join(lacking)}", tags=recipe.flags)
+            yield Finding(About(case.id), Outcome.SKIPPED, f"not offered: {', '.join(lacking)}", tags=recipe.flags)
             continue
         try:
             wrong = _wrong(session, case, recipe)
         except AdapterSkipped as skipped:
-            yield Finding(case.id, Outcome.SKIPPED, skipped.reason, tags=recipe.flags)
+            yield Finding(About(case.id), Outcome.SKIPPED, skipped.reason, tags=recipe.flags)
         else:
             outcome = Outcome.REFUTED if wrong else Outcome.STANDS
-            yield Finding(case.id, outcome, wrong or "", tags=recipe.flags)
+            yield Finding(About(case.id), outcome, wrong or "", tags=recipe.flags)
 
 
 def not_offered(description: StartResult, recipe: Recipe) -> list[str]:

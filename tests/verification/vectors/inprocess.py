@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from verification.outcome import Finding, Outcome
+from verification.outcome import About, Finding, Outcome
 from verification.served.serve import Implementation, Server
 from verification.vectors import model
 from verification.vectors.checking import first_difference, not_offered
@@ -27,10 +27,10 @@ def check_implementation(implementation: Implementation, cases: Iterable[model.C
         recipe = read(case)
         lacking = not_offered(description, recipe)
         if lacking:
-            yield Finding(case.id, Outcome.SKIPPED, f"not offered: {', '.join(lacking)}", tags=recipe.flags)
+            yield Finding(About(case.id), Outcome.SKIPPED, f"not offered: {', '.join(lacking)}", tags=recipe.flags)
             continue
         wrong = _wrong(server, case, recipe)
-        yield Finding(case.id, Outcome.REFUTED if wrong else Outcome.STANDS, wrong or "", tags=recipe.flags)
+        yield Finding(About(case.id), Outcome.REFUTED if wrong else Outcome.STANDS, wrong or "", tags=recipe.flags)
 
 
 def _wrong(server: Server, case: model.Case, recipe: Recipe) -> str | None:

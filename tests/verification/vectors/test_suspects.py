@@ -8,7 +8,7 @@ import pytest
 
 from tests.verification.vectors.inprocess import check_implementation
 from tests.zoo.vectors.wrong import WRONG, FoldedAsL1, LambdaAsThreshold, OldCopyInDual, WideHinge
-from verification.outcome import Finding, Outcome
+from verification.outcome import About, Finding, Outcome
 from verification.served.stepwise import Stepwise
 from verification.vectors.files import load_all
 from verification.vectors.model import Case
@@ -57,7 +57,7 @@ def test_it_says_what_differs_first_and_where_alone(kind: type[Stepwise], value:
 
 
 def test_where_nothing_failed_nothing_is_suspected() -> None:
-    passed = [Finding(case.id, Outcome.STANDS, "", tags=tuple(case.flags)) for case in every_case()]
+    passed = [Finding(About(case.id), Outcome.STANDS, "", tags=tuple(case.flags)) for case in every_case()]
     found = diagnose(passed, every_case())
     assert (found.suspects, found.lines()) == ((), [])
 
