@@ -223,7 +223,6 @@ class Finding:
     witness: str = ""
     measured: str = ""  # the noise that was measured and the epsilon that it costs
     reproduction: str = ""
-    tags: tuple[str, ...] = ()
     waiver: Waived | None = None
     picture: Picture | None = None
 
