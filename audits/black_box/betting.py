@@ -18,7 +18,7 @@ import numpy as np
 from audits.black_box.scores import Layout, Score, layout_of, learned
 from audits.curves import ClaimFamily, PrivacyCurve, approximate_family
 from audits.eprocess.bets import HorizonBet, log_optimal
-from audits.eprocess.curve_test import Bet, CurveTest, refuted_after
+from audits.eprocess.curve_test import Bet, CurveTest, anytime_p_value, refuted_after
 from audits.eprocess.lower_bounds import pessimistic
 from audits.eprocess.scores import ScoreTails, tails_of_samples
 from audits.errors import AuditFault
@@ -27,6 +27,8 @@ from verification.wire.arrays import Floats
 from verification.wire.session import Values
 
 _THRESHOLDS = 60
+_COARSE = 3  # of so many thresholds one is used to rank candidates
+_RANKING, _BETTING = 5, 8  # points of a curve that are bet against, where it is not known by one alone
 _PESSIMISM = 0.5
 _LEAK = 0.01
 _CELL = 1.2
@@ -39,21 +41,23 @@ def tails_of(first: Floats, second: Floats) -> ScoreTails:
 
 
 def growth_of(curve: PrivacyCurve, tails: ScoreTails) -> float:
-    """Return the log-wealth that the best bets gain per trial pair if the tails are right."""
-    return log_optimal(curve, tails).growth
+    """Return about the log-wealth that the best bets gain per trial pair if the tails are right; it ranks scores."""
+    every = slice(_COARSE // 2, None, _COARSE) if tails.thresholds.size > 2 * _COARSE else slice(None)
+    coarse = ScoreTails(tails.thresholds[every], tails.first[every], tails.second[every])
+    return log_optimal(curve, coarse, _RANKING).growth
 
 
 def designed(curve: PrivacyCurve, tails: ScoreTails, *, alpha: float, budget: int) -> CurveTest | None:
     """Return bets for these tails and for a rare total leak; None where neither could win."""
     bets: list[Bet] = []
     shares: list[float] = []
-    main = log_optimal(curve, tails).portfolio
+    main = log_optimal(curve, tails, _BETTING).portfolio
     if main.stake.size:
         risky = main.scaled_to_risk(curve)
         moment = risky.second_moment(curve, tails)
         bets += [main, HorizonBet(risky, curve, moment, -math.log(alpha * 0.4), budget)]
         shares += [0.4, 0.4]
-    rare = log_optimal(curve, _leaking(tails)).portfolio
+    rare = log_optimal(curve, _leaking(tails), _RANKING).portfolio
     if rare.stake.size:
         bets.append(rare)
         shares.append(0.2)
@@ -193,6 +197,7 @@ class Confirmed:
 
     refuted_after: int | None
     log_wealth: float
+    best: str  # what won most
     epsilon: float
     by: str
     parts: tuple[tuple[str, float, float], ...]  # what was bet on, its share, its log-wealth
@@ -243,16 +248,26 @@ class Confirming:
         shares = [math.log(each.share) for each in self._picked]
         total = float(np.logaddexp.reduce(np.add(self._log_wealth, shares)))
         self._largest = max(self._largest, total)
-        if self._refuted_after is None and total >= -math.log(self._alpha):
+        if self._refuted_after is None and anytime_p_value(self._largest) <= self._alpha:
             self._refuted_after = self.done()
         return total
 
-    def concluded(self, *, delta: float, alpha: float, pairs: Sequence[Neighbours]) -> Confirmed:
-        """Return the conclusion; the bound is the largest of all, each with its share of ``alpha``."""
+    def best_scores(self) -> tuple[Floats, Floats]:
+        """The scores of both neighbours on which most was won."""
+        best = self._best()
+        return self._first[best], self._second[best]
+
+    def _best(self) -> int:
+        return int(
+            np.argmax([wealth + math.log(e.share) for wealth, e in zip(self._log_wealth, self._picked, strict=True)])
+        )
+
+    def concluded(self, *, delta: float, confidence: float | None, pairs: Sequence[Neighbours]) -> Confirmed:
+        """Return the wealth and the bound: the largest of all, each with its share of what may be wrong."""
         best, by = 0.0, "nothing"
-        for number, each in enumerate(self._picked):
+        for number, each in enumerate(self._picked if confidence is not None else ()):
             scores = self._first[number], self._second[number]
-            level = alpha * each.share
+            level = (1.0 - (confidence or 0.0)) * each.share
             epsilon = lower_bound(each.candidate.tails, *scores, delta=delta, alpha=level, budget=self._budget)
             if epsilon > best:
                 best, by = epsilon, describe(pairs, each.candidate)
@@ -260,4 +275,5 @@ class Confirming:
             (describe(pairs, each.candidate), each.share, wealth)
             for each, wealth in zip(self._picked, self._log_wealth, strict=True)
         )
-        return Confirmed(self._refuted_after, self._largest, best, by, parts)
+        won = describe(pairs, self._picked[self._best()].candidate)
+        return Confirmed(self._refuted_after, self._largest, won, best, by, parts)

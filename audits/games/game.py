@@ -9,6 +9,7 @@ each game is the ledger of *its* parameters.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,6 +23,7 @@ from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibil
 from accountant.pricing import Effort
 from audits.curves import ApproximateCurve, GaussianCurve, PrivacyCurve, TableCurve
 from audits.errors import AuditError
+from verification.outcome import About, Stage
 from verification.reading.context import Claimed, Mode
 from verification.wire.messages import Show
 from verification.wire.parameters import Parameters, mechanism_of
@@ -109,6 +111,11 @@ class Game:
         return Claimed(mode, self.records, self.first.columns, self.parameters)
 
     @property
+    def about(self) -> About:
+        """What its finding is about."""
+        return about_game(self.claimed.mode, self.name)
+
+    @property
     def show(self) -> Show:
         """What is asked of the adapter."""
         return Show.EVERY_ITERATE if self.visibility is Visibility.EVERY_ITERATE else Show.LAST
@@ -117,6 +124,11 @@ class Game:
     def rate(self) -> float:
         """The probability that the differing record takes part in an iteration."""
         return 1.0 if self.parameters.batch is None else self.parameters.batch / self.records
+
+
+def about_game(mode: Mode, game: str) -> About:
+    """What the finding of a game is about; the words of its name become those of an id."""
+    return About(re.sub("[^A-Za-z0-9]+", "-", game), str(mode), Stage.GAMES, str(mode))
 
 
 def curve_of(ledger: Ledger, points: int = 40, *, effort: Effort = "quick") -> PrivacyCurve:

@@ -29,9 +29,9 @@ from pydantic import (
 )
 
 from accountant import AccountantError, Mechanism, decimal_string, exact, mechanism_from
-from accountant.mechanisms.registry import FORMER_ALGORITHMS
 from accountant.mechanisms.words import Algorithm, Neighbours, Release, Sampling
 from audits.errors import ClaimFileError
+from verification.outcome import About, Finding
 from verification.reading.context import Claimed, Mode
 from verification.statistics.test import Aspect
 from verification.wire.declaration import NeighboursWord
@@ -210,6 +210,12 @@ def _power(value: object) -> float:
     return float(match[1])
 
 
+def _about(value: object) -> About:
+    if not isinstance(value, str):
+        raise ValueError(f"must be the id of a finding, got {value!r}")  # noqa: TRY004
+    return About.read(value)
+
+
 Number = Annotated[Fraction, BeforeValidator(_number)]
 Probability = Annotated[Fraction, BeforeValidator(_number), Field(gt=0, lt=1)]
 Seconds = Annotated[float, BeforeValidator(_duration)]
@@ -240,7 +246,7 @@ def _mechanism(value: object) -> Mechanism:
     if not isinstance(value, dict):
         raise ValueError(f"must be a table of parameters, got {value!r}")  # noqa: TRY004 - as in _number
     algorithm = value.get("algorithm")
-    if algorithm is not None and algorithm not in (*Algorithm, *FORMER_ALGORITHMS):
+    if algorithm is not None and algorithm not in list(Algorithm):
         raise ValueError(f"algorithm must be one of {', '.join(Algorithm)}, got algorithm={algorithm!r}")
     for name, number in value.items():
         if isinstance(number, float):
@@ -308,14 +314,14 @@ class GateTable(_Table):
 class Waiver(_Table):
     """[[waiver]]: a refutation that is known and tolerated, of which mechanism, until when."""
 
-    finding: str
+    finding: Annotated[About, BeforeValidator(_about)]
     mechanism: str | None = None  # as the finding says: ssadmm, mpadmm/all, ...; any, where none is named
     reason: Annotated[str, Field(min_length=10)]
     expires: datetime.date
 
-    def covers(self, finding: str, subject: str) -> bool:
+    def covers(self, finding: Finding) -> bool:
         """Whether it is about this finding of this mechanism."""
-        return self.finding == finding and self.mechanism in (None, subject)
+        return str(self.finding) == finding.name and self.mechanism in (None, finding.subject)
 
     def holds(self, today: datetime.date) -> bool:
         """Whether it still waives anything."""

@@ -12,7 +12,7 @@ import numpy as np
 from accountant.mechanisms.words import Sampling
 from audits.errors import ContradictionError
 from audits.gate.claim_file import ClaimFile, DeclaredTable
-from audits.gate.coverage import Coverage, Covered, Uncovered, needed_aspects
+from audits.gate.coverage import Coverage, Covered, Uncovered, needed_aspects, uncovered
 from audits.gate.evidence import of_finding
 from audits.gate.options import GateOptions, adapter_failed
 from audits.gate.price import TookTooLongError, time_limit
@@ -20,8 +20,8 @@ from verification.declared.bench import Bench
 from verification.declared.checks import account
 from verification.declared.promise import Pricing, Promise
 from verification.declared.runner import run_declared
-from verification.judge import About, Result, concluded, finding
-from verification.outcome import Finding, Outcome, Stage
+from verification.judge import Result, concluded, finding, not_asked
+from verification.outcome import About, Finding, Outcome, Stage
 from verification.wire.declaration import Declaration, contradictions
 from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.messages import Face
@@ -46,18 +46,17 @@ def declared_stage(
             # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 for result in declared_results(claims, bench, options):
-                    if options.wants(result.about.id):
-                        options.say(result.about.id)
-                        findings.append(_reproducible(finding(result), options))
+                    if options.wants(result.about):
+                        options.say(str(result.about))
+                        findings.append(options.reproducible(finding(result)))
                     coverage = coverage.joined(_covered(result, table))
             if not (options.only or claims.claim.nothing or _refuted(findings)):
                 findings += _uncovered(claims, table, bench.declaration, coverage)
             _keep(findings, session, tape, options)
     except AdapterSkipped as answer:  # never a fault; and nothing is known then
-        name = f"adapter/{table.algorithm}/{Stage.DECLARED}"
-        reason = f"not offered: {answer.reason}"
-        findings.append(Finding(name, Outcome.SKIPPED, reason, table.algorithm, stage=Stage.DECLARED))
-        coverage = coverage.joined(Coverage(skipped=(Uncovered(name, table.algorithm, answer.reason),)))
+        about = About("adapter", table.algorithm, Stage.DECLARED, table.algorithm)
+        findings.append(not_asked(about, Outcome.SKIPPED, f"not offered: {answer.reason}"))
+        coverage = coverage.joined(Coverage(skipped=(Uncovered(about, answer.reason),)))
     except AdapterError as error:
         findings.append(adapter_failed(Stage.DECLARED, error, options))
     return findings, coverage
@@ -71,7 +70,7 @@ def _keep(findings: list[Finding], session: Session, tape: Tape, options: GateOp
     for found in findings:
         if found.stage is Stage.DECLARED:
             kept = of_finding(found, said, seed=options.seed, seeded=False, tapes=(tape,), only=options.only)
-            options.evidence.keep(found, kept)
+            options.evidence.keep(kept)
 
 
 def declared_bench(
@@ -109,7 +108,7 @@ def declared_results(claims: ClaimFile, bench: Bench, options: GateOptions) -> I
     gate = claims.gate
 
     def wants(name: str) -> bool:
-        return options.wants(f"{name}/{bench.question.name}/{Stage.DECLARED}")
+        return options.wants(dataclasses.replace(about, question=name))
 
     try:
         with time_limit(2 * gate.budget):
@@ -119,28 +118,19 @@ def declared_results(claims: ClaimFile, bench: Bench, options: GateOptions) -> I
         yield Result(about, Outcome.INCONCLUSIVE, reason=f"nothing could be certified: {error}")
 
 
-def _reproducible(found: Finding, options: GateOptions) -> Finding:
-    again = options.reproduce(found.name, options.seed) if found.outcome is Outcome.REFUTED else ""
-    return dataclasses.replace(found, reproduction=again)
-
-
 def _refuted(findings: list[Finding]) -> bool:
     return any(found.outcome is Outcome.REFUTED for found in findings)
 
 
 def _covered(result: Result, table: DeclaredTable) -> Coverage:
     if result.answer is None:
-        return Coverage(skipped=(Uncovered(result.about.id, table.algorithm, result.reason),))
+        return Coverage(skipped=(Uncovered(result.about, result.reason),))
     size = f"{table.records} records of {table.columns} features"
-    return Coverage((Covered(result.about.id, table.algorithm, size, 0, result.answer.covers),))
+    return Coverage((Covered(result.about, size, 0, result.answer.covers),))
 
 
 def _uncovered(claims: ClaimFile, table: DeclaredTable, declaration: Declaration, coverage: Coverage) -> list[Finding]:
     """What the claim rests on and no question could look at."""
     needed = needed_aspects(private=True, sampled=declaration.sampling.kind is not Sampling.ALL, clips=True)
     missing = [a for a in coverage.missing(table.algorithm, needed) if a not in claims.gate.accepts]
-    if not missing:
-        return []
-    text = f"the claim rests on {', '.join(missing)}, and nothing could look at {'it' if len(missing) == 1 else 'them'}"
-    name = f"aspects/{table.algorithm}/{Stage.COVERAGE}"
-    return [Finding(name, Outcome.INCONCLUSIVE, text, table.algorithm, stage=Stage.COVERAGE)]
+    return [uncovered(table.algorithm, table.algorithm, missing, "")] if missing else []

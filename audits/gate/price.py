@@ -7,25 +7,25 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import signal
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from accountant import AccountantError, Mechanism, Report, decimal_string, epsilon
 from accountant.numbers import fraction_of
 from accountant.pricing import method_epsilon, methods_for, slow_methods_for
 from audits.gate.claim_file import Claim
-from verification.outcome import Finding, Outcome, Stage
+from verification.judge import Result, concluded
+from verification.outcome import About, Aspect, Cause, Stage
+from verification.questions.question import Answer
+from verification.reading.context import Undecided
 from verification.statistics.noise_size import Effective, effective
-from verification.statistics.test import Cause
+from verification.statistics.test import Test
 from verification.wire.arrays import Floats
-
-if TYPE_CHECKING:
-    from audits.gate.options import GateOptions
 
 
 class TookTooLongError(Exception):
@@ -39,7 +39,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     Compiled code that is interrupted inside a call back may turn it into another exception: whatever comes out after
     the time is over means that it was over.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if math.isinf(seconds) or threading.current_thread() is not threading.main_thread():
         yield
         return
     late = TookTooLongError(f"no result within {seconds:.3g} seconds")
@@ -72,53 +72,50 @@ class Account:
     claim: Claim
     mechanism: Mechanism
     report: Report | None
-    outcome: Outcome
-    detail: str
-
-    @property
-    def name(self) -> str:
-        """The id of its finding."""
-        return f"{self.mechanism.title}/{Stage.PRICE}"
-
-    def finding(self, options: GateOptions) -> Finding:
-        """Return it as a finding."""
-        name = self.name
-        refuted = self.outcome is Outcome.REFUTED
-        again = options.reproduce(name, options.seed) if refuted else ""
-        cause = Cause.PRICE if refuted else None
-        return Finding(name, self.outcome, self.detail, reproduction=again, stage=Stage.PRICE, cause=cause)
+    judged: Result
 
 
-def account(claim: Claim, mechanism: Mechanism) -> Account:
+def account(claim: Claim, mechanism: Mechanism, seconds: float = math.inf) -> Account:
     """Price the mechanism and compare: refuted below ``lower``, stands from ``upper`` on, in between inconclusive."""
-    if not mechanism.private:
-        text = (
-            f"{mechanism.algorithm} adds no noise: its epsilon is infinite (an output that one of two neighbours alone "
-            f"can show; statement SADMM-SAMPLING), claimed is {claim.epsilon_text(_DIGITS)}"
-        )
-        return Account(claim, mechanism, None, Outcome.STANDS if claim.nothing else Outcome.REFUTED, text)
-    try:
-        report = _report(claim, mechanism)
-    except AccountantError as error:
-        if error.exit_code == 2:
-            raise
-        return Account(claim, mechanism, None, Outcome.INCONCLUSIVE, f"nothing could be certified: {error}")
+    reports: list[Report] = []
+
+    def ask() -> Answer:
+        if not mechanism.private:
+            text = (
+                f"{mechanism.algorithm} adds no noise: its epsilon is infinite (an output that one of two neighbours "
+                f"alone can show; statement SADMM-SAMPLING), claimed is {claim.epsilon_text(_DIGITS)}"
+            )
+            return _priced(holds=claim.nothing, detail=text)
+        try:
+            with time_limit(seconds):
+                reports.append(_report(claim, mechanism))
+        except (AccountantError, TookTooLongError) as error:
+            if isinstance(error, AccountantError) and error.exit_code == 2:
+                raise
+            raise Undecided(f"nothing could be certified: {error}") from None
+        return _compared(claim, reports[0])
+
+    judged = concluded(About("", mechanism.title, Stage.PRICE), ask, 0.0)
+    return Account(claim, mechanism, reports[0] if reports else None, judged)
+
+
+def _compared(claim: Claim, report: Report) -> Answer:
     lower, upper = fraction_of(report.epsilon.lower), fraction_of(report.epsilon.upper)
     low, high = decimal_string(lower, _DIGITS, "down"), decimal_string(upper, _DIGITS, "up")
     delta, claimed = decimal_string(claim.delta, _DIGITS, "up"), claim.epsilon_text(_DIGITS)
     if claim.epsilon >= upper:
-        text = f"epsilon at delta {delta} is at most {high}, claimed is {claimed}"
-        return Account(claim, mechanism, report, Outcome.STANDS, text)
+        return _priced(holds=True, detail=f"epsilon at delta {delta} is at most {high}, claimed is {claimed}")
     if claim.epsilon < lower:
-        text = (
-            f"epsilon at delta {delta} is at least {low} (two neighbouring data sets attain it), claimed is {claimed}"
-        )
-        return Account(claim, mechanism, report, Outcome.REFUTED, text)
-    text = (
+        text = f"epsilon at delta {delta} is at least {low} (two neighbouring data sets attain it)"
+        return _priced(holds=False, detail=f"{text}, claimed is {claimed}")
+    raise Undecided(
         f"claimed is {claimed}; certified is only that epsilon at delta {delta} lies between {low} (attained by a "
         f"concrete pair) and {high} (holds for every pair). Claim {high}, or add noise"
     )
-    return Account(claim, mechanism, report, Outcome.INCONCLUSIVE, text)
+
+
+def _priced(*, holds: bool, detail: str) -> Answer:
+    return Answer("", "", 0, (Test.exact("price", Aspect.RELEASED, holds, detail, Cause.PRICE),), ())
 
 
 def _report(claim: Claim, mechanism: Mechanism) -> Report:

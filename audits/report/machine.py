@@ -88,8 +88,8 @@ def _coverage(coverage: Coverage) -> dict[str, object]:
     return {
         "covered": [
             {
-                "what": item.what,
-                "subject": item.subject,
+                "what": str(item.about),
+                "subject": item.about.subject,
                 "size": item.size,
                 "runs": item.runs,
                 "aspects": [str(aspect) for aspect in item.aspects],
@@ -97,7 +97,8 @@ def _coverage(coverage: Coverage) -> dict[str, object]:
             for item in coverage.covered
         ],
         "not_covered": [
-            {"what": item.what, "subject": item.subject, "reason": harmless(item.reason)} for item in coverage.skipped
+            {"what": str(item.about), "subject": item.about.subject, "reason": harmless(item.reason)}
+            for item in coverage.skipped
         ],
         "rare_failures": coverage.rare or None,
     }

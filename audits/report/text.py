@@ -71,7 +71,7 @@ def coverage_lines(report: GateReport) -> Iterator[str]:
     coverage = report.coverage
     by_size: dict[tuple[str, str], list[str]] = {}
     for item in coverage.covered:
-        by_size.setdefault((item.subject, item.size), []).append(item.question)
+        by_size.setdefault((item.about.subject, item.size), []).append(item.about.question)
     for (subject, size), what in by_size.items():
         yield f"{'covered':<14} {subject}, {size}: {', '.join(what)}"
     if coverage.rare:
@@ -79,7 +79,7 @@ def coverage_lines(report: GateReport) -> Iterator[str]:
     skipped = list(dict.fromkeys(item.describe() for item in coverage.skipped))
     yield from (f"{'not covered':<14} {text}" for text in skipped[:_MOST_SKIPPED])
     if len(skipped) > _MOST_SKIPPED:
-        names = ", ".join(dict.fromkeys(item.what for item in coverage.skipped[_MOST_SKIPPED:]))
+        names = ", ".join(dict.fromkeys(str(item.about) for item in coverage.skipped[_MOST_SKIPPED:]))
         yield f"{'not covered':<14} and {len(skipped) - _MOST_SKIPPED} more: {names}"
 
 

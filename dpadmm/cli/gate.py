@@ -245,7 +245,7 @@ def _examine(folder: Path) -> NoReturn:
     found = examine(folder)
     for each in found:
         word = each.outcome.value if each.confirmed else f"{each.outcome.value}, not as kept"
-        click.echo(f"{word:<14} {each.kept.about.id}")
+        click.echo(f"{word:<14} {each.kept.about}")
         click.echo(f"{'':<14} {harmless(each.detail)}")
     raise click.exceptions.Exit(1 if all(each.confirmed for each in found) else 3)
 

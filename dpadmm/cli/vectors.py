@@ -172,7 +172,7 @@ def as_document(report: VectorsReport, adapter: tuple[str, ...], cases: Sequence
         "cases": len(cases),
         "counts": {outcome.value: report.count(outcome) for outcome in Outcome if report.count(outcome)},
         "findings": [
-            {"id": f.name, "outcome": f.outcome.value, "flags": list(f.tags), "detail": f.detail}
+            {"id": f.name, "outcome": f.outcome.value, "flags": list(f.flags), "detail": f.detail}
             for f in report.findings
         ],
         "differs_first": dict(found.first),

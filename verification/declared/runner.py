@@ -17,8 +17,8 @@ from verification.declared.own_runs import own_runs_check
 from verification.declared.pairs import compare_neighbours, search_neighbours, smallest_witnesses
 from verification.declared.promise import Pricing, Promise
 from verification.declared.seen import Seen
-from verification.judge import About, Result, concluded
-from verification.outcome import Stage
+from verification.judge import Result, concluded
+from verification.outcome import About, Stage
 from verification.questions.question import Answer
 from verification.reading.context import NotApplicable, Undecided
 from verification.wire.faults import AdapterSkipped

@@ -58,7 +58,7 @@ def test_a_pool_scores_what_this_process_scores() -> None:
         one, other = (run_audit(plan, REFERENCE, pool) for pool in (here, workers))
     np.testing.assert_array_equal(one.first, other.first)
     np.testing.assert_array_equal(one.second, other.second)
-    assert one.verdict == other.verdict
+    assert one.judged == other.judged
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from verification.declared.bench import Bench
 from verification.declared.promise import Promise
 from verification.declared.runner import run_declared
 from verification.judge import finding
-from verification.outcome import Finding
+from verification.outcome import About, Finding
 from verification.served.declared import Declare, DeclaredServer, RunOnce
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
@@ -79,4 +79,4 @@ def findings(
     bench = Bench(session, question, declaration, *size, rng, deadline, effort)
     promise = Promise(Fraction(epsilon), Fraction(delta))
     for result in run_declared(bench, promise, false_alarm=false_alarm, power=2.0):
-        yield dataclasses.replace(finding(result), name=result.about.question)
+        yield dataclasses.replace(finding(result), about=About(result.about.question))
