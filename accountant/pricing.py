@@ -43,6 +43,7 @@ from accountant.mechanisms.steps import (
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
@@ -186,7 +187,7 @@ def unsampled_squared(steps: tuple[Step, ...]) -> Fraction | None:
     for step in steps:
         if isinstance(step, PoissonGaussianStep):
             total += step.count / step.noise_multiplier**2
-        elif isinstance(step, PureStep | WithReplacementStep) or step.noise is not Noise.GAUSSIAN:
+        elif isinstance(step, PureStep | WithReplacementStep | ShuffledStep) or step.noise is not Noise.GAUSSIAN:
             return None  # copies of a record in one batch move it further
         else:
             total += step.count * step.ratio_squared

@@ -27,6 +27,7 @@ from accountant.mechanisms.steps import (
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
@@ -81,7 +82,15 @@ class StepRecord:
 
     __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
-    kind: Literal["gaussian", "subsampled-gaussian", "with-replacement-gaussian", "poisson-gaussian", "pure", "laplace"]
+    kind: Literal[
+        "gaussian",
+        "subsampled-gaussian",
+        "with-replacement-gaussian",
+        "poisson-gaussian",
+        "shuffled-gaussian",
+        "pure",
+        "laplace",
+    ]
     count: int
     ratio_squared: str | None = None
     sampling_rate: str | None = None
@@ -251,10 +260,18 @@ def step_record(step: Step) -> StepRecord:
                 records=step.records,
                 batch=step.batch,
             )
-        case LaplaceStep():
-            return StepRecord(kind="laplace", count=step.count, epsilon=exact_string(step.epsilon))
+        case ShuffledStep():
+            return StepRecord(
+                kind="shuffled-gaussian",
+                count=step.count,
+                sampling_rate=exact_string(step.present),
+                noise_multiplier=exact_string(step.noise_multiplier),
+                records=step.batches,
+                batch=step.taken,
+            )
         case PureStep():
-            return StepRecord(kind="pure", count=step.count, epsilon=exact_string(step.epsilon))
+            kind: Literal["laplace", "pure"] = "laplace" if isinstance(step, LaplaceStep) else "pure"
+            return StepRecord(kind=kind, count=step.count, epsilon=exact_string(step.epsilon))
 
 
 def read_step(record: StepRecord) -> Step:
@@ -269,14 +286,15 @@ def read_step(record: StepRecord) -> Step:
     match record.kind:
         case "gaussian":
             return GaussianStep(field("ratio_squared", record.ratio_squared), record.count, noise)
-        case "pure":
-            return PureStep(field("epsilon", record.epsilon), record.count)
-        case "laplace":
-            return LaplaceStep(field("epsilon", record.epsilon), record.count)
+        case "pure" | "laplace":
+            kind = LaplaceStep if record.kind == "laplace" else PureStep
+            return kind(field("epsilon", record.epsilon), record.count)
     multiplier = field("noise_multiplier", record.noise_multiplier)
     if record.kind == "with-replacement-gaussian":
         return WithReplacementStep(record.records or 0, record.batch or 0, multiplier, record.count)
     rate = field("sampling_rate", record.sampling_rate)
+    if record.kind == "shuffled-gaussian":
+        return ShuffledStep(record.records or 0, record.batch or 0, rate, multiplier, record.count)
     if record.kind == "poisson-gaussian":
         return PoissonGaussianStep(rate, multiplier, record.count)
     return SubsampledGaussianStep(rate, multiplier, record.count, noise)

@@ -32,6 +32,7 @@ from accountant.mechanisms.steps import (
     GaussianStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
@@ -39,6 +40,7 @@ from accountant.mechanisms.steps import (
 from accountant.mechanisms.words import Noise
 from accountant.numbers import CONTEXT, Dyadic, end_of_mpf
 from accountant.profiles.pure import MOST_LOSSES
+from accountant.profiles.shuffled import MOST_EPOCHS
 from accountant.renyi.conversion import Conversion
 from accountant.renyi.integrals import LEAST_NOISE
 from accountant.renyi.moments import Subsampling
@@ -105,6 +107,8 @@ def log_moment(step: Step, theorem: Subsampling, alpha: Fraction, digits: int) -
     """Return (alpha-1) eps(alpha) of one step."""
     a = number(alpha)
     match step:
+        case ShuffledStep():
+            raise UnsupportedSchemeError("shuffled epochs are priced as Gaussian releases, one an epoch")
         case WithReplacementStep():
             raise UnsupportedSchemeError("no Renyi curve of batches with replacement")
         case GaussianStep():
@@ -180,6 +184,23 @@ def with_replacement_delta(records: int, batch: int, noise_multiplier: Fraction,
             if weight < mp.mpf(10) ** (-2 * digits):
                 break
         return total
+
+
+def shuffled_delta(step: ShuffledStep, level: Fraction, epsilon: Fraction, digits: int) -> mpf:
+    """Return what the best test of the number of epochs whose largest value exceeds the level reaches, either order."""
+    epochs = min(step.count, MOST_EPOCHS)
+    with mp.workdps(2 * digits + 30):
+        s, mu, w, e = number(level), 1 / number(step.noise_multiplier), number(step.sampling_rate), number(epsilon)
+        without = 1 - _normal_cdf(s) ** step.taken
+        inside = 1 - _normal_cdf(s - mu) * _normal_cdf(s) ** (step.taken - 1)
+        first, second, factor = w * inside + (1 - w) * without, without, mp.exp(e)
+        zero = mp.mpf(0)
+        totals = [zero, zero]
+        for k in range(epochs + 1):
+            ways = mp.binomial(epochs, k)
+            p, q = (ways * chance**k * (1 - chance) ** (epochs - k) for chance in (first, second))
+            totals = [totals[0] + max(p - factor * q, zero), totals[1] + max(q - factor * p, zero)]
+        return max(totals)
 
 
 def _normal_cdf(x: mpf) -> mpf:

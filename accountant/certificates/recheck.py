@@ -20,6 +20,7 @@ Whatever does not fit raises `CertificateError`.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import operator
@@ -35,6 +36,7 @@ from accountant.certificates.mpmath_route import (
     laplace_delta,
     randomised_response_delta,
     reaches,
+    shuffled_delta,
 )
 from accountant.certificates.profile_check import (
     Proved,
@@ -45,10 +47,19 @@ from accountant.certificates.profile_check import (
 )
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time, time_limit
-from accountant.lower_end import adaptive_lower, attained, composable, gaussian_steps, pure_releases, responses_in
+from accountant.lower_end import (
+    adaptive_lower,
+    attained,
+    composable,
+    gaussian_steps,
+    pure_releases,
+    responses_in,
+    with_sums,
+)
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import delta_or_zero, order
-from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PureStep, Step
+from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PureStep, ShuffledStep, Step
+from accountant.mechanisms.words import Noise
 from accountant.numbers import INFINITE, exact, fraction_of
 from accountant.pld.ledger_steps import attained_steps, profile_steps
 from accountant.pricing import (
@@ -62,6 +73,7 @@ from accountant.pricing import (
 )
 from accountant.pricing import epsilon as price
 from accountant.profiles.pure import MOST_LOSSES, pure_parts
+from accountant.profiles.shuffled import levels
 
 SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""
@@ -313,6 +325,9 @@ def _is_within(step: Step, released: Step) -> bool:
             and step.count <= released.count
             and step.epsilon <= released.epsilon
         )
+    if isinstance(step, ShuffledStep) and isinstance(released, GaussianStep):
+        same = released.ratio_squared * step.noise_multiplier**2 == 1 and released.noise is Noise.GAUSSIAN
+        return same and step.count <= released.count
     return step == released
 
 
@@ -339,8 +354,11 @@ def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate, findi
 
 def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Rederived:
     lower, _ = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
-    if lower == 0:
-        return Rederived("epsilon.lower", "0 is always true")
+    shuffled = lower > 0 and _is_attained_by_shuffled(ledger.realisable, delta, lower, document)
+    if lower == 0 or shuffled:
+        how = "attained by the largest value of each shuffled epoch" if shuffled else "0 is always true"
+        return Rederived("epsilon.lower", how)
+    ledger = dataclasses.replace(ledger, realisable=with_sums(ledger.realisable))
     if not ledger.realisable:
         raise CertificateError("epsilon.lower > 0 needs a realisable pair, and the ledger names none")
     if gdp_squared(ledger.realisable) is not None:
@@ -370,6 +388,20 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
             "epsilon.lower", f"{require_profile_lower(composable(ledger.realisable), delta, lower)} for the pair"
         )
     return Rederived("epsilon.lower", "the lower end of the profile")
+
+
+def _is_attained_by_shuffled(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
+    """Say whether the largest value of every epoch reaches delta at the lower end."""
+    digits = max(document.digits, FEWEST_DIGITS)
+    for step in steps:
+        if not isinstance(step, ShuffledStep):
+            continue
+        for level in levels(step, delta):
+            check_time()
+            found = shuffled_delta(step, level, lower, digits + 2 * SECOND_ROUTE_DIGITS)
+            if reaches(found, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS)))):
+                return True
+    return False
 
 
 def _is_attained_by_pure(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:

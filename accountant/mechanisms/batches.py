@@ -26,12 +26,13 @@ from accountant.mechanisms.fields import (
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import NOISE, NORMALISE, BoundedGradients, GaussianNoise, TrainingMechanism
 from accountant.mechanisms.quantities import require_without_replacement, sampling_rate
-from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep, WithReplacementStep
+from accountant.mechanisms.steps import GaussianStep, ShuffledStep, SubsampledGaussianStep, WithReplacementStep
 from accountant.mechanisms.words import Noise, Sampling
 from accountant.numbers import shown
 
 BATCH = "m, the batch size."
-SAMPLING = "How batches are drawn, fresh in every iteration; of shuffled epochs there is no theorem here."
+SAMPLING = "How batches are drawn: fresh in every iteration, or the next of an epoch (fixed-order, shuffle)."
+SHUFFLED = "nothing is gained from the random order: no theorem about replaced records is certified here"
 ETA = "eta, the step size, once or once an iteration."
 
 
@@ -39,7 +40,7 @@ ETA = "eta, the step size, once or once an iteration."
 class NoisyBatches(GaussianNoise):
     """An algorithm that draws a fresh batch in every iteration."""
 
-    replaced: ClassVar[bool] = False  # whether batches with replacement have a price too
+    priced: ClassVar[frozenset[Sampling]] = frozenset({Sampling.WITHOUT_REPLACEMENT})
 
     batch: Count = count(BATCH)
     sampling: Field[Sampling, Sampling | str] = choice(
@@ -48,10 +49,11 @@ class NoisyBatches(GaussianNoise):
     eta: MaybeSchedule = maybe_schedule(ETA, default=None)
 
     def check(self) -> None:
-        """Refuse other schemes than batches without replacement, and batches larger than the data."""
+        """Refuse schemes without a price, and batches larger than the data."""
         super().check()
-        if self.sampling is not Sampling.WITH_REPLACEMENT or not self.replaced:
+        if self.sampling not in self.priced:
             require_without_replacement(self.sampling)
+        if self.sampling is not Sampling.WITH_REPLACEMENT:
             sampling_rate(self.batch, self.records)
 
 
@@ -59,7 +61,7 @@ class NoisyBatches(GaussianNoise):
 class NoisyGradients(NoisyBatches):
     """One noisy mean gradient an iteration: nu = sigma m/(2C)."""
 
-    replaced: ClassVar[bool] = True
+    priced: ClassVar[frozenset[Sampling]] = frozenset(Sampling) - {Sampling.ALL, Sampling.POISSON}
 
     noise: Field[Noise, Noise | str] = choice(Noise, NOISE, default=Noise.GAUSSIAN)
 
@@ -70,8 +72,10 @@ class NoisyGradients(NoisyBatches):
         return self.noise_multiplier * 2 * self.bound / self.batch
 
     def ledger(self) -> Ledger:
-        r"""Return T subsampled Gaussian steps; the worst pair of neighbours attains them under real noise."""
+        r"""Return T subsampled Gaussian steps, or one release an epoch; a pair attains them under real noise."""
         nu = self.multiplier(lambda C: 2 * C / self.batch)
+        if self.sampling.by_epochs:
+            return self._epochs(nu)
         if self.sampling is Sampling.WITH_REPLACEMENT:
             if self.noise is not Noise.GAUSSIAN:
                 raise UnsupportedSchemeError("batches with replacement have a price under real Gaussian noise alone")
@@ -79,6 +83,26 @@ class NoisyGradients(NoisyBatches):
             return Ledger(drawn, realisable=drawn)
         steps = (SubsampledGaussianStep(sampling_rate(self.batch, self.records), nu, self.iterations, self.noise),)
         return Ledger(steps, realisable=steps if self.noise is Noise.GAUSSIAN else ())
+
+    def _epochs(self, nu: Fraction) -> Ledger:
+        r"""Return the releases that hold the record: one an epoch.
+
+        Given what was released before, a batch without the record has the same law on both neighbours, whatever it is
+        computed at; so of the B = floor(n/m) disjoint batches of an epoch one costs something, sensitivity 2C/m, and T
+        iterations visit no batch more than ceil(T/B) times. For an order that is drawn, condition on it: hockey-stick
+        divergences are jointly convex. Who knows the order attains it.
+        """
+        whole, rest = divmod(self.iterations, self.records // self.batch)
+        steps = (GaussianStep(1 / nu**2, whole + bool(rest), self.noise),)
+        if self.noise is not Noise.GAUSSIAN:
+            return Ledger(steps)
+        if self.sampling is Sampling.FIXED_ORDER:
+            return Ledger(steps, realisable=steps)
+        batches = self.records // self.batch
+        seen = ShuffledStep(
+            batches, batches if whole else rest, Fraction(batches * self.batch, self.records), nu, whole or 1
+        )
+        return Ledger(steps, realisable=(seen,), notes=(SHUFFLED,))
 
 
 @described

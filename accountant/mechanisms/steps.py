@@ -133,7 +133,41 @@ class LaplaceStep(PureStep):
     """
 
 
-Step = GaussianStep | SubsampledGaussianStep | WithReplacementStep | PoissonGaussianStep | PureStep
+@dataclass(frozen=True, slots=True)
+class ShuffledStep:
+    r"""`count` epochs, each in a fresh random order: of it `taken` of the `batches` disjoint batches of m are released.
+
+    Only what a pair of neighbours attains rests on it (`accountant.profiles.shuffled`): its price is that of Gaussian
+    releases, one an epoch. nu = sigma m/(2C); `present` is the probability that a record is in a batch of an epoch,
+    below 1 where some records are left out.
+    """
+
+    batches: int
+    taken: int
+    present: Fraction
+    noise_multiplier: Fraction
+    count: int
+    neighbours: Neighbours = Neighbours.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        """Refuse epochs without batches, noise that is not positive, no epochs."""
+        _require(1 <= self.taken <= self.batches, f"taken must lie in 1 to {self.batches}, got taken={self.taken}")
+        _require_sampled(self.present, self.noise_multiplier, self.count)
+
+    @property
+    def sampling_rate(self) -> Fraction:
+        """The probability that a released batch of an epoch holds a certain record."""
+        return self.present * self.taken / self.batches
+
+    def summed(self) -> tuple[GaussianStep, ...]:
+        """Return the sums of all batches of each epoch, which hold every record: Gaussian releases."""
+        if self.sampling_rate < 1:
+            return ()
+        ratio = 1 / (self.batches * self.noise_multiplier**2)
+        return (GaussianStep(ratio, self.count, neighbours=self.neighbours),)
+
+
+Step = GaussianStep | SubsampledGaussianStep | WithReplacementStep | PoissonGaussianStep | PureStep | ShuffledStep
 
 
 def _require_sampled(rate: Fraction, noise_multiplier: Fraction, count: int) -> None:
