@@ -123,7 +123,7 @@ def _level(steps: tuple[Step, ...], delta: Fraction) -> Dyadic:
     from accountant.pld.parts import joined  # noqa: PLC0415 - as above
     from accountant.profiles.without_lattice import attained_level  # noqa: PLC0415 - as above
 
-    drawn = profile_steps(attained_steps(composable(steps)), "up")
+    drawn = profile_steps(attained_steps(composable(steps), delta), "up")
     return _end(attained_level(close_levels_of(joined(drawn), delta, pure_releases(steps)), delta))
 
 

@@ -29,6 +29,7 @@ from accountant.errors import CannotCertifyError, CertificateError, UnsupportedS
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import (
+    Copies,
     GaussianStep,
     PoissonGaussianStep,
     PureStep,
@@ -170,15 +171,24 @@ def one_event_delta(steps: Sequence[Step], epsilon: Fraction, digits: int) -> mp
         return mp.exp(e) * mp.expm1(second) - mp.expm1(first)
 
 
-def with_replacement_delta(records: int, batch: int, noise_multiplier: Fraction, epsilon: Fraction, digits: int) -> mpf:
+def with_replacement_delta(copies: Copies, noise_multiplier: Fraction, epsilon: Fraction, digits: int) -> mpf:
     """Return the sum over k of p_k delta_k(eps'), e^eps' = 1 + (e^eps - 1)/eta, of one step with replacement."""
     with mp.workdps(2 * digits + 30):
-        n, nu = mp.mpf(records), number(noise_multiplier)
-        eta = 1 - (1 - 1 / n) ** batch
+        nu, draws, marked, n = number(noise_multiplier), copies.draws, copies.marked, copies.size
+        few, many = sorted((draws, marked))
+
+        def chance(k: int) -> mpf:
+            if copies.replaced:
+                share = mp.mpf(marked) / n
+                return mp.binomial(draws, k) * share**k * (1 - share) ** (draws - k)
+            ways = mp.binomial(few, k) * mp.binomial(n - few, many - k)
+            return ways / mp.binomial(n, many)
+
+        eta = 1 - chance(0)
         inner = mp.log1p(mp.expm1(number(epsilon)) / eta)
         total = mp.mpf(0)
-        for k in range(1, batch + 1):
-            weight = mp.binomial(batch, k) / n**k * (1 - 1 / n) ** (batch - k)
+        for k in range(1, copies.most + 1):
+            weight = chance(k)
             mu = k / nu
             total += weight * (_normal_cdf(mu / 2 - inner / mu) - mp.exp(inner) * _normal_cdf(-mu / 2 - inner / mu))
             if weight < mp.mpf(10) ** (-2 * digits):

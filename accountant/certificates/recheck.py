@@ -20,6 +20,7 @@ Whatever does not fit raises `CertificateError`.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -46,6 +47,7 @@ from accountant.certificates.profile_check import (
     require_profile_lower,
 )
 from accountant.errors import CannotCertifyError, CertificateError
+from accountant.groups import share_of_delta, smaller_groups
 from accountant.limits import check_time, time_limit
 from accountant.lower_end import (
     adaptive_lower,
@@ -117,6 +119,7 @@ def _rederived(document: Certificate) -> tuple[Rederived, ...]:
         raise CertificateError(f"the digest is {document.digest[:16]}..., its content has another: it was altered")
     ledger = read_ledger(document.ledger)
     _require_ledger(document, ledger)
+    ledger = dataclasses.replace(ledger, mechanisms=tuple(map(read_mechanism, document.mechanisms)))
     delta = delta_or_zero(document.delta, pure=ledger.is_pure)
     if document.sound != ledger.sound:
         raise CertificateError(f"sound={document.sound} does not fit the ledger")
@@ -181,8 +184,8 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
     if name == "optimal-pure":
         _require_pure(pure_releases(ledger.steps), delta, lower, upper, digits=digits)
         return Rederived(name, "mpmath finds delta on either side of the target at the two ends", upper)
-    if name == "adversary":
-        return _recheck_adversary(ledger, delta, upper)
+    if name in {"adversary", "group"}:
+        return (_recheck_adversary if name == "adversary" else _recheck_groups)(ledger, delta, upper)
     return _recheck_profile(ledger, delta, lower, upper)
 
 
@@ -194,6 +197,28 @@ def _squared_as_if_unsampled(ledger: Ledger) -> Fraction:
         if not isinstance(step, PureStep)
     ]
     return sum(terms, Fraction(0))
+
+
+def _recheck_groups(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rederived:
+    """Derive the upper end of some groups in a row again: each by a second route, at its share of delta."""
+    for groups, part in smaller_groups(ledger):
+        check_time()
+        each = upper / groups
+        try:
+            proved = groups * proved_profile_upper(part.steps, share_of_delta(groups, each, delta), each).upper
+        except (CertificateError, CannotCertifyError):
+            continue
+        # a wider end of each group needs more of delta than its share, which a second look at that end decides
+        if proved <= upper:
+            return Rederived("group", f"a second route proves it for {groups} groups in a row", proved)
+        each = proved / groups
+        with contextlib.suppress(CertificateError, CannotCertifyError):
+            again = groups * proved_profile_upper(part.steps, share_of_delta(groups, each, delta), each).upper
+            if again <= proved:
+                return Rederived(
+                    "group", f"a second route proves it{_widened(upper, proved)} for {groups} groups", proved
+                )
+    raise CertificateError("group: no number of smaller groups in a row confirms the stated end")
 
 
 def _recheck_adversary(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rederived:
@@ -439,7 +464,7 @@ def _is_attained_together(steps: tuple[Step, ...], delta: Fraction, lower: Fract
 
 def _is_attained_by_levels(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, _: Certificate) -> bool:
     """Say whether the losses of all steps exceed the lower end often enough."""
-    drawn = profile_steps(attained_steps(composable(steps)), "up")
+    drawn = profile_steps(attained_steps(composable(steps), delta), "up")
     return losses_reach(drawn, pure_releases(steps), delta, lower)
 
 

@@ -26,7 +26,14 @@ from accountant.mechanisms.fields import (
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import NOISE, NORMALISE, BoundedGradients, GaussianNoise, TrainingMechanism
 from accountant.mechanisms.quantities import require_without_replacement, sampling_rate
-from accountant.mechanisms.steps import GaussianStep, ShuffledStep, SubsampledGaussianStep, WithReplacementStep
+from accountant.mechanisms.steps import (
+    GaussianStep,
+    GroupStep,
+    ShuffledStep,
+    Step,
+    SubsampledGaussianStep,
+    WithReplacementStep,
+)
 from accountant.mechanisms.words import Noise, Sampling
 from accountant.numbers import shown
 
@@ -56,6 +63,20 @@ class NoisyBatches(GaussianNoise):
         if self.sampling is not Sampling.WITH_REPLACEMENT:
             sampling_rate(self.batch, self.records)
 
+    def drawn(self, nu: Fraction, noise: Noise = Noise.GAUSSIAN) -> Step:
+        """Return T releases on fresh batches; nu is sigma over what one entry of a batch moves."""
+        n, m, k, count = self.records, self.batch, self.group_size, self.iterations
+        replaced = self.sampling is Sampling.WITH_REPLACEMENT
+        if k == 1:
+            if replaced:
+                return WithReplacementStep(n, m, nu, count)
+            return SubsampledGaussianStep(sampling_rate(m, n), nu, count, noise)
+        if k + (0 if replaced else m - 1) >= n:  # no batch is without the group
+            return GaussianStep(((m if replaced else min(m, k)) / nu) ** 2, count, noise)
+        if noise is not Noise.GAUSSIAN:
+            raise UnsupportedSchemeError("group_size on drawn batches has a price under real Gaussian noise alone")
+        return GroupStep(n, m, nu, count, group=k, sampling=self.sampling)
+
 
 @described
 class NoisyGradients(NoisyBatches):
@@ -79,9 +100,9 @@ class NoisyGradients(NoisyBatches):
         if self.sampling is Sampling.WITH_REPLACEMENT:
             if self.noise is not Noise.GAUSSIAN:
                 raise UnsupportedSchemeError("batches with replacement have a price under real Gaussian noise alone")
-            drawn = (WithReplacementStep(self.records, self.batch, nu, self.iterations),)
+            drawn = (self.drawn(nu),)
             return Ledger(drawn, realisable=drawn)
-        steps = (SubsampledGaussianStep(sampling_rate(self.batch, self.records), nu, self.iterations, self.noise),)
+        steps = (self.drawn(nu, self.noise),)
         return Ledger(steps, realisable=steps if self.noise is Noise.GAUSSIAN else ())
 
     def _epochs(self, nu: Fraction) -> Ledger:
@@ -89,20 +110,29 @@ class NoisyGradients(NoisyBatches):
 
         Given what was released before, a batch without the record has the same law on both neighbours, whatever it is
         computed at; so of the B = floor(n/m) disjoint batches of an epoch one costs something, sensitivity 2C/m, and T
-        iterations visit no batch more than ceil(T/B) times. For an order that is drawn, condition on it: hockey-stick
+        iterations visit no batch more than ceil(T/B) times. A group of k costs most where few batches hold it: one of
+        j of its records costs j^2 times as much. For an order that is drawn, condition on it: hockey-stick
         divergences are jointly convex. Who knows the order attains it.
         """
-        whole, rest = divmod(self.iterations, self.records // self.batch)
-        steps = (GaussianStep(1 / nu**2, whole + bool(rest), self.noise),)
+        batches = self.records // self.batch
+        whole, rest = divmod(self.iterations, batches)
+        visits = [(self._most_together(batches), whole), (self._most_together(rest), int(rest > 0))]
+        if visits[0][0] == visits[1][0]:
+            visits = [(visits[0][0], whole + 1)]
+        steps = tuple(GaussianStep(square / nu**2, count, self.noise) for square, count in visits if count)
         if self.noise is not Noise.GAUSSIAN:
             return Ledger(steps)
         if self.sampling is Sampling.FIXED_ORDER:
             return Ledger(steps, realisable=steps)
-        batches = self.records // self.batch
         seen = ShuffledStep(
             batches, batches if whole else rest, Fraction(batches * self.batch, self.records), nu, whole or 1
         )
         return Ledger(steps, realisable=(seen,), notes=(SHUFFLED,))
+
+    def _most_together(self, batches: int) -> Fraction:
+        """Return the largest sum of j^2 over so many batches that hold j of the group's records each."""
+        full, left = divmod(min(self.group_size, batches * self.batch), self.batch)
+        return Fraction(full * self.batch**2 + left**2)
 
 
 @described
@@ -155,9 +185,9 @@ class DPSVRG(NoisyBatches):
     def ledger(self) -> Ledger:
         r"""Return the full gradients, Delta = 2C/n, and the corrected batch gradients, Delta = 4C/m."""
         full_multiplier, epochs = self._full_multiplier(), self.iterations // self.inner
-        full = GaussianStep(1 / full_multiplier**2, epochs)
+        full = GaussianStep((self.group_size / full_multiplier) ** 2, epochs)
         nu = self.multiplier(lambda C: 4 * C / self.batch)
-        batches = SubsampledGaussianStep(sampling_rate(self.batch, self.records), nu, self.iterations)
+        batches = self.drawn(nu)
         return Ledger((full, batches), realisable=(full,), notes=("our variant of DP-SVRG, not the authors' own",))
 
     def _full_multiplier(self) -> Fraction:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.errors import InvalidQuantityError
-from accountant.mechanisms.words import Neighbours, Noise
+from accountant.mechanisms.words import Neighbours, Noise, Sampling
 from accountant.numbers import shown
 
 
@@ -63,6 +63,38 @@ class SubsampledGaussianStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Copies:
+    """The law of K, how many entries of a batch differ: `draws` of `size`, of which `marked` differ, replaced or not.
+
+    Poisson batches of rate q = marked/size are `draws` = k independent draws, one for each record that differs.
+    """
+
+    draws: int
+    marked: int
+    size: int
+    replaced: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse a law that never has K = 0."""
+        _require(
+            min(self.draws, self.marked) >= 1 and self.size > self.marked + (0 if self.replaced else self.draws - 1),
+            f"some batch must hold none of those who differ, got {self}",
+        )
+
+    @property
+    def most(self) -> int:
+        """The largest K."""
+        return self.draws if self.replaced else min(self.draws, self.marked)
+
+    def ratio(self, k: int) -> Fraction:
+        """Return P[K = k + 1]/P[K = k]."""
+        if self.replaced:
+            return Fraction((self.draws - k) * self.marked, (k + 1) * (self.size - self.marked))
+        left = self.size - self.marked - self.draws + k + 1
+        return Fraction((self.draws - k) * (self.marked - k), (k + 1) * left)
+
+
+@dataclass(frozen=True, slots=True)
 class WithReplacementStep:
     r"""`count` iterations, each with a fresh batch of m uniform draws of n records with replacement.
 
@@ -84,9 +116,39 @@ class WithReplacementStep:
         _require_sampled(Fraction(1), self.noise_multiplier, self.count)
 
     @property
+    def copies(self) -> Copies:
+        """How often the record is in a batch."""
+        return Copies(self.batch, 1, self.records)
+
+    @property
     def sampling_rate(self) -> Fraction:
         """About the probability to be in a batch, for guesses only."""
         return min(Fraction(self.batch, self.records), Fraction(1))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStep(WithReplacementStep):
+    r"""`count` iterations whose batch holds K records of a `group` of k, each of which moves it as far as one copy.
+
+    K is hypergeometric for batches without replacement, binomial with m and k/n for those with it, and binomial with k
+    and q = batch/records for Poisson batches. The theorem of `accountant.profiles.with_replacement` is about any K.
+    """
+
+    group: int = 1
+    sampling: Sampling = Sampling.WITHOUT_REPLACEMENT
+
+    def __post_init__(self) -> None:
+        """Refuse what no mechanism has, and a group that is in every batch."""
+        WithReplacementStep.__post_init__(self)
+        _require(self.group >= 1, f"group must be >= 1, got group={self.group}")
+        _require(self.copies.most >= 1, "a group that no batch can hold")
+
+    @property
+    def copies(self) -> Copies:
+        """How many records of the group are in a batch."""
+        if self.sampling is Sampling.POISSON:
+            return Copies(self.group, self.batch, self.records)
+        return Copies(self.batch, self.group, self.records, self.sampling is Sampling.WITH_REPLACEMENT)
 
 
 @dataclass(frozen=True, slots=True)
