@@ -118,13 +118,14 @@ def _mixed(steps: tuple[Step, ...], delta: Fraction) -> Dyadic:
 
 def _level(steps: tuple[Step, ...], delta: Fraction) -> Dyadic:
     """Return what the losses of all steps reach often enough."""
-    from accountant.cramer_bound import close_levels_of  # noqa: PLC0415 - as above
+    from accountant.cramer_bound import close_levels_of, usual_level  # noqa: PLC0415 - as above
     from accountant.pld.ledger_steps import attained_steps, profile_steps  # noqa: PLC0415 - as above
     from accountant.pld.parts import joined  # noqa: PLC0415 - as above
     from accountant.profiles.without_lattice import attained_level  # noqa: PLC0415 - as above
 
-    drawn = profile_steps(attained_steps(composable(steps), delta), "up")
-    return _end(attained_level(close_levels_of(joined(drawn), delta, pure_releases(steps)), delta))
+    drawn, pure = joined(profile_steps(attained_steps(composable(steps), delta), "up")), pure_releases(steps)
+    usual = _or_nothing(lambda: _end(usual_level(drawn, pure, delta)))
+    return max(usual, _or_nothing(lambda: _end(attained_level(close_levels_of(drawn, delta, pure), delta))))
 
 
 def _end(value: Fraction) -> Dyadic:

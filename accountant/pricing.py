@@ -396,11 +396,37 @@ def _profile_epsilon(ledger: Ledger, delta: Fraction) -> Bound:
 
 @dataclass(frozen=True, slots=True)
 class RenyiPoint:
-    """epsilon(alpha) by each theorem; `refused` says why one has no value there."""
+    """epsilon(alpha) by each theorem; `refused` says why one has no value there.
+
+    `between` are the integers around an order that is none: there `lemma2` and `wbk27`, theorems about integers, are
+    the chord of (alpha-1) epsilon(alpha), which is convex (E4); `tight-rdp` and `rdp` hold at every real order.
+    """
 
     alpha: Fraction
     epsilon: Mapping[str, Bound]
     refused: Mapping[str, str]
+
+    @property
+    def between(self) -> tuple[int, int] | None:
+        """The two integers around the order; None for an integer, and where no theorem is about integers alone."""
+        chords = {"lemma2", "wbk27"} & {*self.epsilon, *self.refused}
+        below = self.alpha.__floor__()
+        return (below, below + 1) if chords and below != self.alpha else None
+
+
+def rdp(priced: Ledger | Mechanism, alpha: Exact, *, digits: int = 50, theorem: str | None = None) -> Bound:
+    """Enclose the Renyi epsilon of order alpha > 1 to `digits` digits, by the tightest proved theorem or the one named.
+
+    Numbers of any mpmath context go in; `lower` and `upper` hold all digits, whatever `mpmath.mp.dps` is.
+    """
+    (point,) = renyi_curve(priced, [alpha], digits=digits)
+    if theorem is not None and theorem not in {*point.epsilon, *point.refused}:
+        proved = ", ".join([*point.epsilon, *point.refused])
+        raise InvalidQuantityError(f"theorem must be one of {proved} for these steps, got theorem={theorem!r}")
+    found = [bound for name, bound in point.epsilon.items() if theorem in {None, name}]
+    if not found:
+        raise CannotCertifyError("; ".join(point.refused.values()))
+    return min(found, key=lambda bound: bound.most)
 
 
 def renyi_curve(priced: Ledger | Mechanism, orders: Sequence[Exact], *, digits: int = 15) -> tuple[RenyiPoint, ...]:

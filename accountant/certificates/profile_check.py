@@ -44,6 +44,7 @@ from accountant.certificates.mpmath_route import (
     exceeds,
     gaussian_delta,
     laplace_delta,
+    log_moment,
     mp,
     number,
     one_event_delta,
@@ -51,7 +52,7 @@ from accountant.certificates.mpmath_route import (
     single_step_delta,
     with_replacement_delta,
 )
-from accountant.cramer_bound import best_tilt, is_fit
+from accountant.cramer_bound import LARGE, best_tilt, is_fit
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import gdp_squared
@@ -66,7 +67,7 @@ from accountant.mechanisms.steps import (
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Noise
-from accountant.numbers import arb_from_fraction, arb_precision
+from accountant.numbers import arb_from_fraction, arb_precision, fraction_of
 from accountant.pld.composition import ComposedProfile, MixedProfile, OrderedProfile, Resolution, compose
 from accountant.pld.ledger_steps import (
     attained_step,
@@ -80,6 +81,8 @@ from accountant.pld.ledger_steps import (
 from accountant.pld.plan import log_of
 from accountant.profiles.one_step import SubsampledGaussian
 from accountant.profiles.without_lattice import costliest, costliest_pure
+from accountant.renyi.integrals import LEAST_NOISE
+from accountant.renyi.moments import Subsampling
 
 Pure = Sequence[tuple[Fraction, int]]
 _DIGITS: Final = 50
@@ -120,7 +123,29 @@ def losses_reach(steps: Sequence[SubsampledGaussian], pure: Pure, delta: Fractio
                         found = sorted((phase(log_p / size) for phase in phases), reverse=True)[:size]
                         if sum(found) - cost >= number(lower * (1 - _ROUNDING)):
                             return True
-    return False
+    return _usually_reached(steps, pure, delta, lower)
+
+
+def _usually_reached(steps: Sequence[SubsampledGaussian], pure: Pure, delta: Fraction, lower: Fraction) -> bool:
+    """Say whether Chernoff's bound from below, at the s that mean and variance suggest, reaches `lower`."""
+    if delta < LARGE or any(step.noise_multiplier < LEAST_NOISE for step in steps):
+        return False
+    releases: list[Step] = [PoissonGaussianStep(s.sampling_rate, s.noise_multiplier, s.count) for s in steps]
+    releases += [PureStep(epsilon, count) for epsilon, count in pure]
+
+    def decay(s: Fraction) -> mpf:
+        """Return -log E[e^{-sL}] of all releases together, from its definition."""
+        return -mp.fsum([r.count * log_moment(r, Subsampling.LEMMA2, 1 - s, _DIGITS) for r in releases])
+
+    with mp.workdps(_DIGITS):
+        spent, small = (1 + delta) / 2, Fraction(1, 4096)
+        log_rest, cost = mp.log(number(1 - delta / spent)), -mp.log(number(1 - spent))
+        once, twice = decay(small), decay(2 * small)
+        variance = (2 * once - twice) / number(small) ** 2
+        if not variance > 0:
+            return False
+        s = min(fraction_of(mp.sqrt(-2 * log_rest / variance)), Fraction(1, 2))
+        return s > 0 and bool((decay(s) + log_rest) / number(s) - cost >= number(lower))
 
 
 def _phases(
