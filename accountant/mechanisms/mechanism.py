@@ -21,6 +21,7 @@ from accountant.mechanisms.fields import (
     MaybeText,
     choice,
     count,
+    count_or,
     described,
     maybe_number,
     text,
@@ -31,6 +32,7 @@ from accountant.mechanisms.words import Visibility
 from accountant.numbers import shown
 
 CLIP = "C: every record's gradient is scaled down to this norm."
+GROUP = "k, the records of one user: neighbours differ in at most so many; 1 protects single records."
 NOISE = "Real Gaussian noise, or the exact discrete Gaussian (only Renyi bounds are proved for it)."
 NORMALISE = "C: every record's features are scaled down to this norm, in place of clip."
 
@@ -47,6 +49,7 @@ class Mechanism:
     computed: ClassVar[tuple[str, ...]] = ()  # values that are released without noise of their own
 
     name: MaybeText = text("What this mechanism is called in reports.", default=None)
+    group_size: Count = count_or(GROUP, default=1)
 
     def __init_subclass__(cls) -> None:
         """Let every ledger say which mechanism it is of: a certificate is re-derived from its parameters."""
@@ -110,7 +113,11 @@ class TrainingMechanism(Mechanism):
     )
 
     def check(self) -> None:
-        """Refuse one-step: it describes a game, not a run."""
+        """Refuse a group of more records than there are, and one-step: it describes a game, not a run."""
+        if self.group_size > self.records:
+            raise InvalidQuantityError(
+                f"group_size must be at most records={self.records}, got group_size={self.group_size}"
+            )
         if self.released is Visibility.ONE_STEP:
             raise InvalidQuantityError(
                 "released must be every-iterate or last-model, got released='one-step'; "

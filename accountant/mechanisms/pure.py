@@ -2,6 +2,8 @@ r"""Releases that are described by their noise alone: Laplace and pure ones, ADM
 
 Mechanisms that are pure, delta = 0: Laplace noise, and any release of which only the epsilon is known.
 
+A group of k records: along k neighbours in a row every factor e^eps is met k times, so k eps holds, sampled or not.
+
 ADMM-objP (Wang and Zhang 2019): every subproblem has a perturbed objective and is solved exactly.
 
 Mechanisms that are only priced: plain Gaussian releases, and Poisson batches to compare with other accountants.
@@ -41,7 +43,7 @@ from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import NOISE, NORMALISE, Mechanism, TrainingMechanism, at_each_step
 from accountant.mechanisms.quantities import count as whole_number
 from accountant.mechanisms.quantities import positive
-from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PoissonGaussianStep, PureStep, Step
+from accountant.mechanisms.steps import GaussianStep, GroupStep, LaplaceStep, PoissonGaussianStep, PureStep, Step
 from accountant.mechanisms.words import Neighbours, Noise, Sampling
 from accountant.numbers import Bound, Exact, arb_from_fraction, arb_precision, shown
 
@@ -76,7 +78,8 @@ class PureReleases(Mechanism):
         kind = Protection.LAPLACE if isinstance(self, Laplace) else Protection.PURE
         each = tuple((epsilon, step.count) for epsilon, step in zip(self.epsilons(), steps, strict=True))
         drawn = NoisyRelease(found.releases[0].names, kind, each, drawn=True)
-        return replace(found, releases=(drawn,), sampling=self.sampling, rate=self.sampling_rate)
+        drawing = replace(found, sampling=self.sampling, rate=self.sampling_rate, group=self.group_size)
+        return replace(drawing, releases=(drawn,))
 
     def epsilons(self) -> tuple[Fraction, ...]:
         """Return the pure epsilons on all records: one for all releases, or one for each."""
@@ -85,7 +88,7 @@ class PureReleases(Mechanism):
     def step(self, epsilon: Fraction, count: int) -> PureStep:
         """Return so many releases of this epsilon, less what sampling gains."""
         rate = Fraction(1) if self.sampling_rate is None else self.sampling_rate
-        return PureStep(amplified_epsilon(epsilon, rate), count, self.neighbours)
+        return PureStep(self.group_size * amplified_epsilon(epsilon, rate), count, self.neighbours)
 
 
 @described
@@ -105,7 +108,7 @@ class Laplace(PureReleases):
         (epsilon,) = self.epsilons()
         if self.sampling is not Sampling.ALL:
             return Ledger((self.step(epsilon, self.iterations),))
-        steps = (LaplaceStep(epsilon, self.iterations, self.neighbours),)
+        steps = (LaplaceStep(self.group_size * epsilon, self.iterations, self.neighbours),)
         return Ledger(steps, realisable=steps)
 
 
@@ -131,7 +134,7 @@ class Pure(PureReleases):
         """Return the pure epsilons, which randomised response attains where nothing is drawn."""
         each = self.iterations if len(self.epsilon) == 1 else 1
         steps = tuple(self.step(epsilon, each) for epsilon in self.epsilon)
-        return Ledger(steps, realisable=steps if self.sampling is Sampling.ALL else ())
+        return Ledger(steps, realisable=steps if self.sampling is Sampling.ALL and self.group_size == 1 else ())
 
 
 EXACTLY = "pure DP only if every subproblem is solved exactly: report the solver's residual beside it"
@@ -158,9 +161,8 @@ class ObjP(TrainingMechanism):
 
     def ledger(self) -> Ledger:
         """Return the pure epsilons."""
-        if len(self.epsilon) == 1:
-            return Ledger((PureStep(self.epsilon[0], self.iterations),), notes=(EXACTLY,))
-        return Ledger(tuple(PureStep(each, 1) for each in self.epsilon), notes=(EXACTLY,))
+        each = self.iterations if len(self.epsilon) == 1 else 1
+        return Ledger(tuple(PureStep(self.group_size * e, each) for e in self.epsilon), notes=(EXACTLY,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,7 @@ class Gaussian(Mechanism):
 
     def ledger(self) -> Ledger:
         """Return the releases; some pair of neighbours is as far apart as the sensitivity allows."""
-        steps = (GaussianStep(1 / self.noise_multiplier**2, self.iterations, self.noise),)
+        steps = (GaussianStep((self.group_size / self.noise_multiplier) ** 2, self.iterations, self.noise),)
         return Ledger(steps, realisable=steps if self.noise is Noise.GAUSSIAN else ())
 
 
@@ -222,5 +224,11 @@ class Poisson(Mechanism):
 
     def ledger(self) -> Ledger:
         """Return T Poisson-subsampled steps; a record beside records that add nothing attains them."""
-        steps = (PoissonGaussianStep(self.sampling_rate, self.noise_multiplier, self.iterations),)
+        q, nu, k = self.sampling_rate, self.noise_multiplier, self.group_size
+        related = Neighbours.ADD_OR_REMOVE
+        steps: tuple[Step, ...] = (PoissonGaussianStep(q, nu, self.iterations),)
+        if k > 1 and q == 1:
+            steps = (GaussianStep((k / nu) ** 2, self.iterations, neighbours=related),)
+        elif k > 1:
+            steps = (GroupStep(q.denominator, q.numerator, nu, self.iterations, related, k, Sampling.POISSON),)
         return Ledger(steps, realisable=steps)

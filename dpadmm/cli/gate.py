@@ -188,11 +188,11 @@ def _check(
     output_format: str,
 ) -> Outcome:
     """Check one claim file, print and write what was found."""
+    from audits.games.executors import executor
     from audits.gate.claim_file import read_claim_file
     from audits.gate.evidence import KeptEvidence
     from audits.gate.run import GateOptions, run_gate
     from audits.report import RENDERERS
-    from audits.trials.executors import executor
 
     claims = read_claim_file(claim_file)
     chosen = secrets.randbits(32) if seed is None else seed
@@ -245,7 +245,7 @@ def _examine(folder: Path) -> NoReturn:
     found = examine(folder)
     for each in found:
         word = each.outcome.value if each.confirmed else f"{each.outcome.value}, not as kept"
-        click.echo(f"{word:<14} {each.kept.about.id}")
+        click.echo(f"{word:<14} {each.kept.about}")
         click.echo(f"{'':<14} {harmless(each.detail)}")
     raise click.exceptions.Exit(1 if all(each.confirmed for each in found) else 3)
 

@@ -25,7 +25,7 @@ MEANT: dict[str, tuple[Question, ...]] = {
     "noise_draws": (*noise.QUESTIONS, *updates.QUESTIONS),
     "sensitivities": (*sensitivity.QUESTIONS, *scale.QUESTIONS),
     "batches": sampling.QUESTIONS,
-    "clipping": clipping.QUESTIONS,
+    "clipping": (*clipping.QUESTIONS, *sensitivity.QUESTIONS),  # a clip after the noise hides the noise
     "preprocessing": (*clipping.QUESTIONS, *updates.QUESTIONS),
     "releases": sensitivity.QUESTIONS,
     "updates": updates.QUESTIONS,

@@ -30,9 +30,9 @@ from verification.declared.implementation import DeclaredImplementation, OutOfTi
 from verification.declared.inside import JACOBIAN_SLACK, RESIDUAL, determinants, is_sum, not_added, residual
 from verification.declared.price import attained_epsilon, schedule
 from verification.declared.two_scales import scale_tests
-from verification.judge import About, Result, concluded
+from verification.judge import Result, concluded
 from verification.neighbours.families import Domain, Families, Others
-from verification.outcome import Stage
+from verification.outcome import About, Stage
 from verification.questions.question import Answer
 from verification.reading.context import NotApplicable, Undecided
 from verification.statistics.test import Aspect, Cause, Cost, Test
@@ -513,7 +513,7 @@ def _same_as_recorded(declared: DeclaredImplementation, data: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredQuestion:
+class DeclaredAlgorithm:
     """One question about a declared algorithm; those that are not exact share the false alarms."""
 
     name: str
@@ -527,14 +527,14 @@ def _sampled(declaration: Declaration) -> bool:
 
 
 QUESTIONS = (
-    DeclaredQuestion("account", account),
-    DeclaredQuestion("sensitivity", sensitivity),
-    DeclaredQuestion("post-processing", post_processing),
-    DeclaredQuestion("data-independence", independence),
-    DeclaredQuestion("objective", objective, applies=lambda d: any(v.enters == "objective" for v in d.noised)),
-    DeclaredQuestion("noise", noise, statistical=True),
-    DeclaredQuestion("sampling", sampling, statistical=True, applies=_sampled),
-    DeclaredQuestion("own-runs", own_runs, statistical=True),
+    DeclaredAlgorithm("account", account),
+    DeclaredAlgorithm("sensitivity", sensitivity),
+    DeclaredAlgorithm("post-processing", post_processing),
+    DeclaredAlgorithm("data-independence", independence),
+    DeclaredAlgorithm("objective", objective, applies=lambda d: any(v.enters == "objective" for v in d.noised)),
+    DeclaredAlgorithm("noise", noise, statistical=True),
+    DeclaredAlgorithm("sampling", sampling, statistical=True, applies=_sampled),
+    DeclaredAlgorithm("own-runs", own_runs, statistical=True),
 )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from verification.declared.implementation import DeclaredImplementation
 from verification.declared.questions import ask_declared
 from verification.judge import finding
-from verification.outcome import Finding
+from verification.outcome import About, Finding
 from verification.served.declared import Declare, DeclaredServer, RunOnce
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
@@ -92,4 +92,4 @@ def findings(
         session, parameters, size=size, seed=seed, effort=effort, claim=(Fraction(epsilon), Fraction(delta))
     )
     for result in ask_declared(tested, false_alarm=false_alarm, power=2.0):
-        yield dataclasses.replace(finding(result), name=result.about.question)
+        yield dataclasses.replace(finding(result), about=About(result.about.question))
