@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from accountant import Ledger, Mechanism
+from accountant.mechanisms.batches import NoisyBatches
 from accountant.mechanisms.full_gradients import MpADMM
 from accountant.mechanisms.mechanism import TrainingMechanism
-from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
+from accountant.mechanisms.words import Algorithm, Release, Sampling, Sensitivity, Visibility
 from audits.errors import AuditError
 from verification.reading.context import Mode
 from verification.wire.mechanism import mechanism_of
@@ -22,6 +23,7 @@ class Subject:
     release: Release | None = None
     sensitivity: Sensitivity = Sensitivity.CORRECTED
     visibility: Visibility = Visibility.EVERY_ITERATE
+    sampling: Sampling | None = None  # of batches by epochs
 
     def __post_init__(self) -> None:
         if (self.algorithm is Algorithm.MPADMM) != (self.release is not None):
@@ -35,12 +37,13 @@ class Subject:
         algorithm = Algorithm(mechanism.algorithm)
         if isinstance(mechanism, MpADMM):
             return cls(algorithm, mechanism.release, mechanism.sensitivity, mechanism.released)
-        return cls(algorithm, visibility=mechanism.released)
+        sampling = mechanism.sampling if isinstance(mechanism, NoisyBatches) and mechanism.sampling.by_epochs else None
+        return cls(algorithm, visibility=mechanism.released, sampling=sampling)
 
     @property
     def mode(self) -> Mode:
         """The subject in the conformance checks' words."""
-        return Mode(self.algorithm, self.release)
+        return Mode(self.algorithm, self.release, self.sampling)
 
     def mechanism(self, records: int, parameters: Parameters) -> Mechanism:
         """Return what a run with these parameters is claimed to be."""

@@ -280,10 +280,11 @@ algorithm = "ssadmm"             # or "mpadmm", which needs eta, rho, release in
 records = 48842
 columns = 124                    # features of a record; the data of the claimed size are made with so many
 batch = 221
-sampling = "without-replacement" # fresh in every iteration
+sampling = "without-replacement" # fresh in every iteration; or by epochs: "fixed-order", "shuffle"
 clip = "1.0"                     # C: no record's gradient is longer
 sigma = "0.0136"                 # standard deviation of each coordinate of the noise
 iterations = 2210
+# group_size = 5                 # records of one user, all of which the claim is to protect
 released = "every-iterate"       # what is shown of a run; or "last-model"
 
 [implementation]                 # who claims it: any program that speaks the protocol (docs/reference/protocol.md);

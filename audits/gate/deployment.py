@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from accountant import AccountantError, Mechanism, exact
-from accountant.mechanisms.words import Algorithm, Release
+from accountant.mechanisms.words import Algorithm, Release, Sampling
 from verification.reading.context import Claimed, Mode
 from verification.wire.messages import StartResult
 from verification.wire.parameters import LossName, RegularizerName
@@ -82,6 +82,8 @@ def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: Start
     scheme = SCHEMES[algorithm]
     records, iterations = _count(of("records")), _count(of("iterations"))
     columns = table.columns_of.get(str(of("title")), table.columns)
+    drawn = of("sampling")
+    sampling = drawn if isinstance(drawn, Sampling) and drawn.by_epochs else None
     release = None if of("release") is None else Release(str(of("release")))
     regularizer = _regularizer(table, description)
     parameters = parameters_for(
@@ -90,6 +92,7 @@ def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: Start
         columns,
         eta=_steps(of("eta") if of("eta") is not None else table.eta, iterations),
         batch=_maybe_count(of("batch")),
+        sampling=sampling,
         sigma=_maybe_float(of("sigma")),
         noise_multiplier=_maybe_float(of("noise_multiplier")),
         bound=_maybe_float(of("clip")) or _maybe_float(of("normalise")) or 1.0,
@@ -105,7 +108,7 @@ def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: Start
         anchor_sigma=_maybe_float(of("anchor_sigma")),
         epsilon=min(_steps(of("epsilon"), iterations)) if of("epsilon") is not None else 1.0,
     )
-    return Claimed(Mode(algorithm, release), records, columns, parameters)
+    return Claimed(Mode(algorithm, release, sampling), records, columns, parameters)
 
 
 def _regularizer(table: DeploymentTable, description: StartResult) -> RegularizerName:

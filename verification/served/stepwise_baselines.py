@@ -174,7 +174,7 @@ class StepwiseBaselines(Stepwise):
         random = TrialRandomness(secrets.randbits(128) if seed is None else seed, count)
         batches = None
         if parameters.batch is not None:
-            batches = self.draw_batches(random, problem.records, parameters.batch, parameters.iterations)
+            batches = self.batches_of(parameters, random, problem.records)
         noise = self.draw_noise(algorithm, random, parameters, problem)
         values = self._run(algorithm, problem, parameters, noise, batches)
         # An algorithm without batches and noise has one outcome.

@@ -34,7 +34,7 @@ def mechanism_of(
         "iterations": parameters.iterations,
         "released": visibility,
         "batch": parameters.batch,
-        "sampling": None if parameters.batch is None else Sampling.WITHOUT_REPLACEMENT,
+        "sampling": None if parameters.batch is None else parameters.sampling or Sampling.WITHOUT_REPLACEMENT,
         "parties": parameters.parties,
         "inner": parameters.inner,
         "release": parameters.release,

@@ -13,6 +13,7 @@ from pydantic import Field, PositiveInt, StrictInt, model_validator
 
 from accountant.mechanisms.words import Algorithm, Release
 from verification.wire.arrays import WireArray, WireModel
+from verification.wire.words import SamplingWord
 
 __all__ = [
     "Algorithm",
@@ -112,6 +113,11 @@ class Parameters(WireModel):
     batch: PositiveInt | None = Field(
         default=None, description="m, for ssadmm, dpsgd, dpsvrg and sadmm; absent for the others"
     )
+    sampling: SamplingWord | None = Field(
+        default=None,
+        description="for ssadmm and dpsgd: fixed-order or shuffle, where batches are the next ones of an epoch of "
+        "floor(n/m) disjoint batches, records that fill none left out; absent: fresh without replacement",
+    )
     parties: PositiveInt | None = Field(default=None, description="for dpadmm: how many parties hold the records")
     inner: PositiveInt | None = Field(
         default=None, description="for dpsvrg: steps between two full gradients, a divisor of iterations"
@@ -146,6 +152,8 @@ class Parameters(WireModel):
             )
         if self.inner is not None and self.iterations % self.inner:
             raise ValueError(f"iterations must be a multiple of inner={self.inner}, got iterations={self.iterations}")
+        if self.sampling is not None and (self.batch is None or not self.sampling.by_epochs):
+            raise ValueError(f"sampling is fixed-order or shuffle, and belongs to a batch, got {self.sampling}")
         given = frozenset(self.options.model_dump(exclude_none=True))
         needed = _NEEDED_OPTIONS[self.regularizer]
         if given != needed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from accountant.mechanisms.words import Sampling
 from verification.wire.arrays import Floats, pack
 from verification.wire.messages import Capability, StartResult
 from verification.wire.parameters import (
@@ -70,6 +71,7 @@ def parameters_for(
     inner: int | None = None,
     anchor_sigma: float | None = None,
     epsilon: float = EPSILON,
+    sampling: Sampling | None = None,
 ) -> Parameters:
     """Return complete parameters, in the implementation's own terms where the caller leaves them open.
 
@@ -92,6 +94,7 @@ def parameters_for(
         eta=list(eta),
         iterations=len(eta),
         batch=batch if "batch" in scheme.takes else None,
+        sampling=sampling if "batch" in scheme.takes else None,
         parties=parties if "parties" in scheme.takes else None,
         inner=(inner or _two_epochs(len(eta))) if full_gradients else None,
         sigma=sigma if gaussian else (0.0 if scheme.law is Law.NONE else None),
