@@ -280,7 +280,8 @@ algorithm = "ssadmm"             # or "mpadmm", which needs eta, rho, release in
 records = 48842
 columns = 124                    # features of a record; the data of the claimed size are made with so many
 batch = 221
-sampling = "without-replacement" # fresh in every iteration; or by epochs: "fixed-order", "shuffle"
+sampling = "without-replacement" # fresh in every iteration
+                                 # or by epochs of disjoint batches: "fixed-order", "shuffle"
 clip = "1.0"                     # C: no record's gradient is longer
 sigma = "0.0136"                 # standard deviation of each coordinate of the noise
 iterations = 2210

@@ -406,8 +406,8 @@ QUESTIONS = (
         "marked",
         marked,
         "a record that adds more than C/m, at whatever position and length; batches of another size, records that are "
-        "drawn more often than others, a shuffle accounted as subsampling, batches kept for several iterations or runs, "
-        "a record that comes back within an epoch",
+        "drawn more often than others, a shuffle accounted as subsampling, batches kept for several iterations or runs"
+        ", a record that comes back within an epoch",
         ("E18", "SENS-GRADIENT"),
         (Size.SMALL, Size.CLAIMED),
     ),

@@ -121,9 +121,9 @@ def epoch_tests(
     complete = iterations // each
     if often.max() > 1 or not every or not complete:
         return [once]
-    place = np.where(often > 0, visits.argmax(axis=2), -1)[:, :complete]
-    absent = int(np.sum(place < 0)) if each * batch == records else 0
-    order, where = _fresh_order(place, each, batch / records) if shuffle else _same_order(place)
+    place = np.where(often > 0, visits.argmax(axis=2), -1)
+    absent = int(np.sum(place[:, :complete] < 0)) if each * batch == records else 0
+    order, where = _fresh_order(place, iterations, each, batch / records) if shuffle else _same_order(place, complete)
     left_out = f"{absent} times a record is in no batch of an epoch; " if absent else ""
     p_value = 0.0 if absent else order
     sure = bool(absent) or not shuffle
@@ -132,31 +132,32 @@ def epoch_tests(
     return [once, law]
 
 
-def _same_order(place: NDArray[np.int64]) -> tuple[float, str]:
+def _same_order(place: NDArray[np.int64], complete: int) -> tuple[float, str]:
     """Whether every epoch of a run has the order of its first one; an order of each run's own is none the worse."""
-    moved = int(np.sum(place != place[:, :1]))
-    return (
-        0.0 if moved else 1.0
-    ), f"{moved} of {place.size} times a record is in another batch than in the first epoch"
+    moved = (place != place[:, :1]) & ((place >= 0) | (np.arange(place.shape[1]) < complete)[:, None])
+    found = f"{int(moved.sum())} of {place.size} times a record is in another batch than in the first epoch"
+    return (0.0 if moved.any() else 1.0), found
 
 
-def _fresh_order(place: NDArray[np.int64], each: int, share: float) -> tuple[float, str]:
+def _fresh_order(place: NDArray[np.int64], iterations: int, each: int, share: float) -> tuple[float, str]:
     """Whether a mark is in the same batch of two epochs, and of two runs, as often as by chance.
 
     The batches of one mark in different epochs and runs are independent, so that its count is binomial.
     """
-    chance = each * share**2
     runs, epochs, _ = place.shape
-    pairs = [("two epochs", place[:, 0 : epochs - 1 : 2], place[:, 1::2])] if epochs > 1 else []
-    if runs > 1 and epochs:
-        pairs.append(("two runs", place[0 : runs - 1 : 2], place[1::2]))
+    taken = np.minimum(each, iterations - each * np.arange(epochs))  # of a last epoch that is broken off, fewer
+    pairs = [
+        (f"epochs {e + 1} and {e + 2}", place[:, e], place[:, e + 1], taken[e + 1]) for e in range(0, epochs - 1, 2)
+    ]
+    if runs > 1:
+        pairs += [
+            (f"epoch {e + 1} of two runs", place[0 : runs - 1 : 2, e], place[1::2, e], taken[e]) for e in range(epochs)
+        ]
     families = []
-    for name, first, second in pairs:
-        alike = ((first == second) & (first >= 0)).sum(axis=(0, 1))
-        trials = first.shape[0] * first.shape[1]
-        families.append(
-            TailFamily(f"the same batch of {name}:", tails.binomial(alike, trials, chance), _came(alike, trials))
-        )
+    for name, first, second, batches in pairs:
+        alike = ((first == second) & (first >= 0)).sum(axis=0)
+        tails_of = tails.binomial(alike, len(first), float(batches) * share**2)
+        families.append(TailFamily(f"the same batch of {name}:", tails_of, _came(alike, len(first))))
     if not families:
         return 1.0, "one epoch of one run shows no order"
     p_value, at = union(families)
