@@ -72,6 +72,10 @@ def _steps(declaration: Declaration, records: int, weights: Weights) -> list[Ste
     if amplification == "none":
         _refuse_unequal(declaration)
         return steps + [step for value in drawn for step in _plain(declaration, value, weights)]
+    if kind.by_epochs:
+        _refuse_unequal(declaration)
+        each = records // max(1, declaration.sampling.batch or 1)
+        return steps + [step for value in drawn for step in _plain(declaration, value, weights, each=max(1, each))]
     gaussian = [v for v in drawn if v.noise is NoiseKind.GAUSSIAN]
     pure = [v for v in drawn if v.noise in PURE]
     others = [v for v in drawn if v not in gaussian and v not in pure]
@@ -149,12 +153,18 @@ def _amplified_pure(
     return [PureStep(amplified_epsilon(e, rate), count, declaration.neighbours) for e, count in sums.items()]
 
 
-def _plain(declaration: Declaration, value: DeclaredValue, weights: Weights) -> list[Step]:
-    """The releases of one value, as if no records were drawn; all m entries of a batch may be copies of the record."""
+def _plain(declaration: Declaration, value: DeclaredValue, weights: Weights, *, each: int = 1) -> list[Step]:
+    """The releases of one value, as if no records were drawn; all m entries of a batch may be copies of the record.
+
+    Of epochs of `each` disjoint batches one release costs something: the worst of them.
+    """
     sampling, neighbours = declaration.sampling, declaration.neighbours
     copied = sampling.kind is Sampling.WITH_REPLACEMENT and value.uses == "batch"
     copies = (sampling.batch or 1) if copied else 1
-    counted = Counter(copies * ratio for ratio in ratios(declaration, value, weights))
+    every = ratios(declaration, value, weights)
+    if each > 1 and len(every) != declaration.iterations:
+        raise CannotCertifyError(f"{value.name}: by epochs a value must be released once an iteration")
+    counted = Counter(copies * max(every[i : i + each]) for i in range(0, len(every), each))
     if value.noise in PURE:
         jacobian = exact_binary64("jacobian", value.jacobian or 0.0)
         return [PureStep(ratio + jacobian, count, neighbours) for ratio, count in counted.items()]

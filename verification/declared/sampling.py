@@ -8,7 +8,7 @@ from scipy import stats
 
 from accountant.mechanisms.words import Sampling
 from verification.statistics import tails
-from verification.statistics.batches import batch_tests
+from verification.statistics.batches import batch_tests, epoch_tests
 from verification.statistics.test import Aspect, Cause, TailFamily, Test, union
 from verification.wire.declaration import DeclaredSampling
 
@@ -47,6 +47,9 @@ def sampling_tests(runs: Runs, sampling: DeclaredSampling, records: int, rng: np
         case Sampling.WITHOUT_REPLACEMENT:
             held = counts[:, :, marks] > 0
             return batch_tests(held, marks, records=records, batch=sampling.batch or 1)
+        case Sampling.FIXED_ORDER | Sampling.SHUFFLE:
+            held, shuffle = counts[:, :, marks] > 0, sampling.kind is Sampling.SHUFFLE
+            return epoch_tests(held, marks, records=records, batch=sampling.batch or 1, shuffle=shuffle)
         case Sampling.POISSON:
             return _poisson(counts > 0, sampling.rate or 0.0)
         case _:
