@@ -53,10 +53,11 @@ def stated(declaration: Declaration, records: int, weights: Weights) -> Stated:
 
     Values of one batch leave together: Gaussian ones with the sum of their squared ratios, pure ones with the sum of
     their epsilons. Without amplification each counts as if no records were drawn, and all entries of a batch may
-    then be copies of the record.
+    then be copies of the record. Of an epoch of disjoint batches one release costs something: the worst of them.
     """
     sampling = declaration.sampling
-    unamplified = sampling.amplification == "none"
+    unamplified = sampling.amplification == "none" or sampling.kind.by_epochs
+    in_epochs = sampling.amplification != "none" and sampling.kind.by_epochs
     drawn = [v for v in declaration.noised if sampling.kind is not Sampling.ALL and v.uses == "batch"]
     if drawn and unamplified:
         _refuse_unequal(declaration)
@@ -65,7 +66,12 @@ def stated(declaration: Declaration, records: int, weights: Weights) -> Stated:
     for value in alone:
         copied = sampling.kind is Sampling.WITH_REPLACEMENT and value in drawn
         copies = (sampling.batch or 1) if copied else 1
-        costs = Counter(_cost(value, copies * ratio) for ratio in ratios(declaration, value, weights))
+        every = ratios(declaration, value, weights)
+        each = max(1, records // (sampling.batch or 1)) if in_epochs and value in drawn else 1
+        if each > 1 and len(every) != declaration.iterations:
+            raise CannotCertifyError(f"{value.name}: by epochs a value must be released once an iteration")
+        worst = (max(every[i : i + each]) for i in range(0, len(every), each))
+        costs = Counter(_cost(value, copies * ratio) for ratio in worst)
         releases.append(NoisyRelease((value.name,), _PROTECTION[value.noise], tuple(costs.items())))
     for kind in () if unamplified else (Protection.GAUSSIAN, Protection.DISCRETE, Protection.PURE):
         together = [v for v in drawn if _PROTECTION[v.noise] is kind]

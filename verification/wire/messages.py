@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from accountant.mechanisms.words import Sampling
 from verification.plain_text import harmless
 from verification.wire.arrays import Floats, WireArray, WireModel, pack
 from verification.wire.parameters import (
@@ -374,6 +375,7 @@ def parameters_for(
     *,
     eta: Sequence[float],
     batch: int | None = None,
+    sampling: Sampling | None = None,
     sigma: float | None = None,
     noise_multiplier: float | None = None,
     bound: float = 1.0,
@@ -411,6 +413,7 @@ def parameters_for(
         eta=list(eta),
         iterations=len(eta),
         batch=batch if "batch" in scheme.takes else None,
+        sampling=sampling if "batch" in scheme.takes else None,
         parties=parties if "parties" in scheme.takes else None,
         inner=(inner or _two_epochs(len(eta))) if full_gradients else None,
         sigma=sigma if gaussian else (0.0 if scheme.law is Law.NONE else None),

@@ -11,16 +11,17 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, Self
 
-from pydantic import Field, PositiveInt, StrictInt, model_validator
+from pydantic import BeforeValidator, Field, PositiveInt, StrictInt, model_validator
 
 from accountant import Mechanism, exact_binary64, mechanism_from
 from accountant.mechanisms.fields import fields_of
 from accountant.mechanisms.registry import MECHANISMS
 from accountant.mechanisms.words import Algorithm as Algorithm  # noqa: PLC0414 - the words of the wire
 from accountant.mechanisms.words import Release as Release  # noqa: PLC0414
-from accountant.mechanisms.words import Sampling, Sensitivity, Visibility
+from accountant.mechanisms.words import Sampling, Sensitivity, Visibility, current_word
 from verification.wire.arrays import WireArray, WireModel
 
 
@@ -48,6 +49,7 @@ WireAlgorithm = Annotated[Algorithm, Field(strict=False)]
 WireLoss = Annotated[LossName, Field(strict=False)]
 WireRegularizer = Annotated[RegularizerName, Field(strict=False)]
 WireRelease = Annotated[Release, Field(strict=False)]
+SamplingWord = Annotated[Sampling, Field(strict=False), BeforeValidator(partial(current_word, Sampling))]
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 
@@ -105,6 +107,11 @@ class Parameters(WireModel):
     batch: PositiveInt | None = Field(
         default=None, description="m, for ssadmm, dpsgd, dpsvrg and sadmm; absent for the others"
     )
+    sampling: SamplingWord | None = Field(
+        default=None,
+        description="for ssadmm and dpsgd: fixed-order or shuffle, where batches are the next ones of an epoch of "
+        "floor(n/m) disjoint batches, records that fill none left out; absent: fresh without replacement",
+    )
     parties: PositiveInt | None = Field(default=None, description="for dpadmm: how many parties hold the records")
     inner: PositiveInt | None = Field(
         default=None, description="for dpsvrg: steps between two full gradients, a divisor of iterations"
@@ -139,6 +146,8 @@ class Parameters(WireModel):
             )
         if self.inner is not None and self.iterations % self.inner:
             raise ValueError(f"iterations must be a multiple of inner={self.inner}, got iterations={self.iterations}")
+        if self.sampling is not None and (self.batch is None or not self.sampling.by_epochs):
+            raise ValueError(f"sampling is fixed-order or shuffle, and belongs to a batch, got {self.sampling}")
         given = frozenset(self.options.model_dump(exclude_none=True))
         needed = _NEEDED_OPTIONS[self.regularizer]
         if given != needed:
@@ -287,7 +296,7 @@ def mechanism_of(
         "iterations": parameters.iterations,
         "released": visibility,
         "batch": parameters.batch,
-        "sampling": None if parameters.batch is None else Sampling.WITHOUT_REPLACEMENT,
+        "sampling": None if parameters.batch is None else parameters.sampling or Sampling.WITHOUT_REPLACEMENT,
         "parties": parameters.parties,
         "inner": parameters.inner,
         "release": parameters.release,
