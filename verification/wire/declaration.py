@@ -96,13 +96,6 @@ class DeclaredSampling(WireModel):
         default=None, description="the theorem the claim uses; none: no privacy is gained; absent: that of the kind"
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _no_former_name(cls, given: object) -> object:
-        if isinstance(given, dict) and "scheme" in given:
-            raise ValueError("scheme is now called kind")
-        return given
-
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.kind is Sampling.SHUFFLE:

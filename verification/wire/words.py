@@ -1,13 +1,12 @@
-"""The accountant's words as messages and claim files write them: a spelling of an earlier version names the new one."""
+"""The accountant's words as messages and claim files write them."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from accountant.mechanisms.words import Neighbours, Sampling, current_word
+from accountant.mechanisms.words import Neighbours, Sampling
 
-NeighboursWord = Annotated[Neighbours, Field(strict=False), BeforeValidator(partial(current_word, Neighbours))]
-SamplingWord = Annotated[Sampling, Field(strict=False), BeforeValidator(partial(current_word, Sampling))]
+NeighboursWord = Annotated[Neighbours, Field(strict=False)]
+SamplingWord = Annotated[Sampling, Field(strict=False)]
