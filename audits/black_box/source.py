@@ -78,7 +78,7 @@ class WireSource:
         return self._sessions[0].name
 
     def runs(self, pair: Neighbours[Records], count: int, rng: np.random.Generator) -> tuple[Values, Values]:
-        """Return ``count`` runs of each neighbour; the adapter is not told which is which."""
+        """Return ``count`` runs of each neighbour; nothing says which is which."""
         session = self._idle.get()
         try:
             return hidden_trials(session, (pair.first, pair.second), count, rng, seeded=self._seeded)

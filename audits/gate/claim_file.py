@@ -351,7 +351,7 @@ class ClaimFile(_Table):
         return taken_from_mechanisms(data)
 
     @model_validator(mode="after")
-    def _mechanisms_can_be_told_apart(self) -> Self:
+    def _mechanisms_have_different_names(self) -> Self:
         if self.declared is not None:
             return self._only_declared()
         titles = [mechanism.title for mechanism in self.mechanism]
@@ -437,7 +437,7 @@ sigma = "0.0136"                 # standard deviation of each coordinate of the 
 iterations = 2210
 released = "every-iterate"       # what is shown of a run; or "last-model"
 
-[implementation]                 # who claims it: any program that speaks the protocol (docs/reference/protocol.md);
+[implementation]                 # the adapter: any program that speaks the protocol (docs/reference/protocol.md);
                                  # it runs in the folder of this file, and every path in this file is relative to it
 command = ["python", "adapter.py"]
 timeout = "60s"                  # for one request
@@ -463,11 +463,11 @@ memory = 4096                    # what its process may use, in megabytes
 # hazards = "the machine is not shared, so that timing is not observed"
 
 [gate]
-budget = "5m"                    # time for everything; what finds no time is inconclusive, never a pass
+budget = "5m"                    # time for everything; a check that runs out of time is inconclusive, never a pass
 false_alarm = "1e-3"             # probability that a correct implementation is refuted, over all checks together
 power = "noise/1.2"              # the smallest violation that must have been detectable
 # strict = true                  # also fail where something differs from the claim and is not less private
-# accepts = ["batches"]          # what need not have been looked at: noise, batches, clipping, "released values"
+# accepts = ["batches"]          # aspects that need not be checked: noise, batches, clipping, "released values"
 
 # [[waiver]]                     # a known finding, tolerated until a date
 # finding = "silent/ssadmm/claimed"

@@ -115,7 +115,7 @@ def _not_offered(mechanism: Mechanism, description: StartResult) -> str:
     algorithm = Algorithm(str(mechanism.algorithm))
     if algorithm not in description.algorithms:
         return f"{algorithm} is not offered"
-    return "" if Capability.TRIALS in description.capabilities else "no runs of its own (trials)"
+    return "" if Capability.TRIALS in description.capabilities else "the capability trials is not declared"
 
 
 def _count(run: GateRun, results: Sequence[Result]) -> None:

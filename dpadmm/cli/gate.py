@@ -64,7 +64,7 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
     "--only",
     multiple=True,
     metavar="NAME",
-    help="A stage (account, conform, deploy, audit, declared) or one finding's name; a partial run never exits 0.",
+    help="A stage (price, small, claimed, games, declared), a question or the id of a finding. A partial run never exits 0.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
 @click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
@@ -104,7 +104,7 @@ def command(
     runs in its folder. Several are checked one after the other: the exit code is that of the worst, and a report or a
     folder for evidence gets the number of the claim file in its name.
 
-    A verdict has an outcome, a power (what would have been detected) and a coverage (what was looked at).
+    A verdict has an outcome, a power (what would have been detected) and a coverage (what was checked).
 
     Exit codes: 0 every claim stands with the power asked for (or deviates and is not less private), 1 refuted,
     2 usage or claim file, 3 inconclusive or
