@@ -64,7 +64,7 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
     "--only",
     multiple=True,
     metavar="NAME",
-    help="A stage (price, small, claimed, games, declared), a question or the id of a finding. A partial run never exits 0.",
+    help="A stage (price, small, claimed, games, declared), a question or a finding's id; a partial run never exits 0.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
 @click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
