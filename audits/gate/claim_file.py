@@ -57,17 +57,23 @@ COLUMNS = 32
 """Columns of the data where a claim file names none."""
 
 
-def _decimal(value: object) -> Fraction:
-    if isinstance(value, float | bool) or not isinstance(value, str | int | Fraction):
-        raise ValueError(f"must be a decimal string or an integer, got {value!r}")  # noqa: TRY004 - pydantic collects these
+_BINARY = "write it in quotes, so that it is exactly what you wrote, got the binary float {!r}"
+
+
+def _number(value: object) -> Fraction:
+    # pydantic collects ValueErrors, each with its place in the file; a TypeError would escape it
+    if isinstance(value, float):
+        raise ValueError(_BINARY.format(value))  # noqa: TRY004
+    if isinstance(value, bool) or not isinstance(value, str | int | Fraction):
+        raise ValueError(f"must be a decimal string or an integer, got {value!r}")  # noqa: TRY004
     try:
         return exact("value", value)
     except AccountantError as error:
         raise ValueError(str(error)) from None
 
 
-Positive = Annotated[Fraction, BeforeValidator(_decimal), Field(gt=0)]
-NotNegative = Annotated[Fraction, BeforeValidator(_decimal), Field(ge=0)]
+Positive = Annotated[Fraction, BeforeValidator(_number), Field(gt=0)]
+NotNegative = Annotated[Fraction, BeforeValidator(_number), Field(ge=0)]
 Columns = Annotated[int, Field(ge=1)]
 
 
@@ -174,24 +180,11 @@ def _maybe_count(value: object) -> int | None:
 
 INFINITY = "infinity"
 """What a claim file writes for the epsilon of what is not private."""
-_BINARY = "write it in quotes, so that it is exactly what you wrote, got the binary float {!r}"
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class _Table(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-
-def _number(value: object) -> Fraction:
-    # pydantic collects ValueErrors, each with its place in the file; a TypeError would escape it
-    if isinstance(value, float):
-        raise ValueError(_BINARY.format(value))  # noqa: TRY004
-    if isinstance(value, bool) or not isinstance(value, str | int | Fraction):
-        raise ValueError(f"must be a decimal string or an integer, got {value!r}")  # noqa: TRY004
-    try:
-        return exact("value", value)
-    except AccountantError as error:
-        raise ValueError(str(error)) from None
 
 
 def _epsilon(value: object) -> Fraction | float:
