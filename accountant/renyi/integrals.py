@@ -139,6 +139,17 @@ def poisson_moment(rate: Fraction, noise_multiplier: Fraction, alpha: Fraction, 
         return value + rest_beyond(pieces[-1], nu, order) * arb(0.5, 0.5)
 
 
+def poisson_deficit(rate: Fraction, noise_multiplier: Fraction, alpha: Fraction, bits: int) -> arb:
+    """Bound 1 - M(alpha) = 1 - E_P[e^{-(1-alpha) L}], 0 < alpha < 1, from below: the rest beyond is left out."""
+    if rate == 1:
+        return -arb_from_fraction(alpha * (alpha - 1) / noise_multiplier**2 / 2).expm1()
+    with guarded(arb(0), 2 * math.ceil(noise_multiplier / rate / (1 - alpha)).bit_length()):
+        nu, order, q = arb_from_fraction(noise_multiplier), arb_from_fraction(alpha), arb_from_fraction(rate)
+        pieces, crossing = _pieces(nu, order, q, bits)
+        negative = _integrand(nu, order, q, crossing)
+        return integral(lambda z, analytic: -negative(z, analytic), pieces, bits) / (2 * arb.pi()).sqrt()
+
+
 def rest_beyond(end: arb, nu: arb, order: arb) -> arb:
     """Return an upper bound of the integral beyond +-end, of phi (L^alpha + alpha) above and phi (1 + alpha) below."""
     growth = order * (order - 1) / (2 * nu * nu)

@@ -29,9 +29,8 @@ from verification.outcome import About, Aspect, Cause, Outcome, Stage
 from verification.pictures import scores
 from verification.questions.question import Answer
 from verification.statistics.test import Test
-from verification.wire.black_box import Values
 from verification.wire.faults import AdapterRefusal, AdapterSkipped, RefusedRequest
-from verification.wire.records import Records
+from verification.wire.session import Values
 
 _TASTE_SECONDS = 0.1
 _LARGEST_CHUNK = 500
@@ -99,7 +98,7 @@ class BlackBoxResult:
 @dataclass(slots=True)
 class _Running:
     source: PairSource
-    pairs: Sequence[Neighbours[Records]]
+    pairs: Sequence[Neighbours]
     plan: BlackBoxPlan
     progress: Progress
     began: float = field(default_factory=time.monotonic)
@@ -125,7 +124,7 @@ class _Running:
 
 def audit(
     source: PairSource,
-    pairs: Sequence[Neighbours[Records]],
+    pairs: Sequence[Neighbours],
     plan: BlackBoxPlan,
     progress: Progress | None = None,
     about: About = BLACK_BOX,

@@ -22,8 +22,7 @@ from audits.eprocess.scores import ScoreTails
 from audits.errors import AuditFault
 from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
-from verification.wire.black_box import Values
-from verification.wire.records import Records
+from verification.wire.session import Values
 
 LARGEST_NUMBER_OF_PAIRS = 3
 _SCORES_PER_PAIR = 2
@@ -84,7 +83,7 @@ def chosen(found: Sequence[Candidate]) -> list[Chosen]:
     return picked
 
 
-def describe(pairs: Sequence[Neighbours[Records]], candidate: Candidate) -> str:
+def describe(pairs: Sequence[Neighbours], candidate: Candidate) -> str:
     """Return the candidate in words."""
     return f"{pairs[candidate.pair].name}, {candidate.score.name} score"
 
@@ -160,7 +159,7 @@ class Confirming:
             np.argmax([wealth + math.log(e.share) for wealth, e in zip(self._log_wealth, self._picked, strict=True)])
         )
 
-    def concluded(self, *, delta: float, confidence: float | None, pairs: Sequence[Neighbours[Records]]) -> Confirmed:
+    def concluded(self, *, delta: float, confidence: float | None, pairs: Sequence[Neighbours]) -> Confirmed:
         """Return the wealth and the bound: the largest of all, each with its share of what may be wrong."""
         best, by = 0.0, "nothing"
         for number, each in enumerate(self._picked if confidence is not None else ()):

@@ -26,10 +26,9 @@ from audits.games.game import Game
 from verification.reading.context import NotApplicable
 from verification.reading.values import standard_noise
 from verification.wire.arrays import Floats
-from verification.wire.hidden_pair import HiddenPair
 from verification.wire.process import Limits
 from verification.wire.records import Run
-from verification.wire.session import Session
+from verification.wire.session import HiddenPair, Session
 
 _HUGE = 1e300
 P = ParamSpec("P")

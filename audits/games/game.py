@@ -25,9 +25,8 @@ from audits.curves import ApproximateCurve, GaussianCurve, PrivacyCurve, TableCu
 from audits.errors import AuditError
 from verification.outcome import About, Stage
 from verification.reading.context import Claimed, Mode
-from verification.wire.mechanism import mechanism_of
 from verification.wire.messages import Show
-from verification.wire.parameters import Parameters
+from verification.wire.parameters import Parameters, mechanism_of
 from verification.wire.records import Records
 
 

@@ -21,14 +21,9 @@ from verification.neighbours.families import Domain, library
 from verification.neighbours.neighbours import Neighbours
 from verification.outcome import Outcome
 from verification.served.translate import sensitivities
-from verification.wire.black_box import Values
-from verification.wire.hidden_pair import HiddenPair
-from verification.wire.messages import Capability, Show
-from verification.wire.parameters import Parameters
-from verification.wire.records import Records
-from verification.wire.schemes import NON_PRIVATE, SCHEMES, Law
-from verification.wire.session import Session
-from verification.wire.simple_parameters import parameters_for
+from verification.wire.messages import Capability, Show, parameters_for
+from verification.wire.parameters import NON_PRIVATE, SCHEMES, Law, Parameters
+from verification.wire.session import HiddenPair, Session, Values
 
 NAME = "learned-scores"
 EXPLORED, CONFIRMED = 400, 1000
@@ -49,7 +44,7 @@ class SessionRuns:
     seeded: bool
     workers: int = 1
 
-    def runs(self, pair: Neighbours[Records], count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+    def runs(self, pair: Neighbours, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
         """Return ``count`` runs of each neighbour; nothing tells the implementation which is which."""
         hidden = HiddenPair(self.session, pair.first, pair.second, rng)
         both = hidden.trials(self.algorithm, self.parameters, count, show=self.show, seeded=self.seeded)

@@ -31,12 +31,10 @@ from verification.served.translate import (
     sensitivities,
     sigmas,
 )
-from verification.wire.messages import Capability
-from verification.wire.parameters import LossName, Parameters, RegularizerName
-from verification.wire.records import Records, Run
-from verification.wire.schemes import NON_PRIVATE
+from verification.wire.messages import Capability, parameters_for
+from verification.wire.parameters import NON_PRIVATE, LossName, Parameters, RegularizerName
+from verification.wire.records import Run
 from verification.wire.session import Session
-from verification.wire.simple_parameters import parameters_for
 
 TARGET_MU = 2.0
 BOUND = 0.5
@@ -265,7 +263,7 @@ def least_bound(mechanisms: Iterable[object]) -> float:
     return min((float(each.bound) for each in bounded if each.bound is not None), default=BOUND)
 
 
-def own_pair_game(session: Session, subject: Subject, pair: Neighbours[Records], bound: float = BOUND) -> Planned:
+def own_pair_game(session: Session, subject: Subject, pair: Neighbours, bound: float = BOUND) -> Planned:
     """Return the game: every record in every batch, three ordinary steps from 0, or one if only the last is shown."""
     if subject.algorithm not in _PLAYED:
         raise NothingToAudit(f"{OWN} is played for {', '.join(_PLAYED)}, not for {subject.algorithm}")
@@ -288,7 +286,7 @@ def own_pair_game(session: Session, subject: Subject, pair: Neighbours[Records],
 
 
 def _own_parameters(
-    session: Session, subject: Subject, at: tuple[Neighbours[Records], float], eta: list[float], sigma: float
+    session: Session, subject: Subject, at: tuple[Neighbours, float], eta: list[float], sigma: float
 ) -> Parameters:
     pair, bound = at
     return parameters_for(

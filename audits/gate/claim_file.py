@@ -34,12 +34,10 @@ from audits.errors import ClaimFileError
 from verification.outcome import About, Finding
 from verification.reading.context import Claimed, Mode
 from verification.statistics.test import Aspect
-from verification.wire.messages import Name, StartResult
-from verification.wire.parameters import LossName, RegularizerName
+from verification.wire.declaration import NeighboursWord
+from verification.wire.messages import PARTIES, Name, StartResult, parameters_for
+from verification.wire.parameters import SCHEMES, LossName, RegularizerName
 from verification.wire.process import Limits
-from verification.wire.schemes import SCHEMES
-from verification.wire.simple_parameters import PARTIES, parameters_for
-from verification.wire.words import NeighboursWord
 
 
 class DeclaredTable(BaseModel):

@@ -11,7 +11,7 @@ from verification.judge import Result, not_asked
 from verification.outcome import About, Finding, Outcome, Stage
 from verification.plain_text import harmless
 from verification.statistics.test import Aspect
-from verification.wire.schemes import SCHEMES, Law
+from verification.wire.parameters import SCHEMES, Law
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,10 @@ from verification.declared.runner import run_declared
 from verification.judge import Result, concluded, finding, not_asked
 from verification.outcome import About, Finding, Outcome, Stage
 from verification.wire.declaration import Declaration, contradictions
-from verification.wire.declared_session import DeclaredQuestion, DeclaredSession
 from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
+from verification.wire.messages import Face
 from verification.wire.process import Limits
+from verification.wire.session import DeclaredAlgorithm, Session
 from verification.wire.tape import Tape
 
 
@@ -38,7 +39,7 @@ def declared_stage(
     coverage = Coverage()
     deadline = time.monotonic() + claims.gate.budget
     try:
-        with DeclaredSession(claims.implementation.command, limits) as session:
+        with Session(claims.implementation.command, limits, Face.DECLARED) as session:
             tape = session.tape = Tape()
             bench = declared_bench(claims, table, session, options.seed, deadline=deadline)
             # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
@@ -60,7 +61,7 @@ def declared_stage(
     return findings, coverage
 
 
-def _keep(findings: list[Finding], session: DeclaredSession, tape: Tape, options: GateOptions) -> None:
+def _keep(findings: list[Finding], session: Session, tape: Tape, options: GateOptions) -> None:
     """Keep the whole conversation beside what refutes."""
     if options.evidence is None:
         return
@@ -73,7 +74,7 @@ def _keep(findings: list[Finding], session: DeclaredSession, tape: Tape, options
 def declared_bench(
     claims: ClaimFile,
     table: DeclaredTable,
-    session: DeclaredSession,
+    session: Session,
     seed: int,
     *,
     deadline: float = math.inf,
@@ -84,7 +85,7 @@ def declared_bench(
         known = ", ".join(session.description.declared)
         detail = f"the claim is about {table.algorithm!r}, declared are {known}"
         raise session.fault(Fault.UNDECLARED, ProtocolStep.START, detail)
-    question = DeclaredQuestion(table.algorithm, table.parameters)
+    question = DeclaredAlgorithm(table.algorithm, table.parameters)
     declaration = session.declare(question, table.records, table.columns)
     claim = claims.claim
     found = contradictions(declaration, neighbours=claim.neighbours, pure=claim.delta == 0, records=table.records)
@@ -98,7 +99,7 @@ def declared_bench(
 def declared_results(claims: ClaimFile, bench: Bench, options: GateOptions) -> Iterator[Result]:
     """Every question; our own computations are limited by the same time."""
     promise = Promise(claims.claim.epsilon, claims.claim.delta)
-    about = About("account", bench.question.algorithm, Stage.DECLARED, bench.question.algorithm)
+    about = About("account", bench.question.name, Stage.DECLARED, bench.question.name)
     if claims.claim.nothing:  # where no privacy is claimed there is nothing to protect
         yield concluded(about, lambda: account(bench, Pricing(bench, promise), None), 0.0)
         return

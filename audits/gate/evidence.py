@@ -20,8 +20,7 @@ import numpy as np
 from audits.errors import EvidenceError
 from verification.outcome import About, Finding, Outcome, Stage
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import DeclaredStart
-from verification.wire.messages import AdapterDescription, StartResult
+from verification.wire.messages import DeclaredStart, StartResult, described
 from verification.wire.tape import Exchange, Tape
 
 VERSION = 3
@@ -36,7 +35,7 @@ class Kept:
     detail: str
     p_value: float | None
     false_alarm: float
-    description: AdapterDescription
+    description: StartResult
     seed: int
     seeded: bool
     tapes: Sequence[Tape] = ()
@@ -55,7 +54,7 @@ class KeptEvidence:
     def keep(
         self,
         found: Finding,
-        description: AdapterDescription,
+        description: StartResult,
         *,
         seed: int,
         seeded: bool,
@@ -138,9 +137,9 @@ def read(path: Path) -> tuple[Kept, str]:
         raise EvidenceError(f"{path} is no evidence: {error}") from None
 
 
-def _described(about: About, text: str) -> AdapterDescription:
+def _described(about: About, text: str) -> StartResult:
     kind = DeclaredStart if about.stage is Stage.DECLARED else StartResult
-    return kind.model_validate_json(text)
+    return described(kind.model_validate_json(text))
 
 
 def _tape(exchanges: Sequence[dict[str, object]]) -> Tape:

@@ -27,11 +27,10 @@ from verification.outcome import Outcome, Stage
 from verification.questions.catalogue import QUESTIONS
 from verification.reading.context import ALL_MODES, Clock, Context
 from verification.reading.replayed import EFFORT
-from verification.wire.declared_messages import DeclaredStart
 from verification.wire.faults import AdapterFault
-from verification.wire.messages import StartResult
+from verification.wire.messages import Face
 from verification.wire.session import Session
-from verification.wire.tape import NotOnTapeError, PlayedDeclaredSession, PlayedSession, Tape
+from verification.wire.tape import NotOnTapeError, PlayedSession, Tape
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +112,15 @@ def _asked(kept: Kept, claims: ClaimFile) -> Asked:
     if kept.about.stage is Stage.SMALL:
         return Asked(question, next(mode for mode in ALL_MODES if str(mode) == kept.about.subject))
     mechanism = next(mechanism for mechanism in claims.mechanism if mechanism.title == kept.about.mechanism)
-    claimed = claimed_run(mechanism, claims.deployment, _described(kept))
+    claimed = claimed_run(mechanism, claims.deployment, kept.description)
     return Asked(question, claimed.mode, claimed, mechanism.title)
 
 
 def _declared(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
-    if claims.declared is None or not isinstance(kept.description, DeclaredStart):
+    if claims.declared is None:
         raise EvidenceError(f"{kept.about}: the claim file declares no algorithm")
     options = GateOptions(seed=kept.seed, only=kept.only)
-    session = PlayedDeclaredSession(kept.description, next(iter(kept.tapes), Tape()))
+    session = PlayedSession(kept.description, next(iter(kept.tapes), Tape()), Face.DECLARED)
     try:
         bench = declared_bench(claims, claims.declared, session, kept.seed, kind=ReplayedBench)
         for result in declared_results(claims, bench, options):
@@ -130,12 +129,6 @@ def _declared(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
     except AdapterFault as error:
         return Outcome.INCONCLUSIVE, str(error)
     return Outcome.INCONCLUSIVE, "the kept answers do not reach this check"
-
-
-def _described(kept: Kept) -> StartResult:
-    if not isinstance(kept.description, StartResult):
-        raise EvidenceError(f"{kept.about}: what the implementation said of itself is of another kind")
-    return kept.description
 
 
 def _learned(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
@@ -175,4 +168,4 @@ def _subject(kept: Kept, claims: ClaimFile) -> Subject:
 
 
 def _sessions(kept: Kept) -> Iterator[Session]:
-    return (PlayedSession(_described(kept), tape) for tape in (kept.tapes or [Tape()]))
+    return (PlayedSession(kept.description, tape) for tape in (kept.tapes or [Tape()]))

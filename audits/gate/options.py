@@ -19,7 +19,6 @@ from verification.reading.context import Mode
 from verification.statistics.run_energies import RunEnergies
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterError
-from verification.wire.records import Records
 
 Say = Callable[[str], None]
 GAMES_SHARE = 0.4
@@ -38,7 +37,7 @@ class GateOptions:
     only: tuple[str, ...] = ()
     today: datetime.date = dataclasses.field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date())
     say: Say = lambda _: None
-    pair: Neighbours[Records] | None = None
+    pair: Neighbours | None = None
     seeded: bool = True
     evidence: KeptEvidence | None = None
     source: Path | None = None  # the claim file, for reports that name it

@@ -25,9 +25,8 @@ from verification.outcome import Finding, Outcome
 from verification.reading.values import standard_noise
 from verification.statistics.test import Cause
 from verification.wire.arrays import Floats
-from verification.wire.declared_session import DeclaredSession
 from verification.wire.faults import AdapterError
-from verification.wire.messages import AdapterDescription
+from verification.wire.messages import AdapterDescription, Face
 from verification.wire.session import Session
 
 if TYPE_CHECKING:
@@ -57,10 +56,10 @@ class Provenance:
         default_factory=lambda: f"Python {platform.python_version()}, {platform.platform()}"
     )
 
-    def described_by(self, target: Target, kind: type[Session | DeclaredSession] = Session) -> Self:
+    def described_by(self, target: Target, face: Face = Face.PAPER) -> Self:
         """The same, with what the implementation says of itself; unchanged if it cannot be asked."""
         try:
-            with kind(target.command, target.limits) as session:
+            with Session(target.command, target.limits, face) as session:
                 return dataclasses.replace(self, implementation=session.description)
         except AdapterError:
             return self  # the stages meet the same fault and report it

@@ -36,7 +36,7 @@ from verification.outcome import About, Finding, Outcome, Stage, Waived, worst
 from verification.plain_text import harmless
 from verification.questions.catalogue import QUESTIONS
 from verification.questions.question import Size
-from verification.wire.declared_session import DeclaredSession
+from verification.wire.messages import Face
 from verification.wire.process import Limits
 
 __all__ = ["GateOptions", "check_only", "run_gate"]
@@ -95,7 +95,7 @@ def _declared_gate(claims: ClaimFile, table: DeclaredTable, options: GateOptions
     provenance = provenance_of(claims, options.source)
     if claims.implementation is not None:
         target = Target(tuple(claims.implementation.command), limits_of(claims))
-        provenance = provenance.described_by(target, DeclaredSession)
+        provenance = provenance.described_by(target, Face.DECLARED)
     findings, coverage = declared_stage(claims, table, limits_of(claims), options)
     findings = [_strictly(f) for f in findings] if claims.gate.strict else findings
     findings = [_shown(f) for f in waived(findings, claims.waiver, options)]

@@ -25,7 +25,6 @@ from verification.judge import finding
 from verification.neighbours.families import Domain, library
 from verification.neighbours.neighbours import Neighbours, own_neighbours
 from verification.wire.process import Limits
-from verification.wire.records import Records
 
 _POINTS = TypeAdapter(list[tuple[float, float]])
 _REQUEST = TypeAdapter(dict[str, JsonValue])
@@ -89,8 +88,8 @@ def black_box_audit(box: dict[str, object], rest: dict[str, object], adapter: Se
     return result.outcome.exit_code
 
 
-def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[Neighbours[Records]]:
-    found: list[Neighbours[Records]] = []
+def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[Neighbours]:
+    found: list[Neighbours] = []
     features = options.features
     if shared.own is not None:
         both = load_both(*shared.own, label_column=shared.label_column)

@@ -92,7 +92,7 @@ output_options = shared.combined(
         show_default=True,
         help="tight adds the exact adversary (fixed-size batches, Gaussian noise): some seconds.",
     ),
-    click.option("--digits", type=click.IntRange(1, 500), default=15, show_default=True, help="Certified digits."),
+    click.option("--digits", type=click.IntRange(1, 1000), default=15, show_default=True, help="Certified digits."),
     click.option(
         "--rdp",
         metavar="ALPHA,...",

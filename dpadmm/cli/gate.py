@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from audits.gate.evidence import KeptEvidence
     from verification.neighbours.neighbours import Neighbours
     from verification.outcome import Outcome
-    from verification.wire.records import Records
 
 
 QUESTIONS: Mapping[str, str] = {
@@ -284,7 +283,7 @@ def _examine(folder: Path) -> NoReturn:
     raise click.exceptions.Exit(1 if all(each.confirmed for each in found) else 3)
 
 
-def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours[Records] | None:
+def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours | None:
     """The pair that the claim file names, its paths relative to the file."""
     if claims.pair is None:
         return None

@@ -130,7 +130,7 @@ def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case])
         if finding.outcome is Outcome.REFUTED:
             click.echo(f"failed   {finding.name}: {finding.detail}")
     from verification.vectors.suspects import diagnose
-    from verification.wire.schemes import BASELINES
+    from verification.wire.parameters import BASELINES
 
     found = diagnose(report.findings, cases)
     for line in found.lines():
@@ -207,7 +207,12 @@ def list_cases(*, files: tuple[Path, ...], flag: str | None, output_format: str)
 
 
 @command.command("accountant", short_help="Compare an accountant with certified bounds.")
-@click.option("--golden/--no-golden", default=True, show_default=True, help="Ask the questions of the golden vectors.")
+@click.option(
+    "--golden/--no-golden",
+    default=True,
+    show_default=True,
+    help="Ask the golden vectors, and what users of others reported.",
+)
 @click.option("--random", "fresh", type=click.IntRange(min=0), default=40, show_default=True, help="Fresh questions.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the fresh questions; by default drawn and printed.")
 @timeout_option
@@ -232,10 +237,11 @@ def accountant(
     Exit codes: 0 nothing unsound, 1 an answer is unsound, 3 nothing was answered, 4 it failed on a question.
     """
     from verification.accountants.judging import judge_all
-    from verification.accountants.questions import golden_questions, random_questions
+    from verification.accountants.questions import golden_questions, random_questions, reported_questions
 
     chosen = secrets.randbits(32) if seed is None else seed
-    questions = (*(golden_questions() if golden else ()), *random_questions(fresh, chosen))
+    known = (*golden_questions(), *reported_questions()) if golden else ()
+    questions = (*known, *random_questions(fresh, chosen))
     limits = Limits.of(timeout, memory)
     report = judge_all(adapter, questions, limits, _asked if sys.stderr.isatty() else None)
     if output_format == "json":

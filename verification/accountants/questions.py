@@ -4,7 +4,8 @@ Every record contributes a vector of norm at most 1, noise of standard deviation
 batch, and this is repeated `steps` times. So replacing a record moves the sum by at most 2, adding or removing one by
 at most 1: an accountant that is told the relation must know the difference.
 
-The golden questions are those of the accounting vectors, put in these words; the random ones are drawn from a seed.
+The golden questions are those of the accounting vectors, put in these words; the reported ones are what users of public
+accountants stumbled over, with the issue; the random ones are drawn from a seed.
 """
 
 from __future__ import annotations
@@ -72,6 +73,52 @@ def golden_questions() -> tuple[AccountantQuestion, ...]:
         for question in _asked(parameters):
             found.setdefault(question)
     return tuple(_numbered("golden", found))
+
+
+REPORTED = (
+    # small delta: microsoft/prv_accountant#17
+    ("epsilon", "poisson", 750_000, 250, "4", 10_000, ("1e-10", "1.1e-18", "1.13e-18", "1e-30", "1e-100")),
+    # large epsilon: microsoft/prv_accountant#36 and #42, meta-pytorch/opacus#601 and #604
+    ("epsilon", "poisson", 5, 1, "1", 500, ("1e-5",)),
+    ("epsilon", "poisson", 1000, 100, "0.4", 100, ("1e-5", "1e-8")),
+    ("epsilon", "poisson", 100, 50, "0.3", 50, ("1e-5",)),
+    ("delta", "poisson", 1000, 100, "0.4", 100, ("60", "150")),
+    # a rate of 1, or next to it: meta-pytorch/opacus#74 and #813
+    ("epsilon", "poisson", 1000, 999, "5", 30, ("1e-6",)),
+    ("epsilon", "poisson", 1000, 1000, "5", 30, ("1e-6",)),
+    ("epsilon", "without-replacement", 1000, 1000, "10", 30, ("1e-6",)),
+    ("epsilon", "without-replacement", 1000, 999, "10", 30, ("1e-6",)),
+    # an epsilon of 0, or below: meta-pytorch/opacus#585 and #844
+    ("epsilon", "poisson", 100_000, 10, "50", 1, ("1e-3", "1e-5", "1e-9")),
+    ("epsilon", "without-replacement", 100_000, 10, "100", 1, ("1e-3", "1e-9")),
+    ("delta", "poisson", 1000, 10, "1", 100, ("0", "1e-9")),
+    ("delta", "all", 1000, 1000, "10", 1, ("0", "1e-9", "5")),
+    ("delta", "without-replacement", 1000, 10, "2", 100, ("0", "1e-9")),
+    # a Renyi epsilon taken for 0, orders next to 1: tensorflow/privacy#166
+    ("renyi", "poisson", 20_000, 21, "1", 1, ("1.00000001", "1.1", "300")),
+    ("renyi", "without-replacement", 20_000, 21, "2", 1, ("1.00000001", "1.1", "300")),
+)
+"""What is asked, sampling, records, batch, noise, steps, and the values of delta, epsilon or alpha."""
+
+
+def reported_questions() -> tuple[AccountantQuestion, ...]:
+    """Return questions of the kinds that users of public accountants reported."""
+    asked = (
+        AccountantQuestion(
+            "",
+            Quantity(quantity),
+            Sampling(sampling),
+            Neighbours.REPLACE_ONE if sampling == "without-replacement" else Neighbours.ADD_OR_REMOVE,
+            records,
+            batch,
+            Fraction(noise),
+            steps,
+            Fraction(at),
+        )
+        for quantity, sampling, records, batch, noise, steps, values in REPORTED
+        for at in values
+    )
+    return tuple(_numbered("reported", asked))
 
 
 def random_questions(count: int, seed: int) -> tuple[AccountantQuestion, ...]:

@@ -4,7 +4,8 @@ r"""Our certified enclosure of what an accountant is asked, and a second route t
 neighbouring data sets, so an answer below it is wrong. The pair of both sampled schemes is (1-q) N(0, nu^2) + q N(1,
 nu^2) against N(0, nu^2), in units of the sensitivity: with batches of fixed size and one record replaced it is attained
 where all other records are equal, with Poisson batches and one record added or removed where they are zero. The
-dominating profile of the replaced record dominates both orders of that pair, so its composition bounds either scheme.
+dominating profile of the replaced record dominates both orders of that pair, so its composition bounds either scheme;
+Poisson batches are bounded by the pair itself, in both orders.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from accountant.mechanisms.steps import PoissonGaussianStep, SubsampledGaussianS
 from accountant.mechanisms.words import Sampling
 from accountant.numbers import Bound, arb_from_fraction, arb_precision, fraction_of
 from accountant.pld.composition import SubsampledGaussian, compose
+from accountant.pld.ledger_steps import composed_epsilon_upper, known_delta_upper
 from accountant.profiles.gaussian import gaussian_delta, gaussian_epsilon
 from accountant.renyi.integrals import poisson_moment, tight_moment
 from accountant.renyi.moments import Subsampling
@@ -28,6 +30,7 @@ from verification.accountants.questions import AccountantQuestion, Quantity
 
 DIGITS = 20
 _BITS = 160
+_TOLERANCE = Fraction(1, 10**4)
 _CONFIRMED_TO = Fraction(1, 10**9)
 
 
@@ -44,9 +47,16 @@ def enclosure(question: AccountantQuestion) -> Bound:
     if question.quantity is Quantity.RENYI:
         return _renyi(question)
     composed = compose([SubsampledGaussian(question.rate, nu, question.steps)])
+    ends = composed.delta(question.at) if question.quantity is Quantity.DELTA else composed.epsilon(question.at)
+    if question.sampling is not Sampling.POISSON:
+        return ends
+    step = (PoissonGaussianStep(question.rate, nu, question.steps),)  # the pair itself, in both orders: tighter
     if question.quantity is Quantity.DELTA:
-        return composed.delta(question.at)
-    return composed.epsilon(question.at)
+        upper = known_delta_upper(step, question.at)
+    else:
+        upper = composed_epsilon_upper(step, question.at, _TOLERANCE)
+    upper = max(min(upper, fraction_of(ends.upper)), fraction_of(ends.lower))
+    return Bound.from_fractions(fraction_of(ends.lower), upper)
 
 
 def _renyi(question: AccountantQuestion) -> Bound:

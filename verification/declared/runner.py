@@ -43,7 +43,7 @@ def run_declared(
     pricing = Pricing(bench, promise)
 
     def result(name: str, ask: Callable[[], Answer], share: float = 0.0) -> Result:
-        algorithm = bench.question.algorithm
+        algorithm = bench.question.name
         return concluded(About(name, algorithm, Stage.DECLARED, algorithm), lambda: _in_time(ask), share)
 
     if not bench.session.can(Capability.RECORD):

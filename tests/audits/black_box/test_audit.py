@@ -18,9 +18,9 @@ from verification.neighbours.families import Domain, library
 from verification.neighbours.neighbours import Neighbours
 from verification.outcome import Outcome
 from verification.wire.arrays import Floats
-from verification.wire.black_box import Values
 from verification.wire.faults import AdapterRefusal
 from verification.wire.records import Records
+from verification.wire.session import Values
 
 SMALL = BlackBoxPlan(claimed_curve(), *CLAIM, explore=160, confirm=400, trees=2, seconds=600.0)
 

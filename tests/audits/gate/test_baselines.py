@@ -21,9 +21,8 @@ from audits.gate.run import GateOptions, run_gate
 from tests.zoo import MEMBERS, Sight
 from tests.zoo.claims import claim_file
 from verification.outcome import Outcome, Stage
-from verification.wire.parameters import Algorithm
+from verification.wire.parameters import NON_PRIVATE, PRIVATE_BASELINES, Algorithm
 from verification.wire.process import Limits
-from verification.wire.schemes import NON_PRIVATE, PRIVATE_BASELINES
 from verification.wire.session import Session
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "claims"

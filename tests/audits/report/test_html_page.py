@@ -29,7 +29,7 @@ from verification.picture import Ink, Picture, Series
 from verification.questions.catalogue import at
 from verification.questions.question import Size
 from verification.statistics.test import Aspect, Cause
-from verification.wire.declared_messages import DeclaredStart
+from verification.wire.messages import DeclaredStart
 
 STATED = """
 [statement]
