@@ -81,7 +81,7 @@ class Cause(enum.StrEnum):
     UNSOLVED = "the inner problem is not solved"
     NOT_REPEATED = "runs do not repeat"
     NOT_AS_SHOWN = "runs are not those that are shown"
-    DISTINGUISHED = "neighbours are told apart better than claimed"
+    DISTINGUISHED = "neighbours can be distinguished better than claimed"
     PRICE = "the mechanism costs more than is claimed"
 
     @property

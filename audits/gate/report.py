@@ -145,7 +145,7 @@ def _headline(members: Sequence[Finding]) -> str:
 
 
 def _consequence(finding: Finding) -> bool:
-    """What tells neighbours apart is a consequence of whatever else is wrong with the mechanism."""
+    """That neighbours can be distinguished follows from anything else that is wrong with the mechanism."""
     return finding.cause is Cause.DISTINGUISHED
 
 
