@@ -31,7 +31,7 @@ from accountant.mechanisms.words import Noise
 from accountant.numbers import Bound, Dyadic
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.pure import laplace_epsilon, pure_epsilon, pure_parts, side_epsilon
-from accountant.profiles.shuffled import shuffled_epsilon
+from accountant.shuffled import shuffled_epsilon
 
 _FAR_APART: Final = Fraction(3, 2)
 """Ends of one phase further apart than this factor are looked at again; those of several always are."""

@@ -25,7 +25,7 @@ from scipy import special, stats
 from accountant.mechanisms.words import Sampling
 from verification.declared.price import Pricing, ratios, schedule
 from verification.statistics import tails
-from verification.statistics.batches import batch_tests
+from verification.statistics.batches import batch_tests, epoch_tests
 from verification.statistics.noise_shape import atoms, light_tails, shape_tests
 from verification.statistics.noise_size import size_tests
 from verification.statistics.test import Aspect, Cause, TailFamily, Test, union
@@ -177,6 +177,9 @@ def sampling_tests(runs: Runs, sampling: DeclaredSampling, records: int, rng: np
         case Sampling.WITHOUT_REPLACEMENT:
             held = counts[:, :, marks] > 0
             return batch_tests(held, marks, records=records, batch=sampling.batch or 1)
+        case Sampling.FIXED_ORDER | Sampling.SHUFFLE:
+            held, shuffle = counts[:, :, marks] > 0, sampling.kind is Sampling.SHUFFLE
+            return epoch_tests(held, marks, records=records, batch=sampling.batch or 1, shuffle=shuffle)
         case Sampling.POISSON:
             return _poisson(counts > 0, sampling.rate or 0.0)
         case _:

@@ -50,6 +50,7 @@ class Answer:
     noise: dict[str, Floats] | None = None
     vectors: tuple[Floats, ...] = ()  # noise in the order in which it was drawn, [draws, p], for what is used again
     tightness: float | None = None  # the largest observed value over its bound
+    by_epochs: bool = False  # batches that are claimed to be fresh are those of epochs
 
 
 Ask = Callable[[Context, Claimed | None, Clock], Answer]

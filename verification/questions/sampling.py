@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.mechanisms.words import Algorithm
+from accountant.mechanisms.words import Algorithm, Sampling
 from reference.clipping import clipped_slopes
 from verification.picture import Draw, Picture
 from verification.pictures import shares
@@ -39,7 +39,7 @@ from verification.reading.inverter import INSIDE, InsideSvrg
 from verification.reading.replayed import as_the_reference
 from verification.reading.values import resolution
 from verification.served.translate import problem_of
-from verification.statistics.batches import PartCounts, batch_tests, chernoff
+from verification.statistics.batches import PartCounts, batch_tests, by_epochs, chernoff, epoch_tests
 from verification.statistics.test import Aspect, Cause, Cost, Test
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
@@ -189,7 +189,20 @@ def marked_answer(
     ordinary = ~scene.extreme
     held = np.abs(weights[:, :, ordinary]) > _present(read)[:, read.first :, ordinary]
     seen = np.asarray(clear[:, :, ordinary].all(axis=(0, 2))) & (claimed.parameters.batch is not None)
-    if seen.any():
+    sampling, epochs = claimed.parameters.sampling, False
+    if seen.any() and sampling is not None:
+        read_as = np.zeros((runs, read.first + held.shape[1], held.shape[2]), dtype=np.bool_)
+        read_as[:, read.first :][:, seen] = held[:, seen]
+        found += epoch_tests(
+            read_as,
+            scene.places[ordinary],
+            records=claimed.records,
+            batch=claimed.parameters.batch or 1,
+            shuffle=sampling is Sampling.SHUFFLE,
+            every=bool(seen.all()) and not read.first and not own,
+        )
+    elif seen.any():
+        epochs = bool(seen.all()) and by_epochs(held, records=claimed.records, batch=claimed.parameters.batch or 1)
         found += batch_tests(
             held[:, seen],
             scene.places[ordinary],
@@ -206,7 +219,7 @@ def marked_answer(
     rated: Draw = lambda: _rates_picture(scene.places[ordinary], held[:, seen], share)  # noqa: E731
     drawn = {Aspect.BATCHES: rated if seen.any() else weighed}
     tests = tuple(dataclasses.replace(t, draw=drawn.get(t.aspect, weighed)) for t in found)
-    return Answer("marked records", claimed.size, runs, tests, covers)
+    return Answer("marked records", claimed.size, runs, tests, covers, by_epochs=epochs)
 
 
 def _part_counts(read: Weights, scene: Marked, seen: NDArray[np.bool_]) -> PartCounts | None:
@@ -392,7 +405,8 @@ QUESTIONS = (
         "marked",
         marked,
         "a record that adds more than C/m, at whatever position and length; batches of another size, records that are "
-        "drawn more often than others, a shuffle accounted as subsampling, batches kept for several iterations or runs",
+        "drawn more often than others, a shuffle accounted as subsampling, batches kept for several iterations or runs"
+        ", a record that comes back within an epoch",
         ("E18", "SENS-GRADIENT"),
         (Size.SMALL, Size.CLAIMED),
     ),

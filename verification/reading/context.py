@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from accountant.mechanisms.words import Algorithm
+from accountant.mechanisms.words import Algorithm, Sampling
 from verification.served.translate import SINGLE
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
@@ -45,6 +45,7 @@ class Mode:
 
     algorithm: Algorithm
     release: Release | None = None
+    sampling: Sampling | None = field(default=None, compare=False)  # of batches by epochs
 
     def __str__(self) -> str:
         return str(self.algorithm) if self.release is None else f"{self.algorithm}/{self.release}"
@@ -241,6 +242,7 @@ class Context:
             loss=loss,
             regularizer=regularizer,
             release=self.mode.release or Release.ALL,
+            sampling=self.mode.sampling,
             initial=initial,
             normalise=normalise,
             intercept=intercept,

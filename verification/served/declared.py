@@ -49,6 +49,7 @@ class DeclaredRun:
         self._order: list[str] = []
         self._drawn: list[list[int]] = []
         self._public: dict[str, list[float]] = {}
+        self._epoch: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
 
     def gaussian(self, shape: int | tuple[int, ...], sigma: float) -> Floats:
         """Independent normal values of standard deviation sigma."""
@@ -67,6 +68,13 @@ class DeclaredRun:
     def batch(self, records: int, size: int) -> NDArray[np.intp]:
         """So many distinct records, fresh in every call."""
         return self.taken_batch(self._batches.permutation(records)[:size])
+
+    def in_epochs(self, records: int, size: int, *, shuffle: bool) -> NDArray[np.intp]:
+        """The next batch of an epoch of disjoint ones, in the order of the records or in a fresh one for each epoch."""
+        number = len(self._drawn) % (records // size)
+        if number == 0:
+            self._epoch = self._batches.permutation(records) if shuffle else np.arange(records)
+        return self.taken_batch(self._epoch[number * size : (number + 1) * size])
 
     def poisson(self, records: int, rate: float) -> NDArray[np.intp]:
         """Every record with this probability, fresh in every call."""

@@ -155,7 +155,7 @@ class Loopback(StepwiseBaselines):
         problem = self.problem(records, parameters)
         every_sigma = sigmas(algorithm, parameters, problem.records)
         sigma = float(every_sigma[0])
-        if (every_sigma != sigma).any():
+        if (every_sigma != sigma).any() or parameters.sampling is not None:
             return super().trials(records, algorithm, parameters, count, seed)
         initial = initial_of(parameters, problem.dimension)
         schedule = Listed(tuple(parameters.eta))

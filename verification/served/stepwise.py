@@ -22,12 +22,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from accountant.mechanisms.words import Sampling
 from reference.baselines.dpsgd import proximal_step
 from reference.baselines.inner import Accuracy, minimise
 from reference.errors import NotFinite
 from reference.gradients import batch_gradients, full_gradients
 from reference.problem import Problem, State
-from reference.randomness import seeded_batches, seeded_noise
+from reference.randomness import Seeded, in_order, seeded_batches, seeded_noise
 from reference.vectorised import Runs
 from verification.served.serve import Values
 from verification.served.translate import (
@@ -117,6 +118,15 @@ class Stepwise(Runs):
         """Fresh uniform batches without replacement; shape [R, T, m]."""
         return seeded_batches(random.seed, range(random.runs), records, size, iterations)
 
+    def draw_epochs(
+        self, random: TrialRandomness, records: int, size: int, iterations: int, *, shuffle: bool
+    ) -> Batches:
+        """The next disjoint batches of an epoch, in the order of the records or a fresh one; shape [R, T, m]."""
+        if not shuffle:
+            return np.broadcast_to(np.stack(list(in_order(records, size, iterations))), (random.runs, iterations, size))
+        runs = (Seeded(random.seed, run).shuffled(records, size, iterations) for run in range(random.runs))
+        return np.stack([np.stack(list(run)) for run in runs])
+
     def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         """Independent standard normal draws for each noised variable; shape [R, T, p] each."""
         draws = seeded_noise(random.seed, range(random.runs), len(names) * dimension, 1.0, iterations)
@@ -164,12 +174,19 @@ class Stepwise(Runs):
         random = TrialRandomness(secrets.randbits(128) if seed is None else seed, count)
         batches = None
         if parameters.batch is not None:
-            batches = self.draw_batches(random, problem.records, parameters.batch, parameters.iterations)
+            batches = self.batches_of(parameters, random, problem.records)
         names = self._stream_order(algorithm, parameters)
         normals = self.draw_normals(random, names, problem.dimension, parameters.iterations)
         sigma = self.sigmas(algorithm, parameters, problem.records)
         noise = {name: self.scale_noise(draws, sigma) for name, draws in normals.items()}
         return self._run(algorithm, problem, parameters, noise, batches)
+
+    def batches_of(self, parameters: Parameters, random: TrialRandomness, records: int) -> Batches:
+        """The batches as they are asked for: fresh, or by epochs."""
+        size, iterations = parameters.batch or records, parameters.iterations
+        if parameters.sampling is None:
+            return self.draw_batches(random, records, size, iterations)
+        return self.draw_epochs(random, records, size, iterations, shuffle=parameters.sampling is Sampling.SHUFFLE)
 
     def _stream_order(self, algorithm: Algorithm, parameters: Parameters) -> tuple[str, ...]:
         """The order in which the reference cuts its noise stream: x, z, y."""
@@ -377,7 +394,7 @@ class StepwiseBaselines(Stepwise):
         random = TrialRandomness(secrets.randbits(128) if seed is None else seed, count)
         batches = None
         if parameters.batch is not None:
-            batches = self.draw_batches(random, problem.records, parameters.batch, parameters.iterations)
+            batches = self.batches_of(parameters, random, problem.records)
         noise = self.draw_noise(algorithm, random, parameters, problem)
         values = self._run(algorithm, problem, parameters, noise, batches)
         # An algorithm without batches and noise has one outcome.

@@ -105,6 +105,11 @@ class Parameters(WireModel):
     batch: PositiveInt | None = Field(
         default=None, description="m, for ssadmm, dpsgd, dpsvrg and sadmm; absent for the others"
     )
+    sampling: Annotated[Sampling, Field(strict=False)] | None = Field(
+        default=None,
+        description="for ssadmm and dpsgd: fixed-order or shuffle, where batches are the next ones of an epoch of "
+        "floor(n/m) disjoint batches, records that fill none left out; absent: fresh without replacement",
+    )
     parties: PositiveInt | None = Field(default=None, description="for dpadmm: how many parties hold the records")
     inner: PositiveInt | None = Field(
         default=None, description="for dpsvrg: steps between two full gradients, a divisor of iterations"
@@ -139,6 +144,8 @@ class Parameters(WireModel):
             )
         if self.inner is not None and self.iterations % self.inner:
             raise ValueError(f"iterations must be a multiple of inner={self.inner}, got iterations={self.iterations}")
+        if self.sampling is not None and (self.batch is None or not self.sampling.by_epochs):
+            raise ValueError(f"sampling is fixed-order or shuffle, and belongs to a batch, got {self.sampling}")
         given = frozenset(self.options.model_dump(exclude_none=True))
         needed = _NEEDED_OPTIONS[self.regularizer]
         if given != needed:
@@ -287,7 +294,7 @@ def mechanism_of(
         "iterations": parameters.iterations,
         "released": visibility,
         "batch": parameters.batch,
-        "sampling": None if parameters.batch is None else Sampling.WITHOUT_REPLACEMENT,
+        "sampling": None if parameters.batch is None else parameters.sampling or Sampling.WITHOUT_REPLACEMENT,
         "parties": parameters.parties,
         "inner": parameters.inner,
         "release": parameters.release,

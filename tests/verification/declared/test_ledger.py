@@ -87,6 +87,20 @@ def test_draws_with_replacement_are_priced_by_their_theorem_under_both_relations
     assert without < found[Neighbours.REPLACE_ONE] < none
 
 
+@pytest.mark.parametrize("kind", ["fixed-order", "shuffle"])
+def test_epochs_are_priced_as_one_release_each_of_replaced_records(kind: str) -> None:
+    sampling = {"kind": kind, "batch": 30}  # three batches an epoch; ten records are left out
+    epochs = price(declared(sampling=sampling, iterations=7), 100, DELTA)
+    assert epochs == price(declared(iterations=3), 100, DELTA)
+    assert epochs < price(declared(sampling=sampling | {"amplification": "none"}, iterations=7), 100, DELTA)
+    rising = VALUE | {"sensitivity": [0.1, 0.2, 0.5, 0.5, 0.1]}
+    worst = VALUE | {"sensitivity": [0.5, 0.5]}
+    found = price(declared(rising, sampling=sampling, iterations=5), 100, DELTA)
+    assert found == price(declared(worst, iterations=2), 100, DELTA)
+    with pytest.raises(CannotCertifyError, match="different batches"):
+        price(declared(sampling=sampling, iterations=7, neighbours="add-or-remove"), 100, DELTA)
+
+
 def test_batches_of_a_fixed_size_cost_the_same_if_a_record_is_added() -> None:
     both = [price(declared(sampling=BATCHES, iterations=2, neighbours=n), 100, DELTA) for n in Neighbours]
     assert both[0] == both[1]
