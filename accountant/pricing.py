@@ -9,6 +9,7 @@ r"""The price of a ledger by every method that is proved for it.
 | `profile` | the dominating profile composed numerically | real Gaussian noise, Laplace; pure steps beside it |
 | `adversary` | the exact adversary; with effort "tight" or by name | one kind of step, real Gaussian noise |
 | `rdp-prop1`, `rdp-cks` | Renyi curve of the plain release | Gaussian, discrete, Poisson and pure steps |
+| `group` | several smaller groups in a row | groups of records on drawn batches |
 | `gdp` | exact | real Gaussian noise on everything |
 | `pure` | the sum of the epsilons; the only one at delta = 0 | pure steps |
 | `optimal-pure` | composition of pure steps without loss | pure steps |
@@ -33,6 +34,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
+from accountant.groups import grouped_epsilon, smaller_groups
 from accountant.limits import check_time, time_left, time_limit
 from accountant.lower_end import adaptive_lower, attained, composable, pure_releases
 from accountant.mechanisms.ledger import Ledger, gdp_squared
@@ -43,6 +45,7 @@ from accountant.mechanisms.steps import (
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
@@ -97,6 +100,7 @@ THEOREMS: Mapping[str, str] = MappingProxyType(
         "adversary": "docs/reference/adversary.md, Theorems 2 and 3, certified numerically",
         "gdp": "[BW18] Theorem 8 with [DRS22] Corollary 3.3",
         "pure": "basic composition",
+        "group": "neighbours in a row (docs/reference/accounting.md, Groups), of the composed profile",
         "optimal-pure": "[KOV15] Theorem 3.3; of different epsilons [MV16]",
         "unsampled": "sampling costs nothing; [BW18] Theorem 8 with [DRS22] Corollary 3.3",
     }
@@ -134,7 +138,7 @@ def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
         known = any(isinstance(step, LaplaceStep) for step in ledger.steps)
         return ("pure", "optimal-pure", "rdp-cks", *(("profile",) if known else ()))
     if any(isinstance(step, WithReplacementStep) for step in ledger.steps):
-        return ("profile",)
+        return ("profile", "group") if smaller_groups(ledger) else ("profile",)
     if any(isinstance(step, SubsampledGaussianStep) and step.neighbours is not REPLACE_ONE for step in ledger.steps):
         return ("tight-rdp-cks", "profile") if ledger.is_exactly_gaussian else ("profile",)
     exact = ("gdp",) if gdp_squared(ledger.steps) is not None else ()
@@ -186,7 +190,7 @@ def unsampled_squared(steps: tuple[Step, ...]) -> Fraction | None:
     for step in steps:
         if isinstance(step, PoissonGaussianStep):
             total += step.count / step.noise_multiplier**2
-        elif isinstance(step, PureStep | WithReplacementStep) or step.noise is not Noise.GAUSSIAN:
+        elif isinstance(step, PureStep | WithReplacementStep | ShuffledStep) or step.noise is not Noise.GAUSSIAN:
             return None  # copies of a record in one batch move it further
         else:
             total += step.count * step.ratio_squared
@@ -254,8 +258,9 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
             guess=_order_guess(ledger, subsampling),
         )
         return MethodResult(found.epsilon, found.alpha, theorem)
-    if method == "profile":
-        return MethodResult(_profile_epsilon(ledger, delta), None, theorem)
+    if method in {"profile", "group"}:
+        bound = _profile_epsilon(ledger, delta) if method == "profile" else _group_epsilon(ledger, delta)
+        return MethodResult(bound, None, theorem)
     if method == "adversary":
         from accountant.pld.adversary.method import ledger_epsilon  # noqa: PLC0415 - numpy is loaded only when needed
 
@@ -344,6 +349,18 @@ def profile_upper(ledger: Ledger, delta: Fraction, tolerance: Fraction) -> Fract
         raise CannotCertifyError("no lattice certified anything")
     added, spent = _added((*pure, *rest), delta)
     return added + composed_epsilon_upper(core, delta - spent, tolerance)
+
+
+def _quick_upper(ledger: Ledger, delta: Fraction) -> Fraction:
+    """Return the upper end of the composed profile, or the closed form."""
+    mu_squared = gdp_squared(ledger.steps)
+    if mu_squared is not None:
+        return gaussian_epsilon(mu_squared, delta, digits=10).most.fraction()
+    return profile_upper(ledger, delta, Fraction(1, 10**3))
+
+
+def _group_epsilon(ledger: Ledger, delta: Fraction) -> Bound:
+    return Bound.from_fractions(Fraction(0), grouped_epsilon(_quick_upper, ledger, delta))
 
 
 def parted(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...], tuple[Step, ...]]:

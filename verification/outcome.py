@@ -172,23 +172,50 @@ class Waived:
 
 
 @dataclass(frozen=True, slots=True)
+class About:
+    """What a finding is about: the question, the mechanism by its title, the stage; the same if it passes or fails.
+
+    ``subject`` is the mechanism with what that releases. A part that does not apply is empty; its id, which is what
+    people write and read, has the others with slashes between them.
+    """
+
+    question: str = ""
+    mechanism: str = ""
+    stage: Stage | None = None
+    subject: str = ""
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, (self.question, self.mechanism, self.stage)))
+
+    @classmethod
+    def read(cls, text: str) -> About:
+        """The id that a user wrote: what `str` prints, without the subject."""
+        *parts, last = text.split("/")
+        if last not in {str(stage) for stage in Stage}:
+            raise ValueError(f"must be question/mechanism/stage with a stage of {', '.join(Stage)}, got {text!r}")
+        if Stage(last) is Stage.PRICE:
+            return cls("", "/".join(parts), Stage.PRICE)
+        return cls(parts[0] if parts else "", "/".join(parts[1:]), Stage(last))
+
+    def called(self, word: str) -> bool:
+        """Whether a word means it: its id, its question, its mechanism or its stage."""
+        return word in (str(self), self.question, self.mechanism, self.subject, self.stage)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One conclusion.
 
-    ``name`` is its id, the same whether it passes or fails: the question, what it is about and the size or stage,
-    separated by slashes. ``subject`` is the mechanism with what that releases; empty where it is about none in
-    particular. ``p_value`` bounds the probability that an honest implementation shows this much or more, and
-    ``false_alarm`` is the level it was compared with. ``tightness`` is the largest observed value over its bound.
+    ``p_value`` bounds the probability that an honest implementation shows this much or more, and ``false_alarm`` is the
+    level it was compared with. ``tightness`` is the largest observed value over its bound.
     """
 
-    name: str
+    about: About
     outcome: Outcome
     detail: str
-    subject: str = ""
     seconds: float = 0.0
     p_value: float | None = None
     false_alarm: float = 0.0
-    stage: Stage | None = None
     cause: Cause | None = None
     trials: int | None = None
     power: Power | None = None
@@ -196,6 +223,20 @@ class Finding:
     witness: str = ""
     measured: str = ""  # the noise that was measured and the epsilon that it costs
     reproduction: str = ""
-    tags: tuple[str, ...] = ()
     waiver: Waived | None = None
     picture: Picture | None = None
+
+    @property
+    def name(self) -> str:
+        """Its id."""
+        return str(self.about)
+
+    @property
+    def subject(self) -> str:
+        """The mechanism with what that releases; empty where it is about none in particular."""
+        return self.about.subject
+
+    @property
+    def stage(self) -> Stage | None:
+        """Where it comes from."""
+        return self.about.stage

@@ -15,6 +15,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import ClassVar, Final, Literal
 
 from accountant.errors import InvalidQuantityError
@@ -24,14 +25,16 @@ from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.registry import mechanism_from
 from accountant.mechanisms.steps import (
     GaussianStep,
+    GroupStep,
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
 )
-from accountant.mechanisms.words import Neighbours, Noise
+from accountant.mechanisms.words import Neighbours, Noise, Sampling
 from accountant.numbers import exact, exact_string
 from accountant.pricing import MethodResult, Report
 
@@ -71,6 +74,7 @@ def read_mechanism(record: Mapping[str, str | int | tuple[str, ...]]) -> Mechani
 
 
 VERSION: Final = 2
+_GroupKind = Literal["group-without-replacement", "group-with-replacement", "group-poisson"]
 _AS_WRITTEN: Final[dict[str, object]] = {"strict": True, "extra": "forbid"}
 """How `reading` validates a record: nothing converted, nothing unknown."""
 
@@ -81,7 +85,18 @@ class StepRecord:
 
     __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
-    kind: Literal["gaussian", "subsampled-gaussian", "with-replacement-gaussian", "poisson-gaussian", "pure", "laplace"]
+    kind: Literal[
+        "gaussian",
+        "subsampled-gaussian",
+        "with-replacement-gaussian",
+        "poisson-gaussian",
+        "group-without-replacement",
+        "group-with-replacement",
+        "group-poisson",
+        "shuffled-gaussian",
+        "pure",
+        "laplace",
+    ]
     count: int
     ratio_squared: str | None = None
     sampling_rate: str | None = None
@@ -90,6 +105,16 @@ class StepRecord:
     noise: Literal["gaussian", "discrete"] | None = None
     records: int | None = None
     batch: int | None = None
+    group: int | None = None  # left out where there is none
+
+
+_GROUPS: Final[Mapping[Sampling, _GroupKind]] = MappingProxyType(
+    {
+        Sampling.WITHOUT_REPLACEMENT: "group-without-replacement",
+        Sampling.WITH_REPLACEMENT: "group-with-replacement",
+        Sampling.POISSON: "group-poisson",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +209,12 @@ def unsigned(report: Report) -> Certificate:
 
 def record_json(record: Certificate | LedgerRecord) -> dict[str, object]:
     """Return a record as plain JSON values."""
-    plain: dict[str, object] = json.loads(json.dumps(dataclasses.asdict(record)))
+    plain: dict[str, object] = json.loads(json.dumps(dataclasses.asdict(record)), object_hook=_without_group)
     return plain
+
+
+def _without_group(entry: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in entry.items() if value is not None or name != "group"}
 
 
 def ledger_record(ledger: Ledger) -> LedgerRecord:
@@ -245,16 +274,25 @@ def step_record(step: Step) -> StepRecord:
             )
         case WithReplacementStep():
             return StepRecord(
-                kind="with-replacement-gaussian",
+                kind=_GROUPS[step.sampling] if isinstance(step, GroupStep) else "with-replacement-gaussian",
                 count=step.count,
                 noise_multiplier=exact_string(step.noise_multiplier),
                 records=step.records,
                 batch=step.batch,
+                group=step.group if isinstance(step, GroupStep) else None,
             )
-        case LaplaceStep():
-            return StepRecord(kind="laplace", count=step.count, epsilon=exact_string(step.epsilon))
+        case ShuffledStep():
+            return StepRecord(
+                kind="shuffled-gaussian",
+                count=step.count,
+                sampling_rate=exact_string(step.present),
+                noise_multiplier=exact_string(step.noise_multiplier),
+                records=step.batches,
+                batch=step.taken,
+            )
         case PureStep():
-            return StepRecord(kind="pure", count=step.count, epsilon=exact_string(step.epsilon))
+            kind: Literal["laplace", "pure"] = "laplace" if isinstance(step, LaplaceStep) else "pure"
+            return StepRecord(kind=kind, count=step.count, epsilon=exact_string(step.epsilon))
 
 
 def read_step(record: StepRecord) -> Step:
@@ -269,14 +307,20 @@ def read_step(record: StepRecord) -> Step:
     match record.kind:
         case "gaussian":
             return GaussianStep(field("ratio_squared", record.ratio_squared), record.count, noise)
-        case "pure":
-            return PureStep(field("epsilon", record.epsilon), record.count)
-        case "laplace":
-            return LaplaceStep(field("epsilon", record.epsilon), record.count)
+        case "pure" | "laplace":
+            kind = LaplaceStep if record.kind == "laplace" else PureStep
+            return kind(field("epsilon", record.epsilon), record.count)
     multiplier = field("noise_multiplier", record.noise_multiplier)
-    if record.kind == "with-replacement-gaussian":
-        return WithReplacementStep(record.records or 0, record.batch or 0, multiplier, record.count)
+    size, batch = record.records or 0, record.batch or 0
+    grouped = [sampling for sampling, named in _GROUPS.items() if named == record.kind]
+    if grouped or record.kind == "with-replacement-gaussian":
+        step = WithReplacementStep(size, batch, multiplier, record.count)
+        if grouped:
+            step = GroupStep(size, batch, multiplier, record.count, group=record.group or 0, sampling=grouped[0])
+        return step
     rate = field("sampling_rate", record.sampling_rate)
+    if record.kind == "shuffled-gaussian":
+        return ShuffledStep(size, batch, rate, multiplier, record.count)
     if record.kind == "poisson-gaussian":
         return PoissonGaussianStep(rate, multiplier, record.count)
     return SubsampledGaussianStep(rate, multiplier, record.count, noise)

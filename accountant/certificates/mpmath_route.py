@@ -29,9 +29,11 @@ from accountant.errors import CannotCertifyError, CertificateError, UnsupportedS
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import (
+    Copies,
     GaussianStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
@@ -39,6 +41,7 @@ from accountant.mechanisms.steps import (
 from accountant.mechanisms.words import Noise
 from accountant.numbers import CONTEXT, Dyadic, end_of_mpf
 from accountant.profiles.pure import MOST_LOSSES
+from accountant.profiles.shuffled import MOST_EPOCHS
 from accountant.renyi.conversion import Conversion
 from accountant.renyi.integrals import LEAST_NOISE
 from accountant.renyi.moments import Subsampling
@@ -105,6 +108,8 @@ def log_moment(step: Step, theorem: Subsampling, alpha: Fraction, digits: int) -
     """Return (alpha-1) eps(alpha) of one step."""
     a = number(alpha)
     match step:
+        case ShuffledStep():
+            raise UnsupportedSchemeError("shuffled epochs are priced as Gaussian releases, one an epoch")
         case WithReplacementStep():
             raise UnsupportedSchemeError("no Renyi curve of batches with replacement")
         case GaussianStep():
@@ -166,20 +171,46 @@ def one_event_delta(steps: Sequence[Step], epsilon: Fraction, digits: int) -> mp
         return mp.exp(e) * mp.expm1(second) - mp.expm1(first)
 
 
-def with_replacement_delta(records: int, batch: int, noise_multiplier: Fraction, epsilon: Fraction, digits: int) -> mpf:
+def with_replacement_delta(copies: Copies, noise_multiplier: Fraction, epsilon: Fraction, digits: int) -> mpf:
     """Return the sum over k of p_k delta_k(eps'), e^eps' = 1 + (e^eps - 1)/eta, of one step with replacement."""
     with mp.workdps(2 * digits + 30):
-        n, nu = mp.mpf(records), number(noise_multiplier)
-        eta = 1 - (1 - 1 / n) ** batch
+        nu, draws, marked, n = number(noise_multiplier), copies.draws, copies.marked, copies.size
+        few, many = sorted((draws, marked))
+
+        def chance(k: int) -> mpf:
+            if copies.replaced:
+                share = mp.mpf(marked) / n
+                return mp.binomial(draws, k) * share**k * (1 - share) ** (draws - k)
+            ways = mp.binomial(few, k) * mp.binomial(n - few, many - k)
+            return ways / mp.binomial(n, many)
+
+        eta = 1 - chance(0)
         inner = mp.log1p(mp.expm1(number(epsilon)) / eta)
         total = mp.mpf(0)
-        for k in range(1, batch + 1):
-            weight = mp.binomial(batch, k) / n**k * (1 - 1 / n) ** (batch - k)
+        for k in range(1, copies.most + 1):
+            weight = chance(k)
             mu = k / nu
             total += weight * (_normal_cdf(mu / 2 - inner / mu) - mp.exp(inner) * _normal_cdf(-mu / 2 - inner / mu))
             if weight < mp.mpf(10) ** (-2 * digits):
                 break
         return total
+
+
+def shuffled_delta(step: ShuffledStep, level: Fraction, epsilon: Fraction, digits: int) -> mpf:
+    """Return what the best test of the number of epochs whose largest value exceeds the level reaches, either order."""
+    epochs = min(step.count, MOST_EPOCHS)
+    with mp.workdps(2 * digits + 30):
+        s, mu, w, e = number(level), 1 / number(step.noise_multiplier), number(step.sampling_rate), number(epsilon)
+        without = 1 - _normal_cdf(s) ** step.taken
+        inside = 1 - _normal_cdf(s - mu) * _normal_cdf(s) ** (step.taken - 1)
+        first, second, factor = w * inside + (1 - w) * without, without, mp.exp(e)
+        zero = mp.mpf(0)
+        totals = [zero, zero]
+        for k in range(epochs + 1):
+            ways = mp.binomial(epochs, k)
+            p, q = (ways * chance**k * (1 - chance) ** (epochs - k) for chance in (first, second))
+            totals = [totals[0] + max(p - factor * q, zero), totals[1] + max(q - factor * p, zero)]
+        return max(totals)
 
 
 def _normal_cdf(x: mpf) -> mpf:

@@ -57,6 +57,7 @@ from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import gdp_squared
 from accountant.mechanisms.steps import (
+    Copies,
     GaussianStep,
     LaplaceStep,
     PoissonGaussianStep,
@@ -296,7 +297,7 @@ def _dominated_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) 
     announced, others = with_public_copies(steps, delta)
     below = profile_steps(others, "down")
     if announced:
-        replaced = [s for s in steps if isinstance(s, WithReplacementStep) and s.batch > 1]
+        replaced = [s for s in steps if isinstance(s, WithReplacementStep) and s.copies.most > 1]
         composed = mixed_profile(steps, delta, COARSE)
         count = sum(step.count for step in steps)
         return _grid_upper(composed, count, [*map(exact_mixture, replaced), *below], delta, upper)
@@ -331,7 +332,7 @@ def _exact_in_order(steps: tuple[Step, ...], order: ExactPair) -> list[ExactStep
     for step in steps:
         if isinstance(step, PureStep):
             found.append(ExactPure(step.epsilon, step.count, isinstance(step, LaplaceStep)))
-        elif isinstance(step, WithReplacementStep) and step.batch > 1:
+        elif isinstance(step, WithReplacementStep) and step.copies.most > 1:
             found.append(exact_mixture(step))
         elif isinstance(step, WithReplacementStep):
             found += profile_steps((attained_step(step, 1),), "down")
@@ -359,7 +360,7 @@ def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fract
     """Raise unless an order of the realisable pair reaches delta at lower; return how it was decided."""
     if lower <= 0:
         return "epsilon is never below 0"
-    steps = attained_steps(steps)
+    steps = attained_steps(steps, delta)
     closed = _closed(steps, lower)
     if closed is not None:
         if not reaches(closed, delta * (1 - _CLOSED_ERROR)):
@@ -393,7 +394,8 @@ def _grid_lower(steps: tuple[Step, ...], above: list[SubsampledGaussian], delta:
 
 def is_attained_by_mixture(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> bool:
     """Say whether exact integers do not exclude that steps of all kinds together reach delta at the lower end."""
-    steps = attained_steps(steps)
+    core = tuple(step for step in steps if not isinstance(step, PureStep))
+    steps = (*attained_steps(core, delta), *(step for step in steps if isinstance(step, PureStep)))
     count = sum(1 if isinstance(step, PureStep) else step.count for step in steps)
     grid, slack = _grid(ordered_profile(steps, delta, COARSE), count, delta, lower)
     pairs = (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND)
@@ -414,17 +416,26 @@ def _exact(steps: tuple[Step, ...]) -> list[ExactPure | SubsampledGaussian]:
 
 
 def exact_mixture(step: WithReplacementStep) -> ExactMixture:
-    """Return the mixture of `profiles.with_replacement`, anew: binomial probabilities as exact rationals."""
-    n, m = step.records, step.batch
-    rate = 1 - Fraction(n - 1, n) ** m
-    weight, parts = Fraction(n - 1, n) ** m, []
-    for k in range(1, min(m, MOST_COPIES) + 1):
-        weight = weight * (m - k + 1) / (k * (n - 1))
+    """Return the mixture of `profiles.with_replacement`, anew: the probabilities as exact rationals."""
+    copies, parts = step.copies, []
+    rate = 1 - _chance(copies, 0)
+    for k in range(1, min(copies.most, MOST_COPIES) + 1):
+        weight = _chance(copies, k)
         part = SubsampledGaussian(rate, step.noise_multiplier / k, 1)
         parts.append((weight / rate, part))
         if weight < LEAST_WEIGHT:
             break
     return ExactMixture(tuple(parts), step.count)
+
+
+def _chance(copies: Copies, k: int) -> Fraction:
+    """Return P[K = k] from its definition."""
+    n, (few, many) = copies.size, sorted((copies.draws, copies.marked))
+    if copies.replaced:
+        share = Fraction(copies.marked, n)
+        return math.comb(copies.draws, k) * share**k * (1 - share) ** (copies.draws - k)
+    ways = math.comb(few, k) * math.perm(many, k) * math.perm(n - many, few - k)
+    return Fraction(ways, math.perm(n, few))
 
 
 def _fast_grid_upper(
@@ -461,8 +472,7 @@ def _closed(steps: tuple[Step, ...], epsilon: Fraction) -> mpf | None:
         return laplace_delta(steps[0].epsilon, min(epsilon, steps[0].epsilon), CLOSED_DIGITS)
     alone = single_with_replacement(steps)
     if alone is not None:
-        n, m, nu = alone.records, alone.batch, alone.noise_multiplier
-        return with_replacement_delta(n, m, nu, epsilon, CLOSED_DIGITS)
+        return with_replacement_delta(alone.copies, alone.noise_multiplier, epsilon, CLOSED_DIGITS)
     mu_squared = gdp_squared(steps)
     if mu_squared is not None:
         return gaussian_delta(mu_squared, epsilon, CLOSED_DIGITS)

@@ -20,6 +20,8 @@ Whatever does not fit raises `CertificateError`.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import functools
 import math
 import operator
@@ -35,6 +37,7 @@ from accountant.certificates.mpmath_route import (
     laplace_delta,
     randomised_response_delta,
     reaches,
+    shuffled_delta,
 )
 from accountant.certificates.profile_check import (
     Proved,
@@ -44,11 +47,21 @@ from accountant.certificates.profile_check import (
     require_profile_lower,
 )
 from accountant.errors import CannotCertifyError, CertificateError
+from accountant.groups import share_of_delta, smaller_groups
 from accountant.limits import check_time, time_limit
-from accountant.lower_end import adaptive_lower, attained, composable, gaussian_steps, pure_releases, responses_in
+from accountant.lower_end import (
+    adaptive_lower,
+    attained,
+    composable,
+    gaussian_steps,
+    pure_releases,
+    responses_in,
+    with_sums,
+)
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import delta_or_zero, order
-from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PureStep, Step
+from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PureStep, ShuffledStep, Step
+from accountant.mechanisms.words import Noise
 from accountant.numbers import INFINITE, exact, fraction_of
 from accountant.pld.ledger_steps import attained_steps, profile_steps
 from accountant.pricing import (
@@ -62,6 +75,7 @@ from accountant.pricing import (
 )
 from accountant.pricing import epsilon as price
 from accountant.profiles.pure import MOST_LOSSES, pure_parts
+from accountant.profiles.shuffled import levels
 
 SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""
@@ -105,6 +119,7 @@ def _rederived(document: Certificate) -> tuple[Rederived, ...]:
         raise CertificateError(f"the digest is {document.digest[:16]}..., its content has another: it was altered")
     ledger = read_ledger(document.ledger)
     _require_ledger(document, ledger)
+    ledger = dataclasses.replace(ledger, mechanisms=tuple(map(read_mechanism, document.mechanisms)))
     delta = delta_or_zero(document.delta, pure=ledger.is_pure)
     if document.sound != ledger.sound:
         raise CertificateError(f"sound={document.sound} does not fit the ledger")
@@ -169,8 +184,8 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
     if name == "optimal-pure":
         _require_pure(pure_releases(ledger.steps), delta, lower, upper, digits=digits)
         return Rederived(name, "mpmath finds delta on either side of the target at the two ends", upper)
-    if name == "adversary":
-        return _recheck_adversary(ledger, delta, upper)
+    if name in {"adversary", "group"}:
+        return (_recheck_adversary if name == "adversary" else _recheck_groups)(ledger, delta, upper)
     return _recheck_profile(ledger, delta, lower, upper)
 
 
@@ -182,6 +197,28 @@ def _squared_as_if_unsampled(ledger: Ledger) -> Fraction:
         if not isinstance(step, PureStep)
     ]
     return sum(terms, Fraction(0))
+
+
+def _recheck_groups(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rederived:
+    """Derive the upper end of some groups in a row again: each by a second route, at its share of delta."""
+    for groups, part in smaller_groups(ledger):
+        check_time()
+        each = upper / groups
+        try:
+            proved = groups * proved_profile_upper(part.steps, share_of_delta(groups, each, delta), each).upper
+        except (CertificateError, CannotCertifyError):
+            continue
+        # a wider end of each group needs more of delta than its share, which a second look at that end decides
+        if proved <= upper:
+            return Rederived("group", f"a second route proves it for {groups} groups in a row", proved)
+        each = proved / groups
+        with contextlib.suppress(CertificateError, CannotCertifyError):
+            again = groups * proved_profile_upper(part.steps, share_of_delta(groups, each, delta), each).upper
+            if again <= proved:
+                return Rederived(
+                    "group", f"a second route proves it{_widened(upper, proved)} for {groups} groups", proved
+                )
+    raise CertificateError("group: no number of smaller groups in a row confirms the stated end")
 
 
 def _recheck_adversary(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rederived:
@@ -313,6 +350,9 @@ def _is_within(step: Step, released: Step) -> bool:
             and step.count <= released.count
             and step.epsilon <= released.epsilon
         )
+    if isinstance(step, ShuffledStep) and isinstance(released, GaussianStep):
+        same = released.ratio_squared * step.noise_multiplier**2 == 1 and released.noise is Noise.GAUSSIAN
+        return same and step.count <= released.count
     return step == released
 
 
@@ -339,8 +379,11 @@ def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate, findi
 
 def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Rederived:
     lower, _ = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
-    if lower == 0:
-        return Rederived("epsilon.lower", "0 is always true")
+    shuffled = lower > 0 and _is_attained_by_shuffled(ledger.realisable, delta, lower, document)
+    if lower == 0 or shuffled:
+        how = "attained by the largest value of each shuffled epoch" if shuffled else "0 is always true"
+        return Rederived("epsilon.lower", how)
+    ledger = dataclasses.replace(ledger, realisable=with_sums(ledger.realisable))
     if not ledger.realisable:
         raise CertificateError("epsilon.lower > 0 needs a realisable pair, and the ledger names none")
     if gdp_squared(ledger.realisable) is not None:
@@ -370,6 +413,20 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
             "epsilon.lower", f"{require_profile_lower(composable(ledger.realisable), delta, lower)} for the pair"
         )
     return Rederived("epsilon.lower", "the lower end of the profile")
+
+
+def _is_attained_by_shuffled(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
+    """Say whether the largest value of every epoch reaches delta at the lower end."""
+    digits = max(document.digits, FEWEST_DIGITS)
+    for step in steps:
+        if not isinstance(step, ShuffledStep):
+            continue
+        for level in levels(step, delta):
+            check_time()
+            found = shuffled_delta(step, level, lower, digits + 2 * SECOND_ROUTE_DIGITS)
+            if reaches(found, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS)))):
+                return True
+    return False
 
 
 def _is_attained_by_pure(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
@@ -407,7 +464,7 @@ def _is_attained_together(steps: tuple[Step, ...], delta: Fraction, lower: Fract
 
 def _is_attained_by_levels(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, _: Certificate) -> bool:
     """Say whether the losses of all steps exceed the lower end often enough."""
-    drawn = profile_steps(attained_steps(composable(steps)), "up")
+    drawn = profile_steps(attained_steps(composable(steps), delta), "up")
     return losses_reach(drawn, pure_releases(steps), delta, lower)
 
 

@@ -32,13 +32,23 @@ class Neighbours(enum.StrEnum):
 
 
 class Sampling(enum.StrEnum):
-    """How the records of one iteration are drawn."""
+    """How the records of one iteration are drawn: all, fresh ones, or the next batch of an epoch.
+
+    An epoch cuts all records into disjoint batches, in one order that never changes (`fixed-order`) or in a fresh
+    random one (`shuffle`); records that fill no batch are left out.
+    """
 
     ALL = "all"
     WITHOUT_REPLACEMENT = "without-replacement"
     WITH_REPLACEMENT = "with-replacement"
     POISSON = "poisson"
+    FIXED_ORDER = "fixed-order"
     SHUFFLE = "shuffle"
+
+    @property
+    def by_epochs(self) -> bool:
+        """Whether a record is in one batch of an epoch at most."""
+        return self in (Sampling.FIXED_ORDER, Sampling.SHUFFLE)
 
 
 class Noise(enum.StrEnum):

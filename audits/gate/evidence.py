@@ -7,6 +7,7 @@ every answer (or the scores of a game), and what was concluded. `dpadmm gate --e
 from __future__ import annotations
 
 import base64
+import dataclasses
 import gzip
 import json
 import re
@@ -17,14 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from audits.errors import EvidenceError
-from verification.judge import About
-from verification.outcome import Finding, Outcome, Stage
+from verification.outcome import About, Finding, Outcome, Stage
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import DeclaredStart
-from verification.wire.messages import AdapterDescription, StartResult
+from verification.wire.messages import DeclaredStart, StartResult, described
 from verification.wire.tape import Exchange, Tape
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,13 +31,13 @@ class Kept:
     """One refuted finding and what it rests on."""
 
     about: About
-    outcome: str
+    outcome: Outcome
     detail: str
     p_value: float | None
     false_alarm: float
     seed: int
     seeded: bool
-    description: AdapterDescription
+    description: StartResult
     tapes: Sequence[Tape] = ()
     seconds: float = 0.0  # what the question was given
     scores: tuple[Floats, Floats] | None = None
@@ -53,9 +52,9 @@ class KeptEvidence:
 
     kept: list[Kept] = field(default_factory=list)
 
-    def keep(self, finding: Finding, kept: Kept) -> None:
+    def keep(self, kept: Kept) -> None:
         """Keep what refutes; what stands needs no evidence."""
-        if finding.outcome is Outcome.REFUTED:
+        if kept.outcome is Outcome.REFUTED:
             self.kept.append(kept)
 
     def write(self, folder: Path, claim_text: str) -> list[Path]:
@@ -63,7 +62,7 @@ class KeptEvidence:
         folder.mkdir(parents=True, exist_ok=True)
         paths = []
         for number, kept in enumerate(self.kept, start=1):
-            slug = re.sub(r"[^A-Za-z0-9]+", "-", kept.about.id).strip("-").lower()
+            slug = re.sub(r"[^A-Za-z0-9]+", "-", str(kept.about)).strip("-").lower()
             path = folder / f"{number:02d}-{slug}.json.gz"
             text = json.dumps(_document(kept, claim_text), separators=(",", ":"))
             path.write_bytes(gzip.compress(text.encode(), mtime=0))
@@ -73,7 +72,7 @@ class KeptEvidence:
 
 def of_finding(
     finding: Finding,
-    description: AdapterDescription,
+    description: StartResult,
     *,
     seed: int,
     seeded: bool,
@@ -86,8 +85,8 @@ def of_finding(
 ) -> Kept:
     """What is kept of a finding."""
     return Kept(
-        About.of(finding.name, finding.subject),
-        finding.outcome.value,
+        finding.about,
+        finding.outcome,
         finding.detail,
         finding.p_value,
         finding.false_alarm,
@@ -107,9 +106,8 @@ def _document(kept: Kept, claim_text: str) -> dict[str, object]:
     return {
         "version": VERSION,
         "claim_file": claim_text,
-        "finding": kept.about.id,
-        "subject": kept.about.subject,
-        "outcome": kept.outcome,
+        "about": dataclasses.asdict(kept.about),
+        "outcome": kept.outcome.value,
         "detail": kept.detail,
         "p_value": kept.p_value,
         "false_alarm": kept.false_alarm,
@@ -138,10 +136,11 @@ def read(path: Path) -> tuple[Kept, str]:
         if document["version"] != VERSION:
             raise EvidenceError(f"{path} has version {document['version']}, known is {VERSION}")
         scores = document["scores"]
-        about = About.of(document["finding"], document["subject"])
+        said = document["about"]
+        about = About(said["question"], said["mechanism"], Stage(said["stage"]), said["subject"])
         kept = Kept(
             about,
-            document["outcome"],
+            Outcome(document["outcome"]),
             document["detail"],
             document["p_value"],
             document["false_alarm"],
@@ -160,9 +159,9 @@ def read(path: Path) -> tuple[Kept, str]:
         raise EvidenceError(f"{path} is no evidence: {error}") from None
 
 
-def _described(about: About, text: str) -> AdapterDescription:
+def _described(about: About, text: str) -> StartResult:
     kind = DeclaredStart if about.stage is Stage.DECLARED else StartResult
-    return kind.model_validate_json(text)
+    return described(kind.model_validate_json(text))
 
 
 def _tape(exchanges: Sequence[dict[str, object]]) -> Tape:

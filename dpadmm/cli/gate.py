@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from audits.gate.evidence import KeptEvidence
     from verification.neighbours.neighbours import Neighbours
     from verification.outcome import Outcome
-    from verification.wire.records import Records
 
 DEFAULT_FILE = Path("privacy-claim.toml")
 
@@ -189,11 +188,11 @@ def _check(
     output_format: str,
 ) -> Outcome:
     """Check one claim file, print and write what was found."""
+    from audits.games.executors import executor
     from audits.gate.claim_file import read_claim_file
     from audits.gate.evidence import KeptEvidence
     from audits.gate.run import GateOptions, run_gate
     from audits.report import RENDERERS
-    from audits.trials.executors import executor
 
     claims = read_claim_file(claim_file)
     chosen = secrets.randbits(32) if seed is None else seed
@@ -246,12 +245,12 @@ def _examine(folder: Path) -> NoReturn:
     found = examine(folder)
     for each in found:
         word = each.outcome.value if each.confirmed else f"{each.outcome.value}, not as kept"
-        click.echo(f"{word:<14} {each.kept.about.id}")
+        click.echo(f"{word:<14} {each.kept.about}")
         click.echo(f"{'':<14} {harmless(each.detail)}")
     raise click.exceptions.Exit(1 if all(each.confirmed for each in found) else 3)
 
 
-def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours[Records] | None:
+def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours | None:
     """The pair that the claim file names, its paths relative to the file."""
     if claims.pair is None:
         return None

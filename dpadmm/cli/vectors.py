@@ -130,7 +130,7 @@ def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case])
         if finding.outcome is Outcome.REFUTED:
             click.echo(f"failed   {finding.name}: {finding.detail}")
     from verification.vectors.suspects import diagnose
-    from verification.wire.schemes import BASELINES
+    from verification.wire.parameters import BASELINES
 
     found = diagnose(report.findings, cases)
     for line in found.lines():
@@ -172,7 +172,7 @@ def as_document(report: VectorsReport, adapter: tuple[str, ...], cases: Sequence
         "cases": len(cases),
         "counts": {outcome.value: report.count(outcome) for outcome in Outcome if report.count(outcome)},
         "findings": [
-            {"id": f.name, "outcome": f.outcome.value, "flags": list(f.tags), "detail": f.detail}
+            {"id": f.name, "outcome": f.outcome.value, "flags": list(f.flags), "detail": f.detail}
             for f in report.findings
         ],
         "differs_first": dict(found.first),

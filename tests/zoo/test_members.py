@@ -15,9 +15,8 @@ from verification.served.serve import Server, Values
 from verification.served.stepwise import Stepwise
 from verification.served.stepwise_baselines import StepwiseBaselines
 from verification.wire.messages import Capability
-from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.parameters import PAPER, Algorithm, Parameters
 from verification.wire.records import Records
-from verification.wire.schemes import PAPER
 from verification.wire.smoke import smoke
 
 PAIRS = [(entry, algorithm) for entry in MEMBERS.values() for algorithm in entry.algorithms]

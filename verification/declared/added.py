@@ -13,7 +13,7 @@ from verification.declared.bench import Bench
 from verification.declared.objective import NOT_SOLVED, residual
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue
-from verification.wire.declared_session import Recorded
+from verification.wire.session import Recorded
 
 _DOUBLE, _SINGLE = 1e-9, 4 * 2.0**-24
 """Of the largest number: value, noise and sum are each rounded once in single precision."""

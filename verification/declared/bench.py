@@ -10,7 +10,8 @@ import numpy as np
 
 from verification.wire.arrays import Floats
 from verification.wire.declaration import Declaration
-from verification.wire.declared_session import DeclaredQuestion, DeclaredSession, LabelledPoints, Recorded
+from verification.wire.records import Records
+from verification.wire.session import DeclaredAlgorithm, Recorded, Session
 from verification.wire.tape import NotOnTapeError
 
 
@@ -22,8 +23,8 @@ class OutOfTimeError(Exception):
 class Bench:
     """A declared algorithm at the claimed parameters and size."""
 
-    session: DeclaredSession
-    question: DeclaredQuestion
+    session: Session
+    question: DeclaredAlgorithm
     declaration: Declaration
     records: int
     columns: int
@@ -31,7 +32,7 @@ class Bench:
     deadline: float
     effort: float = 1.0  # factor on the number of pairs and of noise values
 
-    def send(self, points: LabelledPoints) -> str:
+    def send(self, points: Records) -> str:
         """Send records; return their name."""
         return self.session.send(points)
 
@@ -52,7 +53,7 @@ class Bench:
         """Runs as in production."""
         if time.monotonic() > self.deadline:
             raise OutOfTimeError
-        return self.session.trials(data, self.question, self.declaration, count, seed=seed)
+        return self.session.declared_trials(data, self.question, self.declaration, count, seed=seed)
 
     def seed(self) -> int:
         """A fresh seed for the adapter."""
@@ -62,7 +63,7 @@ class Bench:
 class ReplayedBench(Bench):
     """A bench whose session plays a tape: where the requests of then broke off, the time was over."""
 
-    def send(self, points: LabelledPoints) -> str:
+    def send(self, points: Records) -> str:
         """Send records; return their name."""
         try:
             return super().send(points)

@@ -32,7 +32,7 @@ from verification.reading.context import NotApplicable, Undecided
 from verification.statistics.test import Aspect, Cause, Cost, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import PURE, NoiseKind
-from verification.wire.declared_session import Recorded
+from verification.wire.session import Recorded
 
 NUMBERS = 4000
 """So many noise values are looked at, of every value if it has as many coordinates as others."""

@@ -1,37 +1,33 @@
-r"""The price of a declaration: its releases as a ledger of the accountant, and the epsilon of that ledger.
+r"""The price of what an adapter declares: its releases in the accountant's numbers, and the epsilon of their ledger.
 
-Values of different noise on all records are composed: Gaussian ones by their profile, pure ones by their epsilons,
-which are added. A release of noise scale s and sensitivity D is a Gaussian step of ratio D/s, or (Laplace, gamma-norm)
-a pure step of epsilon D/s; noise in an objective costs the bound on the log-determinants besides. What has no theorem
-here is refused with `CannotCertifyError`, never guessed. `weights` multiplies the ratio D/s of a value, to price what
-was measured.
+A release of noise scale s and sensitivity D is a Gaussian release of ratio D/s, or (Laplace, gamma-norm) a pure one of
+epsilon D/s; noise in an objective costs the bound on the log-determinants besides. `weights` multiplies the ratio D/s
+of a value, to price what was measured.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from accountant import CannotCertifyError, Ledger, decimal_string, epsilon
-from accountant.mechanisms.pure import amplified_epsilon, require_pure_theorem
-from accountant.mechanisms.steps import (
-    GaussianStep,
-    PoissonGaussianStep,
-    PureStep,
-    Step,
-    SubsampledGaussianStep,
-    WithReplacementStep,
-)
-from accountant.mechanisms.words import Neighbours, Noise, Sampling
+from accountant import CannotCertifyError, decimal_string, epsilon
+from accountant.mechanisms.declaration import Declaration as Stated
+from accountant.mechanisms.declaration import NoisyRelease, Protection, declared_ledger
+from accountant.mechanisms.steps import PureStep
+from accountant.mechanisms.words import Neighbours, Sampling
 from accountant.numbers import exact_binary64, fraction_of
 from accountant.profiles.gaussian import gaussian_epsilon
 from verification.wire.declaration import PURE, Declaration, DeclaredValue, NoiseKind
 
+_PROTECTION = {
+    NoiseKind.GAUSSIAN: Protection.GAUSSIAN,
+    NoiseKind.DISCRETE: Protection.DISCRETE,
+    NoiseKind.LAPLACE: Protection.LAPLACE,
+    NoiseKind.GAMMA_NORM: Protection.PURE,
+}
 Weights = Mapping[str, Fraction]
-_DENOMINATOR = 10**12
 _DIGITS = 6
 
 
@@ -53,40 +49,50 @@ def attained_epsilon(ratio_squared: Fraction, delta: Fraction) -> Fraction:
 
 def price(declaration: Declaration, records: int, delta: Fraction, *, weights: Weights | None = None) -> Price:
     """The epsilon of the declaration at delta, 0 for pure epsilon."""
-    steps = tuple(_steps(declaration, records, weights or {}))
+    ledger = declared_ledger(stated(declaration, records, weights or {}))
     if delta == 0:
-        pure = [step for step in steps if isinstance(step, PureStep)]
-        if len(pure) < len(steps):
+        pure = [step for step in ledger.steps if isinstance(step, PureStep)]
+        if len(pure) < len(ledger.steps):
             raise CannotCertifyError("Gaussian noise has no finite epsilon at delta 0")
-        total = sum((step.count * step.epsilon for step in pure), Fraction(0))
-        return Price(total)
-    return Price(fraction_of(epsilon(Ledger(steps), delta, digits=_DIGITS).epsilon.upper))
+        return Price(sum((step.count * step.epsilon for step in pure), Fraction(0)))
+    return Price(fraction_of(epsilon(ledger, delta, digits=_DIGITS).epsilon.upper))
 
 
-def _steps(declaration: Declaration, records: int, weights: Weights) -> list[Step]:
-    kind, amplification = declaration.sampling.kind, declaration.sampling.amplification
-    drawn = [v for v in declaration.noised if kind is not Sampling.ALL and v.uses == "batch"]
-    steps = [step for v in declaration.noised if v not in drawn for step in _plain(declaration, v, weights)]
-    if not drawn:
-        return steps
-    if amplification == "none":
+def stated(declaration: Declaration, records: int, weights: Weights) -> Stated:
+    """The declaration of an adapter in the accountant's exact numbers; `weights` multiplies the ratio D/s of a value.
+
+    Values of one batch leave together: Gaussian ones with the sum of their squared ratios, pure ones with the sum of
+    their epsilons. Without amplification each counts as if no records were drawn, and all entries of a batch may
+    then be copies of the record.
+    """
+    sampling = declaration.sampling
+    unamplified = sampling.amplification == "none"
+    drawn = [v for v in declaration.noised if sampling.kind is not Sampling.ALL and v.uses == "batch"]
+    if drawn and unamplified:
         _refuse_unequal(declaration)
-        return steps + [step for value in drawn for step in _plain(declaration, value, weights)]
-    gaussian = [v for v in drawn if v.noise is NoiseKind.GAUSSIAN]
-    pure = [v for v in drawn if v.noise in PURE]
-    others = [v for v in drawn if v not in gaussian and v not in pure]
-    if others:
-        raise CannotCertifyError(
-            f"{others[0].name}: {others[0].noise} noise on drawn records has no theorem here; amplification 'none' "
-            "prices it without what sampling gains"
-        )
-    if gaussian and pure:
-        raise CannotCertifyError(
-            f"{gaussian[0].name} and {pure[0].name} share a batch and have different noise: no theorem here prices "
-            "them together; amplification 'none' prices them without what sampling gains"
-        )
-    drawn_together = _amplified if gaussian else _amplified_pure
-    return steps + drawn_together(declaration, drawn, records, weights)
+    alone = [v for v in declaration.noised if unamplified or v not in drawn]
+    releases = []
+    for value in alone:
+        copied = sampling.kind is Sampling.WITH_REPLACEMENT and value in drawn
+        copies = (sampling.batch or 1) if copied else 1
+        costs = Counter(_cost(value, copies * ratio) for ratio in ratios(declaration, value, weights))
+        releases.append(NoisyRelease((value.name,), _PROTECTION[value.noise], tuple(costs.items())))
+    for kind in () if unamplified else (Protection.GAUSSIAN, Protection.DISCRETE, Protection.PURE):
+        together = [v for v in drawn if kind is (Protection.PURE if v.noise in PURE else _PROTECTION[v.noise])]
+        if together:
+            rows = _rows(declaration, together, weights)
+            costs = Counter(sum(map(_cost, together, row), Fraction(0)) for row in rows)
+            names = tuple(v.name for v in together)
+            releases.append(NoisyRelease(names, kind, tuple(costs.items()), drawn=True))
+    found = Stated(tuple(releases), neighbours=declaration.neighbours, records=records, batch=sampling.batch)
+    if sampling.kind is Sampling.ALL or unamplified:
+        return found
+    return replace(found, sampling=sampling.kind, rate=_share(declaration, records))
+
+
+def _cost(value: DeclaredValue, ratio: Fraction) -> Fraction:
+    """(D/s)^2, or the epsilon of a pure release, with that of the log-determinants for noise in an objective."""
+    return ratio + exact_binary64("jacobian", value.jacobian or 0.0) if value.noise in PURE else ratio * ratio
 
 
 def _refuse_unequal(declaration: Declaration) -> None:
@@ -102,64 +108,16 @@ def _rows(declaration: Declaration, values: list[DeclaredValue], weights: Weight
     return list(zip(*(ratios(declaration, value, weights) for value in values), strict=True))
 
 
-def _amplified(declaration: Declaration, values: list[DeclaredValue], records: int, weights: Weights) -> list[Step]:
-    """Values of one step share its batch: together they are one Gaussian release of the summed squared ratios."""
-    squares = Counter(sum((r * r for r in row), Fraction(0)) for row in _rows(declaration, values, weights))
-    steps: list[Step] = []
-    for square, count in squares.items():
-        steps.append(_drawn(declaration, records, _root_below(1 / square), count))
-    return steps
-
-
-def _drawn(declaration: Declaration, records: int, multiplier: Fraction, count: int) -> Step:
-    sampling, neighbours = declaration.sampling, declaration.neighbours
-    match sampling.kind:
-        case Sampling.WITHOUT_REPLACEMENT:
-            return SubsampledGaussianStep(_share(declaration, records), multiplier, count, neighbours=neighbours)
-        case Sampling.WITH_REPLACEMENT:
-            return WithReplacementStep(records, sampling.batch or 0, multiplier, count, neighbours)
-        case Sampling.POISSON if neighbours is Neighbours.ADD_OR_REMOVE:
-            return PoissonGaussianStep(_share(declaration, records), multiplier, count)
-    raise CannotCertifyError(
-        f"{sampling.kind} batches under {neighbours} neighbours have no theorem here; amplification 'none' prices "
-        "them without what sampling gains"
-    )
-
-
-def _share(declaration: Declaration, records: int) -> Fraction:
+def _share(declaration: Declaration, records: int) -> Fraction | None:
     """The probability that a record is in a batch."""
     sampling = declaration.sampling
     if sampling.kind is Sampling.POISSON:
         return exact_binary64("rate", sampling.rate or 0.0)
-    if (sampling.batch or 0) > records:
+    if sampling.kind is Sampling.WITHOUT_REPLACEMENT and (sampling.batch or 0) > records:
         raise CannotCertifyError(
             f"a batch of {sampling.batch} cannot be drawn without replacement from {records} records"
         )
     return Fraction(sampling.batch or 0, records)
-
-
-def _amplified_pure(
-    declaration: Declaration, values: list[DeclaredValue], records: int, weights: Weights
-) -> list[Step]:
-    """Values of one step share its batch: together they are one pure release of the summed epsilons."""
-    require_pure_theorem(declaration.sampling.kind, declaration.neighbours)
-    extra = sum((exact_binary64("jacobian", value.jacobian or 0.0) for value in values), Fraction(0))
-    sums = Counter(sum(row, extra) for row in _rows(declaration, values, weights))
-    rate = _share(declaration, records)
-    return [PureStep(amplified_epsilon(e, rate), count, declaration.neighbours) for e, count in sums.items()]
-
-
-def _plain(declaration: Declaration, value: DeclaredValue, weights: Weights) -> list[Step]:
-    """The releases of one value, as if no records were drawn; all m entries of a batch may be copies of the record."""
-    sampling, neighbours = declaration.sampling, declaration.neighbours
-    copied = sampling.kind is Sampling.WITH_REPLACEMENT and value.uses == "batch"
-    copies = (sampling.batch or 1) if copied else 1
-    counted = Counter(copies * ratio for ratio in ratios(declaration, value, weights))
-    if value.noise in PURE:
-        jacobian = exact_binary64("jacobian", value.jacobian or 0.0)
-        return [PureStep(ratio + jacobian, count, neighbours) for ratio, count in counted.items()]
-    kind = Noise.DISCRETE if value.noise is NoiseKind.DISCRETE else Noise.GAUSSIAN
-    return [GaussianStep(ratio * ratio, count, kind, neighbours) for ratio, count in counted.items()]
 
 
 def ratios(declaration: Declaration, value: DeclaredValue, weights: Weights) -> list[Fraction]:
@@ -174,11 +132,3 @@ def schedule(given: float | list[float] | None, count: int) -> list[float]:
     if given is None:
         raise AssertionError("a value with noise has a scale and a sensitivity")
     return list(given) if isinstance(given, list) else [given] * count
-
-
-def _root_below(square: Fraction) -> Fraction:
-    """A rational root, exact where there is one, else rounded down: less noise is never cheaper."""
-    exact = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
-    if exact * exact == square:
-        return exact
-    return Fraction(math.isqrt(square.numerator * _DENOMINATOR**2 // square.denominator), _DENOMINATOR)

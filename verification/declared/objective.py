@@ -15,7 +15,7 @@ from verification.neighbours.families import Domain, Families, Others
 from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue
-from verification.wire.declared_session import LabelledPoints, Recorded
+from verification.wire.session import Recorded
 
 RESIDUAL = 1e-6
 """The gradient at the released point may be so long, over the length of the noise."""
@@ -61,7 +61,7 @@ def determinants(bench: Bench, value: DeclaredValue) -> Witness | None:
     return worst
 
 
-def _points(pair: Neighbours[LabelledPoints], width: int) -> list[tuple[str, Floats]]:
+def _points(pair: Neighbours, width: int) -> list[tuple[str, Floats]]:
     """Models at which to compare: zero, and far along and against the changed record.
 
     Coordinates beyond those of the features, such as an intercept, bring its margin back to zero, so that the changed

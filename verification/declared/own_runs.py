@@ -16,9 +16,9 @@ from verification.reading.context import NotApplicable
 from verification.statistics.test import Aspect, Cause, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import NoiseKind
-from verification.wire.declared_session import Recorded, rows
 from verification.wire.faults import Fault, ProtocolStep
 from verification.wire.messages import Capability
+from verification.wire.session import Recorded, rows
 
 COMPARED, COORDINATES = 100, 8
 """Unseeded runs of either kind that are compared, and coordinates of each value."""

@@ -33,11 +33,11 @@ from verification.neighbours.neighbours import Attack, Neighbours
 from verification.neighbours.search import Measure, Proposals, SearchLimits, attacks, explore, simplified, smallest
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue, Norm
-from verification.wire.declared_session import LabelledPoints, Recorded
 from verification.wire.faults import AdapterFault, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.messages import Capability
+from verification.wire.session import Recorded
 
-Points = Neighbours[LabelledPoints]
+Points = Neighbours
 SEARCHED, SHRUNK = 1000, 240
 """Attacks that are measured to find the largest movement, at full effort, and the smallest neighbours."""
 _FEWEST_SEARCHED = 125
@@ -58,7 +58,7 @@ agrees by chance with probability at most 1/4 (one is 0 and the other not), all 
 class _Setting:
     """What both runs of a comparison share; `names` are those of the data sets. No start: that of a search."""
 
-    attack: Attack[LabelledPoints]
+    attack: Attack
     names: tuple[str, str]
     start: StartingPoint | None
     batches: list[list[int]] | None
@@ -165,7 +165,7 @@ def search_neighbours(bench: Bench, seen: Seen) -> None:
     try:
         own, strategy = _proposals(bench)
 
-        def measure(attack: Attack[LabelledPoints]) -> float | None:
+        def measure(attack: Attack) -> float | None:
             alone = _measured(bench, attack, own, seen.two_scaled)
             seen.join(alone)
             seen.pairs += 1
@@ -176,7 +176,7 @@ def search_neighbours(bench: Bench, seen: Seen) -> None:
         return
 
 
-def _proposals(bench: Bench) -> tuple[Recorded, SearchStrategy[Attack[LabelledPoints]]]:
+def _proposals(bench: Bench) -> tuple[Recorded, SearchStrategy[Attack]]:
     """A run at the size of the bench, which shows the shapes of released values, and all attacks of that size."""
     domain = Domain.of(bench.declaration, bench.records, bench.columns)
     own = bench.record(bench.send(Families(domain, bench.rng).different()[0]), seed=bench.seed())
@@ -185,7 +185,7 @@ def _proposals(bench: Bench) -> tuple[Recorded, SearchStrategy[Attack[LabelledPo
     return own, attacks(domain, shapes)
 
 
-def _measured(bench: Bench, attack: Attack[LabelledPoints], own: Recorded, two_scaled: set[str]) -> Seen:
+def _measured(bench: Bench, attack: Attack, own: Recorded, two_scaled: set[str]) -> Seen:
     """What one attack shows."""
     pair, alone = attack.neighbours, Seen(two_scaled=two_scaled)
     names = (bench.send(pair.first), bench.send(pair.second))
@@ -216,7 +216,7 @@ def smallest_witnesses(bench: Bench, seen: Seen) -> None:
             seen.smallest[name] = f"smallest witness: {found.text()}; {texts[found.key()]}"
 
 
-def _smaller_sizes(bench: Bench, name: str, texts: dict[bytes, str], most: float) -> list[Proposals[LabelledPoints]]:
+def _smaller_sizes(bench: Bench, name: str, texts: dict[bytes, str], most: float) -> list[Proposals]:
     """Attacks at every small size that the implementation accepts and declares the same value at.
 
     If a value moves further there, over its declared sensitivity, than at the claimed size, then its declaration is
@@ -237,10 +237,10 @@ def _smaller_sizes(bench: Bench, name: str, texts: dict[bytes, str], most: float
     return found
 
 
-def _texted(bench: Bench, own: Recorded, name: str, texts: dict[bytes, str]) -> Measure[LabelledPoints]:
+def _texted(bench: Bench, own: Recorded, name: str, texts: dict[bytes, str]) -> Measure:
     """How far a value moves over its declared sensitivity; keeps the words for it."""
 
-    def measure(attack: Attack[LabelledPoints]) -> float | None:
+    def measure(attack: Attack) -> float | None:
         try:
             alone = _measured(bench, attack, own, set())
         except (AdapterFault, OutOfTimeError):

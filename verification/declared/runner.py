@@ -17,8 +17,8 @@ from verification.declared.own_runs import own_runs_check
 from verification.declared.pairs import compare_neighbours, search_neighbours, smallest_witnesses
 from verification.declared.promise import Pricing, Promise
 from verification.declared.seen import Seen
-from verification.judge import About, Result, concluded
-from verification.outcome import Stage
+from verification.judge import Result, concluded
+from verification.outcome import About, Stage
 from verification.questions.question import Answer
 from verification.reading.context import NotApplicable, Undecided
 from verification.wire.faults import AdapterSkipped
@@ -43,7 +43,7 @@ def run_declared(
     pricing = Pricing(bench, promise)
 
     def result(name: str, ask: Callable[[], Answer], share: float = 0.0) -> Result:
-        algorithm = bench.question.algorithm
+        algorithm = bench.question.name
         return concluded(About(name, algorithm, Stage.DECLARED, algorithm), lambda: _in_time(ask), share)
 
     if not bench.session.can(Capability.RECORD):

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from verification.neighbours.neighbours import Attack
 from verification.wire.arrays import Floats
-from verification.wire.declared_session import LabelledPoints
 
 RELATIVE = 1e-5
 """A sensitivity may be exceeded by so much, for the solver and the rounding of the implementation."""
@@ -18,7 +17,7 @@ class Witness:
 
     size: float
     text: str
-    attack: Attack[LabelledPoints] | None = None
+    attack: Attack | None = None
     moved: float = 0.0
     declared: float = 0.0
 

@@ -20,10 +20,9 @@ from verification.served.loopback import Loopback
 from verification.served.slack import rounding_slack
 from verification.served.translate import joint_factor, problem_of, regularizer_of
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, Release
+from verification.wire.messages import initial_point, options_for
+from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, Release, noised_names
 from verification.wire.records import Records
-from verification.wire.schemes import noised_names
-from verification.wire.simple_parameters import initial_point, options_for
 
 Replay = Callable[
     [Records, Algorithm, Parameters, Mapping[str, Floats], Sequence[Sequence[int]] | None], Mapping[str, Floats]

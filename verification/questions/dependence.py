@@ -67,7 +67,7 @@ def dependence(context: Context, at_size: Claimed | None, _clock: Clock) -> Answ
     members = np.sort(context.rng.permutation(claimed.records)[:m])
     place = int(members[int(context.rng.integers(m))])
     batches = None if parameters.batch is None else [members.tolist()]
-    usual = _step(context, claimed, records, batches)
+    usual = _step(context, claimed, records, batches, may_refuse=False)
     allowed = INSIDE[context.mode.algorithm].moves(parameters, claimed.records)["x"]
     slack = INSIDE[context.mode.algorithm].slack(parameters, problem_of(records, parameters), {"x": usual.x[0]}, 0.0)
     moved = [Moved(0.0, "nothing could be replaced")]
@@ -78,13 +78,15 @@ def dependence(context: Context, at_size: Claimed | None, _clock: Clock) -> Answ
     return _answer(claimed, moved, place, 1 + context.rounding)
 
 
-def _step(context: Context, claimed: Claimed, records: Records, batches: list[list[int]] | None) -> Run:
+def _step(
+    context: Context, claimed: Claimed, records: Records, batches: list[list[int]] | None, *, may_refuse: bool
+) -> Run:
     """x after one iteration without noise, as the reference would have shown the same gradient; [1, 1, p]."""
-    name = context.session.send(records, may_refuse=True)
-    silence = no_noise(context.mode.algorithm, claimed.parameters, claimed.columns)
-    algorithm = context.mode.algorithm
-    run = with_count(context.session.replay(name, algorithm, claimed.parameters, silence, batches, may_refuse=True))
-    return as_the_reference(context, claimed.parameters, run, claimed.records) if context.own else run
+    session, algorithm, parameters = context.session, context.mode.algorithm, claimed.parameters
+    name = session.send(records, may_refuse=may_refuse)
+    silence = no_noise(algorithm, parameters, claimed.columns)
+    run = with_count(session.replay(name, algorithm, parameters, silence, batches, may_refuse=may_refuse))
+    return as_the_reference(context, parameters, run, claimed.records) if context.own else run
 
 
 def _share(
@@ -96,7 +98,7 @@ def _share(
 ) -> float:
     """How far the record moved x, over what is allowed; infinite where the output is not finite."""
     try:
-        run = _step(context, claimed, records, batches)
+        run = _step(context, claimed, records, batches, may_refuse=True)
     except AdapterFault as fault:
         if fault.fault is not Fault.NOT_FINITE:
             raise

@@ -49,9 +49,8 @@ from verification.statistics.run_energies import RunEnergies
 from verification.statistics.test import Aspect, Cause, TailFamily, Test, union
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
-from verification.wire.messages import Capability
+from verification.wire.messages import Capability, initial_point
 from verification.wire.records import Records, Run
-from verification.wire.simple_parameters import initial_point
 
 _LENGTHS = (8.0, 1000.0)
 _STREAMS = {Algorithm.SSADMM: "gradient", Algorithm.DPSGD: "gradient", Algorithm.MPADMM: "x"}
@@ -81,7 +80,7 @@ def parted(claimed: Claimed, records: Records, run: Run) -> Parted:
     """Read the noise, and put the gradient back that was taken from it."""
     algorithm, parameters = claimed.mode.algorithm, claimed.parameters
     name = _STREAMS[algorithm]
-    problem = problem_of(Records(records.features[:1], np.array(records.labels[:1])), parameters)
+    problem = problem_of(Records(records.features[:1], records.labels[:1]), parameters)
     inside = INSIDE[algorithm]
     scale = noise_scales(algorithm, parameters, claimed.records)[name]
     noise = inside.noise(parameters, problem, run)[name] / scale[:, None]

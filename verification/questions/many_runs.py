@@ -36,9 +36,9 @@ from verification.statistics.run_energies import RunEnergies
 from verification.statistics.test import Aspect, Cause, Test, union
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
+from verification.wire.messages import options_for
 from verification.wire.parameters import LossName, RegularizerName
 from verification.wire.records import Records, Run
-from verification.wire.simple_parameters import options_for
 
 _SHORT_VALUES = 192
 _SMALL_RECORDS = 64

@@ -50,11 +50,10 @@ from verification.statistics.run_energies import RunEnergies
 from verification.statistics.test import Aspect, Cause, TailFamily, Test, union
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
-from verification.wire.messages import Capability, Show
+from verification.wire.messages import Capability, Show, initial_point
+from verification.wire.parameters import Law
 from verification.wire.records import Records, Run
-from verification.wire.schemes import Law
 from verification.wire.session import Session
-from verification.wire.simple_parameters import initial_point
 
 _LAST_VALUES = 1024
 _SHORTER = (200, 50)

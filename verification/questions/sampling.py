@@ -43,9 +43,8 @@ from verification.statistics.batches import PartCounts, batch_tests, chernoff
 from verification.statistics.test import Aspect, Cause, Cost, Test
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
-from verification.wire.messages import Capability
+from verification.wire.messages import Capability, initial_point
 from verification.wire.records import Records, Run
-from verification.wire.simple_parameters import initial_point
 
 WHOLE = 1e-3
 """How far a weight may be from a whole number: single precision inside is allowed, another weight is not."""

@@ -22,7 +22,7 @@ from verification.neighbours.families import (
     saturated,
     silent,
 )
-from verification.neighbours.neighbours import Attack, Neighbours, as_points, as_records, changed
+from verification.neighbours.neighbours import Attack, Neighbours, as_records, changed
 from verification.neighbours.search import Proposals, SearchLimits, attacks, simplified, smallest
 from verification.pictures import against_claim, scores
 from verification.questions.question import EVERY_ITERATE, OBSERVABLE, REPLAY, TRIALS, Observation, at_few_records
@@ -44,13 +44,10 @@ from verification.served.translate import anchor_sensitivities, claimed_distance
 from verification.statistics import tails
 from verification.statistics.test import Aspect, Cause
 from verification.wire.arrays import Floats
-from verification.wire.declared_session import LabelledPoints
 from verification.wire.faults import AdapterRefusal, RefusedRequest
-from verification.wire.messages import Capability
-from verification.wire.parameters import Initial, LossName, Parameters, RegularizerName, RegularizerOptions
+from verification.wire.messages import Capability, initial_point
+from verification.wire.parameters import Initial, Law, LossName, Parameters, RegularizerName, RegularizerOptions
 from verification.wire.records import Records, Run
-from verification.wire.schemes import Law
-from verification.wire.simple_parameters import initial_point
 from verification.wire.tape import NotOnTapeError
 
 _FAR = 2.0**14  # times the tilt: margins of -160, where the sigmoid is 1 to the last bit
@@ -94,7 +91,7 @@ def hard_pair(context: Context, count: int, bound: float = 1.0, *, normalise: bo
 class _Step:
     """One step on neighbours, and what is asked of it."""
 
-    pair: Neighbours[Records]
+    pair: Neighbours
     regularizer: RegularizerName
     loss: LossName
     rho: float
@@ -195,18 +192,18 @@ def _step(context: Context, attack: int) -> _Step:
 def _smallest_witness(context: Context, step: _Step, moves: _Moves, rounding: float) -> str:
     """The smallest neighbours that one such step moves too far, in words: at a few records first, else at these."""
 
-    def at(attack: Attack[LabelledPoints]) -> _Step:
+    def at(attack: Attack) -> _Step:
         far = attack.neighbours.columns == step.pair.columns
         return replace(step, pair=as_records(attack.neighbours), initial=step.initial if far else None)
 
-    def ratio(attack: Attack[LabelledPoints]) -> float | None:
+    def ratio(attack: Attack) -> float | None:
         try:
             found = known[attack.key()] = _moves(context, at(attack), rounding)
         except (NotOnTapeError, RefusedRequest):
             return None
         return max(found.ratio(name) for name in found.moved)
 
-    own = as_points(step.pair)
+    own = step.pair
     known = {Attack(own).key(): moves}
     sizes = [size for size in _SMALL_SIZES if size[0] <= own.count and size[1] <= own.columns]
     strategies = [attacks(Domain(*size, closed=False)) for size in sizes]

@@ -46,10 +46,9 @@ from verification.vectors.recipe import read
 from verification.vectors.wire import noise_arrays, parameter_fields
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
-from verification.wire.messages import Capability
+from verification.wire.messages import Capability, initial_point
 from verification.wire.parameters import Initial, LossName, Parameters, RegularizerName
 from verification.wire.records import Records, Run
-from verification.wire.simple_parameters import initial_point
 
 _RECORDS, _COLUMNS, _BATCH = 7, 6, 3
 _SMALL_CHANGE = 2.0**-20

@@ -52,9 +52,8 @@ from verification.served.translate import (
     regularizer_of,
 )
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Parameters, Release
+from verification.wire.parameters import SCHEMES, Law, Parameters, Release
 from verification.wire.records import Run
-from verification.wire.schemes import SCHEMES, Law
 
 Pair = tuple[Run, Run]
 _MARGINS_AT_ONCE = 1 << 23

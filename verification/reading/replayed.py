@@ -31,9 +31,8 @@ from verification.served.translate import initial_of, noise_scales, party_name, 
 from verification.statistics.test import Aspect, Cause, Cost, Test
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
-from verification.wire.parameters import Parameters, Release
+from verification.wire.parameters import Parameters, Release, noised_names
 from verification.wire.records import Records, Run
-from verification.wire.schemes import noised_names
 
 READABLE = (Algorithm.SSADMM, Algorithm.MPADMM)
 """The algorithms whose noise can be found in this way."""

@@ -52,7 +52,7 @@ def answer_streams(run: Batch, name: str, source: BinaryIO, sink: BinaryIO) -> N
 
 def repeated(train: Train, records: Records, count: int, rng: np.random.Generator) -> dict[str, Floats]:
     """Return ``count`` runs, stacked; runs of different lengths are filled up with NaN, which the audit also sees."""
-    runs = [train(records.features.copy(), records.labels.copy(), rng) for _ in range(count)]
+    runs = [train(records.features.copy(), records.labels.astype(np.int64), rng) for _ in range(count)]
     named = [run if isinstance(run, Mapping) else {"released": run} for run in runs]
     return {
         key: _stacked([run.get(key, ()) for run in named]) for key in dict.fromkeys(k for run in named for k in run)

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
-from verification.wire import declared_messages as d
+from verification.wire import declaration as d
 from verification.wire import messages as m
 from verification.wire.arrays import Floats, PackedArray, WireModel, pack, unpack
 from verification.wire.declaration import Declaration
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.records import Records
 
 Declare = Callable[[d.OpaqueParameters, int, int], Mapping[str, object]]
 _REQUEST: TypeAdapter[
@@ -155,7 +155,7 @@ class DeclaredRun:
         return d.RecordResult(values=values, batches=self._drawn or None, public=dict(public), order=order)
 
 
-RunOnce = Callable[[LabelledPoints, d.OpaqueParameters, DeclaredRun], None]
+RunOnce = Callable[[Records, d.OpaqueParameters, DeclaredRun], None]
 
 
 def serve_declared(name: str, declare: Declare, run: RunOnce, *, version: str = "0", seeded: bool = True) -> None:
@@ -174,7 +174,7 @@ class DeclaredServer:
     def __init__(self, name: str, declare: Declare, run: RunOnce, version: str = "0", *, seeded: bool = True) -> None:
         self._seeded = seeded
         self._name, self._declare, self._run, self._version = name, declare, run, version
-        self._data: dict[str, LabelledPoints] = {}
+        self._data: dict[str, Records] = {}
         self._stopped = False
 
     def serve(self, source: BinaryIO, sink: BinaryIO) -> None:
@@ -205,7 +205,7 @@ class DeclaredServer:
             case m.StartRequest():
                 return self._start()
             case d.DeclaredDataRequest():
-                points = LabelledPoints(unpack(request.features, "features"), np.array(request.labels))
+                points = Records(unpack(request.features, "features"), np.array(request.labels))
                 self._data[request.name] = points
                 return m.DataResult(records=points.count, columns=int(points.features.shape[1]))
             case d.DeclareRequest():
@@ -220,8 +220,8 @@ class DeclaredServer:
                 self._stopped = True
                 return m.StopResult()
 
-    def _start(self) -> d.DeclaredStart:
-        return d.DeclaredStart(
+    def _start(self) -> m.DeclaredStart:
+        return m.DeclaredStart(
             protocol=m.PROTOCOL,
             name=self._name,
             version=self._version,

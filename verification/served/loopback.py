@@ -21,9 +21,8 @@ from verification.served.serve import Values, serve
 from verification.served.stepwise import Batches
 from verification.served.stepwise_baselines import StepwiseBaselines, shown
 from verification.served.translate import initial_of, release_of, sigmas
-from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.parameters import BASELINES, PAPER, Algorithm, Parameters
 from verification.wire.records import Records
-from verification.wire.schemes import BASELINES, PAPER
 
 
 class Loopback(StepwiseBaselines):

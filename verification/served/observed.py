@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from verification.served.declared import Declare, DeclaredRun, serve_declared
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.declaration import OpaqueParameters
+from verification.wire.records import Records
 
 _P = ParamSpec("_P")
 _RUN: contextvars.ContextVar[DeclaredRun | None] = contextvars.ContextVar("observed run", default=None)
@@ -96,11 +96,11 @@ def drawn(draw: Callable[_P, Iterable[int]]) -> Callable[_P, NDArray[np.intp]]:
     return observed
 
 
-def observe(train: Train, data: LabelledPoints, parameters: OpaqueParameters, run: DeclaredRun) -> object:
+def observe(train: Train, data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> object:
     """Train once and keep every release in the run; return what the training function returned."""
     token = _RUN.set(run)
     try:
-        return train(data.features, data.labels, parameters)
+        return train(data.features, data.labels.astype(np.float64), parameters)
     finally:
         _RUN.reset(token)
 
@@ -122,7 +122,7 @@ def serve_observed(
     """
     from verification.served.watched import watching  # noqa: PLC0415 - it imports this module
 
-    def run(data: LabelledPoints, parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> None:
         if reseed is not None and run.seed is not None:
             reseed(run.seed % (1 << 32))
         with watching(run, watch, train) if watch else contextlib.nullcontext():

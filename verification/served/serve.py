@@ -18,9 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 from reference.errors import InvalidData, RefusedByReference
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, WireModel, pack, unpack
-from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.parameters import SCHEMES, Algorithm, Parameters
 from verification.wire.records import Records
-from verification.wire.schemes import SCHEMES
 
 Values = dict[str, Floats]
 _BUFFER = 1 << 20

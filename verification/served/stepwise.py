@@ -28,9 +28,17 @@ from verification.served.serve import Values
 from verification.served.translate import initial_of, problem_of, sigmas
 from verification.wire import messages as m
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, Release
+from verification.wire.parameters import (
+    PAPER,
+    SCHEMES,
+    Algorithm,
+    LossName,
+    Parameters,
+    RegularizerName,
+    Release,
+    noised_names,
+)
 from verification.wire.records import Records
-from verification.wire.schemes import PAPER, SCHEMES, noised_names
 
 Batches = NDArray[np.intp]
 

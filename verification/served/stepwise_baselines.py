@@ -27,9 +27,8 @@ from verification.served.translate import (
     perturbation_of,
 )
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.parameters import PAPER, SCHEMES, Algorithm, Parameters
 from verification.wire.records import Records
-from verification.wire.schemes import PAPER, SCHEMES
 
 BLOCK_RUNS = 256
 """So few that rounding in all of their gradients together stays below the residual of one."""

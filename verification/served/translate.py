@@ -19,9 +19,8 @@ from reference.problem import Problem, State
 from reference.regularizers import Regularizer
 from verification.wire import parameters as wire
 from verification.wire.arrays import Floats, unpack
-from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.parameters import SCHEMES, Algorithm, Law, Parameters, noised_names
 from verification.wire.records import Records
-from verification.wire.schemes import SCHEMES, Law, noised_names
 
 T = TypeVar("T")
 _RELEASES = {wire.Release.ALL: Release.ALL, wire.Release.PRIMAL: Release.PRIMAL}

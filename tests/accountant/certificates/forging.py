@@ -76,6 +76,10 @@ BOOKS: Final[dict[str, Ledger]] = {
     "with replacement": SsADMM(
         records=100, batch=10, noise_multiplier=3, iterations=20, sampling="with-replacement"
     ).ledger(),
+    "fixed order": SsADMM(records=1000, batch=100, noise_multiplier=4, iterations=35, sampling="fixed-order").ledger(),
+    "shuffle": SsADMM(records=1000, batch=100, noise_multiplier=1, iterations=35, sampling="shuffle").ledger(),
+    "a group": SsADMM(records=1000, batch=10, noise_multiplier=2, iterations=5, group_size=2).ledger(),
+    "a group, poisson": Poisson(sampling_rate="0.01", noise_multiplier=2, iterations=20, group_size=3).ledger(),
     "adversary": SsADMM(records=10, batch=1, noise_multiplier=3, iterations=120).ledger(),
     "adversary, few steps": SsADMM(records=1000, batch=10, noise_multiplier=1, iterations=5).ledger(),
     "adversary, many steps": SsADMM(records=1000, batch=100, noise_multiplier=4, iterations=300).ledger(),

@@ -124,7 +124,7 @@ class _Balanced(HTMLParser):
         self._open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("meta", "br"):
+        if tag not in ("meta", "br", "wbr"):
             self._open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:

@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
 
-from audits.curves.privacy_curve import GaussianCurve
-from audits.estimators.curve_eprocess import design_test
-from audits.score_models.model import GaussianScores
-from audits.trials.power import caught, smallest_caught
-from audits.trials.verdict import judge
+from audits.curves import GaussianCurve
+from audits.eprocess.curve_test import anytime_p_value, design_test
+from audits.eprocess.scores import GaussianScores
+from audits.games.sequential import caught, lack_of_power, smallest_caught
 from tests.audits.mechanisms import MU, gaussian
-from verification.outcome import PRECEDENCE, Outcome, Power, worst
+from verification.judge import concluded, finding
+from verification.outcome import PRECEDENCE, About, Aspect, Cause, Outcome, Power, Stage, worst
+from verification.questions.question import Answer
+from verification.statistics.test import Test
 
 
 def test_nothing_checked_is_inconclusive_and_never_a_pass() -> None:
@@ -29,21 +30,26 @@ POWER = Power(1.5, 0.92, 200)
 
 
 @pytest.mark.parametrize(
-    ("refuted_after", "power", "wanted", "outcome"),
+    ("log_wealth", "power", "wanted", "outcome"),
     [
-        (10.0, None, None, Outcome.REFUTED),
-        (10.0, POWER, 1.2, Outcome.REFUTED),
-        (math.inf, POWER, 2.0, Outcome.STANDS),
-        (math.inf, POWER, None, Outcome.STANDS),
-        (math.inf, POWER, 1.2, Outcome.INCONCLUSIVE),
-        (math.inf, None, None, Outcome.INCONCLUSIVE),
+        (3.0, None, None, Outcome.REFUTED),
+        (3.0, POWER, 1.2, Outcome.REFUTED),
+        (2.9, POWER, 2.0, Outcome.STANDS),
+        (0.0, POWER, None, Outcome.STANDS),
+        (0.0, POWER, 1.2, Outcome.INCONCLUSIVE),
+        (0.0, None, None, Outcome.INCONCLUSIVE),
     ],
 )
-def test_no_verdict_stands_without_the_power_asked_for(
-    refuted_after: float, power: Power | None, wanted: float | None, outcome: Outcome
+def test_no_audit_stands_without_the_power_asked_for(
+    log_wealth: float, power: Power | None, wanted: float | None, outcome: Outcome
 ) -> None:
-    verdict = judge(refuted_after=refuted_after, trials=100, log_wealth=0.0, alpha=0.05, power=power, wanted=wanted)
-    assert verdict.outcome is outcome
+    """The e-process hands the judge a test like any other: its p-value is 1/e-value, and no power no pass."""
+    p_value, weakness = anytime_p_value(log_wealth), lack_of_power(power, wanted)
+    test = Test("game", Aspect.RELEASED, p_value, "", Cause.DISTINGUISHED, power=power, weakness=weakness)
+    answer = Answer("game", "n = 4", 200, (test,), ())
+    found = finding(concluded(About("game", "ssadmm", Stage.GAMES), lambda: answer, 0.05))
+    assert found.outcome is outcome
+    assert (found.p_value, found.false_alarm, found.trials, found.power) == (p_value, 0.05, 200, power)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from verification.declared.cost import dependent_weight, missing_draws, shape_ep
 from verification.statistics.noise_shape import atoms, light_tails
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue, NoiseKind
-from verification.wire.declared_session import Recorded, RecordedValue
+from verification.wire.session import Recorded, RecordedValue
 
 RUNS, RELEASES, NUMBERS = 2000, 3, 2
 LEVEL = 1e-9

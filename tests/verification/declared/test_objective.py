@@ -15,8 +15,9 @@ from verification.declared.checks import Collected, _hasty
 from verification.declared.objective import determinants
 from verification.served.declared import DeclaredRun
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import DeclaredQuestion, LabelledPoints
+from verification.wire.declaration import OpaqueParameters
+from verification.wire.records import Records
+from verification.wire.session import DeclaredAlgorithm
 
 pytestmark = pytest.mark.slow
 RIDGE = 1.0
@@ -33,7 +34,7 @@ def bench(intercept_ridge: float | None, *, norm: float = 1.0, tolerance: float 
         value |= {"enters": "objective", "jacobian": 2 * math.log1p(radius**2 / 4 / RIDGE)}
         return {"neighbours": "replace-one", "bound": {"kind": "normalise", "radius": norm}, "values": [value]}
 
-    def run(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
         lengths = np.linalg.norm(data.features, axis=1, keepdims=True)
         rows = data.features / np.maximum(lengths / norm, 1.0)
         rows = rows if intercept_ridge is None else np.column_stack([rows, np.ones(len(rows))])
@@ -56,7 +57,7 @@ def bench(intercept_ridge: float | None, *, norm: float = 1.0, tolerance: float 
         run.minimise("model", run.gamma_norm(len(ridges), 2.0), solve, gradient)
 
     session = InProcess("objective", declare, run)
-    question = DeclaredQuestion("objective", {})
+    question = DeclaredAlgorithm("objective", {})
     declaration = session.declare(question, *SIZE)
     return Bench(session, question, declaration, *SIZE, np.random.default_rng(1), time.monotonic() + 600.0)
 
@@ -88,7 +89,7 @@ def test_what_is_solved_roughly_is_inconclusive_and_what_is_not_solved_refuted(
     tolerance: float, rough: bool, lost: bool
 ) -> None:
     tried = bench(None, tolerance=tolerance)
-    data = tried.send(LabelledPoints(np.eye(2)[np.arange(20) % 2], np.ones(20)))
+    data = tried.send(Records(np.eye(2)[np.arange(20) % 2], np.ones(20)))
     collected = Collected(data, [tried.record(data)])
     assert bool(_hasty(tried, collected)) == rough
     assert bool(not_added(tried, data, collected.runs)[0]) == lost

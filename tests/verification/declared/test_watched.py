@@ -16,10 +16,10 @@ from verification.served.declared import DeclaredRun
 from verification.served.observed import observe
 from verification.served.watched import watching
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.declaration import OpaqueParameters
+from verification.wire.records import Records
 
-POINTS = LabelledPoints(np.eye(3), np.ones(3))
+POINTS = Records(np.eye(3), np.ones(3))
 KEPT = np.random.default_rng(5)
 Draw = Callable[[Floats], Floats]
 

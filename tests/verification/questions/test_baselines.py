@@ -16,7 +16,7 @@ from verification.questions.catalogue import at
 from verification.questions.question import Size
 from verification.reading.context import Clock, Context, Mode, NotApplicable
 from verification.reading.values import gaussianised
-from verification.wire.schemes import BASELINES, NON_PRIVATE, PRIVATE_BASELINES
+from verification.wire.parameters import BASELINES, NON_PRIVATE, PRIVATE_BASELINES
 from verification.wire.session import Session
 
 QUESTIONS = at(Size.SMALL)

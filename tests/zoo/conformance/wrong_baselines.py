@@ -15,8 +15,7 @@ from verification.served.stepwise_baselines import BaselineStep, StepwiseBaselin
 from verification.wire import messages as m
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
-from verification.wire.parameters import Algorithm, Parameters
-from verification.wire.schemes import BASELINES
+from verification.wire.parameters import BASELINES, Algorithm, Parameters
 
 
 class Honest(StepwiseBaselines):
