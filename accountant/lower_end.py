@@ -75,7 +75,7 @@ def _or_nothing(bound: Callable[[], Dyadic]) -> Dyadic:
     """Return the bound, or 0, which is always true, where it cannot be certified or the time is up."""
     try:
         return bound()
-    except CannotCertifyError:
+    except (CannotCertifyError, ArithmeticError):
         return _NOTHING
 
 

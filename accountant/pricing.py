@@ -231,7 +231,7 @@ def epsilon(
             with time_limit(share):
                 check_time()
                 results[name] = method_epsilon(ledger, d, name, digits=digits)
-        except CannotCertifyError as reason:
+        except (CannotCertifyError, ArithmeticError) as reason:  # numbers that float64 cannot hold certify nothing
             refused[name] = str(reason)
     if not results and methods is None and d:
         results = {name: method_epsilon(ledger, d, name, digits=digits) for name in last_resort_for(ledger)}
@@ -455,7 +455,7 @@ def _point(ledger: Ledger, theorems: Mapping[str, Subsampling], alpha: Fraction,
     for name, theorem in theorems.items():
         try:
             values[name] = renyi_epsilon(ledger, theorem, alpha, digits)
-        except CannotCertifyError as reason:
+        except (CannotCertifyError, ArithmeticError) as reason:
             refused[name] = str(reason)
     return RenyiPoint(alpha, MappingProxyType(values), MappingProxyType(refused))
 

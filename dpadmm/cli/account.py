@@ -133,7 +133,7 @@ def command(ctx: click.Context, check: Path | None, time_limit: float) -> None:
 
 
 def _check(path: Path, seconds: float) -> None:
-    from accountant.certificates.reading import read_certificate
+    from accountant.certificates.certificate import read_certificate
     from accountant.certificates.recheck import certified_upper, recheck
 
     document = read_certificate(path.read_bytes())
