@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from accountant.mechanisms.words import Algorithm
-from reference.updates import update_y, update_z
 from verification.picture import Picture
 from verification.pictures import against_claim, coordinates
 from verification.questions.noise import small_run
@@ -25,7 +24,15 @@ from verification.questions.question import OBSERVABLE, REPLAY, Observation, at_
 from verification.questions.scenes import random_records, silent_records
 from verification.reading.context import COARSEST, DOUBLE, MPADMM_ALL, Context, Mode, NotApplicable
 from verification.reading.inverter import INSIDE, SOLVED, InsideSolved
-from verification.reading.replayed import READABLE, follows_rules_of_its_own, hides_noise, noise_of_runs, noiseless_read
+from verification.reading.replayed import (
+    READABLE,
+    close_to,
+    combined,
+    follows_rules_of_its_own,
+    hides_noise,
+    noise_of_runs,
+    noiseless_read,
+)
 from verification.reading.values import (
     DEVIATIONS,
     TINY_SIGMA,
@@ -34,7 +41,6 @@ from verification.reading.values import (
     noiseless,
     observable,
     random_noise,
-    resolution,
 )
 from verification.served.translate import problem_of
 from verification.statistics.noise_shape import repeats
@@ -52,7 +58,7 @@ from verification.wire.records import Records, Run
 from verification.wire.simple_parameters import initial_point
 
 _RECORDS, _COLUMNS, _BATCH = 7, 6, 3
-_SMALL_CHANGE = 2.0**-20
+_SMALL_CHANGE, _LARGE_CHANGE, _CURVATURE = 2.0**-20, 2.0**-9, 16.0
 _FEW_RUNS = 20
 
 
@@ -87,6 +93,8 @@ def compare(
         name = context.session.send(records)
         run = context.session.replay(name, algorithm, parameters, noise, batches)
     expected = expected_steps(algorithm, records, parameters, run, noise=noise, batches=batches)
+    if rounded:
+        expected = context.with_noise(expected)  # what has no noise of its own has a question of its own
     added = 0.0 if context.can(Capability.REPLAY) else DEVIATIONS * TINY_SIGMA
     slack = INSIDE[algorithm].slack(parameters, problem_of(records, parameters), expected, added)
     if rounded:
@@ -201,56 +209,66 @@ def hides_its_noise(context: Context) -> bool:
 def working_unit(context: Context) -> float:
     r"""The relative rounding of the implementation's arithmetic, measured without knowing its updates.
 
-    Of a smooth function f(t) of the records, f(h) - 2 f(0) + f(-h) is h^2 f'' but for rounding: with h = 2^-20 that is
-    2^-40, and what is larger is rounding. Without a penalty one iteration is smooth where no record is at the bound.
+    Of a smooth function f(t) of the records, f(h) - 2 f(0) + f(-h) is h^2 f'' but for rounding, and what is larger is
+    rounding: with h = 2^-20 that of single precision shows, with h = 2^-9 that of 8 or 11 bits, which h = 2^-20 does
+    not move at all. Without a penalty one iteration is smooth where no record is at the bound; |f''| is below 16 |f|.
     """
     columns = _COLUMNS
     parameters = context.parameters(
         columns, eta=[0.5], batch=_RECORDS, sigma=0.5, rho=0.5, regularizer=context.plain, normalise=None
     )
     records = random_records(context.rng, _RECORDS, columns, length=3.0)
-    along = context.gaussian(_RECORDS, columns)
-    runs = [
-        noiseless(context, Records(records.features + t * along, records.labels), parameters).x
-        for t in (0.0, _SMALL_CHANGE, -_SMALL_CHANGE)
-    ]
-    scale = max(float(np.abs(runs[0]).max()), 1e-300)
-    unit = float(np.abs(runs[1] - 2 * runs[0] + runs[2]).max()) / (2 * scale)
-    return unit if DOUBLE < unit <= COARSEST else DOUBLE
+    usual = noiseless(context, records, parameters).x
+    scale, found = max(float(np.abs(usual).max()), 1e-300), DOUBLE
+    for step in (_SMALL_CHANGE, *[_LARGE_CHANGE] * 3):
+        along = step * context.gaussian(_RECORDS, columns)
+        sides = [
+            noiseless(context, Records(records.features + t, records.labels), parameters).x for t in (along, -along)
+        ]
+        unit = float(np.abs(sides[0] - 2 * usual + sides[1]).max()) / (2 * scale)
+        if max(found, _CURVATURE * step**2) < unit <= COARSEST:
+            found = unit
+    return found
 
 
 def processed_values(context: Context) -> frozenset[str]:
-    """Which of z and y follow from what was released, where mpADMM claims noise for all three: a claim covers less.
+    """Which of z and y carry no noise of their own, where mpADMM claims noise for all three.
 
-    Such a value costs nothing: given the released x (and z) it is known.
+    Asked, whatever the updates are: a replay of other noise for that value alone shows the same; without replay, the
+    value is one fixed combination of what was released before it in every run. Such a value must be a function of
+    what was released: `coupled-releases` and `post-processing` ask for that.
     """
-    if context.mode != MPADMM_ALL or not context.sees_every_iterate:
+    if context.mode != MPADMM_ALL or not context.released_all:
         return frozenset()
     offered = context.description.regularizers
-    parameters = context.parameters(
-        _COLUMNS,
-        eta=[0.5, 1.0, 0.25],
-        batch=_RECORDS,
-        sigma=0.5,
-        rho=0.5,
-        lambda_=0.2,
-        regularizer=RegularizerName.L1 if RegularizerName.L1 in offered else context.plain,
+    plain, penalised = (
+        context.parameters(
+            _COLUMNS,
+            eta=[0.5, 1.0, 0.25],
+            batch=_RECORDS,
+            sigma=0.5,
+            rho=0.5,
+            lambda_=lambda_,
+            regularizer=RegularizerName.L1 if RegularizerName.L1 in offered else context.plain,
+        )
+        for lambda_ in (0.0, 0.2)
     )
     records = random_records(context.rng, _RECORDS, _COLUMNS)
-    run = context.trials(records, parameters, _FEW_RUNS)
-    problem = problem_of(records, parameters)
-    y = INSIDE[context.mode.algorithm].shifted(parameters, problem, "y", run.y)
-    z = np.stack(
-        [
-            update_z(run.x[:, k], y[:, k], rho=problem.rho, regularizer=problem.regularizer)
-            for k in range(parameters.iterations)
-        ],
-        axis=1,
-    )
-    follows = {"z": z, "y": update_y(y, run.x, run.z, rho=problem.rho)}
-    scale = 1.0 + max(float(np.abs(array).max()) for array in run.values.values())
-    close = max(1e-10, context.rounding) * scale + max(resolution(array) for array in run.values.values())
-    return frozenset(n for n, value in follows.items() if float(np.abs(run.values[n] - value).max()) <= close)
+    if not context.can(Capability.REPLAY):
+        if not context.sees_every_iterate:
+            return frozenset()
+        y, z = context.trials(records, penalised, _FEW_RUNS), context.trials(records, plain, _FEW_RUNS)
+        found = {"y": combined(y, "y", ("x", "z"), close_to(y)), "z": combined(z, "z", ("x",), close_to(z))}
+        return frozenset(name for name, follows in found.items() if follows)
+    name, noise = context.session.send(records), random_noise(context, penalised, _COLUMNS)
+    usual = context.session.replay(name, context.mode.algorithm, penalised, noise)
+
+    def moved(stream: str) -> float:
+        other = {**noise, stream: noise[stream] + context.gaussian(*noise[stream].shape)}
+        again = context.session.replay(name, context.mode.algorithm, penalised, other)
+        return max(float(np.abs(array - again.values[key]).max()) for key, array in usual.values.items())
+
+    return frozenset(stream for stream in noise if stream != "x" and not moved(stream))
 
 
 def _own_in_runs(context: Context) -> bool:
@@ -414,7 +432,7 @@ def _seeds_differ(context: Context) -> Observation:
         vectors += [array.reshape(-1, array.shape[2]) for array in noise.values()]
     found = repeats("seeds-differ", np.vstack(vectors))
     picture = None if found.draw is None else found.draw()
-    return Observation(found.p_value, f"{found.detail} under seven different seeds", picture=picture)
+    return Observation(found.p_value, f"{found.detail} under seven different seeds", picture=picture, cause=found.cause)
 
 
 def _replay_repeats(context: Context) -> Observation:
