@@ -84,6 +84,11 @@ class Cause(enum.StrEnum):
     DISTINGUISHED = "neighbours are told apart better than claimed"
     PRICE = "the mechanism costs more than is claimed"
 
+    @property
+    def where(self) -> str:
+        """Where to look in the code: the line that is most often at fault."""
+        return _WHERE.get(self, "")
+
     def explains(self, other: Cause) -> bool:
         """Whether a mistake of this cause shows in tests of the other one as well."""
         return other in _EXPLAINS.get(self, frozenset()) or (other is Cause.DISTINGUISHED and self is not other)
@@ -102,6 +107,28 @@ _EXPLAINS: dict[Cause, frozenset[Cause]] = {  # transitive, so that of causes th
     Cause.BATCH_REUSED: frozenset({Cause.BATCH_LAW}),
     Cause.DATA_DEPENDENT: frozenset({Cause.CONTRIBUTION}),
     Cause.UNSOLVED: _ANY_NOISE | {Cause.UPDATE, Cause.NOISE_LARGE, Cause.CONTRIBUTION},
+}
+
+
+_WHERE = {
+    Cause.NOISE_SMALL: "the line that scales the noise: a standard deviation (not a variance), of the claimed size, "
+    "for every value, iteration and run",
+    Cause.NOISE_LAW: "the line that draws the noise: normal, unrounded, not cut off",
+    Cause.NOISE_MEAN: "the line that draws the noise: its mean must be 0",
+    Cause.NOISE_DEPENDENT: "the line that draws the noise: one independent value for every coordinate and iteration",
+    Cause.NOISE_REUSED: "where the generator is made and seeded: noise must be drawn anew for every use",
+    Cause.NOISE_GRID: "where noise is rounded: what it is added to must lie on the same grid",
+    Cause.NOISE_LOST: "the line that adds the noise: all of it, to what is used from there on",
+    Cause.BATCH_SIZE: "the line that draws the batch: m records",
+    Cause.BATCH_LAW: "the line that draws the batch: every record as likely as every other, whatever was drawn before",
+    Cause.BATCH_REUSED: "where batches are drawn or shuffled: anew in every iteration and run",
+    Cause.CONTRIBUTION: "between the gradient of one record and the noise: clip each record to C, sum, divide by m; "
+    "nothing else that looks at the data",
+    Cause.UNNOISED: "the line that computes the value named: from released (noisy) values alone, or with noise added",
+    Cause.DATA_DEPENDENT: "what is computed from the data and gets no noise",
+    Cause.UNSOLVED: "the stopping rule of the inner solver",
+    Cause.DISTINGUISHED: "everything between one record's gradient and what is released",
+    Cause.PRICE: "the claimed epsilon and delta, or the noise that they were computed for",
 }
 
 

@@ -15,6 +15,7 @@ class CauseGroup:
     cause: str
     subject: str
     findings: tuple[Finding, ...]
+    where: str = ""  # to look in the code
 
 
 def grouped(findings: Sequence[Finding]) -> list[CauseGroup]:
@@ -27,6 +28,11 @@ def grouped(findings: Sequence[Finding]) -> list[CauseGroup]:
         head = finding.name if finding.cause is None else under[finding.cause]
         groups.setdefault((finding.subject, head, finding.outcome), []).append(finding)
     return [
-        CauseGroup(str(head), subject, tuple(sorted(members, key=lambda finding: finding.cause is not head)))
-        for (subject, head, _), members in groups.items()
+        CauseGroup(
+            str(head),
+            subject,
+            tuple(sorted(members, key=lambda finding: finding.cause is not head)),
+            head.where if isinstance(head, Cause) and outcome is Outcome.REFUTED else "",
+        )
+        for (subject, head, outcome), members in groups.items()
     ]

@@ -49,7 +49,7 @@ def as_replayed(context: Context, at_size: Claimed | None, _clock: Clock) -> Ans
     alike = identical_records(claimed, context.rng)
     unit = alike.features[0] / np.linalg.norm(alike.features[0])
     smaller, larger, other, vectors = list[TailFamily](), list[TailFamily](), list[TailFamily](), list[Floats]()
-    for title, records in {"silent": Records(0.0 * alike.features, alike.labels), "equal": alike}.items():
+    for title, records in (("silent", Records(0.0 * alike.features, alike.labels)), ("equal", alike)):
         for stream, (runs, replays) in _both(context, claimed, records, count).items():
             vectors.append(runs.reshape(-1, runs.shape[2]))
             for k in range(runs.shape[1]):
@@ -58,7 +58,7 @@ def as_replayed(context: Context, at_size: Claimed | None, _clock: Clock) -> Ans
                 along = [np.abs(each[:, k] @ unit) for each in (runs, replays)]
                 smaller.append(_tail(f"{where} length", sizes, "greater"))
                 larger.append(_tail(f"{where} length", sizes, "less"))
-                if title == "equal":
+                if records is alike:
                     shares = [part / size for part, size in zip(along, sizes, strict=True)]
                     smaller.append(_tail(f"{where} share of the record", shares, "less"))
                 other += [

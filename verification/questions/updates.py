@@ -1,16 +1,11 @@
 """Does every iterate come out as the reference computes it? Replayed, or watched with next to no noise.
 
-Does an implementation reproduce the golden vectors? The files that ports use, played over the wire.
-
-`dpadmm vectors check` plays the invalid cases too and reports case by case; here the first difference decides.
-
-Same seed, same output; other seed, or none, other output; and a replay that only depends on its request.
+Other seeds, or none, must give other output; that equal requests have equal answers is asked by `wire.smoke`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,7 +15,7 @@ from accountant.mechanisms.words import Algorithm
 from verification.picture import Picture
 from verification.pictures import against_claim, coordinates
 from verification.questions.noise import small_run
-from verification.questions.question import OBSERVABLE, REPLAY, Observation, at_few_records
+from verification.questions.question import OBSERVABLE, Observation, at_few_records
 from verification.questions.scenes import random_records, silent_records
 from verification.reading.context import COARSEST, DOUBLE, MPADMM_ALL, Context, Mode, NotApplicable
 from verification.reading.inverter import INSIDE, SOLVED, InsideSolved
@@ -45,11 +40,6 @@ from verification.reading.values import (
 from verification.served.translate import problem_of
 from verification.statistics.noise_shape import repeats
 from verification.statistics.test import Aspect, Cause, Cost
-from verification.vectors import model
-from verification.vectors.checking import ITERATES, first_difference, not_offered
-from verification.vectors.files import load_all
-from verification.vectors.recipe import read
-from verification.vectors.wire import noise_arrays, parameter_fields
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
 from verification.wire.messages import Capability
@@ -304,28 +294,6 @@ def _batches(context: Context, parameters: Parameters, replay: bool) -> list[lis
     return [context.rng.permutation(_RECORDS)[: parameters.batch].tolist() for _ in parameters.eta]
 
 
-def _scaled(context: Context) -> Observation:
-    """Vary one parameter at a time, far from the usual values."""
-    base = {"rho": 1.0, "eta": 1.0, "bound": 1.0, "lambda_": 0.1}
-    variations = [{}, {"rho": 0.1}, {"rho": 7.0}, {"eta": 0.05}, {"eta": 9.0}, {"bound": 0.3}, {"bound": 5.0}]
-    for records_count, variation in [(5, v) for v in variations] + [(13, {}), (40, {"lambda_": 0.0})]:
-        values = {**base, **variation}
-        records = random_records(context.rng, records_count, 4, length=12.0)
-        parameters = context.parameters(
-            4,
-            eta=[values["eta"]],
-            batch=records_count,
-            sigma=0.5,
-            rho=values["rho"],
-            bound=values["bound"],
-            lambda_=values["lambda_"],
-        )
-        wrong = compare(context, records, parameters, None, None)
-        if wrong:
-            return Observation.exact(False, f"n = m = {records_count}, {values}: {wrong.text}", wrong.picture)
-    return Observation.exact(True, "n, m, C, eta, rho and lambda act as they should, one at a time")
-
-
 def _solved(context: Context) -> Observation:
     """How far from a minimum the inner solver stops: what the privacy of objective perturbation rests on."""
     algorithm = context.mode.algorithm
@@ -358,64 +326,7 @@ def _solved(context: Context) -> Observation:
     return Observation.exact(solved, text, picture)
 
 
-@functools.cache
-def _valid_cases() -> tuple[model.Case, ...]:
-    return tuple(case for file in load_all() for case in file.cases if case.expected is not None)
-
-
-def _golden(context: Context) -> Observation:
-    algorithm, release = context.mode.algorithm, context.mode.release
-    played = 0
-    for case in _valid_cases():
-        recipe = read(case)
-        of_this_mode = recipe.algorithm == algorithm and recipe.release == (release and str(release))
-        if not of_this_mode or case.expected is None or not_offered(context.description, recipe):
-            continue
-        data = context.session.send(Records(recipe.features, np.array(recipe.labels, dtype=np.int64)))
-        parameters = Parameters.model_validate(parameter_fields(recipe))
-        run = context.session.replay(data, algorithm, parameters, noise_arrays(recipe), recipe.batches)
-        held = [name for name in ITERATES if getattr(case.expected, name)]
-        if not set(held) <= set(run.values):
-            raise NotApplicable(f"the vectors hold {', '.join(held)}, and not all of them are shown")
-        wrong = first_difference(case.expected, run)
-        played += 1
-        if wrong:
-            return Observation.exact(False, f"case {case.id}: {wrong}")
-    if not played:
-        raise NotApplicable("no golden vector fits what is offered")
-    return Observation.exact(True, f"{played} golden vectors reproduced within their tolerances")
-
-
 _SEEDED = (frozenset({Capability.TRIALS, Capability.SEED}),)
-
-
-def _same(first: Run, second: Run) -> bool:
-    return all(np.array_equal(array, second.values[name]) for name, array in first.values.items())
-
-
-def _seed_repeats(context: Context) -> Observation:
-    """In one process, with another request in between, and in a second process."""
-    records, parameters = random_records(context.rng, 5, 6), small_run(context, batch=2).parameters
-    seed = int(context.rng.integers(1 << 53))
-
-    def ask(which: int) -> Run:
-        return context.trials_of(context.session, name, parameters, 20, which)
-
-    name = context.session.send(records)
-    first = ask(seed)
-    ask(seed + 1)
-    if not _same(first, ask(seed)):
-        return _not_repeated(f"seed {seed} gave another output the second time")
-    with context.another() as other:
-        theirs = context.trials_of(other, other.send(records), parameters, 20, seed)
-    if not _same(first, theirs):
-        return _not_repeated(f"seed {seed} gave another output in another process")
-    return Observation.exact(True, "the same seed gives the same output, in this process and in another")
-
-
-def _not_repeated(how: str) -> Observation:
-    """A broken promise of the adapter's that costs no privacy: seeds only serve to repeat a run."""
-    return Observation(1.0, how, 0.0, how)
 
 
 def _seeds_differ(context: Context) -> Observation:
@@ -433,22 +344,6 @@ def _seeds_differ(context: Context) -> Observation:
     found = repeats("seeds-differ", np.vstack(vectors))
     picture = None if found.draw is None else found.draw()
     return Observation(found.p_value, f"{found.detail} under seven different seeds", picture=picture, cause=found.cause)
-
-
-def _replay_repeats(context: Context) -> Observation:
-    records, other = random_records(context.rng, 5, 6), random_records(context.rng, 5, 6)
-    parameters = small_run(context, batch=2).parameters
-    noise = random_noise(context, parameters, 6)
-    batches = None if parameters.batch is None else [[0, 3]] * parameters.iterations
-    first_name, second_name = context.session.send(records), context.session.send(other)
-
-    def ask(name: str) -> Run:
-        return context.session.replay(name, context.mode.algorithm, parameters, noise, batches)
-
-    first = ask(first_name)
-    ask(second_name)
-    same = _same(first, ask(first_name))
-    return Observation.exact(same, "a replay depends on its request alone" if same else "the same replay, two answers")
 
 
 QUESTIONS = (
@@ -473,38 +368,6 @@ QUESTIONS = (
         modes=(Mode(Algorithm.OBJP), Mode(Algorithm.ADMM)),
     ),
     at_few_records(
-        "updates-scale",
-        Cause.UPDATE,
-        Aspect.UPDATES,
-        "a mean taken over n instead of m, a clip norm ignored or applied twice, a step size at the wrong power",
-        ("UPDATE-X", "CLIP"),
-        _scaled,
-        cost=Cost.NOTHING,
-        covers=False,
-        needs=OBSERVABLE,
-    ),
-    at_few_records(
-        "golden-vectors",
-        Cause.UPDATE,
-        Aspect.UPDATES,
-        "a wrong formula, single precision, a wrong branch at a threshold, an overflow or underflow at extreme margins",
-        ("UPDATE-X", "LOSS-LOGISTIC", "LOSS-HUBER", "CLIP"),
-        _golden,
-        cost=Cost.NOTHING,
-        needs=REPLAY,
-    ),
-    at_few_records(
-        "seed-repeats",
-        Cause.NOT_REPEATED,
-        Aspect.UPDATES,
-        "a seed that does not determine the output, so that no finding could be reproduced",
-        (),
-        _seed_repeats,
-        covers=False,
-        different=Cause.NOT_REPEATED,
-        needs=_SEEDED,
-    ),
-    at_few_records(
         "seeds-differ",
         Cause.NOISE_REUSED,
         Aspect.NOISE,
@@ -514,15 +377,5 @@ QUESTIONS = (
         covers=False,
         statistical=True,
         needs=_SEEDED,
-    ),
-    at_few_records(
-        "replay-repeats",
-        Cause.NOT_REPEATED,
-        Aspect.UPDATES,
-        "state that leaks from one request into another, noise of its own in a replay",
-        (),
-        _replay_repeats,
-        covers=False,
-        needs=REPLAY,
     ),
 )

@@ -168,7 +168,7 @@ def test_checks_of_one_size_share_a_row_and_keep_their_runs() -> None:
             (
                 Covered("silent/ssadmm/small", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
                 Covered("noise-scale/ssadmm/small", "ssadmm", "small sizes", 0, (Aspect.NOISE,)),
-                Covered("seed-repeats/ssadmm/small", "ssadmm", "small sizes", 0, ()),
+                Covered("seeds-differ/ssadmm/small", "ssadmm", "small sizes", 0, ()),
                 Covered("silent/ssadmm/claimed", "ssadmm", "n = 9", 1234, (Aspect.NOISE,)),
             )
         )
@@ -261,7 +261,7 @@ def test_the_page_of_a_declared_algorithm_states_what_it_can(tmp_path: Path) -> 
 
 
 # what one answer decides, or a list of cases: nothing to draw
-WITHOUT = ("golden-vectors", "refuses-", "seed-repeats", "replay-repeats")
+WITHOUT = ("refuses-",)
 
 
 @pytest.mark.slow
