@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accountant.calibration import Calibration, calibrate_count, calibrate_noise
-    from accountant.certificates.certificate import Certificate, certificate
-    from accountant.certificates.reading import read_certificate
+    from accountant.certificates.certificate import Certificate, certificate, read_certificate
     from accountant.certificates.recheck import recheck
     from accountant.curve import DeltaCurve, delta_curve
     from accountant.errors import (

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verification.outcome import About, Finding, Outcome, Stage
+from verification.outcome import About, Finding, Outcome, Stage, headlines
 from verification.questions.catalogue import at
 from verification.questions.question import Answer, Question, Size
 from verification.questions.updates import has_own_updates, hides_its_noise, processed_values, working_unit
@@ -370,10 +370,10 @@ def traits_of(session: Session, mode: Mode, seed: int) -> Traits:
     context = Context(session, mode, rng, _no_other, unit=found.unit)
     with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
         found = dataclasses.replace(found, processed=processed_values(context))
+    context = dataclasses.replace(context, processed=found.processed)
     with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
         found = dataclasses.replace(found, own=has_own_updates(context))
     if found.own and mode.algorithm in READABLE and session.can(Capability.REPLAY):
-        context = dataclasses.replace(context, processed=found.processed)
         with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
             found = dataclasses.replace(found, hides=hides_its_noise(context))
     return found
@@ -384,7 +384,7 @@ def _no_other() -> Session:
 
 
 def finding(result: Result, measured: Callable[[Result], str] = lambda _: "") -> Finding:
-    """The conclusion of one question as a finding; its cause is that of the least likely test.
+    """The conclusion of one question as a finding; its cause is the one that explains the others, if one does.
 
     ``measured`` says what the noise that was measured costs, for a refutation.
     """
@@ -403,8 +403,9 @@ def finding(result: Result, measured: Callable[[Result], str] = lambda _: "") ->
     )
     if not tests:
         return blank
-    first = min(tests, key=lambda test: (test.p_value, -test.cause.specific))
-    refuted = result.outcome is Outcome.REFUTED
+    under = headlines(test.cause for test in sorted(tests, key=lambda test: test.p_value))
+    tests = sorted(tests, key=lambda test: (under[test.cause] is not test.cause, test.p_value))
+    first, refuted = tests[0], result.outcome is Outcome.REFUTED
     lines = [_line(test) for test in tests]
     lines += [test.price() for test in tests if refuted and test.price is not None][:1]
     cost = measured(result) if refuted else ""

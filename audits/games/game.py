@@ -74,7 +74,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
-    """One question: whether two neighbours can be told apart better than the claimed curve allows.
+    """One question: whether two neighbours can be distinguished better than the claimed curve allows.
 
     ``first`` and ``second`` differ in record 0; in ``second`` all records are alike where ``alike`` says so.
     """

@@ -65,7 +65,7 @@ class Planned:
 
 def sees_every_iterate(subject: Subject, session: Session) -> bool:
     """Whether every iterate is claimed to be released, and the implementation shows it in full."""
-    context = Context(session, subject.mode, np.random.default_rng(0), _nobody)
+    context = Context(session, subject.mode, np.random.default_rng(0), _no_session)
     return context.sees_every_iterate and subject.visibility is Visibility.EVERY_ITERATE
 
 
@@ -127,7 +127,7 @@ class _Planner:
     def __init__(self, session: Session, subject: Subject, copies: int = 1) -> None:
         self._subject = subject
         self._copies = copies
-        self._context = Context(session, subject.mode, np.random.default_rng(0), _nobody)
+        self._context = Context(session, subject.mode, np.random.default_rng(0), _no_session)
         self.sees_every_iterate = sees_every_iterate(subject, session)
 
     def _copied(self, name: str) -> str:
@@ -236,7 +236,7 @@ class _Planner:
         )
 
     def _multipliers(self, game: Game, pair: WorstCase) -> tuple[float, ...]:
-        """The noise over what this pair really moves, step by step: for designs and power, not for the claim."""
+        """The noise over what this pair moves, step by step: for designs and power, not for the claim."""
         moved = sensitivities(game.algorithm, game.parameters, game.records) * pair.attained
         moved = moved * self._attained_jointly(game)
         noise = sigmas(game.algorithm, game.parameters, game.records)
@@ -254,7 +254,7 @@ class _Planner:
         return math.sqrt(shown / (1.0 + max(1.0, RHO**2)))
 
 
-def _nobody() -> Session:
+def _no_session() -> Session:
     raise AssertionError("planning a game needs no second session")
 
 
@@ -287,7 +287,7 @@ def own_pair_game(session: Session, subject: Subject, pair: Neighbours, bound: f
     shown = session.description.released[subject.algorithm]
     mu = _distance(game, shown)
     if mu == 0.0:
-        raise NothingToAudit("the two records have the same gradient after bounding: nothing can tell them apart")
+        raise NothingToAudit("the two records have the same gradient after bounding: no test can distinguish them")
     return Planned(game, StepwiseScores(1.0, (1.0 / mu,)), LikelihoodRatio(), attained=mu / claimed, demanded=False)
 
 

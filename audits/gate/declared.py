@@ -12,7 +12,6 @@ from accountant.mechanisms.words import Sampling
 from audits.errors import ContradictionError
 from audits.gate.claim_file import ClaimFile, DeclaredTable
 from audits.gate.coverage import Coverage, Covered, Uncovered, needed_aspects, uncovered
-from audits.gate.evidence import of_finding
 from audits.gate.options import GateOptions, adapter_failed
 from audits.gate.price import TookTooLongError, time_limit
 from verification.declared.implementation import DeclaredImplementation
@@ -66,8 +65,7 @@ def _keep(findings: list[Finding], session: Session, tape: Tape, options: GateOp
     said = session.description
     for found in findings:
         if found.stage is Stage.DECLARED:
-            kept = of_finding(found, said, seed=options.seed, seeded=False, tapes=(tape,), only=options.only)
-            options.evidence.keep(kept)
+            options.evidence.keep(found, said, seed=options.seed, seeded=False, tapes=(tape,), only=options.only)
 
 
 def declared_implementation(

@@ -1,4 +1,4 @@
-"""What the stages of a gate are told, and what they share."""
+"""The options of a gate, and what its stages share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GAMES_SHARE = 0.4
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GateOptions:
-    """What a run of the gate is told beside the claim file.
+    """The options of a gate beside the claim file.
 
     ``seed`` is that of the gate's own draws. The implementation gets seeds only where ``seeded`` says so, to see a
     finding again; at the claimed size it never does.

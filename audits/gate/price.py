@@ -121,8 +121,8 @@ def _priced(*, holds: bool, detail: str) -> Answer:
 
 
 def _report(claim: Claim, mechanism: Mechanism) -> Report:
-    """Price it by the quick methods; where these leave the claim undecided, by the slow ones too."""
-    report = epsilon(mechanism, claim.delta)
+    """Price it; where that leaves the claim undecided, with the slow methods for as long as they take."""
+    report = epsilon(mechanism, claim.delta, effort="standard")
     undecided = fraction_of(report.epsilon.lower) <= claim.epsilon < fraction_of(report.epsilon.upper)
     return epsilon(mechanism, claim.delta, effort="tight") if undecided and slow_methods_for(mechanism) else report
 

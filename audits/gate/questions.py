@@ -12,7 +12,6 @@ from accountant.mechanisms.words import Algorithm
 from audits.games.executors import workers_of
 from audits.gate.claim_file import claimed_run
 from audits.gate.coverage import Coverage, covered_by
-from audits.gate.evidence import of_finding
 from audits.gate.options import GateRun, adapter_failed
 from audits.gate.price import epochs_cost, measured_cost
 from verification.judge import Asked, Plan, Result, concluded, finding, judge, shares, traits_of
@@ -115,7 +114,7 @@ def _not_offered(mechanism: Mechanism, description: StartResult) -> str:
     algorithm = Algorithm(str(mechanism.algorithm))
     if algorithm not in description.algorithms:
         return f"{algorithm} is not offered"
-    return "" if Capability.TRIALS in description.capabilities else "no runs of its own (trials)"
+    return "" if Capability.TRIALS in description.capabilities else "the capability trials is not declared"
 
 
 def _count(run: GateRun, results: Sequence[Result]) -> None:
@@ -162,10 +161,9 @@ def _keep(run: GateRun, refuted: Finding, result: Result, description: StartResu
     if options.evidence is None:
         return
     seconds = 0.0 if result.clock is None else result.clock.seconds
-    kept = of_finding(
+    options.evidence.keep(
         refuted, description, seed=options.seed, seeded=options.seeded, tapes=result.tapes, seconds=seconds
     )
-    options.evidence.keep(kept)
 
 
 def _summary(stage: Stage, results: Sequence[Result], unasked: Sequence[Result]) -> Finding:

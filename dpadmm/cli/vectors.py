@@ -206,6 +206,31 @@ def list_cases(*, files: tuple[Path, ...], flag: str | None, output_format: str)
         click.echo(f"{case.id:<56} {case.comment}")
 
 
+@command.command("export", short_help="Write the accounting vectors with checkers that need no dpadmm.")
+@click.option("--accounting", is_flag=True, required=True, help="The accounting vectors.")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+def export(*, accounting: bool, folder: Path) -> None:  # noqa: ARG001 - said for the day when there is another kind
+    """Write the accounting vectors to FOLDER: JSON with its schema, one line a value, checkers in Python and Rust."""
+    from importlib.resources import files
+    from json import loads
+
+    source = files("accountant.vectors")
+    texts = {name: (source / name).read_text("utf-8") for name in ("accounting.json", "accounting.schema.json")}
+    texts |= {
+        name: (source / stored).read_text("utf-8") for name, stored in (("check.py", "check.py.txt"), ("check.rs",) * 2)
+    }
+    rows = ["id\tquantity\tinputs\tlower\tupper"]
+    for vector in loads(texts["accounting.json"])["vectors"]:
+        inputs = " ".join(f"{name}={value}" for name, value in vector["inputs"].items())
+        for quantity, ends in vector["values"].items():
+            rows.append("\t".join((vector["id"], quantity, inputs, ends["lower"], ends["upper"])))
+    texts["accounting.tsv"] = "\n".join(rows) + "\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        write_text(folder / name, text)
+        click.echo(f"{folder / name}: {len(text.encode()):,} bytes")
+
+
 @command.command("accountant", short_help="Compare an accountant with certified bounds.")
 @click.option(
     "--golden/--no-golden",

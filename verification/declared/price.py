@@ -56,8 +56,8 @@ def stated(declaration: Declaration, records: int, weights: Weights) -> Stated:
     then be copies of the record. Of an epoch of disjoint batches one release costs something: the worst of them.
     """
     sampling = declaration.sampling
-    unamplified = sampling.amplification == "none" or sampling.kind.by_epochs
-    in_epochs = sampling.amplification != "none" and sampling.kind.by_epochs
+    epochs = sampling.kind.by_epochs and sampling.amplification != "none"
+    unamplified = sampling.amplification == "none" or epochs
     drawn = [v for v in declaration.noised if sampling.kind is not Sampling.ALL and v.uses == "batch"]
     if drawn and unamplified:
         _refuse_unequal(declaration)
@@ -66,12 +66,8 @@ def stated(declaration: Declaration, records: int, weights: Weights) -> Stated:
     for value in alone:
         copied = sampling.kind is Sampling.WITH_REPLACEMENT and value in drawn
         copies = (sampling.batch or 1) if copied else 1
-        every = ratios(declaration, value, weights)
-        each = max(1, records // (sampling.batch or 1)) if in_epochs and value in drawn else 1
-        if each > 1 and len(every) != declaration.iterations:
-            raise CannotCertifyError(f"{value.name}: by epochs a value must be released once an iteration")
-        worst = (max(every[i : i + each]) for i in range(0, len(every), each))
-        costs = Counter(_cost(value, copies * ratio) for ratio in worst)
+        each = max(1, records // (sampling.batch or 1)) if epochs and value in drawn else 1
+        costs = Counter(_cost(value, copies * ratio) for ratio in _worst(declaration, value, weights, each))
         releases.append(NoisyRelease((value.name,), _PROTECTION[value.noise], tuple(costs.items())))
     for kind in () if unamplified else (Protection.GAUSSIAN, Protection.DISCRETE, Protection.PURE):
         together = [v for v in drawn if _PROTECTION[v.noise] is kind]
@@ -84,6 +80,14 @@ def stated(declaration: Declaration, records: int, weights: Weights) -> Stated:
     if sampling.kind is Sampling.ALL or unamplified:
         return found
     return replace(found, sampling=sampling.kind, rate=_share(declaration, records))
+
+
+def _worst(declaration: Declaration, value: DeclaredValue, weights: Weights, each: int) -> list[Fraction]:
+    """The largest ratio of every `each` releases in a row."""
+    every = ratios(declaration, value, weights)
+    if each > 1 and len(every) != declaration.iterations:
+        raise CannotCertifyError(f"{value.name}: by epochs a value must be released once an iteration")
+    return [max(every[i : i + each]) for i in range(0, len(every), each)]
 
 
 def _cost(value: DeclaredValue, ratio: Fraction) -> Fraction:

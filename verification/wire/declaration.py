@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import enum
 import json
-from functools import partial
 from typing import Annotated, Literal, Self
 
 from pydantic import (
-    BeforeValidator,
     Field,
     JsonValue,
     NonNegativeFloat,
@@ -25,13 +23,13 @@ from pydantic import (
 )
 from pydantic.json_schema import models_json_schema
 
-from accountant.mechanisms.words import Neighbours, Sampling, current_word
+from accountant.mechanisms.words import Neighbours, Sampling
 from verification.wire import messages as m
 from verification.wire.arrays import WireArray, WireModel
 from verification.wire.messages import Name, Seed
-from verification.wire.parameters import SamplingWord
 
-NeighboursWord = Annotated[Neighbours, Field(strict=False), BeforeValidator(partial(current_word, Neighbours))]
+NeighboursWord = Annotated[Neighbours, Field(strict=False)]
+SamplingWord = Annotated[Sampling, Field(strict=False)]
 """The accountant's words as messages and claim files write them: a spelling of an earlier version names the new one."""
 
 Schedule = PositiveFloat | Annotated[list[PositiveFloat], Field(min_length=1)]
@@ -113,13 +111,6 @@ class DeclaredSampling(WireModel):
     amplification: SamplingWord | Literal["none"] | None = Field(
         default=None, description="the theorem the claim uses; none: no privacy is gained; absent: that of the kind"
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _no_former_name(cls, given: object) -> object:
-        if isinstance(given, dict) and "scheme" in given:
-            raise ValueError("scheme is now called kind")
-        return given
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

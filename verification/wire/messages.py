@@ -375,7 +375,6 @@ def parameters_for(
     *,
     eta: Sequence[float],
     batch: int | None = None,
-    sampling: Sampling | None = None,
     sigma: float | None = None,
     noise_multiplier: float | None = None,
     bound: float = 1.0,
@@ -391,6 +390,7 @@ def parameters_for(
     inner: int | None = None,
     anchor_sigma: float | None = None,
     epsilon: float = EPSILON,
+    sampling: Sampling | None = None,
 ) -> Parameters:
     """Return complete parameters, in the implementation's own terms where the caller leaves them open.
 

@@ -11,17 +11,16 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, PositiveInt, StrictInt, model_validator
+from pydantic import Field, PositiveInt, StrictInt, model_validator
 
 from accountant import Mechanism, exact_binary64, mechanism_from
 from accountant.mechanisms.fields import fields_of
 from accountant.mechanisms.registry import MECHANISMS
 from accountant.mechanisms.words import Algorithm as Algorithm  # noqa: PLC0414 - the words of the wire
 from accountant.mechanisms.words import Release as Release  # noqa: PLC0414
-from accountant.mechanisms.words import Sampling, Sensitivity, Visibility, current_word
+from accountant.mechanisms.words import Sampling, Sensitivity, Visibility
 from verification.wire.arrays import WireArray, WireModel
 
 
@@ -49,7 +48,6 @@ WireAlgorithm = Annotated[Algorithm, Field(strict=False)]
 WireLoss = Annotated[LossName, Field(strict=False)]
 WireRegularizer = Annotated[RegularizerName, Field(strict=False)]
 WireRelease = Annotated[Release, Field(strict=False)]
-SamplingWord = Annotated[Sampling, Field(strict=False), BeforeValidator(partial(current_word, Sampling))]
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 
@@ -107,7 +105,7 @@ class Parameters(WireModel):
     batch: PositiveInt | None = Field(
         default=None, description="m, for ssadmm, dpsgd, dpsvrg and sadmm; absent for the others"
     )
-    sampling: SamplingWord | None = Field(
+    sampling: Annotated[Sampling, Field(strict=False)] | None = Field(
         default=None,
         description="for ssadmm and dpsgd: fixed-order or shuffle, where batches are the next ones of an epoch of "
         "floor(n/m) disjoint batches, records that fill none left out; absent: fresh without replacement",

@@ -165,7 +165,7 @@ def test_checks_of_one_size_share_a_row_and_keep_their_runs() -> None:
             (
                 Covered(About("silent", "ssadmm", Stage.SMALL, "ssadmm"), "small sizes", 0, (Aspect.NOISE,)),
                 Covered(About("noise-scale", "ssadmm", Stage.SMALL, "ssadmm"), "small sizes", 0, (Aspect.NOISE,)),
-                Covered(About("seed-repeats", "ssadmm", Stage.SMALL, "ssadmm"), "small sizes", 0, ()),
+                Covered(About("seeds-differ", "ssadmm", Stage.SMALL, "ssadmm"), "small sizes", 0, ()),
                 Covered(About("silent", "ssadmm", Stage.CLAIMED, "ssadmm"), "n = 9", 1234, (Aspect.NOISE,)),
             )
         )
@@ -262,7 +262,7 @@ def test_the_page_of_a_declared_algorithm_states_what_it_can(tmp_path: Path) -> 
 
 
 # what one answer decides, or a list of cases: nothing to draw
-WITHOUT = ("golden-vectors", "refuses-", "seed-repeats", "replay-repeats")
+WITHOUT = ("refuses-",)
 
 
 @pytest.mark.slow

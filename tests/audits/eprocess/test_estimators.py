@@ -14,7 +14,7 @@ from audits.eprocess.confidence import LowerBound, binomial_at_least, mean_at_le
 from audits.eprocess.lower_bounds import gaussian_shaped_bound, held_out_bound, point_bound, renyi_bound
 from audits.errors import AuditError, UnsupportedClaim
 from benchmarks.estimators import LaplaceCurve, band_bound, gaussian_family, laplace_family, point_refutes
-from tests.audits.estimators.test_curve_eprocess import assert_alarms_at_most_as_stated
+from tests.audits.eprocess.test_curve_eprocess import assert_alarms_at_most_as_stated
 from tests.audits.mechanisms import (
     HONEST,
     NU,

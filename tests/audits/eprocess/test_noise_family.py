@@ -20,7 +20,7 @@ from audits.eprocess.scores import ScoreModel, StepwiseScores
 from audits.errors import AuditError
 from audits.games.executors import Chunk, Target, close_sessions, score_chunk
 from audits.games.plans import batch_game
-from tests.audits.estimators.test_curve_eprocess import assert_alarms_at_most_as_stated
+from tests.audits.eprocess.test_curve_eprocess import assert_alarms_at_most_as_stated
 from verification.wire.process import Limits
 from verification.wire.session import Session
 

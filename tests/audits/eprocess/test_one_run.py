@@ -15,7 +15,7 @@ from benchmarks.one_run import (
     guess_by_score,
     point_lower_bound,
 )
-from tests.audits.estimators.test_curve_eprocess import assert_alarms_at_most_as_stated
+from tests.audits.eprocess.test_curve_eprocess import assert_alarms_at_most_as_stated
 from tests.audits.mechanisms import MU, mu_of
 from verification.wire.arrays import Floats
 
