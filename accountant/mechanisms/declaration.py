@@ -103,6 +103,14 @@ class Declaration:
     bounds: RecordBounds = RecordBounds.UNKNOWN
     radius: Fraction | None = None
 
+    def with_noise(self, factor: Fraction) -> Declaration:
+        """The same with all noise multiplied by the factor: what was measured in place of what is claimed."""
+
+        def costs(release: NoisyRelease) -> Costs:
+            return tuple((cost / (factor if release.pure else factor**2), count) for cost, count in release.costs)
+
+        return replace(self, releases=tuple(replace(release, costs=costs(release)) for release in self.releases))
+
 
 def releases_of(steps: tuple[Step, ...], whole: tuple[str, ...], batched: tuple[str, ...]) -> Declaration:
     """What these steps release: `whole` are the values computed from all records, `batched` those of a batch."""

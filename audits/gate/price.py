@@ -17,6 +17,7 @@ from types import FrameType
 
 from accountant import AccountantError, Mechanism, Report, decimal_string, epsilon
 from accountant.mechanisms.batches import NoisyGradients
+from accountant.mechanisms.declaration import declared_ledger
 from accountant.mechanisms.words import Sampling
 from accountant.numbers import fraction_of
 from accountant.pricing import method_epsilon, methods_for, slow_methods_for
@@ -188,7 +189,10 @@ def _epsilon(claim: Claim, mechanism: Mechanism, ratio: float) -> Fraction | Non
     factor = Fraction(ratio).limit_denominator(10**6)
     if not factor > 0:
         return None
-    ledger = with_less_noise(mechanism, factor).ledger()
+    try:
+        ledger = declared_ledger(mechanism.declaration().with_noise(factor))
+    except AccountantError:
+        return None
     bounds: list[Fraction] = []
     for method in methods_for(ledger):
         try:
@@ -199,16 +203,3 @@ def _epsilon(claim: Claim, mechanism: Mechanism, ratio: float) -> Fraction | Non
         except (AccountantError, TookTooLongError):
             continue
     return min(bounds) if bounds else None
-
-
-def with_less_noise(mechanism: Mechanism, factor: Fraction) -> Mechanism:
-    """The same mechanism with all of its noise multiplied by the factor."""
-    names = ("sigma", "anchor_sigma", "noise_multiplier")
-    less: dict[str, object] = {
-        name: getattr(mechanism, name) * factor for name in names if getattr(mechanism, name, None) is not None
-    }
-    spent = getattr(mechanism, "epsilon", None)
-    if spent is not None:
-        less = {"epsilon": tuple(one / factor for one in spent)}
-    changed: Mechanism = dataclasses.replace(mechanism, **less)  # type: ignore[arg-type]  # fields by name
-    return changed
