@@ -113,6 +113,13 @@ class Shown:
                 raise
         return Collected(names[0], runs)
 
+    def offered(self) -> Comparison | None:
+        """The comparison, if the adapter offers what it needs: runs from the inside with given released values."""
+        try:
+            return self.neighbours
+        except NotApplicable:
+            return None
+
     def finished(self) -> Comparison:
         """The comparison; undecided where it was not finished, or nothing repeats."""
         seen = self.neighbours
@@ -145,12 +152,8 @@ def _count(declared: DeclaredImplementation, sizes: Iterator[int]) -> int:
 
 def account(shown: Shown) -> Answer:
     """Whether the claimed epsilon is what the declaration costs."""
-    pricing = shown.declared.pricing
-    try:
-        ratio = _attained_ratio(shown.declared, shown.neighbours, pure=pricing.delta == 0)
-    except NotApplicable:
-        ratio = 0.0
-    return priced(shown, ratio)
+    seen, pure = shown.offered(), shown.declared.pricing.delta == 0
+    return priced(shown, 0.0 if seen is None else _attained_ratio(shown.declared, seen, pure=pure))
 
 
 def priced(shown: Shown, ratio: float) -> Answer:
@@ -380,7 +383,8 @@ def _weak(noise: dict[str, Floats], shown: Shown) -> str:
 
 def sampling(shown: Shown) -> Answer:
     """Whether batches are drawn as declared, and used."""
-    declared, outside = shown.declared, shown.neighbours.outside
+    declared, seen = shown.declared, shown.offered()
+    outside = {} if seen is None else seen.outside
     drawn, pricing = declared.declaration.sampling, declared.pricing
 
     def wrong(text: str, price: Callable[[], str]) -> Answer:

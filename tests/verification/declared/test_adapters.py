@@ -64,6 +64,21 @@ def test_a_request_that_is_skipped_is_no_fault(monkeypatch: pytest.MonkeyPatch) 
     assert found["noise"].outcome is Outcome.SKIPPED
 
 
+def test_without_given_released_values_noise_is_still_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = session(Mean())
+    honest = asked.record
+
+    def alone(*args: object, **options: object) -> object:
+        if options.get("outputs") is not None:
+            raise AdapterSkipped("not with these")
+        return honest(*args, **options)  # type: ignore[arg-type]  # handed on as they came
+
+    monkeypatch.setattr(asked, "record", alone)
+    found = judged(asked)
+    assert {found[name].outcome for name in ("account", "noise", "own-runs")} == {Outcome.STANDS}
+    assert "not with these" in found["sensitivity"].detail
+
+
 def test_post_processing_with_randomness_of_its_own_accuses_nobody() -> None:
     found = judged(session(Mean(blurred=True), seeded=False))
     assert found["post-processing"].outcome is Outcome.INCONCLUSIVE
