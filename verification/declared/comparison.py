@@ -94,15 +94,9 @@ class Comparison:
 
     def join(self, other: Comparison) -> None:
         """Take in what one comparison showed."""
-        for mine, theirs in (
-            (self.sensitivity, other.sensitivity),
-            (self.moved, other.moved),
-            (self.outside, other.outside),
-            (self.public, other.public),
-            (self.fractions, other.fractions),
-        ):
-            for name, witness in theirs.items():
-                self.keep(mine, name, witness)
+        for kind in ("sensitivity", "moved", "outside", "public", "fractions"):
+            for name, witness in getattr(other, kind).items():
+                self.keep(getattr(self, kind), name, witness)
         for name, found in other.scales.items():
             for pair in found:
                 self.keep_scales(name, pair)
@@ -541,6 +535,7 @@ def _two_scales(
     seen_as = f"by a factor of {size:.6g}" if np.isfinite(size) else "noise on one of the neighbours, none on the other"
     one, other = (run.values[value.name].before[k] for run in runs)
     smaller, larger = setting.names if factor > 1 else setting.names[::-1]
+    others = setting.pair.others.features
     seen.keep_scales(
         value.name,
         TwoScales(
@@ -552,14 +547,10 @@ def _two_scales(
             larger=larger,
             outputs=dict(setting.attack.history),
             probable=k == 0 or setting.start is StartingPoint.OWN,
-            alike=_alike(setting.pair.others.features),
+            identical=bool(len(others) and (others == others[0]).all()),
             text=f"release {k + 1}: {seen_as}; {setting.text()}",
         ),
     )
-
-
-def _alike(rows: Floats) -> bool:
-    return bool(len(rows) and (rows == rows[0]).all())
 
 
 def _still(both: tuple[Floats, Floats], text: str, close: float = _STILL) -> Witness | None:

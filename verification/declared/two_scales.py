@@ -47,7 +47,7 @@ class TwoScales:
     """Neighbours with the same randomness whose noise differs by a factor above 1, and which data has the smaller one.
 
     `moved` is the Euclidean distance of the values before the noise. `probable` if nothing was released before, or what
-    a run of its own releases. `alike`: all other records have the same features.
+    a run of its own releases. `identical`: all other records have the same features.
     """
 
     factor: float
@@ -58,13 +58,13 @@ class TwoScales:
     larger: str
     outputs: dict[str, Floats]
     probable: bool
-    alike: bool
+    identical: bool
     text: str
 
     def within(self, other: TwoScales) -> bool:
-        """Whether the other shows no less, with other records that are as much alike."""
+        """Whether the other shows no less, and whether its other records are identical is the same."""
         less = self.factor <= other.factor and self.moved <= other.moved and self.probable <= other.probable
-        return less and self.alike == other.alike
+        return less and self.identical == other.identical
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,8 @@ def _beside(declared: DeclaredImplementation, value: DeclaredValue, pair: TwoSca
 
 def _measured(declared: DeclaredImplementation, value: DeclaredValue, found: list[TwoScales]) -> Leakage:
     """The bound by counting, at most that of so many runs."""
-    # where all other records are alike, batches without the changed one have one scale
-    hopeful = sorted(found, key=lambda pair: (not pair.alike, -pair.factor))[:CHOICES]
+    # where all other records are identical, batches without the changed one have one scale
+    hopeful = sorted(found, key=lambda pair: (not pair.identical, -pair.factor))[:CHOICES]
     best, delta = 0.0, float(declared.pricing.delta)
     text = f"by counting in {TRIALS // 2} runs of each (confidence 1 - {LEVEL:g})"
     try:
