@@ -10,11 +10,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from audits.black_box.confirm import Confirmed, Confirming
-from audits.black_box.explore import LARGEST_NUMBER_OF_PAIRS, Candidate, candidates, chosen
+from audits.black_box.betting import (
+    LARGEST_NUMBER_OF_PAIRS,
+    Candidate,
+    Confirmed,
+    Confirming,
+    candidates,
+    chosen,
+    smallest_detectable,
+)
 from audits.black_box.source import PairSource
-from audits.black_box.tests_of_claims import smallest_detectable
-from audits.curves.privacy_curve import PrivacyCurve
+from audits.curves import PrivacyCurve
 from audits.errors import AuditError, NothingToAudit
 from verification.neighbours.neighbours import Neighbours
 from verification.outcome import Outcome

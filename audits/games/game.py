@@ -1,4 +1,4 @@
-r"""Who sees what: the games an audit plays against an implementation, and what the claim says about each.
+"""Who sees what: the games an audit plays against an implementation, and what the claim says about each.
 
 A game is a neighbouring pair, parameters, and what the adversary is shown. An implementation is a function of its
 parameters, so it is attacked where a violation shows best (few records, few iterations, noise for about mu = 2;
@@ -14,17 +14,58 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant import Ledger, PureStep, SubsampledGaussianStep, delta_curve, float_up
+from accountant import Ledger, Mechanism, PureStep, SubsampledGaussianStep, delta_curve, float_up
+from accountant.mechanisms.full_gradients import MpADMM
 from accountant.mechanisms.ledger import gdp_squared
-from accountant.mechanisms.words import Visibility
+from accountant.mechanisms.mechanism import TrainingMechanism
+from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
 from accountant.pricing import Effort
-from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve, PrivacyCurve
-from audits.curves.table import TableCurve
+from audits.curves import ApproximateCurve, GaussianCurve, PrivacyCurve, TableCurve
 from audits.errors import AuditError
 from verification.reading.context import Claimed, Mode
+from verification.wire.mechanism import mechanism_of
 from verification.wire.messages import Show
-from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.parameters import Parameters
 from verification.wire.records import Records
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An algorithm and what a claim says about it; sizes are chosen game by game."""
+
+    algorithm: Algorithm
+    release: Release | None = None
+    sensitivity: Sensitivity = Sensitivity.CORRECTED
+    visibility: Visibility = Visibility.EVERY_ITERATE
+
+    def __post_init__(self) -> None:
+        if (self.algorithm is Algorithm.MPADMM) != (self.release is not None):
+            raise AuditError(f"release is for mpadmm, got algorithm={self.algorithm} and release={self.release}")
+
+    @classmethod
+    def of(cls, mechanism: Mechanism) -> Subject:
+        """Return what of a claimed mechanism decides which games are played."""
+        if not isinstance(mechanism, TrainingMechanism):
+            raise AuditError(f"{mechanism.algorithm} can be priced, not audited: no implementation runs it")
+        algorithm = Algorithm(mechanism.algorithm)
+        if isinstance(mechanism, MpADMM):
+            return cls(algorithm, mechanism.release, mechanism.sensitivity, mechanism.released)
+        return cls(algorithm, visibility=mechanism.released)
+
+    @property
+    def mode(self) -> Mode:
+        """The subject in the conformance checks' words."""
+        return Mode(self.algorithm, self.release)
+
+    def mechanism(self, records: int, parameters: Parameters) -> Mechanism:
+        """Return what a run with these parameters is claimed to be."""
+        return mechanism_of(
+            self.algorithm, parameters, records, sensitivity=self.sensitivity, visibility=self.visibility
+        )
+
+    def ledger(self, records: int, parameters: Parameters) -> Ledger:
+        """Return what a run with these parameters is claimed to release."""
+        return self.mechanism(records, parameters).ledger()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

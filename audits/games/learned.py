@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 from scipy import special
 
 from accountant.mechanisms.words import Algorithm, Release
-from audits.curves.privacy_curve import PrivacyCurve
+from audits.curves import PrivacyCurve
 from audits.errors import NothingToAudit
 from audits.games.attacks import learn
-from audits.games.game import curve_of
+from audits.games.game import Subject, curve_of
 from audits.games.plans import BOUND, COPIES, RHO, sees_every_iterate
-from audits.games.subject import Subject
 from verification.outcome import Finding, Outcome, Stage
 from verification.picture import Draw
 from verification.pictures import scores

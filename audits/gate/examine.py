@@ -10,19 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
+from audits.eprocess.curve_test import refuted_after
 from audits.errors import EvidenceError
-from audits.estimators.curve_eprocess import refuted_after
-from audits.games.game import curve_of
+from audits.games.game import Subject, curve_of
 from audits.games.learned import NAME as LEARNED
 from audits.games.learned import game_id, judged
 from audits.games.plans import COPIES, standard_games
-from audits.games.subject import Subject
-from audits.gate.claim_file import ClaimFile, read_claim_file
-from audits.gate.declared_stage import declared_bench, declared_results
-from audits.gate.deployment import claimed_run
+from audits.games.sequential import plan_audit
+from audits.gate.claim_file import ClaimFile, claimed_run, read_claim_file
+from audits.gate.declared import declared_bench, declared_results
 from audits.gate.evidence import Kept, read
 from audits.gate.options import GateOptions
-from audits.trials.sequential import plan_audit
 from verification.declared.bench import ReplayedBench
 from verification.judge import Asked, ask, finding, generator
 from verification.outcome import Outcome, Stage

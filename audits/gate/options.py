@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
-from audits.games.subject import Subject
+from audits.games.executors import Target
+from audits.games.game import Subject
 from audits.gate.claim_file import ClaimFile
 from audits.gate.evidence import KeptEvidence
-from audits.trials.executors import Target
 from verification.judge import Traits
 from verification.neighbours.neighbours import Neighbours
 from verification.outcome import Finding, Outcome, Stage

@@ -1,19 +1,134 @@
-"""What less noise than claimed costs: the certified epsilon of the mechanism with the noise that was measured."""
+"""The first stage: is the claimed epsilon what the mechanism costs? Certified, before anything is run.
+
+Also the price of noise that was measured, for a finding that noise is too small.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+from types import FrameType
+from typing import TYPE_CHECKING
 
-from accountant import AccountantError, Mechanism, decimal_string
+from accountant import AccountantError, Mechanism, Report, decimal_string, epsilon
 from accountant.numbers import fraction_of
-from accountant.pricing import method_epsilon, methods_for
+from accountant.pricing import method_epsilon, methods_for, slow_methods_for
 from audits.gate.claim_file import Claim
-from audits.gate.time_limit import TookTooLongError, time_limit
+from verification.outcome import Finding, Outcome, Stage
 from verification.statistics.noise_size import Effective, effective
+from verification.statistics.test import Cause
 from verification.wire.arrays import Floats
 
-_DIGITS = 4
+if TYPE_CHECKING:
+    from audits.gate.options import GateOptions
+
+
+class TookTooLongError(Exception):
+    """The limit was reached."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `TookTooLongError` inside when the time is over; in the main thread, where signals arrive.
+
+    Compiled code that is interrupted inside a call back may turn it into another exception: whatever comes out after
+    the time is over means that it was over.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    late = TookTooLongError(f"no result within {seconds:.3g} seconds")
+    over = threading.Event()
+
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        over.set()
+        raise late
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    try:
+        yield
+    except Exception as error:
+        if over.is_set():
+            raise late from error
+        raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A mechanism's price by every method, and what it says about the claim."""
+
+    claim: Claim
+    mechanism: Mechanism
+    report: Report | None
+    outcome: Outcome
+    detail: str
+
+    @property
+    def name(self) -> str:
+        """The id of its finding."""
+        return f"{self.mechanism.title}/{Stage.PRICE}"
+
+    def finding(self, options: GateOptions) -> Finding:
+        """Return it as a finding."""
+        name = self.name
+        refuted = self.outcome is Outcome.REFUTED
+        again = options.reproduce(name, options.seed) if refuted else ""
+        cause = Cause.PRICE if refuted else None
+        return Finding(name, self.outcome, self.detail, reproduction=again, stage=Stage.PRICE, cause=cause)
+
+
+def account(claim: Claim, mechanism: Mechanism) -> Account:
+    """Price the mechanism and compare: refuted below ``lower``, stands from ``upper`` on, in between inconclusive."""
+    if not mechanism.private:
+        text = (
+            f"{mechanism.algorithm} adds no noise: its epsilon is infinite (an output that one of two neighbours alone "
+            f"can show; statement SADMM-SAMPLING), claimed is {claim.epsilon_text(_DIGITS)}"
+        )
+        return Account(claim, mechanism, None, Outcome.STANDS if claim.nothing else Outcome.REFUTED, text)
+    try:
+        report = _report(claim, mechanism)
+    except AccountantError as error:
+        if error.exit_code == 2:
+            raise
+        return Account(claim, mechanism, None, Outcome.INCONCLUSIVE, f"nothing could be certified: {error}")
+    lower, upper = fraction_of(report.epsilon.lower), fraction_of(report.epsilon.upper)
+    low, high = decimal_string(lower, _DIGITS, "down"), decimal_string(upper, _DIGITS, "up")
+    delta, claimed = decimal_string(claim.delta, _DIGITS, "up"), claim.epsilon_text(_DIGITS)
+    if claim.epsilon >= upper:
+        text = f"epsilon at delta {delta} is at most {high}, claimed is {claimed}"
+        return Account(claim, mechanism, report, Outcome.STANDS, text)
+    if claim.epsilon < lower:
+        text = (
+            f"epsilon at delta {delta} is at least {low} (two neighbouring data sets attain it), claimed is {claimed}"
+        )
+        return Account(claim, mechanism, report, Outcome.REFUTED, text)
+    text = (
+        f"claimed is {claimed}; certified is only that epsilon at delta {delta} lies between {low} (attained by a "
+        f"concrete pair) and {high} (holds for every pair). Claim {high}, or add noise"
+    )
+    return Account(claim, mechanism, report, Outcome.INCONCLUSIVE, text)
+
+
+def _report(claim: Claim, mechanism: Mechanism) -> Report:
+    """Price it by the quick methods; where these leave the claim undecided, by the slow ones too."""
+    report = epsilon(mechanism, claim.delta)
+    undecided = fraction_of(report.epsilon.lower) <= claim.epsilon < fraction_of(report.epsilon.upper)
+    return epsilon(mechanism, claim.delta, effort="tight") if undecided and slow_methods_for(mechanism) else report
+
+
+_FEW_DIGITS = 4
 _SECONDS = 1.5  # for each method: some are slow where there is next to no noise, and others are not
 
 
@@ -31,15 +146,15 @@ def priced(claim: Claim, mechanism: Mechanism, seen: Effective) -> str:
     most = _epsilon(claim, mechanism, seen.low)
     at = _least(_epsilon(claim, mechanism, seen.ratio), most)
     least = _least(_epsilon(claim, mechanism, seen.high), at)
-    delta = decimal_string(claim.delta, _DIGITS, "up")
+    delta = decimal_string(claim.delta, _FEW_DIGITS, "up")
     return (
         f"epsilon at delta {delta} is then at most {_shown(at)} "
-        f"({_shown(least)} to {_shown(most)} within these limits), claimed is {claim.epsilon_text(_DIGITS)}"
+        f"({_shown(least)} to {_shown(most)} within these limits), claimed is {claim.epsilon_text(_FEW_DIGITS)}"
     )
 
 
 def _shown(bound: Fraction | None) -> str:
-    return "not certified" if bound is None else decimal_string(bound, _DIGITS, "up")
+    return "not certified" if bound is None else decimal_string(bound, _FEW_DIGITS, "up")
 
 
 def _least(bound: Fraction | None, with_less_noise: Fraction | None) -> Fraction | None:
@@ -61,7 +176,9 @@ def _epsilon(claim: Claim, mechanism: Mechanism, ratio: float) -> Fraction | Non
     for method in methods_for(ledger):
         try:
             with time_limit(_SECONDS):
-                bounds.append(fraction_of(method_epsilon(ledger, claim.delta, method, digits=_DIGITS).epsilon.upper))
+                bounds.append(
+                    fraction_of(method_epsilon(ledger, claim.delta, method, digits=_FEW_DIGITS).epsilon.upper)
+                )
         except (AccountantError, TookTooLongError):
             continue
     return min(bounds) if bounds else None

@@ -20,23 +20,18 @@ import numpy as np
 
 from accountant import Mechanism
 from audits.errors import AuditError, ClaimFileError
-from audits.games.subject import Subject
-from audits.gate.account_stage import Account, account
-from audits.gate.audit_stage import audit_stage
-from audits.gate.claim_file import ClaimFile
-from audits.gate.coverage import Coverage
-from audits.gate.covered import coverage_findings
-from audits.gate.declared_stage import declared_stage
-from audits.gate.declared_table import DeclaredTable
-from audits.gate.findings import GateReport
-from audits.gate.observed import ObservedNoise
+from audits.games.executors import Target
+from audits.games.game import Subject
+from audits.games.sequential import AuditResult
+from audits.gate.claim_file import ClaimFile, DeclaredTable
+from audits.gate.coverage import Coverage, coverage_findings
+from audits.gate.declared import declared_stage
+from audits.gate.games import audit_stage
 from audits.gate.options import GateOptions, GateRun
-from audits.gate.provenance import provenance_of
-from audits.gate.questions_stage import all_runs, questions_stage
-from audits.gate.time_limit import TookTooLongError, time_limit
+from audits.gate.price import Account, TookTooLongError, account, time_limit
+from audits.gate.questions import all_runs, questions_stage
+from audits.gate.report import GateReport, ObservedNoise, provenance_of
 from audits.gate.waivers import decided, waived
-from audits.trials.executors import Target
-from audits.trials.sequential import AuditResult
 from verification.declared.runner import NAMES as DECLARED_QUESTIONS
 from verification.outcome import Finding, Outcome, Stage, worst
 from verification.plain_text import harmless

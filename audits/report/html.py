@@ -17,10 +17,9 @@ from pydantic import BaseModel
 
 from accountant import decimal_string
 from accountant.errors import AccountantError
-from audits.gate.causes import grouped
 from audits.gate.claim_file import ClaimFile
 from audits.gate.coverage import Coverage
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport, grouped
 from audits.report.pictures import figure, plots_of, refuted_price
 from audits.report.statement import statement
 from audits.report.summary import explained, glossary, summary

@@ -11,10 +11,10 @@ import numpy as np
 
 from accountant import float_up
 from accountant.numbers import fraction_of
-from audits.estimators.berk_jones import roc_band
-from audits.gate.account_stage import Account
-from audits.gate.findings import GateReport
-from audits.trials.sequential import AuditResult
+from audits.eprocess.bands import roc_band
+from audits.games.sequential import AuditResult
+from audits.gate.price import Account
+from audits.gate.report import GateReport
 from verification.outcome import Finding, Outcome, Stage
 from verification.picture import Ink, Picture, Points, Series
 from verification.pictures import MOST_POINTS, pairs, quantiles, thinned

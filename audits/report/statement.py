@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from accountant import decimal_string
 from accountant.mechanisms.words import Neighbours
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport
 from verification.judge import About
 from verification.outcome import Finding, Outcome, Stage
 from verification.statistics.test import Aspect, Cause

@@ -8,8 +8,7 @@ from html import escape
 
 from accountant import decimal_string
 from accountant.mechanisms.words import Neighbours
-from audits.gate.causes import grouped
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport, grouped
 from verification.outcome import Outcome
 from verification.plain_text import harmless
 

@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationEr
 from accountant.mechanisms.words import Neighbours as Relation
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
 from audits.black_box.source import WireSource
-from audits.curves.privacy_curve import ApproximateCurve, PrivacyCurve
-from audits.curves.table import TableCurve
+from audits.curves import ApproximateCurve, PrivacyCurve, TableCurve
 from audits.errors import AuditError
 from dpadmm.cli._own_pair import load_both
 from dpadmm.cli.common import emit_json

@@ -18,12 +18,12 @@ from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
 
 if TYPE_CHECKING:
-    from audits.estimators.estimates import Estimate
+    from audits.eprocess.lower_bounds import Estimate
+    from audits.games.checkpoint import Checkpoint
+    from audits.games.executors import Target
+    from audits.games.game import Subject
     from audits.games.plans import Planned
-    from audits.games.subject import Subject
-    from audits.trials.checkpoint import Checkpoint
-    from audits.trials.executors import Target
-    from audits.trials.sequential import AuditResult
+    from audits.games.sequential import AuditResult
 
 
 @click.command("audit")
@@ -136,13 +136,12 @@ def command(
     """
     import numpy as np
 
-    from audits.estimators.estimates import estimates
+    from audits.eprocess.lower_bounds import estimates
+    from audits.games.executors import Target, executor
     from audits.games.game import curve_of
     from audits.games.learned import judged
-    from audits.games.own_pair import own_pair_game
-    from audits.games.plans import BOUND, standard_games
-    from audits.trials.executors import Target, executor
-    from audits.trials.sequential import plan_audit, run_audit
+    from audits.games.plans import BOUND, own_pair_game, standard_games
+    from audits.games.sequential import plan_audit, run_audit
     from dpadmm.cli._own_pair import load_pair
     from verification.wire.session import Session
 
@@ -215,7 +214,7 @@ def _learned(finding: Finding) -> dict[str, object]:
 
 
 def _subject(algorithm: str, release: str | None, sensitivity: str, visibility: Visibility) -> Subject:
-    from audits.games.subject import Subject
+    from audits.games.game import Subject
 
     which = Algorithm(algorithm)
     if which is not Algorithm.MPADMM:
@@ -228,8 +227,8 @@ def _subject(algorithm: str, release: str | None, sensitivity: str, visibility: 
 def _kept(folder: Path | None, planned: Planned, target: Target, seed: int, stream: int) -> Checkpoint | None:
     if folder is None:
         return None
-    from audits.trials.checkpoint import Checkpoint, fingerprint
-    from audits.trials.sequential import CHUNK
+    from audits.games.checkpoint import Checkpoint, fingerprint
+    from audits.games.sequential import CHUNK
 
     identity = fingerprint(planned.game, target.command, seed, stream, CHUNK)
     return Checkpoint(folder / f"{stream}-{planned.game.algorithm}.jsonl", identity)

@@ -189,11 +189,11 @@ def _check(
     output_format: str,
 ) -> Outcome:
     """Check one claim file, print and write what was found."""
+    from audits.games.executors import executor
     from audits.gate.claim_file import read_claim_file
     from audits.gate.evidence import KeptEvidence
     from audits.gate.run import GateOptions, run_gate
     from audits.report import RENDERERS
-    from audits.trials.executors import executor
 
     claims = read_claim_file(claim_file)
     chosen = secrets.randbits(32) if seed is None else seed

@@ -24,11 +24,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from audits.gate.causes import grouped
+from audits.games.executors import executor
 from audits.gate.claim_file import read_claim_file
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport, grouped
 from audits.gate.run import GateOptions, run_gate
-from audits.trials.executors import executor
 from verification.statistics.test import Cause
 
 HERE = Path(__file__).parent

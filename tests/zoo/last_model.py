@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.curves.privacy_curve import GaussianCurve
-from audits.estimators.curve_eprocess import CurveTest, design_test, refuted_after
-from audits.score_models.model import GaussianScores
+from audits.curves import GaussianCurve
+from audits.eprocess.curve_test import CurveTest, design_test, refuted_after
+from audits.eprocess.scores import GaussianScores
 from verification.served.translate import sensitivities
 from verification.wire.arrays import Floats
 from verification.wire.hidden_pair import HiddenPair

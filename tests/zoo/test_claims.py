@@ -6,8 +6,8 @@ import pytest
 
 from accountant.mechanisms.mechanism import TrainingMechanism
 from accountant.mechanisms.words import Visibility
-from audits.gate.account_stage import account
 from audits.gate.claim_file import read_claim_file
+from audits.gate.price import account
 from tests.zoo import Sight, named
 from tests.zoo.claims import claim_file
 from verification.outcome import Outcome

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
+from audits.black_box.betting import designed, lower_bound, tails_of
+from audits.black_box.scores import layout_of
 from audits.black_box.source import Batch, LocalSource
-from audits.black_box.tests_of_claims import designed, lower_bound, tails_of
-from audits.black_box.views import layout_of
-from audits.curves.privacy_curve import ApproximateCurve
-from audits.curves.table import TableCurve
+from audits.curves import ApproximateCurve, TableCurve
 from audits.errors import AuditError, NothingToAudit
 from tests.zoo.black_box import CLAIM, BoxedSubject, boxed, claimed_curve
 from verification.neighbours.families import Domain, library

@@ -8,14 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.curves.privacy_curve import (
-    ApproximateCurve,
-    GaussianCurve,
-    LaplaceCurve,
-    PrivacyCurve,
-)
-from audits.curves.table import TableCurve
+from audits.curves import ApproximateCurve, GaussianCurve, PrivacyCurve, TableCurve
 from audits.errors import AuditError
+from benchmarks.estimators import LaplaceCurve
 from tests.audits.mechanisms import SubsampledGaussianCurve
 
 MP = mpmath.MPContext()

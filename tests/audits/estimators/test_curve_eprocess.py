@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from audits.curves.families import gaussian_family
-from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve, PrivacyCurve
+from audits.curves import ApproximateCurve, GaussianCurve, PrivacyCurve
+from audits.eprocess.bets import Portfolio
+from audits.eprocess.curve_test import FIXED_SAMPLE, CurveTest, design_test, lower_bound, refuted_after
+from audits.eprocess.scores import GaussianScores, tails_of_samples
 from audits.errors import AuditError
-from audits.estimators.curve_eprocess import FIXED_SAMPLE, CurveTest, design_test, lower_bound, refuted_after
-from audits.estimators.portfolio import Portfolio
-from audits.score_models.model import GaussianScores, tails_of_samples
+from benchmarks.estimators import gaussian_family
 from tests.audits.mechanisms import HONEST, MU, Honest, gaussian, mu_of
 from verification.wire.arrays import Floats
 

@@ -13,16 +13,13 @@ from scipy.stats import norm
 
 from accountant import SsADMM, epsilon
 from accountant.numbers import fraction_of
-from audits.curves.privacy_curve import GaussianCurve
+from audits.curves import GaussianCurve
+from audits.eprocess.curve_test import FIXED_SAMPLE, design_test, refuted_after
+from audits.eprocess.pair_bound import ComposedScores, GaussianRatios, attained_curve, pair_lower_bound, with_less_noise
+from audits.eprocess.scores import ScoreModel, StepwiseScores
 from audits.errors import AuditError
-from audits.estimators.curve_eprocess import FIXED_SAMPLE, design_test, refuted_after
-from audits.estimators.noise_family import GaussianRatios, pair_lower_bound, with_less_noise
+from audits.games.executors import Chunk, Target, close_sessions, score_chunk
 from audits.games.plans import batch_game
-from audits.score_models.attained import attained_curve
-from audits.score_models.composed import ComposedScores
-from audits.score_models.model import ScoreModel
-from audits.score_models.stepwise import StepwiseScores
-from audits.trials.executors import Chunk, Target, close_sessions, score_chunk
 from tests.audits.estimators.test_curve_eprocess import assert_alarms_at_most_as_stated
 from verification.wire.process import Limits
 from verification.wire.session import Session
@@ -102,8 +99,8 @@ def test_the_family_is_the_pair_itself_and_grows_with_the_strength() -> None:
 
 
 def test_a_pair_beyond_the_family_gets_its_greatest_member(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("audits.estimators.noise_family.LEAST", 1.0)
-    monkeypatch.setattr("audits.estimators.noise_family.GREATEST", 1.2)
+    monkeypatch.setattr("audits.eprocess.pair_bound.LEAST", 1.0)
+    monkeypatch.setattr("audits.eprocess.pair_bound.GREATEST", 1.2)
     first, second = np.full(400, 50.0), np.full(400, -50.0)
     found = pair_lower_bound(StepwiseScores(1.0, (1.0,)), first, second, delta=1e-5)
     assert found.epsilon == GaussianCurve(1.2).epsilon_at(1e-5)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from audits.curves.families import gaussian_family
-from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve
+from audits.curves import ApproximateCurve, GaussianCurve
 from audits.errors import AuditError
+from benchmarks.estimators import gaussian_family
 from benchmarks.one_run import (
     Guesses,
     binomial_p_value,

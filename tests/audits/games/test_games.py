@@ -12,14 +12,13 @@ from scipy.stats import ks_2samp
 
 from accountant import mechanism_from
 from accountant.mechanisms.words import Sensitivity, Visibility
-from audits.curves.privacy_curve import GaussianCurve
+from audits.curves import GaussianCurve
+from audits.eprocess.scores import StepwiseScores
 from audits.errors import AuditError
-from audits.games.attacks import LikelihoodRatio, canary_inner_products, learn
-from audits.games.game import Game, curve_of
+from audits.games.attacks import LikelihoodRatio, learn
+from audits.games.executors import Chunk, Target, close_sessions, run_pair, score_chunk
+from audits.games.game import Game, Subject, curve_of
 from audits.games.plans import Planned, standard_games
-from audits.games.subject import Subject
-from audits.score_models.stepwise import StepwiseScores
-from audits.trials.executors import Chunk, Target, close_sessions, run_pair, score_chunk
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Algorithm, RegularizerName, Release
 from verification.wire.process import Limits
@@ -109,13 +108,6 @@ def test_neighbours_must_differ_in_one_record() -> None:
     other = game.second.replace(1, game.first.features[0], 1)
     with pytest.raises(AuditError, match="differ in record 0"):
         Game("two", game.algorithm, game.parameters, game.first, other, game.visibility)
-
-
-def test_canary_scores_are_inner_products() -> None:
-    canaries = np.array([[3.0, 4.0], [0.0, 2.0]])
-    np.testing.assert_allclose(canary_inner_products(np.array([1.0, 1.0]), canaries), [1.4, 1.0])
-    with pytest.raises(AuditError, match="length 0"):
-        canary_inner_products(np.zeros(2), np.zeros((1, 2)))
 
 
 def test_a_subject_is_what_of_a_claimed_mechanism_decides_the_games() -> None:

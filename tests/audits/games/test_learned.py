@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from audits.curves.privacy_curve import GaussianCurve
+from audits.curves import GaussianCurve
 from audits.games.learned import promise, tail
 
 RUNS = 400

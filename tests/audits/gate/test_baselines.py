@@ -8,18 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audits.curves.privacy_curve import ApproximateCurve
+from audits.curves import ApproximateCurve
 from audits.errors import ClaimFileError, NothingToAudit
-from audits.games.game import curve_of
+from audits.games.executors import Target, executor, run_pair
+from audits.games.executors import chunks as chunks_of
+from audits.games.game import Subject, curve_of
 from audits.games.learned import game_id
 from audits.games.plans import standard_games
-from audits.games.subject import Subject
-from audits.gate.account_stage import account
 from audits.gate.claim_file import ClaimFile, read_claim_file
-from audits.gate.findings import GateReport
+from audits.gate.price import account
+from audits.gate.report import GateReport
 from audits.gate.run import GateOptions, run_gate
-from audits.trials.executors import Target, executor, run_pair
-from audits.trials.executors import chunks as chunks_of
 from tests.zoo import MEMBERS, Sight
 from tests.zoo.claims import claim_file
 from verification.outcome import Outcome, Stage

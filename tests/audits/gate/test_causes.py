@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from audits.gate.causes import grouped
+from audits.gate.report import grouped
 from verification.outcome import Finding, Outcome
 from verification.statistics.test import Cause
 

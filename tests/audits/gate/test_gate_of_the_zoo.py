@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from audits.games.executors import executor
 from audits.games.learned import game_id
 from audits.gate.claim_file import ClaimFile, read_claim_file
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport
 from audits.gate.run import GateOptions, run_gate
-from audits.trials.executors import executor
 from tests.zoo import MEMBERS, Harm, Member, Sight, updates
 from tests.zoo.catch import AUDIT
 from tests.zoo.claims import claim_file

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from audits.games.game import Subject
 from audits.games.learned import play
-from audits.games.subject import Subject
 from tests.audits.gate.honest.campaign import claim_text, honest_gate
 from tests.audits.gate.honest.claimed import asked_at_the_claimed_size
 from tests.zoo.honest.refusing import NAMES

@@ -10,19 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from audits.games.executors import executor
 from audits.games.learned import NAME as LEARNED
 from audits.gate.claim_file import TEMPLATE, read_claim_file
 from audits.gate.coverage import Coverage, Covered, Uncovered
-from audits.gate.findings import GateReport
-from audits.gate.provenance import provenance_of
-from audits.gate.questions_stage import ALL_RUNS
+from audits.gate.questions import ALL_RUNS
+from audits.gate.report import GateReport, provenance_of
 from audits.gate.run import GateOptions, run_gate
 from audits.report.html import coverage_section, parameters, picture_of, render_html
-from audits.report.json import document
+from audits.report.machine import document
 from audits.report.pictures import figure
 from audits.report.statement import ADD, BEYOND, NOT_CHECKED, NOT_STATED, statement
 from audits.report.summary import PARTS, TERMS, explained, glossary, summary
-from audits.trials.executors import executor
 from tests.audits.gate.test_gate import claim_file, zoo
 from verification import pictures
 from verification.outcome import Finding, Outcome, Stage, worst

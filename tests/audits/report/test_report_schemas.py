@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from audits.gate.claim_file import TEMPLATE, read_claim_file
-from audits.gate.findings import GateReport
-from audits.report.junit import render_junit
-from audits.report.sarif import render_sarif
+from audits.gate.report import GateReport
+from audits.report.machine import render_junit, render_sarif
 from tests.audits.schemas import junit_errors, sarif_errors
 from verification.outcome import Finding, Outcome, Power, Stage, Waived, worst
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from audits.gate.claim_file import TEMPLATE, read_claim_file
-from audits.gate.findings import GateReport
-from audits.gate.provenance import provenance_of
-from audits.report.sarif import claim_line, relative_uri, render_sarif
+from audits.gate.report import GateReport, provenance_of
+from audits.report.machine import claim_line, relative_uri, render_sarif
 from tests.audits.report.test_report_schemas import every_kind
 from tests.audits.schemas import sarif_errors
 from verification.outcome import Finding, Outcome, Stage

@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 from audits.errors import AuditError, CheckpointError
-from audits.games.game import curve_of
+from audits.games.checkpoint import Checkpoint, fingerprint
+from audits.games.executors import Scored, Target, chunks, executor
+from audits.games.game import Subject, curve_of
 from audits.games.plans import standard_games
-from audits.games.subject import Subject
-from audits.trials.checkpoint import Checkpoint, fingerprint
-from audits.trials.executors import Scored, Target, chunks, executor
-from audits.trials.sequential import plan_audit, run_audit
+from audits.games.sequential import plan_audit, run_audit
 from verification.wire.faults import AdapterFault
 from verification.wire.parameters import Algorithm
 from verification.wire.process import Limits

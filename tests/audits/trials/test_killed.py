@@ -29,7 +29,7 @@ time.sleep(600)
 """
 PROGRAM = """
 import signal, sys, time
-from audits.trials.executors import Target, executor, session_of
+from audits.games.executors import Target, executor, session_of
 from verification.wire.process import Limits
 
 def hold(target, ready):

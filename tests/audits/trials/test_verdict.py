@@ -6,11 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from audits.curves.privacy_curve import GaussianCurve
-from audits.estimators.curve_eprocess import design_test
-from audits.score_models.model import GaussianScores
-from audits.trials.power import caught, smallest_caught
-from audits.trials.verdict import judge
+from audits.curves import GaussianCurve
+from audits.eprocess.curve_test import design_test
+from audits.eprocess.scores import GaussianScores
+from audits.games.sequential import caught, judge, smallest_caught
 from tests.audits.mechanisms import MU, gaussian
 from verification.outcome import PRECEDENCE, Outcome, Power, worst
 

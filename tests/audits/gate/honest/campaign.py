@@ -12,10 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from audits.games.executors import executor
 from audits.gate.claim_file import read_claim_file
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport
 from audits.gate.run import GateOptions, run_gate
-from audits.trials.executors import executor
 from verification.outcome import Outcome
 
 GATES = 50
