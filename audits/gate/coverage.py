@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from accountant.mechanisms.words import Algorithm, Release
-from audits.gate.options import GateRun
+from audits.gate.claim_file import ClaimFile
 from verification.judge import About
 from verification.outcome import Finding, Outcome, Stage
 from verification.plain_text import harmless
@@ -80,10 +80,10 @@ def needed_aspects(*, private: bool, sampled: bool, clips: bool) -> Sequence[Asp
     return wanted
 
 
-def coverage_findings(run: GateRun, coverage: Coverage) -> list[Finding]:
+def coverage_findings(claims: ClaimFile, coverage: Coverage) -> list[Finding]:
     """One for each mechanism of which a part was not looked at and is not accepted by name."""
     findings = []
-    for mechanism in run.claims.mechanism:
+    for mechanism in claims.mechanism:
         algorithm = Algorithm(str(mechanism.algorithm))
         scheme = SCHEMES[algorithm]
         release = getattr(mechanism, "release", None)
@@ -94,7 +94,7 @@ def coverage_findings(run: GateRun, coverage: Coverage) -> list[Finding]:
             sampled=batch is not None and batch < getattr(mechanism, "records", batch),
             clips=scheme.law is not Law.NONE,
         )
-        missing = [aspect for aspect in coverage.missing(subject, needed) if aspect not in run.claims.gate.accepts]
+        missing = [aspect for aspect in coverage.missing(subject, needed) if aspect not in claims.gate.accepts]
         if missing:
             why = "; ".join(item.describe() for item in coverage.skipped if item.subject in ("", subject))
             parts = ", ".join(missing)
