@@ -62,9 +62,6 @@ class ClaimItems(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """One item for each question, then the games, then what nobody looked at."""
-        from dpadmm.own_packages import prefer_own
-
-        prefer_own()
         from audits.errors import ClaimFileError
         from audits.gate.claim_file import read_claim_file
 
@@ -191,7 +188,8 @@ class Shared:
         unasked = [name for name in self.questions() if name not in self._reports and name != COVERAGE]
         if unasked:
             pytest.skip(f"{len(unasked)} items were not run: {', '.join(unasked[:3])}, ...")
-        from audits.gate.coverage import Coverage, coverage_findings, needed_aspects
+        from audits.gate.coverage import Coverage, coverage_findings
+        from verification.outcome import needed_aspects
 
         coverage = Coverage()
         for report in self._reports.values():

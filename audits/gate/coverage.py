@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from accountant.mechanisms.words import Algorithm, Release
 from audits.gate.claim_file import ClaimFile
 from verification.judge import About
-from verification.outcome import Finding, Outcome, Stage
+from verification.outcome import Finding, Outcome, Stage, needed_aspects
 from verification.plain_text import harmless
 from verification.statistics.test import Aspect
 from verification.wire.schemes import SCHEMES, Law
@@ -66,18 +66,6 @@ class Coverage:
         """What the claim about a subject rests on and nobody looked at."""
         seen = {aspect for item in self.covered if item.subject == subject for aspect in item.aspects}
         return [aspect for aspect in needed if aspect not in seen]
-
-
-def needed_aspects(*, private: bool, sampled: bool, clips: bool) -> Sequence[Aspect]:
-    """What a claim rests on."""
-    if not private:
-        return ()
-    wanted = [Aspect.NOISE, Aspect.RELEASED]
-    if sampled:
-        wanted.append(Aspect.BATCHES)
-    if clips:
-        wanted.append(Aspect.CLIPPING)
-    return wanted
 
 
 def coverage_findings(claims: ClaimFile, coverage: Coverage) -> list[Finding]:

@@ -12,7 +12,7 @@ import numpy as np
 from accountant.mechanisms.words import Sampling
 from audits.errors import ContradictionError
 from audits.gate.claim_file import ClaimFile, DeclaredTable
-from audits.gate.coverage import Coverage, Covered, Uncovered, needed_aspects
+from audits.gate.coverage import Coverage, Covered, Uncovered
 from audits.gate.evidence import of_finding
 from audits.gate.options import GateOptions, adapter_failed
 from audits.gate.price import TookTooLongError, time_limit
@@ -21,7 +21,7 @@ from verification.declared.checks import account
 from verification.declared.promise import Pricing, Promise
 from verification.declared.runner import run_declared
 from verification.judge import About, Result, concluded, finding
-from verification.outcome import Finding, Outcome, Stage
+from verification.outcome import Finding, Outcome, Stage, needed_aspects
 from verification.wire.declaration import Declaration, contradictions
 from verification.wire.declared_session import DeclaredQuestion, DeclaredSession
 from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
