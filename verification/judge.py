@@ -17,7 +17,7 @@ import dataclasses
 import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -146,6 +146,11 @@ def shares(size: Size, modes: Sequence[Mode]) -> int:
     return sum(1 + sum(q.statistical and mode in q.modes for q in at(size)) for mode in modes)
 
 
+def asked_small(questions: Sequence[Question], modes: Sequence[Mode]) -> list[Asked]:
+    """The questions at a few records about these modes."""
+    return [Asked(question, mode) for question in questions for mode in modes if mode in question.modes]
+
+
 def generator(seed: int, asked: Asked) -> np.random.Generator:
     """A stream of the question's own, the same whichever others are asked: a finding can be repeated alone."""
     return np.random.default_rng([seed, zlib.crc32(f"{asked.question.name} {asked.mode} {asked.size}".encode())])
@@ -158,15 +163,19 @@ def judge(
     another: Callable[[], Session],
     progress: Callable[[Result], None] = lambda _: None,
     *,
-    known: Mapping[Mode, Traits] | None = None,
+    known: dict[Mode, Traits] | None = None,
 ) -> list[Result]:
     """Ask everything, of several processes at once; the results in the order of the questions.
 
-    Where updates differ late, or at the claimed size alone, everything is asked again, with noise read by replays.
+    ``known`` are traits that were found out before; those of further modes are added. Where updates differ late, or at
+    the claimed size alone, everything is asked again, with noise read by replays.
     """
     modes = dict.fromkeys(asked.mode for asked in everything)
-    given = known or {}
-    traits = {mode: given.get(mode) or traits_of(sessions[0], mode, plan.seed) for mode in modes}
+    known = {} if known is None else known
+    for mode in modes:
+        if mode not in known:
+            known[mode] = traits_of(sessions[0], mode, plan.seed)
+    traits = {mode: known[mode] for mode in modes}
     asking = _Asking(sessions, plan, another, progress, time.monotonic() + plan.seconds)
     results = asking.all(everything, traits)
     late = {
