@@ -68,7 +68,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         with np.errstate(over="ignore", invalid="ignore"):
             findings, coverage, audits, seen = _behind_the_wire(run, findings)
         if not (options.only or claims.claim.nothing or decided(findings, claims.waiver, options)):
-            findings += coverage_findings(run, coverage)
+            findings += coverage_findings(claims, coverage)
     elif claims.implementation is None and not options.only:
         text = "the claim file names no [implementation]: only the price was checked"
         findings.append(not_asked(About("implementation", stage=Stage.COVERAGE), Outcome.INCONCLUSIVE, text))
@@ -137,7 +137,7 @@ def _behind_the_wire(
 
 def _concluded(findings: Sequence[Finding], options: GateOptions) -> Outcome:
     """The worst that is not waived; a part of a gate never says that a claim stands."""
-    outcome = worst(f.outcome for f in findings if f.waiver is None)
+    outcome = worst([f.outcome for f in findings if f.waiver is None])
     if options.only and outcome in (Outcome.STANDS, Outcome.DEVIATES):
         return Outcome.INCONCLUSIVE
     return outcome
@@ -153,6 +153,8 @@ def decided(findings: Sequence[Finding], waivers: Sequence[Waiver], options: Gat
 
 def waived(findings: list[Finding], waivers: Sequence[Waiver], options: GateOptions) -> list[Finding]:
     """Attach each waiver to the findings that it covers; refuses one that covers nothing there could be."""
+    if not waivers:
+        return findings
     names = {finding.name for finding in findings}
     questions = {q.name for q in QUESTIONS}
     for waiver in waivers:
