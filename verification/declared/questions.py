@@ -517,7 +517,7 @@ def _same_as_recorded(declared: DeclaredImplementation, data: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredAlgorithm:
+class DeclaredQuestion:
     """One question about a declared algorithm; those that are not exact share the false alarms."""
 
     name: str
@@ -531,14 +531,14 @@ def _sampled(declaration: Declaration) -> bool:
 
 
 QUESTIONS = (
-    DeclaredAlgorithm("account", account),
-    DeclaredAlgorithm("sensitivity", sensitivity),
-    DeclaredAlgorithm("post-processing", post_processing),
-    DeclaredAlgorithm("data-independence", independence),
-    DeclaredAlgorithm("objective", objective, applies=lambda d: any(v.enters == "objective" for v in d.noised)),
-    DeclaredAlgorithm("noise", noise, statistical=True),
-    DeclaredAlgorithm("sampling", sampling, statistical=True, applies=_sampled),
-    DeclaredAlgorithm("own-runs", own_runs, statistical=True),
+    DeclaredQuestion("account", account),
+    DeclaredQuestion("sensitivity", sensitivity),
+    DeclaredQuestion("post-processing", post_processing),
+    DeclaredQuestion("data-independence", independence),
+    DeclaredQuestion("objective", objective, applies=lambda d: any(v.enters == "objective" for v in d.noised)),
+    DeclaredQuestion("noise", noise, statistical=True),
+    DeclaredQuestion("sampling", sampling, statistical=True, applies=_sampled),
+    DeclaredQuestion("own-runs", own_runs, statistical=True),
 )
 
 
