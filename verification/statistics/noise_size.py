@@ -131,7 +131,8 @@ def size_tests(noise: dict[str, Floats], before: dict[str, Floats] | None = None
 
     ``before`` are values of every iteration along which the noise of the next one is looked at.
     """
-    small, large, turned, shares = [], [], list[TailFamily](), []
+    small, large, turned = list[TailFamily](), list[TailFamily](), list[TailFamily]()
+    shares = []
     for name, array in noise.items():
         for part in [*parts(array), *_along(array, before or {})]:
             label = _sized(name, part)
