@@ -25,7 +25,6 @@ from typing import Literal
 import numpy as np
 from scipy import special, stats
 
-from accountant.mechanisms.words import Algorithm
 from verification.questions import scenes
 from verification.questions.question import (
     OBSERVABLE,
@@ -50,7 +49,7 @@ from verification.reading.context import (
     require_every_iterate,
     require_private,
 )
-from verification.reading.replayed import apparent, grain, inputs, noise_of_runs, read_noise, replay_tests
+from verification.reading.replayed import READABLE, apparent, grain, inputs, noise_of_runs, read_noise, replay_tests
 from verification.reading.values import common_step, last_deviation, on_grid, standard_noise, without_penalty
 from verification.statistics.noise_shape import FEWEST_EQUAL, commonest, length_test, repeats, shape_tests
 from verification.statistics.noise_size import size_tests
@@ -175,7 +174,7 @@ def _constant(context: Context, claimed: Claimed, noise: dict[str, Floats], exac
 
     Where noise itself is missing the same shows on equal records too, whose gradient is known and not 0.
     """
-    if exactly is None or claimed.mode.algorithm is not Algorithm.SSADMM:
+    if exactly is None or claimed.mode.algorithm not in READABLE:
         return None
     found = commonest(np.concatenate([array.ravel() for array in noise.values()]), exactly)
     if found is None:
