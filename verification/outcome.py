@@ -118,7 +118,9 @@ _EXPLAINS: dict[Cause, frozenset[Cause]] = {  # transitive, so that of causes th
     Cause.NOISE_LOST: _ANY_NOISE,
     Cause.BATCH_SIZE: frozenset({Cause.BATCH_LAW, Cause.BATCH_REUSED}),
     Cause.BATCH_REUSED: frozenset({Cause.BATCH_LAW}),
-    Cause.DATA_DEPENDENT: frozenset({Cause.CONTRIBUTION}),
+    # where a gradient is longer than is known, what it leaves looks like noise of another law
+    Cause.CONTRIBUTION: _ANY_NOISE - {Cause.NOISE_SMALL},
+    Cause.DATA_DEPENDENT: _ANY_NOISE - {Cause.NOISE_SMALL} | {Cause.CONTRIBUTION},
     Cause.UNSOLVED: _ANY_NOISE | {Cause.UPDATE, Cause.NOISE_LARGE, Cause.CONTRIBUTION},
 }
 
