@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accountant.calibration import Calibration, calibrate_count, calibrate_noise
-    from accountant.certificates.certificate import Certificate, certificate
-    from accountant.certificates.reading import read_certificate
+    from accountant.certificates.certificate import Certificate, certificate, read_certificate
     from accountant.certificates.recheck import recheck
     from accountant.curve import DeltaCurve, delta_curve
     from accountant.errors import (
@@ -87,7 +86,7 @@ if not TYPE_CHECKING:  # a type checker sees the imports above, and refuses othe
     def __getattr__(name: str) -> object:
         if name not in _HOME:
             raise AttributeError(f"module 'accountant' has no attribute {name!r}")
-        value: object = getattr(importlib.import_module(_HOME[name]), name)
+        value: object = getattr(importlib.import_module(_HOME[name].replace("accountant", __name__, 1)), name)
         globals()[name] = value
         return value
 

@@ -105,7 +105,7 @@ def page(record: dict[str, Entry]) -> str:
 
 
 def _asked(entry: Entry) -> str:
-    golden = "the golden ones and " if entry["golden"] else ""
+    golden = "the golden and the reported ones and " if entry["golden"] else ""
     return f"{golden}fresh ones of seed {entry['seed']}"
 
 

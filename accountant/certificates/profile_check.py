@@ -46,18 +46,19 @@ from accountant.certificates.mpmath_route import (
     laplace_delta,
     log_moment,
     mp,
+    normal_cdf,
     number,
     one_event_delta,
     reaches,
     single_step_delta,
     with_replacement_delta,
 )
+from accountant.copies import Copies
 from accountant.cramer_bound import LARGE, best_tilt, is_fit
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import gdp_squared
 from accountant.mechanisms.steps import (
-    Copies,
     GaussianStep,
     LaplaceStep,
     PoissonGaussianStep,
@@ -165,11 +166,11 @@ def _phases(
 
 def _gaussian(square: Fraction, log_p: mpf) -> mpf:
     mu, low, high = mp.sqrt(number(square)), mp.mpf(-1), mp.mpf(1)
-    while mp.log(_normal_cdf(low)) > log_p:
+    while mp.log(normal_cdf(low)) > log_p:
         low *= 2
     for _ in range(60):
         between = (low + high) / 2
-        low, high = (low, between) if mp.log(_normal_cdf(between)) >= log_p else (between, high)
+        low, high = (low, between) if mp.log(normal_cdf(between)) >= log_p else (between, high)
     return max(mu * (mu / 2 - high), mp.mpf(0))
 
 
@@ -179,7 +180,7 @@ def _drawn(step: SubsampledGaussian, log_p: mpf) -> mpf:
         h = mp.mpf(distance)
         seen = mu * mu / 2 - mu * h + mp.log(q)
         if seen > 0:
-            times = _often(step.count, q * _normal_cdf(h), log_p)
+            times = _often(step.count, q * normal_cdf(h), log_p)
             best = max(best, times * seen + (step.count - times) * mp.log1p(-q))
     return best
 
@@ -247,10 +248,6 @@ def _log_mass(count: int, chance: mpf, number_of: int) -> mpf:
         raise CannotCertifyError("a probability rounds to 0 or 1")
     ways = mp.loggamma(count + 1) - mp.loggamma(number_of + 1) - mp.loggamma(count - number_of + 1)
     return ways + number_of * mp.log(chance) + (count - number_of) * mp.log1p(-chance)
-
-
-def _normal_cdf(x: mpf) -> mpf:
-    return mp.erfc(-x / mp.sqrt(2)) / 2
 
 
 GRID_SLACKS: Final = (Fraction(1, 10**4), Fraction(1, 2500), Fraction(1, 500))

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -82,11 +81,6 @@ class NoisyRelease:
         """Whether it has an epsilon at delta = 0."""
         return self.protection in (Protection.LAPLACE, Protection.PURE)
 
-    def times(self, ratio: Fraction) -> NoisyRelease:
-        """The same release if its sensitivity over its noise is so many times as large."""
-        factor = ratio if self.pure else ratio**2
-        return replace(self, costs=tuple((factor * cost, count) for cost, count in self.costs))
-
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
@@ -108,19 +102,6 @@ class Declaration:
     group: int = 1
     bounds: RecordBounds = RecordBounds.UNKNOWN
     radius: Fraction | None = None
-
-    @property
-    def sampled(self) -> bool:
-        """Whether an iteration may leave a record out."""
-        return self.sampling is not Sampling.ALL and self.rate != 1
-
-    def weighted(self, ratios: Mapping[str, Fraction]) -> Declaration:
-        """The same with the ratio of sensitivity to noise so many times as large, by the name of a value."""
-
-        def weight(release: NoisyRelease) -> Fraction:
-            return max((ratios[name] for name in release.names if name in ratios), default=Fraction(1))
-
-        return replace(self, releases=tuple(release.times(weight(release)) for release in self.releases))
 
 
 def releases_of(steps: tuple[Step, ...], whole: tuple[str, ...], batched: tuple[str, ...]) -> Declaration:

@@ -77,7 +77,7 @@ class PureReleases(Mechanism):
             return found
         kind = Protection.LAPLACE if isinstance(self, Laplace) else Protection.PURE
         each = tuple((epsilon, step.count) for epsilon, step in zip(self.epsilons(), steps, strict=True))
-        drawn = NoisyRelease(self.batched, kind, each, drawn=True)
+        drawn = NoisyRelease(found.releases[0].names, kind, each, drawn=True)
         drawing = replace(found, sampling=self.sampling, rate=self.sampling_rate, group=self.group_size)
         return replace(drawing, releases=(drawn,))
 

@@ -87,7 +87,7 @@ def guarded(log_peak: arb, lost_bits: int = 0) -> AbstractContextManager[None]:
 def breakpoints(end: arb, candidates: list[arb]) -> list[arb]:
     """Return 0, the candidates inside (0, end) and end, exact and in order."""
     inside = {fraction_from_arb(c.mid()): c.mid() for c in candidates if c.mid() > 0 and c.mid() < end}
-    return [arb(0), *(inside[key] for key in sorted(inside)), end]
+    return [arb(0), *(point for _, point in sorted(inside.items(), key=lambda entry: entry[0])), end]
 
 
 def _lower_bound(function: Integrand, points: list[arb]) -> arb:

@@ -100,7 +100,12 @@ def standard_games(session: Session, subject: Subject, copies: int = 1) -> list[
         return [
             *last,
             planner.game("every record in every batch", records=4, batch=4, eta=[SMALL_STEP] * steps),
-            planner.game("batches of a quarter", records=12, batch=3, eta=[SMALL_STEP] * steps),
+            # of epochs an order that nobody knows is worth nothing: every record in every batch is the whole claim
+            *(
+                [planner.game("batches of a quarter", records=12, batch=3, eta=[SMALL_STEP] * steps)]
+                if subject.sampling is None
+                else []
+            ),
         ]
     games = [planner.game("one step above 1", records=4, batch=None, eta=[LARGE_STEP])]
     if subject.sensitivity is Sensitivity.CORRECTED:
@@ -217,6 +222,7 @@ class _Planner:
             DIMENSION,
             eta=eta,
             batch=batch if batch is not None else records,
+            sampling=self._subject.sampling,
             sigma=sigma,
             bound=BOUND,
             rho=RHO,

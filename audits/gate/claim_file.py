@@ -118,6 +118,8 @@ def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: Start
     scheme = SCHEMES[algorithm]
     records, iterations = _count(of("records")), _count(of("iterations"))
     columns = table.columns_of.get(str(of("title")), table.columns)
+    drawn = of("sampling")
+    sampling = drawn if isinstance(drawn, Sampling) and drawn.by_epochs else None
     release = None if of("release") is None else Release(str(of("release")))
     regularizer = _regularizer(table, description)
     parameters = parameters_for(
@@ -126,6 +128,7 @@ def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: Start
         columns,
         eta=_steps(of("eta") if of("eta") is not None else table.eta, iterations),
         batch=_maybe_count(of("batch")),
+        sampling=sampling,
         sigma=_maybe_float(of("sigma")),
         noise_multiplier=_maybe_float(of("noise_multiplier")),
         bound=_maybe_float(of("clip")) or _maybe_float(of("normalise")) or 1.0,
@@ -141,7 +144,7 @@ def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: Start
         anchor_sigma=_maybe_float(of("anchor_sigma")),
         epsilon=min(_steps(of("epsilon"), iterations)) if of("epsilon") is not None else 1.0,
     )
-    return Claimed(Mode(algorithm, release), records, columns, parameters)
+    return Claimed(Mode(algorithm, release, sampling), records, columns, parameters)
 
 
 def _regularizer(table: DeploymentTable, description: StartResult) -> RegularizerName:
@@ -423,9 +426,11 @@ records = 48842
 columns = 124                    # features of a record; the data of the claimed size are made with so many
 batch = 221
 sampling = "without-replacement" # fresh in every iteration
+                                 # or by epochs of disjoint batches: "fixed-order", "shuffle"
 clip = "1.0"                     # C: no record's gradient is longer
 sigma = "0.0136"                 # standard deviation of each coordinate of the noise
 iterations = 2210
+# group_size = 5                 # records of one user, all of which the claim is to protect
 released = "every-iterate"       # what is shown of a run; or "last-model"
 
 [implementation]                 # the adapter: any program that speaks the protocol (docs/reference/protocol.md);

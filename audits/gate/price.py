@@ -16,6 +16,8 @@ from fractions import Fraction
 from types import FrameType
 
 from accountant import AccountantError, Mechanism, Report, decimal_string, epsilon
+from accountant.mechanisms.batches import NoisyGradients
+from accountant.mechanisms.words import Sampling
 from accountant.numbers import fraction_of
 from accountant.pricing import method_epsilon, methods_for, slow_methods_for
 from audits.gate.claim_file import Claim
@@ -118,8 +120,8 @@ def _judged(about: About, detail: str, *, holds: bool | None) -> Result:
 
 
 def _report(claim: Claim, mechanism: Mechanism) -> Report:
-    """Price it by the quick methods; where these leave the claim undecided, by the slow ones too."""
-    report = epsilon(mechanism, claim.delta)
+    """Price it; where that leaves the claim undecided, with the slow methods for as long as they take."""
+    report = epsilon(mechanism, claim.delta, effort="standard")
     undecided = fraction_of(report.epsilon.lower) <= claim.epsilon < fraction_of(report.epsilon.upper)
     return epsilon(mechanism, claim.delta, effort="tight") if undecided and slow_methods_for(mechanism) else report
 
@@ -133,6 +135,24 @@ def measured_cost(claim: Claim, mechanism: Mechanism, noise: dict[str, Floats]) 
     seen = effective(noise)
     text = f"measured noise: {seen.ratio:.4g} of the claimed (99.9 %: {seen.low:.4g} to {seen.high:.4g})"
     return f"{text}; {priced(claim, mechanism, seen)}"
+
+
+def epochs_cost(claim: Claim, mechanism: Mechanism) -> str:
+    """What it costs that batches which are claimed to be fresh are those of shuffled epochs; empty without a price."""
+    if not isinstance(mechanism, NoisyGradients):
+        return ""
+    try:
+        epochs = dataclasses.replace(mechanism, sampling=Sampling.SHUFFLE)
+        with time_limit(_SECONDS):
+            bound = epsilon(epochs, claim.delta, digits=_DIGITS).epsilon
+    except (AccountantError, TookTooLongError):
+        return ""
+    low = decimal_string(fraction_of(bound.lower), _DIGITS, "down")
+    high = decimal_string(fraction_of(bound.upper), _DIGITS, "up")
+    return (
+        f"batches are those of epochs: epsilon at delta {decimal_string(claim.delta, _DIGITS, 'up')} is then at "
+        f'least {low} and at most {high}, claimed is {claim.epsilon_text(_DIGITS)}; sampling = "shuffle" claims that'
+    )
 
 
 def priced(claim: Claim, mechanism: Mechanism, seen: Effective) -> str:

@@ -14,7 +14,7 @@ from audits.games.executors import workers_of
 from audits.gate.claim_file import claimed_run
 from audits.gate.coverage import Coverage, covered_by
 from audits.gate.options import GateRun, adapter_failed
-from audits.gate.price import measured_cost
+from audits.gate.price import epochs_cost, measured_cost
 from verification.judge import Asked, Plan, Result, asked_small, concluded, finding, judge, shares
 from verification.outcome import About, Finding, Outcome, Stage, counted
 from verification.questions.catalogue import at
@@ -132,6 +132,13 @@ def _findings(run: GateRun, results: Sequence[Result], description: StartResult)
         noise = None if result.answer is None else result.answer.noise
         mechanism = by_title.get(result.about.mechanism)
         aspects = {test.aspect for test in result.against}
+        if (
+            mechanism is not None
+            and result.answer is not None
+            and result.answer.by_epochs
+            and Aspect.BATCHES in aspects
+        ):
+            return epochs_cost(run.claims.claim, mechanism)
         if not noise or mechanism is None or Aspect.NOISE not in aspects or result.about.stage is not Stage.CLAIMED:
             return ""
         return measured_cost(run.claims.claim, mechanism, noise)

@@ -10,16 +10,18 @@ accountants stumbled over, with the issue; the random ones are drawn from a seed
 
 from __future__ import annotations
 
+import dataclasses
 import enum
+import json
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.resources import files
 
 from accountant.mechanisms.words import Neighbours, Sampling
 from accountant.numbers import exact
-from accountant.vectors.sets import ParameterSet, parameter_sets
 
 MOST_RECORDS = 10**9
 """Rates that need more records than this are no question about a data set."""
@@ -69,8 +71,8 @@ class AccountantQuestion:
 def golden_questions() -> tuple[AccountantQuestion, ...]:
     """Return the accounting vectors' sets as questions, each once."""
     found: dict[AccountantQuestion, None] = {}
-    for parameters in parameter_sets():
-        for question in _asked(parameters):
+    for vector in json.loads(files("accountant.vectors").joinpath("accounting.json").read_bytes())["vectors"]:
+        for question in _asked(vector["kind"], vector["inputs"]):
             found.setdefault(question)
     return tuple(_numbered("golden", found))
 
@@ -127,23 +129,20 @@ def random_questions(count: int, seed: int) -> tuple[AccountantQuestion, ...]:
     return tuple(_numbered("random", (_drawn(draw) for _ in range(count))))
 
 
-def _numbered(
-    source: str, questions: Iterator[AccountantQuestion] | dict[AccountantQuestion, None]
-) -> Iterator[AccountantQuestion]:
+def _numbered(source: str, questions: Iterable[AccountantQuestion]) -> Iterator[AccountantQuestion]:
     for number, q in enumerate(questions, start=1):
-        name = f"{source}-{number:03d}-{q.sampling}-{q.quantity}"
-        yield AccountantQuestion(name, q.quantity, q.sampling, q.neighbours, q.records, q.batch, q.noise, q.steps, q.at)
+        yield dataclasses.replace(q, id=f"{source}-{number:03d}-{q.sampling}-{q.quantity}")
 
 
-def _asked(parameters: ParameterSet) -> Iterator[AccountantQuestion]:
-    numbers = {name: exact(name, text) for name, text in parameters.inputs.items()}
-    if parameters.kind == "gaussian":
+def _asked(kind: str, inputs: dict[str, str]) -> Iterator[AccountantQuestion]:
+    numbers = {name: exact(name, text) for name, text in inputs.items()}
+    if kind == "gaussian":
         yield from _gaussian(numbers)
         return
     rate = numbers["sampling_rate"]
     if rate.denominator > MOST_RECORDS:
         return
-    poisson = parameters.kind == "poisson"
+    poisson = kind == "poisson"
     sampling = Sampling.POISSON if poisson else Sampling.WITHOUT_REPLACEMENT
     neighbours = Neighbours.ADD_OR_REMOVE if poisson else Neighbours.REPLACE_ONE
     noise = numbers["noise_multiplier"] * (1 if poisson else 2)

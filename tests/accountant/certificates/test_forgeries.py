@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.certificates.reading import read_certificate
+from accountant.certificates.certificate import read_certificate
 from accountant.certificates.recheck import certified_upper, recheck
 from accountant.errors import CannotCertifyError, CertificateError
 from tests.accountant.certificates import forging

@@ -96,13 +96,6 @@ def test_a_declaration_says_what_is_released_drawn_and_bounded() -> None:
     )
 
 
-def test_half_the_noise_costs_what_half_the_noise_costs() -> None:
-    mechanism = SsADMM(records=100, batch=10, iterations=4, noise_multiplier=4, sampling="without-replacement")
-    half = SsADMM(records=100, batch=10, iterations=4, noise_multiplier=2, sampling="without-replacement")
-    weighted = mechanism.declaration().weighted({"gradient": Fraction(2)})
-    assert declared_ledger(weighted).steps == half.ledger().steps
-
-
 def test_what_nothing_protects_has_no_price() -> None:
     with pytest.raises(NotPrivateError, match="nothing protects x, z, y"):
         declared_ledger(ADMM(records=10, iterations=1).declaration())

@@ -10,15 +10,15 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from hypothesis.strategies import SearchStrategy
 
 from accountant.mechanisms.words import Sampling
-from verification.declared.bench import Bench, OutOfTimeError
-from verification.declared.ledger import schedule
-from verification.declared.seen import RELATIVE, Seen, TwoScales, Witness
+from verification.declared.implementation import DeclaredImplementation, OutOfTimeError
+from verification.declared.price import schedule
+from verification.declared.two_scales import TwoScales
 from verification.neighbours.families import (
     ALWAYS,
     SOMETIMES,
@@ -31,13 +31,90 @@ from verification.neighbours.families import (
 )
 from verification.neighbours.neighbours import Attack, Neighbours
 from verification.neighbours.search import Measure, Proposals, SearchLimits, attacks, explore, simplified, smallest
+from verification.reading.context import NotApplicable
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue, Norm
-from verification.wire.faults import AdapterFault, AdapterSkipped, Fault, ProtocolStep
+from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 from verification.wire.messages import Capability
 from verification.wire.session import Recorded
 
-Points = Neighbours
+RELATIVE = 1e-5
+"""A sensitivity may be exceeded by so much, for the solver and the rounding of the implementation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """The largest of something that was seen, and where: a ratio to what is declared, or a distance."""
+
+    size: float
+    text: str
+    attack: Attack | None = None
+    moved: float = 0.0
+    declared: float = 0.0
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What all comparisons showed."""
+
+    pairs: int = 0
+    planned: int = 0
+    sensitivity: dict[str, Witness] = field(default_factory=dict)
+    smallest: dict[str, str] = field(default_factory=dict)  # the smallest neighbours that move a value too far
+    first_release: dict[str, float] = field(default_factory=dict)
+    moved: dict[str, Witness] = field(default_factory=dict)
+    outside: dict[str, Witness] = field(default_factory=dict)
+    public: dict[str, Witness] = field(default_factory=dict)
+    scales: dict[str, list[TwoScales]] = field(default_factory=dict)  # those that no other exceeds
+    two_scaled: set[str] = field(default_factory=set)  # values whose noise has another scale on some neighbour
+    fractions: dict[str, Witness] = field(default_factory=dict)  # of the grid of discrete noise
+    unequal: str = ""
+    shapes: str = ""  # that differ, so that nothing else can be compared
+    counts: dict[str, dict[int, str]] = field(default_factory=dict)
+    other_noise: set[str] = field(default_factory=set)
+    finished: bool = False
+    unrepeatable: str = ""
+    fixed_start: bool = True  # a first release is the same whatever the randomness
+
+    def keep(self, where: dict[str, Witness], name: str, witness: Witness | None) -> None:
+        """Keep the largest."""
+        if witness is not None and (name not in where or witness.size > where[name].size):
+            where[name] = witness
+
+    def keep_scales(self, name: str, pair: TwoScales) -> None:
+        """Keep what no other pair exceeds."""
+        found = self.scales.setdefault(name, [])
+        if not any(pair.within(other) for other in found):
+            self.scales[name] = [other for other in found if not other.within(pair)] + [pair]
+
+    def violated(self) -> bool:
+        """Whether something is not as declared, or differs."""
+        over = any(witness.size > 1 + RELATIVE for witness in self.sensitivity.values())
+        return over or bool(self.moved or self.outside or self.public or self.unequal or self.fractions)
+
+    def join(self, other: Comparison) -> None:
+        """Take in what one comparison showed."""
+        for mine, theirs in (
+            (self.sensitivity, other.sensitivity),
+            (self.moved, other.moved),
+            (self.outside, other.outside),
+            (self.public, other.public),
+            (self.fractions, other.fractions),
+        ):
+            for name, witness in theirs.items():
+                self.keep(mine, name, witness)
+        for name, found in other.scales.items():
+            for pair in found:
+                self.keep_scales(name, pair)
+        for name, distance in other.first_release.items():
+            self.first_release[name] = max(self.first_release.get(name, 0.0), distance)
+        for name, counts in other.counts.items():
+            self.counts[name] = {**counts, **self.counts.get(name, {})}
+        self.unequal = self.unequal or other.unequal
+        self.unrepeatable = self.unrepeatable or other.unrepeatable
+        self.other_noise |= other.other_noise
+
+
 SEARCHED, SHRUNK = 1000, 240
 """Attacks that are measured to find the largest movement, at full effort, and the smallest neighbours."""
 _FEWEST_SEARCHED = 125
@@ -65,7 +142,7 @@ class _Setting:
     seed: int
 
     @property
-    def pair(self) -> Points:
+    def pair(self) -> Neighbours:
         return self.attack.neighbours
 
     def text(self) -> str:
@@ -75,21 +152,21 @@ class _Setting:
         return self.pair.text() + (f", released so far {self.start.words}" if self.start.words else "")
 
 
-_Compare = Callable[[Bench, _Setting, Recorded, Recorded, Seen], None]
+_Compare = Callable[[DeclaredImplementation, _Setting, Recorded, Recorded, Comparison], None]
 
 
 # -- the families of neighbours ---------------------------------------------------------------------------------
 
 
-def compare_neighbours(bench: Bench) -> Seen:
+def compare_neighbours(declared: DeclaredImplementation) -> Comparison:
     """Compare all families; stops without being finished when the time is over."""
-    families = Families(Domain.of(bench.declaration, bench.records, bench.columns), bench.rng)
+    families = Families(Domain.of(declared.declaration, declared.records, declared.columns), declared.rng)
     pairs = list(families.all())
-    seen = Seen(planned=max(1, min(len(pairs), round(bench.effort * len(pairs)))))
+    seen = Comparison(planned=max(1, min(len(pairs), round(declared.effort * len(pairs)))))
     try:
-        seen.fixed_start = _fixed_start(bench, pairs[0][0])
-        for number in bench.rng.permutation(len(pairs))[: seen.planned]:
-            _one_pair(bench, pairs[number], seen, SOMETIMES[int(number) % len(SOMETIMES)])
+        seen.fixed_start = _fixed_start(declared, pairs[0][0])
+        for number in declared.rng.permutation(len(pairs))[: seen.planned]:
+            _one_pair(declared, pairs[number], seen, SOMETIMES[int(number) % len(SOMETIMES)])
             seen.pairs += 1
             if seen.shapes:
                 break
@@ -99,40 +176,42 @@ def compare_neighbours(bench: Bench) -> Seen:
     return seen
 
 
-def _one_pair(bench: Bench, at: tuple[Points, Floats], seen: Seen, other: StartingPoint) -> None:
+def _one_pair(
+    declared: DeclaredImplementation, at: tuple[Neighbours, Floats], seen: Comparison, other: StartingPoint
+) -> None:
     pair, direction = at
-    names = (bench.send(pair.first), bench.send(pair.second))
-    plain = _Setting(Attack(pair), names, StartingPoint.OWN, None, bench.seed())
-    own = bench.record(names[0], seed=plain.seed)
+    names = (declared.send(pair.first), declared.send(pair.second))
+    plain = _Setting(Attack(pair), names, StartingPoint.OWN, None, declared.seed())
+    own = declared.record(names[0], seed=plain.seed)
     try:
-        for setting, compare in _starts(bench, plain, direction, own, other):
-            _look(bench, setting, seen, compare)
+        for setting, compare in _starts(declared, plain, direction, own, other):
+            _look(declared, setting, seen, compare)
     except AdapterFault as fault:
         # values of another shape cannot be given to the neighbour: then the shape itself tells them apart
-        if fault.fault is not Fault.WRONG_SHAPE or not _other_shapes(bench, plain, seen):
+        if fault.fault is not Fault.WRONG_SHAPE or not _other_shapes(declared, plain, seen):
             raise
 
 
 def _starts(
-    bench: Bench, plain: _Setting, direction: Floats, own: Recorded, other: StartingPoint
+    declared: DeclaredImplementation, plain: _Setting, direction: Floats, own: Recorded, other: StartingPoint
 ) -> Iterator[tuple[_Setting, _Compare]]:
     """Every kind of earlier releases, and where records are drawn the changed one left out."""
 
     def at(start: StartingPoint, batches: list[list[int]] | None) -> _Setting:
-        outputs = history(start, own, bench.declaration, direction, bench.rng)
+        outputs = history(start, own, declared.declaration, direction, declared.rng)
         return replace(plain, attack=Attack(plain.pair, outputs), start=start, batches=batches)
 
     for start in (*ALWAYS, other):
-        yield at(start, _batches(bench, plain.pair, own, inside=True)), _compare
-    away = _batches(bench, plain.pair, own, inside=False)
+        yield at(start, _batches(declared, plain.pair, own, inside=True)), _compare
+    away = _batches(declared, plain.pair, own, inside=False)
     if away is not None:
         yield at(StartingPoint.ZERO, away), _outside
 
 
-def _other_shapes(bench: Bench, plain: _Setting, seen: Seen) -> bool:
+def _other_shapes(declared: DeclaredImplementation, plain: _Setting, seen: Comparison) -> bool:
     """Whether runs of both neighbours with one seed have values of different shapes, and have them again."""
-    runs = [[bench.record(name, seed=plain.seed) for _ in range(2)] for name in plain.names]
-    for value in bench.declaration.values:
+    runs = [[declared.record(name, seed=plain.seed) for _ in range(2)] for name in plain.names]
+    for value in declared.declaration.values:
         one, other = ([run.values[value.name].shape for run in both] for both in runs)
         if one[0] == one[1] != other[0] == other[1]:
             where = plain.text()
@@ -141,82 +220,84 @@ def _other_shapes(bench: Bench, plain: _Setting, seen: Seen) -> bool:
     return False
 
 
-def _fixed_start(bench: Bench, pair: Points) -> bool:
+def _fixed_start(declared: DeclaredImplementation, pair: Neighbours) -> bool:
     """Whether what is released first, before its noise, is the same in two runs."""
-    data = bench.send(pair.first)
-    runs = [bench.record(data, seed=bench.seed()) for _ in range(2)]
-    firsts = [[run.values[value.name].before[:1] for value in bench.declaration.noised] for run in runs]
+    data = declared.send(pair.first)
+    runs = [declared.record(data, seed=declared.seed()) for _ in range(2)]
+    firsts = [[run.values[value.name].before[:1] for value in declared.declaration.noised] for run in runs]
     return all(np.array_equal(a, b) for a, b in zip(*firsts, strict=True))
 
 
 # -- the search -------------------------------------------------------------------------------------------------
 
 
-def search_neighbours(bench: Bench, seen: Seen) -> None:
+def search_neighbours(declared: DeclaredImplementation, seen: Comparison) -> None:
     """Search for neighbours that move a value further than those of the families do, by climbing.
 
     Where state without noise is carried on from release to release, the worst record counts in one release and not in
     the next, which depends on the lengths of all records: no list has such pairs.
     """
-    allowed = _MOST_NUMBERS // (bench.records * bench.columns)
-    evaluations = min(max(_FEWEST_SEARCHED, round(SEARCHED * bench.effort)), allowed)
+    allowed = _MOST_NUMBERS // (declared.records * declared.columns)
+    evaluations = min(max(_FEWEST_SEARCHED, round(SEARCHED * declared.effort)), allowed)
     if seen.shapes or not evaluations:
         return
     try:
-        own, strategy = _proposals(bench)
+        own, strategy = _proposals(declared)
 
         def measure(attack: Attack) -> float | None:
-            alone = _measured(bench, attack, own, seen.two_scaled)
+            alone = _measured(declared, attack, own, seen.two_scaled)
             seen.join(alone)
             seen.pairs += 1
             return None if alone.unrepeatable else max((w.size for w in alone.sensitivity.values()), default=0.0)
 
-        explore(strategy, measure, SearchLimits(bench.deadline, evaluations, bench.seed()))
+        explore(strategy, measure, SearchLimits(declared.deadline, evaluations, declared.seed()))
     except OutOfTimeError:
         return
 
 
-def _proposals(bench: Bench) -> tuple[Recorded, SearchStrategy[Attack]]:
-    """A run at the size of the bench, which shows the shapes of released values, and all attacks of that size."""
-    domain = Domain.of(bench.declaration, bench.records, bench.columns)
-    own = bench.record(bench.send(Families(domain, bench.rng).different()[0]), seed=bench.seed())
-    noised = bench.declaration.noised
-    shapes = {v.name: (bench.declaration.releases(v), *own.values[v.name].shape) for v in noised}
+def _proposals(declared: DeclaredImplementation) -> tuple[Recorded, SearchStrategy[Attack]]:
+    """A run at the size of the declared, which shows the shapes of released values, and all attacks of that size."""
+    domain = Domain.of(declared.declaration, declared.records, declared.columns)
+    own = declared.record(declared.send(Families(domain, declared.rng).different()[0]), seed=declared.seed())
+    noised = declared.declaration.noised
+    shapes = {v.name: (declared.declaration.releases(v), *own.values[v.name].shape) for v in noised}
     return own, attacks(domain, shapes)
 
 
-def _measured(bench: Bench, attack: Attack, own: Recorded, two_scaled: set[str]) -> Seen:
+def _measured(declared: DeclaredImplementation, attack: Attack, own: Recorded, two_scaled: set[str]) -> Comparison:
     """What one attack shows."""
-    pair, alone = attack.neighbours, Seen(two_scaled=two_scaled)
-    names = (bench.send(pair.first), bench.send(pair.second))
-    held = _batches(bench, pair, own, inside=True)
-    _look(bench, _Setting(attack, names, None, held, bench.seed()), alone, _compare)
+    pair, alone = attack.neighbours, Comparison(two_scaled=two_scaled)
+    names = (declared.send(pair.first), declared.send(pair.second))
+    held = _batches(declared, pair, own, inside=True)
+    _look(declared, _Setting(attack, names, None, held, declared.seed()), alone, _compare)
     return alone
 
 
-def smallest_witnesses(bench: Bench, seen: Seen) -> None:
+def smallest_witnesses(declared: DeclaredImplementation, seen: Comparison) -> None:
     """For every value that moves too far the smallest neighbours that show it.
 
     At a few records if these do, with the declaration of that size; else at the claimed size.
     """
-    left = bench.deadline - time.monotonic()
+    left = declared.deadline - time.monotonic()
     deadline = time.monotonic() + min(left * _SHRINKING_TIME, _SHRINKING_SECONDS)
     over = [name for name, witness in seen.sensitivity.items() if witness.size > 1 + RELATIVE]
     for name in over:
         texts: dict[bytes, str] = {}
-        witness, numbers = seen.sensitivity[name], bench.records * bench.columns
-        proposals = _smaller_sizes(bench, name, texts, witness.size * (1 + _ALMOST))
+        witness, numbers = seen.sensitivity[name], declared.records * declared.columns
+        proposals = _smaller_sizes(declared, name, texts, witness.size * (1 + _ALMOST))
         if witness.attack is not None and numbers * SHRUNK <= _MOST_NUMBERS:
-            domain = Domain.of(bench.declaration, bench.records, bench.columns)
-            own = bench.record(bench.send(witness.attack.neighbours.first), seed=bench.seed())
-            proposals.append(Proposals(simplified(witness.attack, domain), _texted(bench, own, name, texts)))
-        limits = SearchLimits(deadline, SHRUNK, bench.seed())
+            domain = Domain.of(declared.declaration, declared.records, declared.columns)
+            own = declared.record(declared.send(witness.attack.neighbours.first), seed=declared.seed())
+            proposals.append(Proposals(simplified(witness.attack, domain), _texted(declared, own, name, texts)))
+        limits = SearchLimits(deadline, SHRUNK, declared.seed())
         found = smallest(proposals, limits, above=1 + RELATIVE).attack
         if found is not None:
             seen.smallest[name] = f"smallest witness: {found.text()}; {texts[found.key()]}"
 
 
-def _smaller_sizes(bench: Bench, name: str, texts: dict[bytes, str], most: float) -> list[Proposals]:
+def _smaller_sizes(
+    declared: DeclaredImplementation, name: str, texts: dict[bytes, str], most: float
+) -> list[Proposals]:
     """Attacks at every small size that the implementation accepts and declares the same value at.
 
     If a value moves further there, over its declared sensitivity, than at the claimed size, then its declaration is
@@ -224,25 +305,25 @@ def _smaller_sizes(bench: Bench, name: str, texts: dict[bytes, str], most: float
     """
     found = []
     for records, columns in _SMALL_SIZES:
-        if records >= bench.records or columns > bench.columns:
+        if records >= declared.records or columns > declared.columns:
             continue
         try:
-            declaration = bench.session.declare(bench.question, records, columns)
-            small = replace(bench, declaration=declaration, records=records, columns=columns)
+            declaration = declared.session.declare(declared.algorithm, records, columns)
+            small = replace(declared, declaration=declaration, records=records, columns=columns)
             own, strategy = _proposals(small)
-        except (AdapterFault, AdapterSkipped, OutOfTimeError):
+        except (AdapterFault, NotApplicable, OutOfTimeError):
             continue  # not offered at this size
         if name in {value.name for value in declaration.noised}:
             found.append(Proposals(strategy, _texted(small, own, name, texts), most))
     return found
 
 
-def _texted(bench: Bench, own: Recorded, name: str, texts: dict[bytes, str]) -> Measure:
+def _texted(declared: DeclaredImplementation, own: Recorded, name: str, texts: dict[bytes, str]) -> Measure:
     """How far a value moves over its declared sensitivity; keeps the words for it."""
 
     def measure(attack: Attack) -> float | None:
         try:
-            alone = _measured(bench, attack, own, set())
+            alone = _measured(declared, attack, own, set())
         except (AdapterFault, OutOfTimeError):
             return None
         witness = alone.sensitivity.get(name)
@@ -257,24 +338,24 @@ def _texted(bench: Bench, own: Recorded, name: str, texts: dict[bytes, str]) -> 
 # -- one comparison ----------------------------------------------------------------------------------------------
 
 
-def _look(bench: Bench, setting: _Setting, seen: Seen, compare: _Compare) -> None:
+def _look(declared: DeclaredImplementation, setting: _Setting, seen: Comparison, compare: _Compare) -> None:
     """Compare both runs; what they show against the declaration counts only if it repeats.
 
     Values must repeat with the same seed, and noise of two scales under other seeds too (`_scales_repeat`).
     """
-    first, second = _both(bench, setting)
-    alone = Seen()
-    compare(bench, setting, first, second, alone)
+    first, second = _both(declared, setting)
+    alone = Comparison()
+    compare(declared, setting, first, second, alone)
     if alone.violated() or alone.scales:
-        again = _record(bench, setting, 0)
+        again = _record(declared, setting, 0)
         if not _same(first, again):
-            if bench.session.can(Capability.SEED):
+            if declared.session.can(Capability.SEED):
                 detail = "the same record request with the same seed, two answers"
-                raise bench.session.fault(Fault.IGNORES_SEED, ProtocolStep.RECORD, detail)
+                raise declared.session.fault(Fault.IGNORES_SEED, ProtocolStep.RECORD, detail)
             seen.unrepeatable = setting.text()
             return
         for name in sorted(set(alone.scales) - seen.two_scaled):
-            if _scales_repeat(bench, setting, name, alone.scales[name], (first, again)):
+            if _scales_repeat(declared, setting, name, alone.scales[name], (first, again)):
                 seen.two_scaled.add(name)
             else:
                 del alone.scales[name]
@@ -283,7 +364,11 @@ def _look(bench: Bench, setting: _Setting, seen: Seen, compare: _Compare) -> Non
 
 
 def _scales_repeat(
-    bench: Bench, setting: _Setting, name: str, found: list[TwoScales], runs: tuple[Recorded, Recorded]
+    declared: DeclaredImplementation,
+    setting: _Setting,
+    name: str,
+    found: list[TwoScales],
+    runs: tuple[Recorded, Recorded],
 ) -> bool:
     """Whether a difference of scales is that of the data and not of two draws.
 
@@ -293,14 +378,14 @@ def _scales_repeat(
     pair = max(found, key=lambda each: each.factor)
     first, again = (run.values[name].noise for run in runs)
     if pair.factor < np.inf:
-        if not bench.session.can(Capability.SEED) or not np.array_equal(first, again):
+        if not declared.session.can(Capability.SEED) or not np.array_equal(first, again):
             return False
         if first.shape[1] > 1:
             return True
-    value = next(v for v in bench.declaration.noised if v.name == name)
+    value = next(v for v in declared.declaration.noised if v.name == name)
     for _ in range(_CONFIRMED):
-        fresh, other = Seen(), replace(setting, seed=bench.seed())
-        _noise(value, _both(bench, other), other, fresh)
+        fresh, other = Comparison(), replace(setting, seed=declared.seed())
+        _noise(value, _both(declared, other), other, fresh)
         same = (
             each for each in fresh.scales.get(name, []) if (each.release, each.smaller) == (pair.release, pair.smaller)
         )
@@ -326,27 +411,31 @@ def _same(first: Recorded, second: Recorded) -> bool:
     return all(a.shape == b.shape and np.allclose(a, b, rtol=close, atol=1e-12) for a, b in pairs)
 
 
-def _batches(bench: Bench, pair: Points, own: Recorded, *, inside: bool) -> list[list[int]] | None:
-    steps = max(bench.declaration.iterations, len(own.batches))
-    return held_batches(bench.declaration.sampling, pair, steps, bench.rng, inside=inside)
+def _batches(
+    declared: DeclaredImplementation, pair: Neighbours, own: Recorded, *, inside: bool
+) -> list[list[int]] | None:
+    steps = max(declared.declaration.iterations, len(own.batches))
+    return held_batches(declared.declaration.sampling, pair, steps, declared.rng, inside=inside)
 
 
-def _record(bench: Bench, setting: _Setting, side: int) -> Recorded:
+def _record(declared: DeclaredImplementation, setting: _Setting, side: int) -> Recorded:
     batches = setting.batches
     if side:
-        batches = second_batches(batches, setting.pair, bench.declaration.sampling.kind)
-    return bench.record(setting.names[side], seed=setting.seed, outputs=setting.attack.history, batches=batches)
+        batches = second_batches(batches, setting.pair, declared.declaration.sampling.kind)
+    return declared.record(setting.names[side], seed=setting.seed, outputs=setting.attack.history, batches=batches)
 
 
-def _both(bench: Bench, setting: _Setting) -> tuple[Recorded, Recorded]:
+def _both(declared: DeclaredImplementation, setting: _Setting) -> tuple[Recorded, Recorded]:
     """Both runs, in random order."""
-    runs = {int(side): _record(bench, setting, int(side)) for side in bench.rng.permutation(2)}
+    runs = {int(side): _record(declared, setting, int(side)) for side in declared.rng.permutation(2)}
     return runs[0], runs[1]
 
 
-def _compare(bench: Bench, setting: _Setting, first: Recorded, second: Recorded, seen: Seen) -> None:
+def _compare(
+    declared: DeclaredImplementation, setting: _Setting, first: Recorded, second: Recorded, seen: Comparison
+) -> None:
     text = setting.text()
-    for value in bench.declaration.values:
+    for value in declared.declaration.values:
         a, b = first.values[value.name], second.values[value.name]
         for run, which in ((a, "first"), (b, "second")):
             seen.counts.setdefault(value.name, {}).setdefault(len(run.released), f"{which} of: {text}")
@@ -359,10 +448,10 @@ def _compare(bench: Bench, setting: _Setting, first: Recorded, second: Recorded,
         at = next(k for k, (a, b) in enumerate(zip(first.order, second.order, strict=True)) if a != b)
         told = f"{first.order[at]} leaves on one where {second.order[at]} leaves on the other of: {text}"
         seen.unequal = seen.unequal or f"release {at + 1} of the run: {told}"
-    for value in bench.declaration.noised:
-        _sensitivity(bench, value, (first, second), setting, seen)
+    for value in declared.declaration.noised:
+        _sensitivity(declared, value, (first, second), setting, seen)
         _noise(value, (first, second), setting, seen)
-    for value in bench.declaration.processed:
+    for value in declared.declaration.processed:
         rows = (first.values[value.name].released, second.values[value.name].released)
         seen.keep(seen.moved, value.name, _still(rows, text))
     for name in sorted({*first.public, *second.public}):
@@ -371,33 +460,37 @@ def _compare(bench: Bench, setting: _Setting, first: Recorded, second: Recorded,
 
 
 def _sensitivity(
-    bench: Bench, value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Setting, seen: Seen
+    declared: DeclaredImplementation,
+    value: DeclaredValue,
+    runs: tuple[Recorded, Recorded],
+    setting: _Setting,
+    seen: Comparison,
 ) -> None:
     a, b = (run.values[value.name].before for run in runs)
-    steps = min(len(a), len(b), bench.declaration.releases(value))
+    steps = min(len(a), len(b), declared.declaration.releases(value))
     if not steps or a.shape[1] != b.shape[1]:
         return
     distances = lengths(a[:steps] - b[:steps], value.norm)
     unit = _ROUNDINGS * _unit(*runs)
     slack = unit * max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)) * np.sqrt(a.shape[1])
-    declared = np.array(schedule(value.sensitivity, bench.declaration.releases(value)))[:steps]
-    declared = declared * _copies(bench, value, setting, steps)
+    allowed = np.array(schedule(value.sensitivity, declared.declaration.releases(value)))[:steps]
+    allowed = allowed * _copies(declared, value, setting, steps)
     text = setting.text()
-    shares = np.maximum(distances - slack, 0.0) / declared
+    shares = np.maximum(distances - slack, 0.0) / allowed
     k = int(np.argmax(shares))
-    where = f"release {k + 1}: moved by {distances[k]:.6g}, declared is {declared[k]:.6g}; {text}"
+    where = f"release {k + 1}: moved by {distances[k]:.6g}, declared is {allowed[k]:.6g}; {text}"
     seen.keep(
         seen.sensitivity,
         value.name,
-        Witness(float(shares[k]), where, setting.attack, float(distances[k]), float(declared[k])),
+        Witness(float(shares[k]), where, setting.attack, float(distances[k]), float(allowed[k])),
     )
     if value.grid is not None:
         _on_grid((a[:steps] - b[:steps]) / value.grid, slack / value.grid, value.name, text, seen)
-    if bench.declaration.sampling.kind is Sampling.ALL or value.uses == "all":
+    if declared.declaration.sampling.kind is Sampling.ALL or value.uses == "all":
         seen.first_release[value.name] = max(seen.first_release.get(value.name, 0.0), float(distances[0] - slack))
 
 
-def _on_grid(moved: Floats, slack: float, name: str, text: str, seen: Seen) -> None:
+def _on_grid(moved: Floats, slack: float, name: str, text: str, seen: Comparison) -> None:
     """Noise on a grid hides movements by multiples of the grid alone: the rest of a release shows the rest."""
     away = float(np.abs(moved - np.rint(moved)).max(initial=0.0))
     if away > _OFF_GRID + slack:
@@ -405,13 +498,13 @@ def _on_grid(moved: Floats, slack: float, name: str, text: str, seen: Seen) -> N
         seen.keep(seen.fractions, name, Witness(away, words))
 
 
-def _copies(bench: Bench, value: DeclaredValue, setting: _Setting, steps: int) -> Floats:
+def _copies(declared: DeclaredImplementation, value: DeclaredValue, setting: _Setting, steps: int) -> Floats:
     """How often the changed record is in the batch of each release: with replacement the sensitivity is that of one."""
-    replaced = bench.declaration.sampling.kind is Sampling.WITH_REPLACEMENT and value.uses == "batch"
+    replaced = declared.declaration.sampling.kind is Sampling.WITH_REPLACEMENT and value.uses == "batch"
     if not replaced or setting.batches is None:
         return np.ones(steps)
     counts = [batch.count(setting.pair.position) for batch in setting.batches]
-    each = len(counts) // max(1, bench.declaration.releases(value))
+    each = len(counts) // max(1, declared.declaration.releases(value))
     most = [max(counts[k * each : (k + 1) * each], default=max(counts)) for k in range(steps)]
     return np.array(most, dtype=np.float64)
 
@@ -422,7 +515,7 @@ def lengths(rows: Floats, norm: Norm | None) -> Floats:
     return found
 
 
-def _noise(value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Setting, seen: Seen) -> None:
+def _noise(value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Setting, seen: Comparison) -> None:
     """The same randomness must give the same noise; where it is a multiple, its scale depends on the data."""
     a, b = (run.values[value.name].noise for run in runs)
     if a.shape != b.shape or not a.size or np.array_equal(a, b):
@@ -440,7 +533,7 @@ def _noise(value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Sett
 
 
 def _two_scales(
-    value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Setting, seen: Seen, at: tuple[int, float]
+    value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Setting, seen: Comparison, at: tuple[int, float]
 ) -> None:
     """Keep a release whose noise on the second is a multiple of that on the first."""
     k, factor = at
@@ -480,10 +573,12 @@ def _still(both: tuple[Floats, Floats], text: str, close: float = _STILL) -> Wit
     return None
 
 
-def _outside(bench: Bench, setting: _Setting, first: Recorded, second: Recorded, seen: Seen) -> None:
+def _outside(
+    declared: DeclaredImplementation, setting: _Setting, first: Recorded, second: Recorded, seen: Comparison
+) -> None:
     """A record that is in no batch moves nothing that is computed from batches."""
     text, close = setting.text(), max(_STILL, _ROUNDINGS * _unit(first, second))
-    for value in bench.declaration.noised:
+    for value in declared.declaration.noised:
         if value.uses == "batch":
             a, b = (run.values[value.name].before for run in (first, second))
             steps = min(len(a), len(b))
