@@ -18,10 +18,10 @@ import numpy.typing as npt
 from audits.curves import ClaimFamily, PrivacyCurve
 from audits.eprocess.bands import band_point_bound, roc_band
 from audits.eprocess.curve_test import CurveTest, design_test, lower_bound
-from audits.eprocess.lower_bounds import gaussian_shaped_bound, held_out_bound, point_bound
+from audits.eprocess.lower_bounds import held_out_bound, point_bound
 from audits.eprocess.scores import ScoreModel
 from benchmarks import one_run
-from benchmarks.estimators import band_bound, point_refutes
+from benchmarks.estimators import band_bound, gaussian_shaped_bound, point_refutes
 from verification.wire.arrays import Floats
 
 DELTA = 1e-5

@@ -35,9 +35,8 @@ from audits.curves import ApproximateCurve, GaussianCurve
 from audits.eprocess.bands import tail_band
 from audits.eprocess.curve_test import refuted_after
 from audits.eprocess.scores import GaussianScores, SampledScores
-from audits.errors import UnsupportedClaim
 from benchmarks.auditing_peers import ALPHA, AUDITORS, CURVE, DELTA, Auditor, Case, require_number
-from benchmarks.estimators import LaplaceCurve, gaussian_family, laplace_family, pure_family
+from benchmarks.estimators import LaplaceCurve, UnsupportedClaim, gaussian_family, laplace_family, pure_family
 from verification.wire.arrays import Floats
 
 LARGEST = 100_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from audits.curves import (
     ApproximateCurve,
@@ -15,14 +16,18 @@ from audits.curves import (
     rounded_up,
 )
 from audits.eprocess.bands import roc_band
-from audits.eprocess.confidence import Assumption, LowerBound
-from audits.eprocess.lower_bounds import split_trials
+from audits.eprocess.confidence import Assumption, LowerBound, binomial_at_least, binomial_at_most, require_confidence
+from audits.eprocess.lower_bounds import held_out_rates, split_trials
 from audits.eprocess.point_test import designed
 from audits.errors import AuditError
 from verification.wire.arrays import Floats
 
 _UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 BAND_ASSUMES = (Assumption.FRESH_TRIALS, Assumption.CLAIMED_CURVE, Assumption.FAMILY)
+
+
+class UnsupportedClaim(AuditError):
+    """An estimator was asked about a claim it was not proved for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +93,31 @@ def point_refutes(first: Floats, second: Floats, *, epsilon: float, delta: float
     test = designed(curve, split.tails, alpha=alpha, budget=split.first.size)
     # None: the design trials show nothing to bet on
     return test is not None and test.refutes(curve, split.first, split.second, alpha)
+
+
+def gaussian_shaped_bound(
+    claim: PrivacyCurve, first: Floats, second: Floats, *, delta: float, confidence: float = 0.95
+) -> LowerBound:
+    """Return the epsilon at ``delta`` of the mu-GDP that one held-out operating point forces (Nasr et al. 2023).
+
+    The point is extended over the whole curve as if it were Gaussian: valid for Gaussian claims only, and refused for
+    every other, since on a correct Laplace mechanism it always raises a false alarm.
+    """
+    if not isinstance(claim, GaussianCurve):
+        raise UnsupportedClaim(
+            f"the GDP-shaped bound holds for Gaussian claims only, got {claim.describe()}; use the e-process against "
+            "the curve instead"
+        )
+    miss = 0.5 * require_confidence(confidence)
+
+    def merit(hit: Floats, false_hit: Floats) -> Floats:
+        difference: Floats = ndtri(np.maximum(hit, 1e-300)) - ndtri(false_hit)
+        return difference
+
+    rates = held_out_rates(first, second, merit=merit, miss=miss)
+    at_least = binomial_at_least(rates.hits, rates.hit_trials, miss)
+    at_most = binomial_at_most(rates.false_hits, rates.false_trials, miss)
+    mu = float(ndtri(at_least) - ndtri(at_most)) if at_least > 0.0 and at_most < 1.0 else 0.0
+    epsilon = GaussianCurve(mu).epsilon_at(delta) if mu > 0.0 else 0.0
+    assumes = (Assumption.FRESH_TRIALS, Assumption.GAUSSIAN_SHAPE)
+    return LowerBound("GDP-shaped", epsilon, delta, confidence, assumes, min(first.size, second.size))

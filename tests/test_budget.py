@@ -14,13 +14,13 @@ import pytest
 
 from tests.walks import PACKAGES, ROOT
 
-FILES = 331
+FILES = 294
 LINES = 54_900
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
-LINES_OF_A_PACKAGE = {"reference": 3200, "accountant": 14_530, "verification": 22_910, "audits": 8_300, "dpadmm": 6050}
-WALKS = {"account": (36, 13), "gate": (136, 92)}
+LINES_OF_A_PACKAGE = {"reference": 3200, "accountant": 14_530, "verification": 22_910, "audits": 7_470, "dpadmm": 6050}
+WALKS = {"account": (36, 13), "gate": (122, 89)}
 """Files and changes of package (`python -m tests.walks`)."""
 
 

@@ -32,19 +32,40 @@ class Assumption(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LowerBound:
-    """With probability at least ``confidence`` the mechanism costs at least ``epsilon`` at ``delta``."""
+    """With probability at least ``confidence`` the mechanism costs at least ``epsilon`` at ``delta``.
+
+    Where ``order`` is given, ``epsilon`` bounds the Renyi divergence of that order, the larger of both directions.
+    """
 
     method: str
     epsilon: float
-    delta: float
+    delta: float | None
     confidence: float
     assumes: tuple[Assumption, ...]
     runs: int
+    order: float | None = None
 
     def __post_init__(self) -> None:
         # A bound that is not a number would compare as "not above the claim" and read as a pass.
         if math.isnan(self.epsilon) or self.epsilon < 0.0:
             raise AuditFault(f"{self.method} returned epsilon={self.epsilon!r}; a lower bound is a number >= 0")
+
+    def describe(self) -> str:
+        """Return one line for a report."""
+        what = f"epsilon at delta {self.delta:g}" if self.order is None else f"Renyi divergence of order {self.order:g}"
+        return f"{what} is at least {self.epsilon:.4g} ({self.confidence:.0%}, {self.method}, {self.runs} runs a side)"
+
+    def document(self) -> dict[str, object]:
+        """Return plain data; reals as decimal strings."""
+        return {
+            "method": self.method,
+            "at_least": repr(self.epsilon),
+            "delta": None if self.delta is None else repr(self.delta),
+            "order": None if self.order is None else repr(self.order),
+            "confidence": repr(self.confidence),
+            "runs": self.runs,
+            "assumes": [assumption.value for assumption in self.assumes],
+        }
 
 
 def require_confidence(confidence: float) -> float:

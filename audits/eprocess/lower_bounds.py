@@ -1,8 +1,6 @@
 """Lower bounds on epsilon, or on a Renyi divergence, by every estimator that applies to a claim.
 
 * held out: one event chosen on one half of the runs, two exact binomial bounds on the other half; no assumption;
-* Gaussian-shaped (Nasr et al. 2023): one operating point, extended over the whole curve as if it were Gaussian. It is
-  valid for Gaussian claims only and refuses every other: on a correct Laplace mechanism it always raises a false alarm;
 * at one point: an e-process against one (epsilon, delta). The bets are designed on the first trials and made on the
   others, so they are fixed in advance;
 * Renyi: for every bounded function g and alpha > 1 (the variational formula of Donsker-Varadhan type, Birrell et al.
@@ -22,9 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, ndtri
+from scipy.special import betaincinv
 
-from audits.curves import GaussianCurve, PrivacyCurve
 from audits.eprocess.bands import band_point_bound
 from audits.eprocess.confidence import (
     Assumption,
@@ -38,7 +35,7 @@ from audits.eprocess.confidence import (
 from audits.eprocess.pair_bound import pair_lower_bound
 from audits.eprocess.point_test import lower_bound_at, tails_of
 from audits.eprocess.scores import ScoreTails, Simulator, StepwiseScores, checked_scores
-from audits.errors import AuditError, UnsupportedClaim
+from audits.errors import AuditError
 from verification.wire.arrays import Floats
 
 IntArray = npt.NDArray[np.int64]
@@ -112,31 +109,7 @@ def held_out_bound(first: Floats, second: Floats, *, delta: float, confidence: f
     return LowerBound("held-out Clopper-Pearson", epsilon, delta, confidence, (Assumption.FRESH_TRIALS,), runs)
 
 
-def gaussian_shaped_bound(
-    claim: PrivacyCurve, first: Floats, second: Floats, *, delta: float, confidence: float = 0.95
-) -> LowerBound:
-    """Return the epsilon at ``delta`` of the mu-GDP that one held-out operating point forces."""
-    if not isinstance(claim, GaussianCurve):
-        raise UnsupportedClaim(
-            f"the GDP-shaped bound holds for Gaussian claims only, got {claim.describe()}; use the e-process against "
-            "the curve instead"
-        )
-    miss = 0.5 * require_confidence(confidence)
-
-    def merit(hit: Floats, false_hit: Floats) -> Floats:
-        difference: Floats = ndtri(np.maximum(hit, 1e-300)) - ndtri(false_hit)
-        return difference
-
-    rates = held_out_rates(first, second, merit=merit, miss=miss)
-    at_least = binomial_at_least(rates.hits, rates.hit_trials, miss)
-    at_most = binomial_at_most(rates.false_hits, rates.false_trials, miss)
-    mu = float(ndtri(at_least) - ndtri(at_most)) if at_least > 0.0 and at_most < 1.0 else 0.0
-    epsilon = GaussianCurve(mu).epsilon_at(delta) if mu > 0.0 else 0.0
-    assumes = (Assumption.FRESH_TRIALS, Assumption.GAUSSIAN_SHAPE)
-    return LowerBound("GDP-shaped", epsilon, delta, confidence, assumes, min(first.size, second.size))
-
-
-_POINT_ASSUMES = (Assumption.FRESH_TRIALS, Assumption.FIXED_EVENTS)
+_ASSUMES = (Assumption.FRESH_TRIALS, Assumption.FIXED_EVENTS)
 _DESIGN_SHARE = 0.1
 _CELL = 1.07
 
@@ -147,7 +120,7 @@ def point_bound(first: Floats, second: Floats, *, delta: float, confidence: floa
     split = split_trials(first, second)
     budget = split.first.size
     epsilon = lower_bound_at(delta, split.tails, split.first, split.second, alpha=alpha, budget=budget, cell=_CELL)
-    return LowerBound("e-process on (epsilon, delta)", epsilon, delta, confidence, _POINT_ASSUMES, first.size)
+    return LowerBound("e-process on (epsilon, delta)", epsilon, delta, confidence, _ASSUMES, first.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,23 +143,11 @@ def split_trials(first: Floats, second: Floats) -> SplitTrials:
     return SplitTrials(tails, first[cut:], second[cut:])
 
 
-_RENYI_ASSUMES = (Assumption.FRESH_TRIALS, Assumption.FIXED_EVENTS)
 _BINS = 24
 Samples = tuple[Floats, Floats]
 
 
-@dataclass(frozen=True, slots=True)
-class RenyiLowerBound:
-    """With probability at least ``confidence`` the larger of D(P||Q), D(Q||P) of order ``order`` is at least this."""
-
-    order: float
-    divergence: float
-    confidence: float
-    assumes: tuple[Assumption, ...]
-    runs: int
-
-
-def renyi_bound(first: Floats, second: Floats, *, order: float, confidence: float = 0.95) -> RenyiLowerBound:
+def renyi_bound(first: Floats, second: Floats, *, order: float, confidence: float = 0.95) -> LowerBound:
     """Return a lower bound of the Renyi divergence of the given order, in the direction the selection half prefers."""
     if not (math.isfinite(order) and order > 1.0):
         raise AuditError(f"order must be finite and > 1, got order={order!r}")
@@ -205,7 +166,8 @@ def renyi_bound(first: Floats, second: Floats, *, order: float, confidence: floa
     _, reverse, clip = max(options)
     chosen, other = (select[::-1], judge[::-1]) if reverse else (select, judge)
     value = max(0.0, _certified(chosen, other, order=order, alpha=alpha, clip=clip))
-    return RenyiLowerBound(order, value, confidence, _RENYI_ASSUMES, min(first.size, second.size))
+    runs = min(first.size, second.size)
+    return LowerBound("Donsker-Varadhan", value, None, confidence, _ASSUMES, runs, order)
 
 
 def _certified(fit: Samples, judged: Samples, *, order: float, alpha: float, clip: float) -> float:
@@ -247,45 +209,14 @@ def _log_mean(logs: Floats, bound: Callable[[Floats], float], *, slack: float) -
 _RENYI_ORDERS = (2.0, 8.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A lower bound on epsilon at delta, or (``order`` given) on the Renyi divergence of that order."""
-
-    method: str
-    value: float
-    confidence: float
-    runs: int
-    assumes: tuple[Assumption, ...]
-    delta: float | None = None
-    order: float | None = None
-
-    def describe(self) -> str:
-        """Return one line for a report."""
-        what = f"epsilon at delta {self.delta:g}" if self.order is None else f"Renyi divergence of order {self.order:g}"
-        return f"{what} is at least {self.value:.4g} ({self.confidence:.0%}, {self.method}, {self.runs} runs a side)"
-
-    def document(self) -> dict[str, object]:
-        """Return plain data; reals as decimal strings."""
-        return {
-            "method": self.method,
-            "at_least": repr(self.value),
-            "delta": None if self.delta is None else repr(self.delta),
-            "order": None if self.order is None else repr(self.order),
-            "confidence": repr(self.confidence),
-            "runs": self.runs,
-            "assumes": [assumption.value for assumption in self.assumes],
-        }
-
-
 def estimates(
     first: Floats,
     second: Floats,
-    claim: PrivacyCurve,
     delta: float,
     *,
     confidence: float = 0.95,
     pair: Simulator | None = None,
-) -> list[Estimate]:
+) -> list[LowerBound]:
     """Return every applicable bound, each at its own ``confidence`` (they are not jointly valid at it).
 
     ``pair`` says what the game's pair shows: where it does so step by step, the curve that it attains is used, too.
@@ -297,10 +228,5 @@ def estimates(
     ]
     if isinstance(pair, StepwiseScores):
         bounds.insert(0, pair_lower_bound(pair, first, second, delta=delta, confidence=confidence))
-    if isinstance(claim, GaussianCurve):
-        bounds.append(gaussian_shaped_bound(claim, first, second, delta=delta, confidence=confidence))
-    found = [Estimate(b.method, b.epsilon, b.confidence, b.runs, b.assumes, delta=b.delta) for b in bounds]
-    for order in _RENYI_ORDERS:
-        r = renyi_bound(first, second, order=order, confidence=confidence)
-        found.append(Estimate("Donsker-Varadhan", r.divergence, r.confidence, r.runs, r.assumes, order=r.order))
-    return found
+    renyi = [renyi_bound(first, second, order=order, confidence=confidence) for order in _RENYI_ORDERS]
+    return [*bounds, *renyi]

@@ -290,12 +290,12 @@ def _judged(plan: AuditPlan, first: Floats, second: Floats, wealth: Floats) -> R
         power = smallest_caught(
             plan.test, plan.curve, plan.simulate, alpha=plan.alpha, trials=trials, simulations=150, wanted=plan.wanted
         )
-        seen = f"not refuted by {trials} trial pairs"
         weakness = lack_of_power(power, plan.wanted)
-        detail = f"{seen}; {power.describe()}" if power is not None and not weakness else f"{seen}, {weakness}"
+        shown = f"; {power.describe()}" if power is not None and not weakness else f", {weakness}"
+        detail = f"not refuted by {trials} trial pairs{shown}" if trials else "no trial pair was run in the time left"
         detail += f"; {plan.limit}" if plan.limit else ""
     else:
-        detail = f"refuted after {int(refuted_after(wealth, plan.alpha))} trial pairs"
+        detail = f"refuted after {int(min(float(refuted_after(wealth, plan.alpha)), trials))} trial pairs"
     text = f"claim {plan.curve.describe()}: {detail}"
     test = Test(
         game.name,
@@ -315,9 +315,9 @@ def _judged(plan: AuditPlan, first: Floats, second: Floats, wealth: Floats) -> R
 def lack_of_power(power: Power | None, wanted: float | None) -> str:
     """Why an audit with this power decides nothing; ``wanted`` is the noise divisor that had to be detectable."""
     if power is None:
-        return "but they are too few to detect any violation that was simulated"
+        return "too few to detect any violation that was simulated"
     if wanted is not None and power.divisor > wanted:
-        return f"but noise/{wanted:.3g} was asked to be detectable and only {power.describe()}"
+        return f"but noise/{wanted:.3g} had to be detectable; as it is, {power.describe()}"
     return ""
 
 

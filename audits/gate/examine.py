@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from audits.eprocess.curve_test import refuted_after
+from audits.eprocess.curve_test import anytime_p_value
 from audits.errors import EvidenceError
 from audits.games.game import Subject, curve_of
 from audits.games.learned import NAME as LEARNED
@@ -155,10 +153,10 @@ def _game(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
         attack=planned.attack,
     )
     first, second = kept.scores
-    after = float(refuted_after(plan.test.log_wealth(curve, first, second), kept.false_alarm))
-    if not np.isfinite(after):
+    p_value = anytime_p_value(float(plan.test.log_wealth(curve, first, second).max()))
+    if p_value > kept.false_alarm:
         return Outcome.STANDS, "the kept scores do not refute"
-    return Outcome.REFUTED, f"the kept scores refute after {int(after)} trial pairs"
+    return Outcome.REFUTED, f"the kept scores of {first.size} trial pairs refute (p = {p_value:.2g})"
 
 
 def _subject(kept: Kept, claims: ClaimFile) -> Subject:

@@ -21,7 +21,7 @@ from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
 
 if TYPE_CHECKING:
-    from audits.eprocess.lower_bounds import Estimate
+    from audits.eprocess.confidence import LowerBound
     from audits.games.checkpoint import Checkpoint
     from audits.games.executors import Target
     from audits.games.game import Subject
@@ -255,9 +255,7 @@ def command(
                 unseen[planned.game.name] = str(error)
                 continue
             results.append(run_audit(plan, target, pool, checkpoint=kept, progress=_progress))
-    found = [
-        estimates(r.first, r.second, r.plan.curve, delta, pair=r.plan.simulate) if lower_bounds else [] for r in results
-    ]
+    found = [estimates(r.first, r.second, delta, pair=r.plan.simulate) if lower_bounds else [] for r in results]
     again = shlex.join(["dpadmm", "audit", *_again(sys.argv[2:], chosen)])
     outcome = worst([*(r.judged.outcome for r in results), *[Outcome.INCONCLUSIVE] * len(unseen), learned.outcome])
     if output_format == "json":
@@ -312,7 +310,7 @@ def _progress(pairs: int, log_wealth: float) -> None:
         sys.stderr.flush()
 
 
-def _show(results: list[AuditResult], estimated: list[list[Estimate]], unseen: dict[str, str], again: str) -> None:
+def _show(results: list[AuditResult], estimated: list[list[LowerBound]], unseen: dict[str, str], again: str) -> None:
     from verification.judge import finding
 
     for name, reason in unseen.items():
@@ -326,7 +324,7 @@ def _show(results: list[AuditResult], estimated: list[list[Estimate]], unseen: d
     click.echo(f"again: {again}")
 
 
-def _document(results: list[AuditResult], found: list[list[Estimate]], seed: int, again: str) -> dict[str, object]:
+def _document(results: list[AuditResult], found: list[list[LowerBound]], seed: int, again: str) -> dict[str, object]:
     from verification.judge import finding
 
     judged = [(result, finding(result.judged), bounds) for result, bounds in zip(results, found, strict=True)]

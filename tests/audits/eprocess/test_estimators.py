@@ -11,9 +11,17 @@ from scipy.stats import beta, binom
 from audits.curves import ClaimFamily, GaussianCurve
 from audits.eprocess.bands import band_point_bound, roc_band, tail_band
 from audits.eprocess.confidence import LowerBound, binomial_at_least, mean_at_least, mean_at_most
-from audits.eprocess.lower_bounds import gaussian_shaped_bound, held_out_bound, point_bound, renyi_bound
-from audits.errors import AuditError, UnsupportedClaim
-from benchmarks.estimators import LaplaceCurve, band_bound, gaussian_family, laplace_family, point_refutes
+from audits.eprocess.lower_bounds import held_out_bound, point_bound, renyi_bound
+from audits.errors import AuditError
+from benchmarks.estimators import (
+    LaplaceCurve,
+    UnsupportedClaim,
+    band_bound,
+    gaussian_family,
+    gaussian_shaped_bound,
+    laplace_family,
+    point_refutes,
+)
 from tests.audits.eprocess.test_curve_eprocess import assert_alarms_at_most_as_stated
 from tests.audits.mechanisms import (
     HONEST,
@@ -152,7 +160,7 @@ def test_renyi_bound_is_below_the_truth_and_most_of_it(order: float) -> None:
     mu = mu_of(1.0, 1e-5)
     first, second = gaussian(mu, 100_000, np.random.default_rng(14))
     truth = order * mu * mu / 2
-    found = renyi_bound(first, second, order=order).divergence
+    found = renyi_bound(first, second, order=order).epsilon
     assert 0.6 * truth <= found <= truth
 
 
@@ -160,7 +168,7 @@ def test_renyi_bound_exceeds_the_truth_at_most_as_often_as_stated() -> None:
     exceeded = 0
     for seed in range(60):
         first, second = gaussian(0.7, 300, np.random.default_rng(seed))
-        exceeded += renyi_bound(first, second, order=2.0, confidence=0.8).divergence > 0.49
+        exceeded += renyi_bound(first, second, order=2.0, confidence=0.8).epsilon > 0.49
     assert_alarms_at_most_as_stated(exceeded, 60, 0.2)
 
 

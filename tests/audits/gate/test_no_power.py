@@ -97,7 +97,7 @@ def test_the_last_model_of_a_claim_about_all_is_inconclusive_with_what_would_hav
     )
     done = gate(claim_file(tmp_path, command, *changes), "--only", "one-step-above-1/mpadmm/all/games")
     assert done.returncode == 3, done.stdout + done.stderr
-    assert "noise/1.2 was asked to be detectable and only noise too small by a factor of 1." in done.stdout
+    assert "noise/1.2 had to be detectable; as it is, noise too small by a factor of 1." in done.stdout
     assert "attains 0.707 of the claim: in no number of runs does anything below noise/1.41 exceed it" in done.stdout
     assert "claim release primal" in done.stdout
 
