@@ -106,7 +106,9 @@ QUICK: Final = tuple(
     name
     for name in BOOKS
     if name in {"ssadmm, discrete", "ssadmm, one step"}
-    or not name.startswith(("adversary", "with replacement", "poisson", "ssadmm", "phases", "dpsgd", "dpsvrg"))
+    or not name.startswith(
+        ("a group", "adversary", "with replacement", "poisson", "ssadmm", "phases", "dpsgd", "dpsvrg")
+    )
 )
 """Certificates that are checked in less than half a second."""
 FACTORS: Final = ("0", "0.001", "0.9", "0.999", "1.001", "1.1", "1000")
