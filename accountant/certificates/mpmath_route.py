@@ -25,11 +25,11 @@ from fractions import Fraction
 
 from mpmath import mpf
 
+from accountant.copies import Copies
 from accountant.errors import CannotCertifyError, CertificateError, UnsupportedSchemeError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import (
-    Copies,
     GaussianStep,
     PoissonGaussianStep,
     PureStep,
@@ -41,10 +41,10 @@ from accountant.mechanisms.steps import (
 from accountant.mechanisms.words import Noise
 from accountant.numbers import CONTEXT, Dyadic, end_of_mpf
 from accountant.profiles.pure import MOST_LOSSES
-from accountant.profiles.shuffled import MOST_EPOCHS
 from accountant.renyi.conversion import Conversion
 from accountant.renyi.integrals import LEAST_NOISE
 from accountant.renyi.moments import Subsampling
+from accountant.shuffled import MOST_EPOCHS
 
 
 def exceeds(value: mpf, bound: Fraction) -> bool:

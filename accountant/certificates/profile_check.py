@@ -53,12 +53,12 @@ from accountant.certificates.mpmath_route import (
     single_step_delta,
     with_replacement_delta,
 )
+from accountant.copies import Copies
 from accountant.cramer_bound import LARGE, best_tilt, is_fit
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import gdp_squared
 from accountant.mechanisms.steps import (
-    Copies,
     GaussianStep,
     LaplaceStep,
     PoissonGaussianStep,

@@ -77,7 +77,7 @@ from accountant.pricing import (
 )
 from accountant.pricing import epsilon as price
 from accountant.profiles.pure import MOST_LOSSES, pure_parts
-from accountant.profiles.shuffled import levels
+from accountant.shuffled import levels
 
 SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -31,6 +30,7 @@ from accountant.errors import CannotCertifyError, NotPrivateError, UnsupportedSc
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import (
     GaussianStep,
+    GroupStep,
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
@@ -81,18 +81,14 @@ class NoisyRelease:
         """Whether it has an epsilon at delta = 0."""
         return self.protection in (Protection.LAPLACE, Protection.PURE)
 
-    def times(self, ratio: Fraction) -> NoisyRelease:
-        """The same release if its sensitivity over its noise is so many times as large."""
-        factor = ratio if self.pure else ratio**2
-        return replace(self, costs=tuple((factor * cost, count) for cost, count in self.costs))
-
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
     """A mechanism by what it releases and what protects it.
 
     `computed` are released values that are functions of the noisy ones; `bare` those that nothing protects. `rate` is
-    the probability that a record is in a batch; with replacement there are `batch` draws from `records`.
+    the probability that a record is in a batch; with replacement, and for a `group` of several records, there are
+    `batch` draws from `records`.
     """
 
     releases: tuple[NoisyRelease, ...]
@@ -103,21 +99,9 @@ class Declaration:
     rate: Fraction | None = None
     batch: int | None = None
     records: int | None = None
+    group: int = 1
     bounds: RecordBounds = RecordBounds.UNKNOWN
     radius: Fraction | None = None
-
-    @property
-    def sampled(self) -> bool:
-        """Whether an iteration may leave a record out."""
-        return self.sampling is not Sampling.ALL and self.rate != 1
-
-    def weighted(self, ratios: Mapping[str, Fraction]) -> Declaration:
-        """The same with the ratio of sensitivity to noise so many times as large, by the name of a value."""
-
-        def weight(release: NoisyRelease) -> Fraction:
-            return max((ratios[name] for name in release.names if name in ratios), default=Fraction(1))
-
-        return replace(self, releases=tuple(release.times(weight(release)) for release in self.releases))
 
 
 def releases_of(steps: tuple[Step, ...], whole: tuple[str, ...], batched: tuple[str, ...]) -> Declaration:
@@ -133,7 +117,10 @@ def releases_of(steps: tuple[Step, ...], whole: tuple[str, ...], batched: tuple[
             kind = Protection.DISCRETE if discrete else Protection.GAUSSIAN
             cost = step.ratio_squared if isinstance(step, GaussianStep) else 1 / step.noise_multiplier**2
         if isinstance(step, WithReplacementStep):
-            found = replace(found, sampling=Sampling.WITH_REPLACEMENT, batch=step.batch, records=step.records)
+            group, sampling = 1, Sampling.WITH_REPLACEMENT
+            if isinstance(step, GroupStep):
+                group, sampling = step.group, step.sampling
+            found = replace(found, sampling=sampling, batch=step.batch, records=step.records, group=group)
         elif isinstance(step, SubsampledGaussianStep | PoissonGaussianStep):
             fixed = isinstance(step, SubsampledGaussianStep)
             kind_of_batch = Sampling.WITHOUT_REPLACEMENT if fixed else Sampling.POISSON
@@ -182,17 +169,20 @@ def _drawn(declaration: Declaration, release: NoisyRelease, cost: Fraction, coun
     sampling, neighbours, rate = declaration.sampling, declaration.neighbours, declaration.rate
     if release.pure and rate is not None:
         require_pure_theorem(sampling, neighbours)
-        return PureStep(amplified_epsilon(cost, rate), count, neighbours)
+        return PureStep(declaration.group * amplified_epsilon(cost, rate), count, neighbours)
     discrete, same_size = release.protection is Protection.DISCRETE, neighbours is Neighbours.REPLACE_ONE
     multiplier = root_below(1 / cost)
+    n, m, k = declaration.records, declaration.batch, declaration.group
+    if k > 1 and n is not None and m is not None and not (discrete or release.pure):
+        return GroupStep(n, m, multiplier, count, neighbours, k, sampling)
     match sampling:
         case Sampling.WITHOUT_REPLACEMENT if rate is not None and (same_size or not discrete):
             noise = Noise.DISCRETE if discrete else Noise.GAUSSIAN
             return SubsampledGaussianStep(rate, multiplier, count, noise, neighbours)
         case Sampling.WITH_REPLACEMENT if not (discrete or release.pure):
-            if declaration.records is None or declaration.batch is None:
+            if n is None or m is None:
                 raise AssertionError("draws with replacement are so many of so many records")
-            return WithReplacementStep(declaration.records, declaration.batch, multiplier, count, neighbours)
+            return WithReplacementStep(n, m, multiplier, count, neighbours)
         case Sampling.POISSON if rate is not None and not (same_size or discrete):
             return PoissonGaussianStep(rate, multiplier, count)
     raise CannotCertifyError(

@@ -104,7 +104,7 @@ class MpADMM(NoisyModels):
     """
 
     algorithm: ClassVar[str] = "mpadmm"
-    whole: ClassVar[tuple[str, ...]] = ("x", "z", "y")
+    whole: ClassVar[tuple[str, ...]] = ("x", "y", "z")
 
     release: Field[Release, Release | str] = choice(
         Release, "Noisy x, z and y, or noisy x with z and y computed from it.", default=Release.ALL, stated=True

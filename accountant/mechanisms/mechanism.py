@@ -45,7 +45,7 @@ class Mechanism:
     private: ClassVar[bool] = True
     calibrated: ClassVar[str] = "noise_multiplier"
     whole: ClassVar[tuple[str, ...]] = ()  # values that leave with noise, computed from all records
-    batched: ClassVar[tuple[str, ...]] = ("value",)  # the same, computed from the records of a batch
+    batched: ClassVar[tuple[str, ...]] = ()  # the same, computed from the records of a batch
     computed: ClassVar[tuple[str, ...]] = ()  # values that are released without noise of their own
 
     name: MaybeText = text("What this mechanism is called in reports.", default=None)
@@ -83,7 +83,7 @@ class Mechanism:
         return dataclasses.replace(found, computed=self.computed)
 
     def _declared(self, steps: tuple[Step, ...]) -> Declaration:
-        return releases_of(steps, self.whole, self.batched)
+        return releases_of(steps, self.whole, self.batched or ("value",))
 
     @property
     def title(self) -> str:

@@ -77,8 +77,9 @@ class PureReleases(Mechanism):
             return found
         kind = Protection.LAPLACE if isinstance(self, Laplace) else Protection.PURE
         each = tuple((epsilon, step.count) for epsilon, step in zip(self.epsilons(), steps, strict=True))
-        drawn = NoisyRelease(self.batched, kind, each, drawn=True)
-        return replace(found, releases=(drawn,), sampling=self.sampling, rate=self.sampling_rate)
+        drawn = NoisyRelease(found.releases[0].names, kind, each, drawn=True)
+        drawing = replace(found, sampling=self.sampling, rate=self.sampling_rate, group=self.group_size)
+        return replace(drawing, releases=(drawn,))
 
     def epsilons(self) -> tuple[Fraction, ...]:
         """Return the pure epsilons on all records: one for all releases, or one for each."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from accountant.copies import Copies
 from accountant.errors import InvalidQuantityError
 from accountant.mechanisms.words import Neighbours, Noise, Sampling
 from accountant.numbers import shown
@@ -60,38 +61,6 @@ class SubsampledGaussianStep:
     def ratio_squared(self) -> Fraction:
         """(Delta/sigma)^2 of the release on one batch."""
         return 1 / self.noise_multiplier**2
-
-
-@dataclass(frozen=True, slots=True)
-class Copies:
-    """The law of K, how many entries of a batch differ: `draws` of `size`, of which `marked` differ, replaced or not.
-
-    Poisson batches of rate q = marked/size are `draws` = k independent draws, one for each record that differs.
-    """
-
-    draws: int
-    marked: int
-    size: int
-    replaced: bool = True
-
-    def __post_init__(self) -> None:
-        """Refuse a law that never has K = 0."""
-        _require(
-            min(self.draws, self.marked) >= 1 and self.size > self.marked + (0 if self.replaced else self.draws - 1),
-            f"some batch must hold none of those who differ, got {self}",
-        )
-
-    @property
-    def most(self) -> int:
-        """The largest K."""
-        return self.draws if self.replaced else min(self.draws, self.marked)
-
-    def ratio(self, k: int) -> Fraction:
-        """Return P[K = k + 1]/P[K = k]."""
-        if self.replaced:
-            return Fraction((self.draws - k) * self.marked, (k + 1) * (self.size - self.marked))
-        left = self.size - self.marked - self.draws + k + 1
-        return Fraction((self.draws - k) * (self.marked - k), (k + 1) * left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +168,7 @@ class LaplaceStep(PureStep):
 class ShuffledStep:
     r"""`count` epochs, each in a fresh random order: of it `taken` of the `batches` disjoint batches of m are released.
 
-    Only what a pair of neighbours attains rests on it (`accountant.profiles.shuffled`): its price is that of Gaussian
+    Only what a pair of neighbours attains rests on it (`accountant.shuffled`): its price is that of Gaussian
     releases, one an epoch. nu = sigma m/(2C); `present` is the probability that a record is in a batch of an epoch,
     below 1 where some records are left out.
     """

@@ -51,8 +51,8 @@ from typing import Final
 
 from flint import arb
 
+from accountant.copies import Copies
 from accountant.errors import CannotCertifyError
-from accountant.mechanisms.steps import Copies
 from accountant.numbers import arb_from_fraction, arb_precision, fraction_from_arb
 from accountant.profiles.gaussian import delta_ball
 

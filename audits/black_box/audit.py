@@ -17,11 +17,11 @@ from audits.black_box.betting import (
     Confirming,
     candidates,
     chosen,
-    smallest_detectable,
 )
 from audits.black_box.source import PairSource
 from audits.curves import PrivacyCurve
 from audits.eprocess.curve_test import anytime_p_value
+from audits.eprocess.point_test import smallest_detectable
 from audits.errors import AuditError, NothingToAudit
 from verification.judge import Result, concluded
 from verification.neighbours.neighbours import Neighbours

@@ -79,7 +79,7 @@ class WireSource:
         return self._sessions[0].description.name
 
     def runs(self, pair: Neighbours, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
-        """Return ``count`` runs of each neighbour; the adapter is not told which is which."""
+        """Return ``count`` runs of each neighbour; nothing says which is which."""
         session = self._idle.get()
         try:
             return HiddenPair(session, pair.first, pair.second, rng).black_box_trials(count, seeded=self._seeded)

@@ -16,7 +16,7 @@ from audits.games.game import Game
 from reference.gradients import batch_gradients
 from verification.reading.inverter import INSIDE
 from verification.reading.values import noise_of
-from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise import StepwiseBaselines
 from verification.served.translate import noise_scales, problem_of
 from verification.wire.arrays import Floats
 from verification.wire.messages import Show

@@ -103,7 +103,7 @@ def close_sessions() -> None:
 
 
 def run_pair(target: Target, game: Game, chunk: Chunk) -> tuple[Run, Run]:
-    """Run one chunk on both neighbours; the implementation is not told which is which."""
+    """Run one chunk on both neighbours; nothing tells the implementation which is which."""
     session = session_of(target)
     try:
         pair = HiddenPair(session, game.first, game.second, chunk.generator())

@@ -16,10 +16,11 @@ from fractions import Fraction
 import numpy as np
 
 from accountant import Ledger, Mechanism, PureStep, SubsampledGaussianStep, delta_curve, float_up
+from accountant.mechanisms.batches import NoisyBatches
 from accountant.mechanisms.full_gradients import MpADMM
 from accountant.mechanisms.ledger import gdp_squared
 from accountant.mechanisms.mechanism import TrainingMechanism
-from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
+from accountant.mechanisms.words import Algorithm, Release, Sampling, Sensitivity, Visibility
 from accountant.pricing import Effort
 from audits.curves import ApproximateCurve, GaussianCurve, PrivacyCurve, TableCurve
 from audits.errors import AuditError
@@ -38,6 +39,7 @@ class Subject:
     release: Release | None = None
     sensitivity: Sensitivity = Sensitivity.CORRECTED
     visibility: Visibility = Visibility.EVERY_ITERATE
+    sampling: Sampling | None = None  # of batches by epochs
 
     def __post_init__(self) -> None:
         if (self.algorithm is Algorithm.MPADMM) != (self.release is not None):
@@ -51,12 +53,13 @@ class Subject:
         algorithm = Algorithm(mechanism.algorithm)
         if isinstance(mechanism, MpADMM):
             return cls(algorithm, mechanism.release, mechanism.sensitivity, mechanism.released)
-        return cls(algorithm, visibility=mechanism.released)
+        sampling = mechanism.sampling if isinstance(mechanism, NoisyBatches) and mechanism.sampling.by_epochs else None
+        return cls(algorithm, visibility=mechanism.released, sampling=sampling)
 
     @property
     def mode(self) -> Mode:
         """The subject in the conformance checks' words."""
-        return Mode(self.algorithm, self.release)
+        return Mode(self.algorithm, self.release, self.sampling)
 
     def mechanism(self, records: int, parameters: Parameters) -> Mechanism:
         """Return what a run with these parameters is claimed to be."""
@@ -71,7 +74,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
-    """One question: whether two neighbours can be told apart better than the claimed curve allows.
+    """One question: whether two neighbours can be distinguished better than the claimed curve allows.
 
     ``first`` and ``second`` differ in record 0; in ``second`` all records are alike where ``alike`` says so.
     """

@@ -55,17 +55,23 @@ COLUMNS = 32
 """Columns of the data where a claim file names none."""
 
 
-def _decimal(value: object) -> Fraction:
-    if isinstance(value, float | bool) or not isinstance(value, str | int | Fraction):
-        raise ValueError(f"must be a decimal string or an integer, got {value!r}")  # noqa: TRY004 - pydantic collects these
+_BINARY = "write it in quotes, so that it is exactly what you wrote, got the binary float {!r}"
+
+
+def _number(value: object) -> Fraction:
+    # pydantic collects ValueErrors, each with its place in the file; a TypeError would escape it
+    if isinstance(value, float):
+        raise ValueError(_BINARY.format(value))  # noqa: TRY004
+    if isinstance(value, bool) or not isinstance(value, str | int | Fraction):
+        raise ValueError(f"must be a decimal string or an integer, got {value!r}")  # noqa: TRY004
     try:
         return exact("value", value)
     except AccountantError as error:
         raise ValueError(str(error)) from None
 
 
-Positive = Annotated[Fraction, BeforeValidator(_decimal), Field(gt=0)]
-NotNegative = Annotated[Fraction, BeforeValidator(_decimal), Field(ge=0)]
+Positive = Annotated[Fraction, BeforeValidator(_number), Field(gt=0)]
+NotNegative = Annotated[Fraction, BeforeValidator(_number), Field(ge=0)]
 Columns = Annotated[int, Field(ge=1)]
 
 
@@ -112,6 +118,8 @@ def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: Start
     scheme = SCHEMES[algorithm]
     records, iterations = _count(of("records")), _count(of("iterations"))
     columns = table.columns_of.get(str(of("title")), table.columns)
+    drawn = of("sampling")
+    sampling = drawn if isinstance(drawn, Sampling) and drawn.by_epochs else None
     release = None if of("release") is None else Release(str(of("release")))
     regularizer = _regularizer(table, description)
     parameters = parameters_for(
@@ -120,6 +128,7 @@ def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: Start
         columns,
         eta=_steps(of("eta") if of("eta") is not None else table.eta, iterations),
         batch=_maybe_count(of("batch")),
+        sampling=sampling,
         sigma=_maybe_float(of("sigma")),
         noise_multiplier=_maybe_float(of("noise_multiplier")),
         bound=_maybe_float(of("clip")) or _maybe_float(of("normalise")) or 1.0,
@@ -135,7 +144,7 @@ def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: Start
         anchor_sigma=_maybe_float(of("anchor_sigma")),
         epsilon=min(_steps(of("epsilon"), iterations)) if of("epsilon") is not None else 1.0,
     )
-    return Claimed(Mode(algorithm, release), records, columns, parameters)
+    return Claimed(Mode(algorithm, release, sampling), records, columns, parameters)
 
 
 def _regularizer(table: DeploymentTable, description: StartResult) -> RegularizerName:
@@ -172,24 +181,11 @@ def _maybe_count(value: object) -> int | None:
 
 INFINITY = "infinity"
 """What a claim file writes for the epsilon of what is not private."""
-_BINARY = "write it in quotes, so that it is exactly what you wrote, got the binary float {!r}"
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class _Table(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-
-def _number(value: object) -> Fraction:
-    # pydantic collects ValueErrors, each with its place in the file; a TypeError would escape it
-    if isinstance(value, float):
-        raise ValueError(_BINARY.format(value))  # noqa: TRY004
-    if isinstance(value, bool) or not isinstance(value, str | int | Fraction):
-        raise ValueError(f"must be a decimal string or an integer, got {value!r}")  # noqa: TRY004
-    try:
-        return exact("value", value)
-    except AccountantError as error:
-        raise ValueError(str(error)) from None
 
 
 def _epsilon(value: object) -> Fraction | float:
@@ -349,7 +345,7 @@ class ClaimFile(_Table):
         return taken_from_mechanisms(data)
 
     @model_validator(mode="after")
-    def _mechanisms_can_be_told_apart(self) -> Self:
+    def _mechanisms_have_different_names(self) -> Self:
         if self.declared is not None:
             return self._only_declared()
         titles = [mechanism.title for mechanism in self.mechanism]
@@ -430,12 +426,14 @@ records = 48842
 columns = 124                    # features of a record; the data of the claimed size are made with so many
 batch = 221
 sampling = "without-replacement" # fresh in every iteration
+                                 # or by epochs of disjoint batches: "fixed-order", "shuffle"
 clip = "1.0"                     # C: no record's gradient is longer
 sigma = "0.0136"                 # standard deviation of each coordinate of the noise
 iterations = 2210
+# group_size = 5                 # records of one user, all of which the claim is to protect
 released = "every-iterate"       # what is shown of a run; or "last-model"
 
-[implementation]                 # who claims it: any program that speaks the protocol (docs/reference/protocol.md);
+[implementation]                 # the adapter: any program that speaks the protocol (docs/reference/protocol.md);
                                  # it runs in the folder of this file, and every path in this file is relative to it
 command = ["python", "adapter.py"]
 timeout = "60s"                  # for one request
@@ -461,11 +459,11 @@ memory = 4096                    # what its process may use, in megabytes
 # hazards = "the machine is not shared, so that timing is not observed"
 
 [gate]
-budget = "5m"                    # time for everything; what finds no time is inconclusive, never a pass
+budget = "5m"                    # time for everything; a check that runs out of time is inconclusive, never a pass
 false_alarm = "1e-3"             # probability that a correct implementation is refuted, over all checks together
 power = "noise/1.2"              # the smallest violation that must have been detectable
 # strict = true                  # also fail where something differs from the claim and is not less private
-# accepts = ["batches"]          # what need not have been looked at: noise, batches, clipping, "released values"
+# accepts = ["batches"]          # aspects that need not be checked: noise, batches, clipping, "released values"
 
 # [[waiver]]                     # a known finding, tolerated until a date
 # finding = "silent/ssadmm/claimed"

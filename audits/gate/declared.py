@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from collections.abc import Iterator
@@ -12,16 +11,13 @@ import numpy as np
 from accountant.mechanisms.words import Sampling
 from audits.errors import ContradictionError
 from audits.gate.claim_file import ClaimFile, DeclaredTable
-from audits.gate.coverage import Coverage, Covered, Uncovered, needed_aspects, uncovered
-from audits.gate.evidence import of_finding
+from audits.gate.coverage import Coverage, Covered, Uncovered, uncovered
 from audits.gate.options import GateOptions, adapter_failed
 from audits.gate.price import TookTooLongError, time_limit
-from verification.declared.bench import Bench
-from verification.declared.checks import account
-from verification.declared.promise import Pricing, Promise
-from verification.declared.runner import run_declared
+from verification.declared.implementation import DeclaredImplementation
+from verification.declared.questions import Shown, about_declared, ask_declared, priced
 from verification.judge import Result, concluded, finding, not_asked
-from verification.outcome import About, Finding, Outcome, Stage
+from verification.outcome import About, Finding, Outcome, Stage, needed_aspects
 from verification.wire.declaration import Declaration, contradictions
 from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.messages import Face
@@ -42,16 +38,16 @@ def declared_stage(
     try:
         with Session(claims.implementation.command, limits, Face.DECLARED) as session:
             tape = session.tape = Tape()
-            bench = declared_bench(claims, table, session, options.seed, deadline=deadline)
+            declared = declared_implementation(claims, table, session, options.seed, deadline=deadline)
             # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                for result in declared_results(claims, bench, options):
+                for result in declared_results(claims, declared, options):
                     if options.wants(result.about):
                         options.say(str(result.about))
                         findings.append(options.reproducible(finding(result)))
                     coverage = coverage.joined(_covered(result, table))
             if not (options.only or claims.claim.nothing or _refuted(findings)):
-                findings += _uncovered(claims, table, bench.declaration, coverage)
+                findings += _uncovered(claims, table, declared.declaration, coverage)
             _keep(findings, session, tape, options)
     except AdapterSkipped as answer:  # never a fault; and nothing is known then
         about = About("adapter", table.algorithm, Stage.DECLARED, table.algorithm)
@@ -69,51 +65,47 @@ def _keep(findings: list[Finding], session: Session, tape: Tape, options: GateOp
     said = session.description
     for found in findings:
         if found.stage is Stage.DECLARED:
-            kept = of_finding(found, said, seed=options.seed, seeded=False, tapes=(tape,), only=options.only)
-            options.evidence.keep(kept)
+            options.evidence.keep(found, said, seed=options.seed, seeded=False, tapes=(tape,), only=options.only)
 
 
-def declared_bench(
+def declared_implementation(
     claims: ClaimFile,
     table: DeclaredTable,
     session: Session,
     seed: int,
     *,
     deadline: float = math.inf,
-    kind: type[Bench] = Bench,
-) -> Bench:
+) -> DeclaredImplementation:
     """The algorithm as it declares itself; an error if the declaration contradicts itself or the claim."""
     if table.algorithm not in session.description.declared:
         known = ", ".join(session.description.declared)
         detail = f"the claim is about {table.algorithm!r}, declared are {known}"
         raise session.fault(Fault.UNDECLARED, ProtocolStep.START, detail)
-    question = DeclaredAlgorithm(table.algorithm, table.parameters)
-    declaration = session.declare(question, table.records, table.columns)
+    algorithm = DeclaredAlgorithm(table.algorithm, table.parameters)
+    declaration = session.declare(algorithm, table.records, table.columns)
     claim = claims.claim
     found = contradictions(declaration, neighbours=claim.neighbours, pure=claim.delta == 0, records=table.records)
     if found:
         listed = "\n".join(f"  {each}" for each in found)
         raise ContradictionError(f"the declaration of {table.algorithm} contradicts itself or the claim:\n{listed}")
-    rng = np.random.default_rng(seed)
-    return kind(session, question, declaration, table.records, table.columns, rng, deadline)
+    size, at = (table.records, table.columns), (claim.epsilon, claim.delta)
+    return DeclaredImplementation(session, algorithm, declaration, *size, at, np.random.default_rng(seed), deadline)
 
 
-def declared_results(claims: ClaimFile, bench: Bench, options: GateOptions) -> Iterator[Result]:
+def declared_results(claims: ClaimFile, declared: DeclaredImplementation, options: GateOptions) -> Iterator[Result]:
     """Every question; our own computations are limited by the same time."""
-    promise = Promise(claims.claim.epsilon, claims.claim.delta)
-    about = About("account", bench.question.name, Stage.DECLARED, bench.question.name)
+    gate, about = claims.gate, about_declared(declared, "account")
+    share = float(gate.false_alarm)
     if claims.claim.nothing:  # where no privacy is claimed there is nothing to protect
-        yield concluded(about, lambda: account(bench, Pricing(bench, promise), None), 0.0)
+        yield concluded(about, lambda: priced(Shown(declared, share, gate.power), 0.0), 0.0)
         return
-    gate = claims.gate
 
     def wants(name: str) -> bool:
-        return options.wants(dataclasses.replace(about, question=name))
+        return options.wants(about_declared(declared, name))
 
     try:
         with time_limit(2 * gate.budget):
-            share = float(gate.false_alarm)
-            yield from run_declared(bench, promise, false_alarm=share, power=gate.power, wants=wants)
+            yield from ask_declared(declared, false_alarm=share, power=gate.power, wants=wants)
     except TookTooLongError as error:
         yield Result(about, Outcome.INCONCLUSIVE, reason=f"nothing could be certified: {error}")
 

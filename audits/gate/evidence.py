@@ -35,14 +35,13 @@ class Kept:
     detail: str
     p_value: float | None
     false_alarm: float
+    description: StartResult
     seed: int
     seeded: bool
-    description: StartResult
     tapes: Sequence[Tape] = ()
     seconds: float = 0.0  # what the question was given
     scores: tuple[Floats, Floats] | None = None
     stream: int = 0
-    games: int = 0
     only: tuple[str, ...] = ()  # what alone was looked for
 
 
@@ -52,10 +51,23 @@ class KeptEvidence:
 
     kept: list[Kept] = field(default_factory=list)
 
-    def keep(self, kept: Kept) -> None:
+    def keep(
+        self,
+        found: Finding,
+        description: StartResult,
+        *,
+        seed: int,
+        seeded: bool,
+        tapes: Sequence[Tape] = (),
+        seconds: float = 0.0,
+        scores: tuple[Floats, Floats] | None = None,
+        stream: int = 0,
+        only: tuple[str, ...] = (),
+    ) -> None:
         """Keep what refutes; what stands needs no evidence."""
-        if kept.outcome is Outcome.REFUTED:
-            self.kept.append(kept)
+        if found.outcome is Outcome.REFUTED:
+            said = found.about, found.outcome, found.detail, found.p_value, found.false_alarm
+            self.kept.append(Kept(*said, description, seed, seeded, tapes, seconds, scores, stream, only))
 
     def write(self, folder: Path, claim_text: str) -> list[Path]:
         """Write one file a finding and return them."""
@@ -68,38 +80,6 @@ class KeptEvidence:
             path.write_bytes(gzip.compress(text.encode(), mtime=0))
             paths.append(path)
         return paths
-
-
-def of_finding(
-    finding: Finding,
-    description: StartResult,
-    *,
-    seed: int,
-    seeded: bool,
-    tapes: Sequence[Tape] = (),
-    seconds: float = 0.0,
-    scores: tuple[Floats, Floats] | None = None,
-    stream: int = 0,
-    games: int = 0,
-    only: tuple[str, ...] = (),
-) -> Kept:
-    """What is kept of a finding."""
-    return Kept(
-        finding.about,
-        finding.outcome,
-        finding.detail,
-        finding.p_value,
-        finding.false_alarm,
-        seed,
-        seeded,
-        description,
-        tapes,
-        seconds,
-        scores,
-        stream,
-        games,
-        only,
-    )
 
 
 def _document(kept: Kept, claim_text: str) -> dict[str, object]:
@@ -116,7 +96,6 @@ def _document(kept: Kept, claim_text: str) -> dict[str, object]:
         "description": kept.description.model_dump(mode="json"),
         "seconds": kept.seconds,
         "stream": kept.stream,
-        "games": kept.games,
         "only": list(kept.only),
         "scores": None if kept.scores is None else [_packed(side) for side in kept.scores],
         "tapes": [
@@ -144,14 +123,13 @@ def read(path: Path) -> tuple[Kept, str]:
             document["detail"],
             document["p_value"],
             document["false_alarm"],
+            _described(about, json.dumps(document["description"])),
             document["seed"],
             document["seeded"],
-            _described(about, json.dumps(document["description"])),
             tuple(_tape(exchanges) for exchanges in document["tapes"]),
             document["seconds"],
             None if scores is None else (_unpacked(scores[0]), _unpacked(scores[1])),
             document["stream"],
-            document["games"],
             tuple(document.get("only", ())),
         )
         return kept, str(document["claim_file"])

@@ -18,10 +18,9 @@ from audits.games.learned import learned_game
 from audits.games.plans import COPIES, standard_games
 from audits.games.sequential import plan_audit
 from audits.gate.claim_file import ClaimFile, claimed_run, read_claim_file
-from audits.gate.declared import declared_bench, declared_results
+from audits.gate.declared import declared_implementation, declared_results
 from audits.gate.evidence import Kept, read
 from audits.gate.options import GateOptions
-from verification.declared.bench import ReplayedBench
 from verification.judge import Asked, ask, finding, generator
 from verification.outcome import Outcome, Stage
 from verification.questions.catalogue import QUESTIONS
@@ -122,8 +121,8 @@ def _declared(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
     options = GateOptions(seed=kept.seed, only=kept.only)
     session = PlayedSession(kept.description, next(iter(kept.tapes), Tape()), Face.DECLARED)
     try:
-        bench = declared_bench(claims, claims.declared, session, kept.seed, kind=ReplayedBench)
-        for result in declared_results(claims, bench, options):
+        declared = declared_implementation(claims, claims.declared, session, kept.seed)
+        for result in declared_results(claims, declared, options):
             if result.about.question == kept.about.question:
                 return result.outcome, finding(result).detail
     except AdapterFault as error:

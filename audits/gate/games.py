@@ -14,7 +14,6 @@ from audits.games.learned import learned_game
 from audits.games.plans import COPIES, Planned, least_bound, own_pair_game, standard_games
 from audits.games.sequential import AuditResult, plan_audit, run_audit
 from audits.gate.coverage import Coverage, covered_by
-from audits.gate.evidence import of_finding
 from audits.gate.options import GAMES_SHARE, GateRun, adapter_failed
 from audits.gate.report import ObservedNoise, observe
 from verification.judge import Result, Traits, finding
@@ -88,10 +87,8 @@ def _learned(run: GateRun, session: Session, games: int) -> list[Result]:
         session.tape = None
         result = dataclasses.replace(played, seconds=time.monotonic() - began)
         if options.evidence is not None and tape is not None:
-            kept = of_finding(
-                finding(result), session.description, seed=options.seed, seeded=options.seeded, tapes=[tape]
-            )
-            options.evidence.keep(kept)
+            found, said = finding(result), session.description
+            options.evidence.keep(found, said, seed=options.seed, seeded=options.seeded, tapes=[tape])
         if result.outcome is not Outcome.SKIPPED:
             results.append(result)
     return results
@@ -122,7 +119,7 @@ def _keep(run: GateRun, audit: AuditResult, stream: int) -> None:
         return
     with Session(run.target.command, run.target.limits) as session:
         description = session.description
-    kept = of_finding(
+    evidence.keep(
         finding(audit.judged),
         description,
         seed=run.options.seed,
@@ -130,7 +127,6 @@ def _keep(run: GateRun, audit: AuditResult, stream: int) -> None:
         scores=(audit.first, audit.second),
         stream=stream,
     )
-    evidence.keep(kept)
 
 
 def _first_accepted(run: GateRun, subject: Subject, planned: Planned, *, stream: int, games: int) -> AuditResult:

@@ -1,4 +1,4 @@
-"""What the stages of a gate are told, and what they share."""
+"""The options of a gate, and what its stages share."""
 
 from __future__ import annotations
 
@@ -25,9 +25,13 @@ GAMES_SHARE = 0.4
 """Of the false alarms; the questions have the rest."""
 
 
+def silent(_line: str) -> None:
+    """No progress is shown."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class GateOptions:
-    """What a run of the gate is told beside the claim file.
+    """The options of a gate beside the claim file.
 
     ``seed`` is that of the gate's own draws. The implementation gets seeds only where ``seeded`` says so, to see a
     finding again; at the claimed size it never does.
@@ -36,7 +40,7 @@ class GateOptions:
     seed: int
     only: tuple[str, ...] = ()
     today: datetime.date = dataclasses.field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date())
-    say: Say = lambda _: None
+    say: Say = silent
     pair: Neighbours | None = None
     seeded: bool = True
     evidence: KeptEvidence | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 from collections.abc import Sequence
 
@@ -12,10 +13,9 @@ from accountant.mechanisms.words import Algorithm
 from audits.games.executors import workers_of
 from audits.gate.claim_file import claimed_run
 from audits.gate.coverage import Coverage, covered_by
-from audits.gate.evidence import of_finding
 from audits.gate.options import GateRun, adapter_failed
-from audits.gate.price import measured_cost
-from verification.judge import Asked, Plan, Result, concluded, finding, judge, shares, traits_of
+from audits.gate.price import epochs_cost, measured_cost
+from verification.judge import Asked, Plan, Result, asked_small, concluded, finding, judge, shares
 from verification.outcome import About, Finding, Outcome, Stage, counted
 from verification.questions.catalogue import at
 from verification.questions.noise import last, silent
@@ -62,14 +62,11 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
                     for _ in smoke_session(sessions[0]):
                         pass
             everything, unasked = _everything(run, size, description, measure=measure)
-            for mode in dict.fromkeys(asked.mode for asked in everything):
-                if mode not in run.traits:
-                    run.traits[mode] = traits_of(sessions[0], mode, options.seed)
             results = judge(
                 sessions,
                 everything,
                 plan,
-                lambda: Session(run.target.command, run.target.limits),
+                functools.partial(Session, run.target.command, run.target.limits),
                 lambda result: options.say(str(result.about)),
                 known=run.traits,
             )
@@ -97,8 +94,7 @@ def _everything(
     """All questions that were asked for, and a result for each mechanism that the implementation does not offer."""
     if size is Size.SMALL:
         modes = [s.mode for s in run.subjects if s.algorithm in description.algorithms]
-        everything = [Asked(q, mode) for q in at(size) for mode in modes if mode in q.modes]
-        return [asked for asked in everything if run.options.wants(asked.about)], []
+        return [asked for asked in asked_small(at(size), modes) if run.options.wants(asked.about)], []
     everything, unasked = [], []
     for mechanism in run.claims.mechanism:
         reason = _not_offered(mechanism, description)
@@ -115,7 +111,7 @@ def _not_offered(mechanism: Mechanism, description: StartResult) -> str:
     algorithm = Algorithm(str(mechanism.algorithm))
     if algorithm not in description.algorithms:
         return f"{algorithm} is not offered"
-    return "" if Capability.TRIALS in description.capabilities else "no runs of its own (trials)"
+    return "" if Capability.TRIALS in description.capabilities else "the capability trials is not declared"
 
 
 def _count(run: GateRun, results: Sequence[Result]) -> None:
@@ -136,6 +132,13 @@ def _findings(run: GateRun, results: Sequence[Result], description: StartResult)
         noise = None if result.answer is None else result.answer.noise
         mechanism = by_title.get(result.about.mechanism)
         aspects = {test.aspect for test in result.against}
+        if (
+            mechanism is not None
+            and result.answer is not None
+            and result.answer.by_epochs
+            and Aspect.BATCHES in aspects
+        ):
+            return epochs_cost(run.claims.claim, mechanism)
         if not noise or mechanism is None or Aspect.NOISE not in aspects or result.about.stage is not Stage.CLAIMED:
             return ""
         return measured_cost(run.claims.claim, mechanism, noise)
@@ -155,10 +158,9 @@ def _keep(run: GateRun, refuted: Finding, result: Result, description: StartResu
     if options.evidence is None:
         return
     seconds = 0.0 if result.clock is None else result.clock.seconds
-    kept = of_finding(
+    options.evidence.keep(
         refuted, description, seed=options.seed, seeded=options.seeded, tapes=result.tapes, seconds=seconds
     )
-    options.evidence.keep(kept)
 
 
 def _summary(stage: Stage, results: Sequence[Result], unasked: Sequence[Result]) -> Finding:

@@ -30,7 +30,7 @@ from audits.gate.options import GateOptions, GateRun, stage_named
 from audits.gate.price import account
 from audits.gate.questions import all_runs, questions_stage
 from audits.gate.report import GateReport, ObservedNoise, provenance_of
-from verification.declared.runner import NAMES as DECLARED_QUESTIONS
+from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
 from verification.judge import finding, not_asked
 from verification.outcome import About, Finding, Outcome, Stage, Waived, worst
 from verification.plain_text import harmless
@@ -68,7 +68,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         with np.errstate(over="ignore", invalid="ignore"):
             findings, coverage, audits, seen = _behind_the_wire(run, findings)
         if not (options.only or claims.claim.nothing or decided(findings, claims.waiver, options)):
-            findings += coverage_findings(run, coverage)
+            findings += coverage_findings(claims, coverage)
     elif claims.implementation is None and not options.only:
         text = "the claim file names no [implementation]: only the price was checked"
         findings.append(not_asked(About("implementation", stage=Stage.COVERAGE), Outcome.INCONCLUSIVE, text))
@@ -137,7 +137,7 @@ def _behind_the_wire(
 
 def _concluded(findings: Sequence[Finding], options: GateOptions) -> Outcome:
     """The worst that is not waived; a part of a gate never says that a claim stands."""
-    outcome = worst(f.outcome for f in findings if f.waiver is None)
+    outcome = worst([f.outcome for f in findings if f.waiver is None])
     if options.only and outcome in (Outcome.STANDS, Outcome.DEVIATES):
         return Outcome.INCONCLUSIVE
     return outcome
@@ -153,6 +153,8 @@ def decided(findings: Sequence[Finding], waivers: Sequence[Waiver], options: Gat
 
 def waived(findings: list[Finding], waivers: Sequence[Waiver], options: GateOptions) -> list[Finding]:
     """Attach each waiver to the findings that it covers; refuses one that covers nothing there could be."""
+    if not waivers:
+        return findings
     names = {finding.name for finding in findings}
     questions = {q.name for q in QUESTIONS}
     for waiver in waivers:
@@ -191,7 +193,12 @@ def _strictly(finding: Finding) -> Finding:
 def check_only(claims: ClaimFile, only: Sequence[str]) -> None:
     """Refuse a name that no finding could have: an id, a stage, a question, or what a mechanism is called."""
     stages = {str(stage) for stage in Stage if stage is not Stage.COVERAGE}
-    known = {*stages, *(q.name for q in QUESTIONS), *(m.title for m in claims.mechanism), *DECLARED_QUESTIONS}
+    known = {
+        *stages,
+        *(q.name for q in QUESTIONS),
+        *(q.name for q in DECLARED_QUESTIONS),
+        *(m.title for m in claims.mechanism),
+    }
     for word in only:
         if word not in known and stage_named(word) is None:
             parts = ", ".join(sorted(stages))

@@ -18,8 +18,8 @@ from verification.statistics.test import Aspect, Cause
 from verification.wire.messages import StartResult
 
 NOT_STATED = "not stated"
-NOT_CHECKED = "not checked by anything here"
-BEYOND = "taken as stated: no check can find it out"
+NOT_CHECKED = "not checked"
+BEYOND = "taken as stated: it cannot be checked"
 ADD = "nothing: say it in [statement] of the claim file"
 RELATIONS = {
     Neighbours.REPLACE_ONE: "one record is replaced by another, the number of records is public",

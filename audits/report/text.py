@@ -64,6 +64,8 @@ def _causes(report: GateReport) -> Iterator[str]:
         about = f" ({group.subject})" if group.subject else ""
         names = ", ".join(finding.name for finding in group.findings)
         yield f"{group.findings[0].outcome.value:<14} {group.cause}{about}: {names}"
+        if group.where:
+            yield f"{_INDENT} look at {group.where}"
 
 
 def coverage_lines(report: GateReport) -> Iterator[str]:

@@ -17,7 +17,7 @@ from accountant.certificates.certificate import read_certificate
 from accountant.errors import CertificateError
 from accountant.mechanisms.steps import GaussianStep, ShuffledStep
 from accountant.numbers import decimal_string, fraction_of
-from accountant.profiles.shuffled import shuffled_epsilon
+from accountant.shuffled import shuffled_epsilon
 
 DELTA = Fraction(1, 10**6)
 SETTINGS = [(1000, 100, 35, "4", "1e-6"), (1000, 100, 30, "1", "1e-5"), (48842, 221, 2210, "2", "1e-8")]

@@ -28,8 +28,9 @@ from accountant import (
     epsilon,
     recheck,
 )
+from accountant.copies import Copies
 from accountant.groups import share_of_delta
-from accountant.mechanisms.steps import Copies, GaussianStep, GroupStep
+from accountant.mechanisms.steps import GaussianStep, GroupStep
 from accountant.profiles.with_replacement import rate_of_several, single_delta
 
 DELTA = Fraction(1, 10**6)

@@ -420,7 +420,7 @@ def held_batches(
     position = pair.position
     others = np.array([i for i in range(pair.count) if i != position])
     match sampling.kind:
-        case Sampling.WITHOUT_REPLACEMENT:
+        case Sampling.WITHOUT_REPLACEMENT | Sampling.FIXED_ORDER | Sampling.SHUFFLE:
             size = min(sampling.batch or 1, pair.count)
             if not inside and size > len(others):
                 return None

@@ -141,11 +141,6 @@ def gaussianised(vectors: Floats) -> Floats:
     return normal
 
 
-def memberships(algorithm: Algorithm, records: Records, parameters: Parameters, run: Run) -> Floats:
-    """How often each one-hot record was counted in each batch; [count, T, n], whole numbers if all is well."""
-    return INSIDE[algorithm].counts(parameters, problem_of(records, parameters), run)
-
-
 def resolution(values: Floats) -> float:
     """The rounding of released values: of doubles, of single precision, or to so many decimals.
 

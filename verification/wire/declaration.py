@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import enum
 import json
-from functools import partial
 from typing import Annotated, Literal, Self
 
 from pydantic import (
-    BeforeValidator,
     Field,
     JsonValue,
     NonNegativeFloat,
@@ -25,13 +23,13 @@ from pydantic import (
 )
 from pydantic.json_schema import models_json_schema
 
-from accountant.mechanisms.words import Neighbours, Sampling, current_word
+from accountant.mechanisms.words import Neighbours, Sampling
 from verification.wire import messages as m
 from verification.wire.arrays import WireArray, WireModel
 from verification.wire.messages import Name, Seed
 
-NeighboursWord = Annotated[Neighbours, Field(strict=False), BeforeValidator(partial(current_word, Neighbours))]
-SamplingWord = Annotated[Sampling, Field(strict=False), BeforeValidator(partial(current_word, Sampling))]
+NeighboursWord = Annotated[Neighbours, Field(strict=False)]
+SamplingWord = Annotated[Sampling, Field(strict=False)]
 """The accountant's words as messages and claim files write them: a spelling of an earlier version names the new one."""
 
 Schedule = PositiveFloat | Annotated[list[PositiveFloat], Field(min_length=1)]
@@ -105,29 +103,22 @@ class DeclaredValue(WireModel):
 
 
 class DeclaredSampling(WireModel):
-    """How the records of a step are drawn, fresh in every step."""
+    """How the records of a step are drawn: fresh in every step, or the next batch of an epoch of disjoint ones."""
 
     kind: SamplingWord = Sampling.ALL
-    batch: PositiveInt | None = Field(default=None, description="without- and with-replacement: how many are drawn")
+    batch: PositiveInt | None = Field(default=None, description="all kinds of batches of one size: how many are drawn")
     rate: Annotated[float, Field(gt=0, le=1)] | None = Field(default=None, description="poisson: the probability")
     amplification: SamplingWord | Literal["none"] | None = Field(
         default=None, description="the theorem the claim uses; none: no privacy is gained; absent: that of the kind"
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _no_former_name(cls, given: object) -> object:
-        if isinstance(given, dict) and "scheme" in given:
-            raise ValueError("scheme is now called kind")
-        return given
-
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        if self.kind is Sampling.SHUFFLE:
-            raise ValueError("shuffled epochs have no theorem here: declare kind all, where nothing is gained")
-        drawn = self.kind in (Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT)
+        drawn = self.kind in (Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT) or self.kind.by_epochs
         if (self.batch is not None) != drawn or (self.rate is not None) != (self.kind is Sampling.POISSON):
-            raise ValueError("batch belongs to without-replacement and with-replacement, rate to poisson")
+            raise ValueError(
+                "batch belongs to without-replacement, with-replacement, fixed-order and shuffle, rate to poisson"
+            )
         return self
 
 
@@ -209,7 +200,8 @@ def contradictions(declaration: Declaration, *, neighbours: str, pure: bool, rec
     sampling = declaration.sampling
     if sampling.amplification not in (None, "none", sampling.kind):
         found.append(f"batches are drawn {sampling.kind} and priced as {sampling.amplification}")
-    if sampling.kind is Sampling.WITHOUT_REPLACEMENT and (sampling.batch or 0) > records:
+    once = sampling.kind is Sampling.WITHOUT_REPLACEMENT or sampling.kind.by_epochs
+    if once and (sampling.batch or 0) > records:
         found.append(f"{sampling.batch} records cannot be drawn without replacement from {records}")
     if not declaration.noised:
         found.append("nothing that is released has noise")

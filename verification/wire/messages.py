@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from accountant.mechanisms.words import Sampling
 from verification.plain_text import harmless
 from verification.wire.arrays import Floats, WireArray, WireModel, pack
 from verification.wire.parameters import (
@@ -389,6 +390,7 @@ def parameters_for(
     inner: int | None = None,
     anchor_sigma: float | None = None,
     epsilon: float = EPSILON,
+    sampling: Sampling | None = None,
 ) -> Parameters:
     """Return complete parameters, in the implementation's own terms where the caller leaves them open.
 
@@ -411,6 +413,7 @@ def parameters_for(
         eta=list(eta),
         iterations=len(eta),
         batch=batch if "batch" in scheme.takes else None,
+        sampling=sampling if "batch" in scheme.takes else None,
         parties=parties if "parties" in scheme.takes else None,
         inner=(inner or _two_epochs(len(eta))) if full_gradients else None,
         sigma=sigma if gaussian else (0.0 if scheme.law is Law.NONE else None),

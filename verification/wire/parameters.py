@@ -1,8 +1,8 @@
 """One run of an algorithm of this protocol: its parameters, what gets noise, what a run shows, and its mechanism.
 
-One `Parameters` describes one run completely; nothing is left to an implementation's defaults. `SCHEMES` has one row
-per algorithm: to add an algorithm, add a row, its mathematics to `verification.served`, and how to look inside it to
-`verification.reading.inverter`.
+One `Parameters` describes one run completely; nothing is left to an implementation's defaults. `SCHEMES` is what the
+mechanisms of the accountant say of themselves: to add an algorithm, add its mechanism there, its mathematics to
+`verification.served`, and how to look inside it to `verification.reading.inverter`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Annotated, Self
 from pydantic import Field, PositiveInt, StrictInt, model_validator
 
 from accountant import Mechanism, exact_binary64, mechanism_from
+from accountant.mechanisms.fields import fields_of
+from accountant.mechanisms.registry import MECHANISMS
 from accountant.mechanisms.words import Algorithm as Algorithm  # noqa: PLC0414 - the words of the wire
 from accountant.mechanisms.words import Release as Release  # noqa: PLC0414
 from accountant.mechanisms.words import Sampling, Sensitivity, Visibility
@@ -103,6 +105,11 @@ class Parameters(WireModel):
     batch: PositiveInt | None = Field(
         default=None, description="m, for ssadmm, dpsgd, dpsvrg and sadmm; absent for the others"
     )
+    sampling: Annotated[Sampling, Field(strict=False)] | None = Field(
+        default=None,
+        description="for ssadmm and dpsgd: fixed-order or shuffle, where batches are the next ones of an epoch of "
+        "floor(n/m) disjoint batches, records that fill none left out; absent: fresh without replacement",
+    )
     parties: PositiveInt | None = Field(default=None, description="for dpadmm: how many parties hold the records")
     inner: PositiveInt | None = Field(
         default=None, description="for dpsvrg: steps between two full gradients, a divisor of iterations"
@@ -137,6 +144,8 @@ class Parameters(WireModel):
             )
         if self.inner is not None and self.iterations % self.inner:
             raise ValueError(f"iterations must be a multiple of inner={self.inner}, got iterations={self.iterations}")
+        if self.sampling is not None and (self.batch is None or not self.sampling.by_epochs):
+            raise ValueError(f"sampling is fixed-order or shuffle, and belongs to a batch, got {self.sampling}")
         given = frozenset(self.options.model_dump(exclude_none=True))
         needed = _NEEDED_OPTIONS[self.regularizer]
         if given != needed:
@@ -177,12 +186,12 @@ class Scheme:
 
     takes: frozenset[str]
     noised: tuple[str, ...]
-    law: Law = Law.GAUSSIAN
-    iterates: tuple[str, ...] = ("x", "z", "y")  # what a replay shows
-    also_released: tuple[str, ...] = ()  # what its privacy claim covers beside the iterates
-    by_party: frozenset[str] = frozenset()  # values and noise with a row a party
-    clips: bool = True  # whether the gradient may be clipped; else records are normalised
-    proximal_x: bool = False  # x itself has gone through the proximal map, which hides the noise where it is not 1-1
+    law: Law
+    iterates: tuple[str, ...]  # what a replay shows
+    also_released: tuple[str, ...]  # what its privacy claim covers beside the iterates
+    by_party: frozenset[str]  # values and noise with a row a party
+    clips: bool  # whether the gradient may be clipped; else records are normalised
+    proximal_x: bool  # x itself has gone through the proximal map, which hides the noise where it is not 1-1
 
     def noised_names(self, parameters: Parameters) -> tuple[str, ...]:
         """What noise is added to."""
@@ -209,22 +218,29 @@ class Scheme:
         return min(1 / eta for eta in etas) if self.proximal_x else rho
 
 
-SCHEMES: dict[Algorithm, Scheme] = {
-    Algorithm.SSADMM: Scheme(frozenset({"batch"}), ("gradient",)),
-    Algorithm.MPADMM: Scheme(frozenset({"release"}), ("x", "y", "z")),
-    Algorithm.DPSGD: Scheme(frozenset({"batch"}), ("gradient",), iterates=("x",), proximal_x=True),
-    Algorithm.DPADMM: Scheme(frozenset({"parties"}), ("x",), by_party=frozenset({"x", "y"})),
-    Algorithm.DPSVRG: Scheme(
-        frozenset({"batch", "inner"}),
-        ("anchor", "gradient"),
-        iterates=("x",),
-        also_released=("full_gradient",),
-        proximal_x=True,
-    ),
-    Algorithm.OBJP: Scheme(frozenset(), ("objective",), law=Law.OBJECTIVE, clips=False),
-    Algorithm.SADMM: Scheme(frozenset({"batch"}), (), law=Law.NONE),
-    Algorithm.ADMM: Scheme(frozenset(), (), law=Law.NONE, clips=False),
-}
+def _scheme(kind: type[Mechanism]) -> Scheme:
+    """What a mechanism says of itself, as the wire needs it.
+
+    Parameters and noise are those of the mechanism; where the model takes no penalty, its step is the proximal map.
+    What is peculiar to runs: DP-ADMM's x and y have a row a party, and DP-SVRG shows its noisy full gradients.
+    """
+    fields = fields_of(kind)
+    takes = frozenset(name for name in PECULIAR if name in fields)
+    law = Law.OBJECTIVE if kind.calibrated == "epsilon" else Law.GAUSSIAN
+    shown = {*kind.whole, *kind.computed}
+    return Scheme(
+        takes,
+        (*kind.whole, *kind.batched) if kind.private else (),
+        law if kind.private else Law.NONE,
+        tuple(name for name in ("x", "z", "y") if name in shown),
+        ("full_gradient",) if "inner" in takes else (),
+        frozenset({"x", "y"}) if "parties" in takes else frozenset(),
+        clips="clip" in fields,
+        proximal_x="rho" not in fields,
+    )
+
+
+SCHEMES: dict[Algorithm, Scheme] = {algorithm: _scheme(MECHANISMS[algorithm]) for algorithm in Algorithm}
 
 
 def noised_names(algorithm: Algorithm, parameters: Parameters) -> tuple[str, ...]:
@@ -278,7 +294,7 @@ def mechanism_of(
         "iterations": parameters.iterations,
         "released": visibility,
         "batch": parameters.batch,
-        "sampling": None if parameters.batch is None else Sampling.WITHOUT_REPLACEMENT,
+        "sampling": None if parameters.batch is None else parameters.sampling or Sampling.WITHOUT_REPLACEMENT,
         "parties": parameters.parties,
         "inner": parameters.inner,
         "release": parameters.release,

@@ -123,6 +123,8 @@ FINER: Final = {
     "adversary": Fraction(1, 1000),
     "adversary, few steps": Fraction(1, 500),
     "adversary, many steps": Fraction(1, 500),
+    "a group": Fraction(1, 400),
+    "a group, poisson": Fraction(1, 400),
 }
 FINER_OTHERS: Final = Fraction(1, 4000)
 """What the lattices and grids of a check may prove less than the price: they may be finer."""

@@ -13,8 +13,9 @@ from accountant import Ledger, SsADMM, epsilon
 from accountant.certificates.certificate import certificate
 from accountant.certificates.profile_check import proved_profile_upper
 from accountant.certificates.recheck import recheck
+from accountant.copies import Copies
 from accountant.errors import CannotCertifyError, CertificateError
-from accountant.mechanisms.steps import Copies, SubsampledGaussianStep, WithReplacementStep
+from accountant.mechanisms.steps import SubsampledGaussianStep, WithReplacementStep
 from accountant.mechanisms.words import Neighbours
 from accountant.numbers import fraction_of
 from accountant.pld.ledger_steps import composed_epsilon_upper, with_public_copies

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accountant.mechanisms.steps import Copies
+from accountant.copies import Copies
 from accountant.mechanisms.words import Neighbours
 from accountant.profiles.with_replacement import batch_rates, single_delta
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
-from audits.black_box.betting import designed, lower_bound, tails_of
 from audits.black_box.scores import layout_of
 from audits.black_box.source import Batch, LocalSource
 from audits.curves import ApproximateCurve, TableCurve
+from audits.eprocess.point_test import designed, lower_bound_at, tails_of
 from audits.errors import AuditError, NothingToAudit
 from tests.zoo.black_box import CLAIM, BoxedSubject, boxed, claimed_curve
 from verification.neighbours.families import Domain, library
@@ -127,7 +127,7 @@ def test_the_bound_is_below_the_truth_and_close_to_it_for_randomised_response() 
     hit = 1.0 / (1.0 + math.exp(-epsilon))
     first, second = ((rng.random(count) < p).astype(np.float64) for p in (hit, 1.0 - hit))
     tails = tails_of(first[:1000], second[:1000])
-    bound = lower_bound(tails, first[1000:], second[1000:], delta=0.0, alpha=0.05, budget=5000)
+    bound = lower_bound_at(0.0, tails, first[1000:], second[1000:], alpha=0.05, budget=5000)
     assert 0.75 * epsilon < bound < epsilon
 
 

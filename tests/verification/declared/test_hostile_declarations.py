@@ -91,6 +91,7 @@ def test_a_value_of_another_shape_is_no_declaration(value: dict[str, object]) ->
         {"sampling": {"kind": "without-replacement", "batch": 0}},
         {"sampling": {"kind": "all", "batch": 3}},
         {"sampling": {"kind": "shuffle"}},
+        {"sampling": {"kind": "fixed-order", "rate": 0.5}},
         {"secret": 1},
     ],
     ids=str,

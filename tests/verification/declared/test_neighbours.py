@@ -4,24 +4,20 @@ equality and proportionality only of what repeats."""
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from tests.verification.declared import test_mechanisms
-from tests.verification.declared.inprocess import InProcess, findings
+from tests.verification.declared.inprocess import InProcess, declared_implementation, findings
 from tests.zoo.declared import strangers
-from verification.declared.bench import Bench
-from verification.declared.pairs import search_neighbours
-from verification.declared.seen import RELATIVE, Seen
+from verification.declared.comparison import RELATIVE, Comparison, search_neighbours
 from verification.outcome import Finding, Outcome
 from verification.served.declared import DeclaredRun
 from verification.wire.arrays import Floats
 from verification.wire.declaration import OpaqueParameters
 from verification.wire.records import Records
-from verification.wire.session import DeclaredAlgorithm
 
 SIZE = (3, 2)
 WITNESS = re.compile(
@@ -44,7 +40,7 @@ def clipped(data: Records, w: Floats) -> Floats:
     return short
 
 
-def seen(*, carries: bool, seed: int, effort: float = 1.0) -> Seen:
+def seen(*, carries: bool, seed: int, effort: float = 1.0) -> Comparison:
     def declare(_parameters: OpaqueParameters, _records: int, _columns: int) -> dict[str, object]:
         value = {"name": "x", "noise": "laplace", "scale": 2.0, "sensitivity": 2.0, "norm": "l1"}
         bound = {"kind": "clip", "radius": 1.0}
@@ -58,11 +54,8 @@ def seen(*, carries: bool, seed: int, effort: float = 1.0) -> Seen:
             last = gradient
 
     session = InProcess("carries", declare, run)
-    question = DeclaredAlgorithm("carries", {})
-    rng = np.random.default_rng(seed)
-    bench = Bench(session, question, session.declare(question, *SIZE), *SIZE, rng, time.monotonic() + 600.0, effort)
-    found = Seen()
-    search_neighbours(bench, found)
+    found = Comparison()
+    search_neighbours(declared_implementation(session, {}, size=SIZE, seed=seed, effort=effort), found)
     return found
 
 

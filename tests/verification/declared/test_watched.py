@@ -13,8 +13,7 @@ from numpy.random import default_rng
 from benchmarks.third_party import PEERS, ROOT, environment
 from tests.examples.test_third_party import needs
 from verification.served.declared import DeclaredRun
-from verification.served.observed import observe
-from verification.served.watched import watching
+from verification.served.observed import observe, watching
 from verification.wire.arrays import Floats
 from verification.wire.declaration import OpaqueParameters
 from verification.wire.records import Records

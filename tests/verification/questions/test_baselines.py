@@ -20,7 +20,7 @@ from verification.wire.parameters import BASELINES, NON_PRIVATE, PRIVATE_BASELIN
 from verification.wire.session import Session
 
 QUESTIONS = at(Size.SMALL)
-STARTING = {"seed-repeats", "processes"}
+STARTING = {"processes"}
 COMMAND = [*LOOPBACK, "baselines"]
 ABOUT_NOISE = {
     "silent", "mixed", "processes", "noise-scale", "noise-follows-sensitivity", "seeds-differ", "coupled-releases",

@@ -14,7 +14,7 @@ from tests.verification.vectors.inprocess import check_implementation
 from tests.zoo.vectors.wrong_baselines import WRONG_BASELINES
 from verification.outcome import Outcome
 from verification.served.loopback import Loopback
-from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise import StepwiseBaselines
 from verification.vectors.baseline_model import ALGORITHMS
 from verification.vectors.files import BASELINES, FOLDER, load
 from verification.vectors.model import Case

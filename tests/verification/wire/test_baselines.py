@@ -16,7 +16,7 @@ from reference.randomness import Seeded
 from reference.schedules import Listed
 from verification.served.loopback import Loopback
 from verification.served.serve import Values
-from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise import StepwiseBaselines
 from verification.served.translate import perturbation_of
 from verification.wire import messages as m
 from verification.wire.messages import initial_point, parameters_for

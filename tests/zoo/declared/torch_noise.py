@@ -9,8 +9,7 @@ import numpy as np
 import torch
 
 from verification.served.declared import DeclaredRun
-from verification.served.observed import observe
-from verification.served.watched import watching
+from verification.served.observed import observe, watching
 from verification.wire.arrays import Floats
 from verification.wire.declaration import OpaqueParameters
 from verification.wire.records import Records
