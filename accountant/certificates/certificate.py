@@ -353,7 +353,7 @@ def _digest(document: dict[str, object]) -> str:
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
-MOST_DIGITS: Final = 500
+MOST_DIGITS: Final = 1000
 MOST_STEPS: Final = 10_000
 LONGEST_TEXT: Final = 50_000_000
 

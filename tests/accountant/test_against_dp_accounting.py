@@ -75,7 +75,7 @@ def _prv(phases: list[Phase], delta: float) -> float:
             accountant = prv.PRVAccountant(
                 prvs=steps,
                 max_self_compositions=counts,
-                eps_error=0.01,
+                eps_error=0.1,
                 delta_error=delta / 1000,
             )
             return float(accountant.compute_epsilon(delta, counts)[2])
