@@ -83,7 +83,7 @@ def _each(price: Price, groups: int, part: Ledger, delta: Fraction) -> Fraction:
         found = price(part, share)
         if found <= guess:
             return found
-        slope = (found - tried[-1][1]) / (guess - tried[-1][0]) if tried else Fraction(0)
+        slope = (found - tried[-1][1]) / (guess - tried[-1][0]) if tried and guess != tried[-1][0] else Fraction(0)
         if slope >= _STEEPEST:
             break
         tried.append((guess, found))

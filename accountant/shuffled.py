@@ -80,7 +80,7 @@ def _tail(chance: arb, epochs: int, threshold: int, *, above: bool) -> arb:
 
 def levels(step: ShuffledStep, delta: Fraction) -> list[Fraction]:
     """Return the values s that are tried."""
-    reach = 6 + min(float(1 / step.noise_multiplier), 1e6) + math.sqrt(-2 * _log(delta))
+    reach = 6 + float(min(1 / step.noise_multiplier, Fraction(10**6))) + math.sqrt(-2 * _log(delta))
     return [Fraction(round(64 * (reach * number / _LEVELS - 1)), 64) for number in range(_LEVELS + 1)]
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verification.outcome import Finding, Outcome, Stage
+from verification.outcome import About, Finding, Outcome, Stage, headlines
 from verification.questions.catalogue import at
 from verification.questions.question import Answer, Question, Size
 from verification.questions.updates import has_own_updates, hides_its_noise, processed_values, working_unit
@@ -73,27 +73,6 @@ class Asked:
     def about(self) -> About:
         """What its finding is about."""
         return About(self.question.name, self.title or str(self.mode), _STAGES[self.size], str(self.mode))
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a finding is about: the question, the mechanism by its title, the stage; the mode where there is one."""
-
-    question: str
-    title: str
-    stage: Stage
-    subject: str
-
-    @property
-    def id(self) -> str:
-        """What the finding is called, the same whether it passes or fails."""
-        return f"{self.question}/{self.title}/{self.stage}"
-
-    @classmethod
-    def of(cls, name: str, subject: str) -> About:
-        """What a finding of this id is about; the inverse of `id`."""
-        question, *title, stage = name.split("/")
-        return cls(question, "/".join(title), Stage(stage), subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,9 +336,14 @@ def concluded(
     level = share / max(1, sum(not test.deterministic for test in answer.tests))
     seconds = time.monotonic() - began
     result = Result(about, Outcome.STANDS, answer, answer.missing, level, seconds, strict=strict)
-    outcome = Outcome.SKIPPED if answer.missing else Outcome.STANDS
-    outcome = Outcome.DEVIATES if result.differences else outcome
-    return dataclasses.replace(result, outcome=Outcome.REFUTED if result.against else outcome)
+    weak = next((test.weakness for test in answer.tests if test.weakness), "")
+    if result.against or result.differences:
+        outcome = Outcome.REFUTED if result.against else Outcome.DEVIATES
+    elif weak:
+        outcome, result = Outcome.INCONCLUSIVE, dataclasses.replace(result, reason=weak)
+    else:
+        outcome = Outcome.SKIPPED if answer.missing else Outcome.STANDS
+    return dataclasses.replace(result, outcome=outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,10 +370,10 @@ def traits_of(session: Session, mode: Mode, seed: int) -> Traits:
     context = Context(session, mode, rng, _no_other, unit=found.unit)
     with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
         found = dataclasses.replace(found, processed=processed_values(context))
+    context = dataclasses.replace(context, processed=found.processed)
     with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
         found = dataclasses.replace(found, own=has_own_updates(context))
     if found.own and mode.algorithm in READABLE and session.can(Capability.REPLAY):
-        context = dataclasses.replace(context, processed=found.processed)
         with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
             found = dataclasses.replace(found, hides=hides_its_noise(context))
     return found
@@ -400,27 +384,28 @@ def _no_other() -> Session:
 
 
 def finding(result: Result, measured: Callable[[Result], str] = lambda _: "") -> Finding:
-    """The conclusion of one question as a finding; its cause is that of the least likely test.
+    """The conclusion of one question as a finding; its cause is the one that explains the others, if one does.
 
     ``measured`` says what the noise that was measured costs, for a refutation.
     """
     about, answer, tests = result.about, result.answer, result.against or result.differences
     seen = answer.tests if answer is not None else ()
     blank = Finding(
-        about.id,
+        about,
         result.outcome,
         result.before or result.reason or (seen[0].detail if seen else ""),
-        about.subject,
         result.seconds,
         min((test.p_value for test in seen), default=None),
         result.level,
-        about.stage,
+        trials=answer.runs or None if answer is not None else None,
+        power=next((test.power for test in seen if test.power is not None), None),
         tightness=None if answer is None else answer.tightness,
     )
     if not tests:
         return blank
-    first = min(tests, key=lambda test: (test.p_value, -test.cause.specific))
-    refuted = result.outcome is Outcome.REFUTED
+    under = headlines(test.cause for test in sorted(tests, key=lambda test: test.p_value))
+    tests = sorted(tests, key=lambda test: (under[test.cause] is not test.cause, test.p_value))
+    first, refuted = tests[0], result.outcome is Outcome.REFUTED
     lines = [_line(test) for test in tests]
     lines += [test.price() for test in tests if refuted and test.price is not None][:1]
     cost = measured(result) if refuted else ""
@@ -440,3 +425,8 @@ def _line(test: Test) -> str:
     chance = "" if test.deterministic else f" (p = {test.p_value:.2g})"
     shown = f"\n{test.witness}" if test.witness and test.witness != test.detail else ""
     return f"{test.name}: {test.detail}{chance}{shown}"
+
+
+def not_asked(about: About, outcome: Outcome, reason: str) -> Finding:
+    """A finding without a test: what could not be asked, or was not, and why."""
+    return finding(Result(about, outcome, reason=reason))

@@ -1,7 +1,7 @@
 r"""A certificate: what was priced, by which theorem, at which order, to how many digits, with a digest.
 
 This is also what `dpadmm account --format json` prints: one versioned shape, reals as decimal strings (or ratios,
-where a decimal would not be exact). `accountant.certificates.reading` reads one,
+where a decimal would not be exact). `read_certificate` reads one as strictly as it is written;
 `accountant.certificates.recheck` re-derives it by an independent route.
 
 A mechanism as a certificate writes it down: the entry of a ledger file that describes it exactly.
@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import ClassVar, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from accountant.errors import InvalidQuantityError
 from accountant.mechanisms.fields import fields_of
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism
+from accountant.mechanisms.quantities import MOST_COUNT
 from accountant.mechanisms.registry import mechanism_from
 from accountant.mechanisms.steps import (
     GaussianStep,
@@ -35,8 +37,11 @@ from accountant.mechanisms.steps import (
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Neighbours, Noise, Sampling
-from accountant.numbers import exact, exact_string
-from accountant.pricing import MethodResult, Report
+from accountant.numbers import decimal_string, exact, exact_string
+from accountant.pricing import THEOREMS, MethodResult, Report
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 MechanismRecord = dict[str, str | int | tuple[str, ...]]
 
@@ -76,7 +81,7 @@ def read_mechanism(record: Mapping[str, str | int | tuple[str, ...]]) -> Mechani
 VERSION: Final = 2
 _GroupKind = Literal["group-without-replacement", "group-with-replacement", "group-poisson"]
 _AS_WRITTEN: Final[dict[str, object]] = {"strict": True, "extra": "forbid"}
-"""How `reading` validates a record: nothing converted, nothing unknown."""
+"""How `read_certificate` validates a record: nothing converted, nothing unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,3 +351,80 @@ def _digest(document: dict[str, object]) -> str:
 
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+MOST_DIGITS: Final = 500
+MOST_STEPS: Final = 10_000
+LONGEST_TEXT: Final = 50_000_000
+
+
+@functools.cache
+def _schema() -> TypeAdapter[Certificate]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - a price needs none of it
+
+    return TypeAdapter(Certificate)
+
+
+def read_certificate(text: str | bytes) -> Certificate:
+    """Parse a certificate as strictly as it is written; an unreadable one is a usage error that says where."""
+    if len(text) > LONGEST_TEXT:
+        raise InvalidQuantityError(f"not a certificate: longer than {LONGEST_TEXT} characters")
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidQuantityError(f"not a certificate: not UTF-8: {error}") from None
+    from pydantic import ValidationError  # noqa: PLC0415 - as above
+
+    try:
+        document = _schema().validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the document"
+        raise InvalidQuantityError(f"not a certificate: {where}: {first['msg']}") from None
+    json.loads(text, object_pairs_hook=_require_each_once)
+    _require_as_written(document)
+    return document
+
+
+def _require_each_once(pairs: list[tuple[str, object]]) -> None:
+    """Refuse a key that stands twice: another reader may take the other value."""
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidQuantityError(f"not a certificate: the key {twice[:60]!r} stands twice")
+
+
+def _require_as_written(document: Certificate) -> None:
+    """Refuse what `certificate` never writes: other digits, other spellings, other names, numbers beyond reason."""
+    if not 1 <= document.digits <= MOST_DIGITS:
+        raise InvalidQuantityError(f"not a certificate: digits must be in 1..{MOST_DIGITS}, got {document.digits}")
+    if not document.methods:
+        raise InvalidQuantityError("not a certificate: methods: none is named, so nothing is certified")
+    _require_spelling("delta", document.delta, exact_string(exact("delta", document.delta)))
+    for name, record in document.methods.items():
+        if name not in THEOREMS:
+            raise InvalidQuantityError(f"not a certificate: methods: there is no method {name!r}")
+        if record.alpha is not None:
+            _require_spelling(f"{name}.alpha", record.alpha, exact_string(exact("alpha", record.alpha)))
+        _require_end(f"{name}.lower", record.lower, document.digits)
+        _require_end(f"{name}.upper", record.upper, document.digits)
+    _require_end("epsilon.lower", document.epsilon.lower, document.digits)
+    _require_end("epsilon.upper", document.epsilon.upper, document.digits)
+    book = document.ledger
+    if max(map(len, (book.steps, book.realisable, book.corrected, document.mechanisms))) > MOST_STEPS:
+        raise InvalidQuantityError(f"not a certificate: more than {MOST_STEPS} steps")
+    for mechanism in document.mechanisms:
+        read_mechanism(mechanism)
+    for step in (*book.steps, *book.realisable, *book.corrected):
+        if step.count > MOST_COUNT or step_record(read_step(step)) != step:
+            raise InvalidQuantityError(f"not a certificate: this step is not as it is written: {step}")
+
+
+def _require_end(name: str, text: str, digits: int) -> None:
+    _require_spelling(name, text, decimal_string(exact(name, text), digits, "down"))
+
+
+def _require_spelling(name: str, text: str, expected: str) -> None:
+    if text != expected:
+        raise InvalidQuantityError(f"not a certificate: {name}: expected {expected[:60]!r}, got {text[:60]!r}")

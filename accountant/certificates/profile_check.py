@@ -44,7 +44,9 @@ from accountant.certificates.mpmath_route import (
     exceeds,
     gaussian_delta,
     laplace_delta,
+    log_moment,
     mp,
+    normal_cdf,
     number,
     one_event_delta,
     reaches,
@@ -52,7 +54,7 @@ from accountant.certificates.mpmath_route import (
     with_replacement_delta,
 )
 from accountant.copies import Copies
-from accountant.cramer_bound import best_tilt, is_fit
+from accountant.cramer_bound import LARGE, best_tilt, is_fit
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import gdp_squared
@@ -66,7 +68,7 @@ from accountant.mechanisms.steps import (
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Noise
-from accountant.numbers import arb_from_fraction, arb_precision
+from accountant.numbers import arb_from_fraction, arb_precision, fraction_of
 from accountant.pld.composition import ComposedProfile, MixedProfile, OrderedProfile, Resolution, compose
 from accountant.pld.ledger_steps import (
     attained_step,
@@ -80,6 +82,8 @@ from accountant.pld.ledger_steps import (
 from accountant.pld.plan import log_of
 from accountant.profiles.one_step import SubsampledGaussian
 from accountant.profiles.without_lattice import costliest, costliest_pure
+from accountant.renyi.integrals import LEAST_NOISE
+from accountant.renyi.moments import Subsampling
 
 Pure = Sequence[tuple[Fraction, int]]
 _DIGITS: Final = 50
@@ -120,7 +124,29 @@ def losses_reach(steps: Sequence[SubsampledGaussian], pure: Pure, delta: Fractio
                         found = sorted((phase(log_p / size) for phase in phases), reverse=True)[:size]
                         if sum(found) - cost >= number(lower * (1 - _ROUNDING)):
                             return True
-    return False
+    return _usually_reached(steps, pure, delta, lower)
+
+
+def _usually_reached(steps: Sequence[SubsampledGaussian], pure: Pure, delta: Fraction, lower: Fraction) -> bool:
+    """Say whether Chernoff's bound from below, at the s that mean and variance suggest, reaches `lower`."""
+    if delta < LARGE or any(step.noise_multiplier < LEAST_NOISE for step in steps):
+        return False
+    releases: list[Step] = [PoissonGaussianStep(s.sampling_rate, s.noise_multiplier, s.count) for s in steps]
+    releases += [PureStep(epsilon, count) for epsilon, count in pure]
+
+    def decay(s: Fraction) -> mpf:
+        """Return -log E[e^{-sL}] of all releases together, from its definition."""
+        return -mp.fsum([r.count * log_moment(r, Subsampling.LEMMA2, 1 - s, _DIGITS) for r in releases])
+
+    with mp.workdps(_DIGITS):
+        spent, small = (1 + delta) / 2, Fraction(1, 4096)
+        log_rest, cost = mp.log(number(1 - delta / spent)), -mp.log(number(1 - spent))
+        once, twice = decay(small), decay(2 * small)
+        variance = (2 * once - twice) / number(small) ** 2
+        if not variance > 0:
+            return False
+        s = min(fraction_of(mp.sqrt(-2 * log_rest / variance)), Fraction(1, 2))
+        return s > 0 and bool((decay(s) + log_rest) / number(s) - cost >= number(lower))
 
 
 def _phases(
@@ -140,11 +166,11 @@ def _phases(
 
 def _gaussian(square: Fraction, log_p: mpf) -> mpf:
     mu, low, high = mp.sqrt(number(square)), mp.mpf(-1), mp.mpf(1)
-    while mp.log(_normal_cdf(low)) > log_p:
+    while mp.log(normal_cdf(low)) > log_p:
         low *= 2
     for _ in range(60):
         between = (low + high) / 2
-        low, high = (low, between) if mp.log(_normal_cdf(between)) >= log_p else (between, high)
+        low, high = (low, between) if mp.log(normal_cdf(between)) >= log_p else (between, high)
     return max(mu * (mu / 2 - high), mp.mpf(0))
 
 
@@ -154,7 +180,7 @@ def _drawn(step: SubsampledGaussian, log_p: mpf) -> mpf:
         h = mp.mpf(distance)
         seen = mu * mu / 2 - mu * h + mp.log(q)
         if seen > 0:
-            times = _often(step.count, q * _normal_cdf(h), log_p)
+            times = _often(step.count, q * normal_cdf(h), log_p)
             best = max(best, times * seen + (step.count - times) * mp.log1p(-q))
     return best
 
@@ -222,10 +248,6 @@ def _log_mass(count: int, chance: mpf, number_of: int) -> mpf:
         raise CannotCertifyError("a probability rounds to 0 or 1")
     ways = mp.loggamma(count + 1) - mp.loggamma(number_of + 1) - mp.loggamma(count - number_of + 1)
     return ways + number_of * mp.log(chance) + (count - number_of) * mp.log1p(-chance)
-
-
-def _normal_cdf(x: mpf) -> mpf:
-    return mp.erfc(-x / mp.sqrt(2)) / 2
 
 
 GRID_SLACKS: Final = (Fraction(1, 10**4), Fraction(1, 2500), Fraction(1, 500))

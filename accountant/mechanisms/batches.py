@@ -82,6 +82,8 @@ class NoisyBatches(GaussianNoise):
 class NoisyGradients(NoisyBatches):
     """One noisy mean gradient an iteration: nu = sigma m/(2C)."""
 
+    batched: ClassVar[tuple[str, ...]] = ("gradient",)
+    replaced: ClassVar[bool] = True
     priced: ClassVar[frozenset[Sampling]] = frozenset(Sampling) - {Sampling.ALL, Sampling.POISSON}
 
     noise: Field[Noise, Noise | str] = choice(Noise, NOISE, default=Noise.GAUSSIAN)
@@ -140,6 +142,7 @@ class SsADMM(NoisyGradients):
     """Algorithm 1: noisy gradients on fresh batches without replacement."""
 
     algorithm: ClassVar[str] = "ssadmm"
+    computed: ClassVar[tuple[str, ...]] = ("x", "z", "y")
 
     rho: MaybeNumber = maybe_number("rho, the penalty parameter.", default=None, priced=False)
 
@@ -149,6 +152,7 @@ class DPSGD(NoisyGradients):
     """Proximal DP-SGD: it releases the same noisy gradients as ssadmm and costs the same."""
 
     algorithm: ClassVar[str] = "dpsgd"
+    computed: ClassVar[tuple[str, ...]] = ("x",)
 
 
 @described
@@ -160,6 +164,9 @@ class DPSVRG(NoisyBatches):
     """
 
     algorithm: ClassVar[str] = "dpsvrg"
+    whole: ClassVar[tuple[str, ...]] = ("anchor",)
+    batched: ClassVar[tuple[str, ...]] = ("gradient",)
+    computed: ClassVar[tuple[str, ...]] = ("x",)
 
     inner: Count = count("Iterations between two full gradients; iterations is a multiple of it.")
     anchor_sigma: MaybeNumber = maybe_number(
@@ -204,6 +211,7 @@ class SADMM(BoundedGradients):
     """Stochastic ADMM: never private."""
 
     algorithm: ClassVar[str] = "sadmm"
+    computed: ClassVar[tuple[str, ...]] = ("x", "z", "y")
     private: ClassVar[bool] = False
 
     batch: Count = count(BATCH)
@@ -228,6 +236,7 @@ class ADMM(TrainingMechanism):
     """ADMM on all records: never private."""
 
     algorithm: ClassVar[str] = "admm"
+    computed: ClassVar[tuple[str, ...]] = ("x", "z", "y")
     private: ClassVar[bool] = False
 
     normalise: MaybeNumber = maybe_number(NORMALISE, default=None, priced=False)

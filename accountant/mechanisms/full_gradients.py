@@ -10,11 +10,12 @@ The Lipschitz constant of a regularizer's proximal map, and what it does to the 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
 from accountant.errors import InvalidQuantityError
+from accountant.mechanisms.declaration import Declaration
 from accountant.mechanisms.fields import (
     Count,
     Field,
@@ -103,6 +104,7 @@ class MpADMM(NoisyModels):
     """
 
     algorithm: ClassVar[str] = "mpadmm"
+    whole: ClassVar[tuple[str, ...]] = ("x", "y", "z")
 
     release: Field[Release, Release | str] = choice(
         Release, "Noisy x, z and y, or noisy x with z and y computed from it.", default=Release.ALL, stated=True
@@ -158,6 +160,14 @@ class MpADMM(NoisyModels):
             return self.proximal().separate_factor(self.rho)
         return self.proximal().joint_factor(self.rho)
 
+    def declaration(self) -> Declaration:
+        """Return noisy x, z and y, or noisy x with z and y computed from it."""
+        found = super().declaration()
+        if self.release is Release.ALL:
+            return found
+        alone = tuple(replace(release, names=("x",)) for release in found.releases)
+        return replace(found, releases=alone, computed=("z", "y"))
+
     def ledger(self) -> Ledger:
         r"""Return one Gaussian release an iteration, as the chosen sensitivity has it."""
         (etas, times), factor, proximal = self._etas(), self._factor(), self.proximal()
@@ -195,6 +205,8 @@ class DPADMM(NoisyModels):
     """
 
     algorithm: ClassVar[str] = "dpadmm"
+    whole: ClassVar[tuple[str, ...]] = ("x",)
+    computed: ClassVar[tuple[str, ...]] = ("z", "y")
 
     parties: Count = count_or("Equal parties that share the records.", default=2, stated=True)
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import ClassVar
 
-from accountant.errors import InvalidQuantityError
+from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
+from accountant.mechanisms.declaration import Declaration, RecordBounds, declared_ledger, releases_of
 from accountant.mechanisms.fields import (
     Count,
     Field,
@@ -26,6 +27,7 @@ from accountant.mechanisms.fields import (
     text,
 )
 from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.steps import Step
 from accountant.mechanisms.words import Visibility
 from accountant.numbers import shown
 
@@ -42,6 +44,9 @@ class Mechanism:
     algorithm: ClassVar[str]
     private: ClassVar[bool] = True
     calibrated: ClassVar[str] = "noise_multiplier"
+    whole: ClassVar[tuple[str, ...]] = ()  # values that leave with noise, computed from all records
+    batched: ClassVar[tuple[str, ...]] = ()  # the same, computed from the records of a batch
+    computed: ClassVar[tuple[str, ...]] = ()  # values that are released without noise of their own
 
     name: MaybeText = text("What this mechanism is called in reports.", default=None)
     group_size: Count = count_or(GROUP, default=1)
@@ -62,6 +67,23 @@ class Mechanism:
     def ledger(self) -> Ledger:
         """Return the private releases of a whole run."""
         raise NotImplementedError
+
+    def declaration(self) -> Declaration:
+        """Return what is released and what protects it: `declared_ledger` of it has the same steps.
+
+        Sensitivities that are known to be violated (E1) are not declared: the corrected ones are.
+        """
+        if not self.private:
+            return Declaration((), bare=self.computed)
+        ledger = self.ledger()
+        steps = ledger.corrected or ledger.steps
+        found = self._declared(steps)
+        if declared_ledger(found).steps != steps:
+            raise UnsupportedSchemeError(f"{self.title}: a declaration has no words for what is released here")
+        return dataclasses.replace(found, computed=self.computed)
+
+    def _declared(self, steps: tuple[Step, ...]) -> Declaration:
+        return releases_of(steps, self.whole, self.batched or ("value",))
 
     @property
     def title(self) -> str:
@@ -103,6 +125,12 @@ class TrainingMechanism(Mechanism):
                 "released must be every-iterate or last-model, got released='one-step'; "
                 "a run of one step is iterations=1"
             )
+
+    def declaration(self) -> Declaration:
+        """Return what is released and what protects it, with the bound of the records."""
+        given = {kind: getattr(self, kind, None) for kind in (RecordBounds.CLIP, RecordBounds.NORMALISE)}
+        kind = next((kind for kind, radius in given.items() if radius is not None), RecordBounds.UNKNOWN)
+        return dataclasses.replace(super().declaration(), bounds=kind, radius=given.get(kind))
 
 
 @described

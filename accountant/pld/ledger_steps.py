@@ -126,10 +126,10 @@ def ordered_profile(steps: tuple[Step, ...], delta: Fraction | None, resolution:
     finer = Resolution(resolution.tolerance / _FINER, resolution.most_points)
     orders = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
     sampled = any(isinstance(step, PoissonGaussianStep) and step.sampling_rate < 1 for step in steps)
-    return OrderedProfile([_in_order(steps, delta, order) for order in orders[: 2 if sampled else 1]], finer)
+    return OrderedProfile([in_order(steps, delta, order) for order in orders[: 2 if sampled else 1]], finer)
 
 
-def _in_order(steps: tuple[Step, ...], delta: Fraction | None, order: Pair) -> list[ComposableStep]:
+def in_order(steps: tuple[Step, ...], delta: Fraction | None, order: Pair) -> list[ComposableStep]:
     """Return the steps for a lattice, equal ones joined, all releases of everything as one."""
     spent, noisy = [step for step in steps if isinstance(step, PureStep)], []
     announced, others = with_public_copies(tuple(step for step in steps if step not in spent), delta or _NEAR)

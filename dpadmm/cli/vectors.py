@@ -130,7 +130,7 @@ def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case])
         if finding.outcome is Outcome.REFUTED:
             click.echo(f"failed   {finding.name}: {finding.detail}")
     from verification.vectors.suspects import diagnose
-    from verification.wire.schemes import BASELINES
+    from verification.wire.parameters import BASELINES
 
     found = diagnose(report.findings, cases)
     for line in found.lines():
@@ -172,7 +172,7 @@ def as_document(report: VectorsReport, adapter: tuple[str, ...], cases: Sequence
         "cases": len(cases),
         "counts": {outcome.value: report.count(outcome) for outcome in Outcome if report.count(outcome)},
         "findings": [
-            {"id": f.name, "outcome": f.outcome.value, "flags": list(f.tags), "detail": f.detail}
+            {"id": f.name, "outcome": f.outcome.value, "flags": list(f.flags), "detail": f.detail}
             for f in report.findings
         ],
         "differs_first": dict(found.first),
@@ -206,8 +206,38 @@ def list_cases(*, files: tuple[Path, ...], flag: str | None, output_format: str)
         click.echo(f"{case.id:<56} {case.comment}")
 
 
+@command.command("export", short_help="Write the accounting vectors with checkers that need no dpadmm.")
+@click.option("--accounting", is_flag=True, required=True, help="The accounting vectors.")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+def export(*, accounting: bool, folder: Path) -> None:  # noqa: ARG001 - said for the day when there is another kind
+    """Write the accounting vectors to FOLDER: JSON with its schema, one line a value, checkers in Python and Rust."""
+    from importlib.resources import files
+    from json import loads
+
+    source = files("accountant.vectors")
+    texts = {name: (source / name).read_text("utf-8") for name in ("accounting.json", "accounting.schema.json")}
+    texts |= {
+        name: (source / stored).read_text("utf-8") for name, stored in (("check.py", "check.py.txt"), ("check.rs",) * 2)
+    }
+    rows = ["id\tquantity\tinputs\tlower\tupper"]
+    for vector in loads(texts["accounting.json"])["vectors"]:
+        inputs = " ".join(f"{name}={value}" for name, value in vector["inputs"].items())
+        for quantity, ends in vector["values"].items():
+            rows.append("\t".join((vector["id"], quantity, inputs, ends["lower"], ends["upper"])))
+    texts["accounting.tsv"] = "\n".join(rows) + "\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        write_text(folder / name, text)
+        click.echo(f"{folder / name}: {len(text.encode()):,} bytes")
+
+
 @command.command("accountant", short_help="Compare an accountant with certified bounds.")
-@click.option("--golden/--no-golden", default=True, show_default=True, help="Ask the questions of the golden vectors.")
+@click.option(
+    "--golden/--no-golden",
+    default=True,
+    show_default=True,
+    help="Ask the golden vectors, and what users of others reported.",
+)
 @click.option("--random", "fresh", type=click.IntRange(min=0), default=40, show_default=True, help="Fresh questions.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the fresh questions; by default drawn and printed.")
 @timeout_option
@@ -232,10 +262,11 @@ def accountant(
     Exit codes: 0 nothing unsound, 1 an answer is unsound, 3 nothing was answered, 4 it failed on a question.
     """
     from verification.accountants.judging import judge_all
-    from verification.accountants.questions import golden_questions, random_questions
+    from verification.accountants.questions import golden_questions, random_questions, reported_questions
 
     chosen = secrets.randbits(32) if seed is None else seed
-    questions = (*(golden_questions() if golden else ()), *random_questions(fresh, chosen))
+    known = (*golden_questions(), *reported_questions()) if golden else ()
+    questions = (*known, *random_questions(fresh, chosen))
     limits = Limits.of(timeout, memory)
     report = judge_all(adapter, questions, limits, _asked if sys.stderr.isatty() else None)
     if output_format == "json":

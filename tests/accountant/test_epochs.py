@@ -13,7 +13,7 @@ from mpmath import MPContext, mpf
 
 from accountant import DPSGD, Gaussian, Ledger, SsADMM, UnsupportedSchemeError, certificate, epsilon, recheck
 from accountant.calibration import calibrate_noise
-from accountant.certificates.reading import read_certificate
+from accountant.certificates.certificate import read_certificate
 from accountant.errors import CertificateError
 from accountant.mechanisms.steps import GaussianStep, ShuffledStep
 from accountant.numbers import decimal_string, fraction_of

@@ -13,8 +13,7 @@ import numpy as np
 from reference.problem import Problem
 from tests.zoo.per_record import weighted_gradients
 from verification.served.serve import serve
-from verification.served.stepwise import Batches, TrialRandomness
-from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise import Batches, StepwiseBaselines, TrialRandomness
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Algorithm
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verification.questions import (
+    as_replayed,
     clipping,
     dependence,
     identical,
@@ -26,6 +27,7 @@ QUESTIONS: tuple[Question, ...] = (
     *identical.QUESTIONS,
     *scale.QUESTIONS,
     *dependence.QUESTIONS,
+    *as_replayed.QUESTIONS,
 )
 
 

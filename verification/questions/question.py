@@ -95,6 +95,7 @@ class Observation:
     deviation: float = 1.0
     difference: str = ""
     picture: Picture | None = None
+    cause: Cause | None = None  # where it is not that of the question
 
     @classmethod
     def exact(cls, holds: bool, detail: str, picture: Picture | None = None) -> Observation:
@@ -124,7 +125,9 @@ def at_few_records(  # noqa: PLR0917 - in the order in which a question is descr
         picture = seen.picture
         draw: Draw | None = None if picture is None else lambda: picture
         exact = not statistical
-        tests = [Test(name, aspect, seen.p_value, seen.detail, cause, cost, deterministic=exact, draw=draw)]
+        tests = [
+            Test(name, aspect, seen.p_value, seen.detail, seen.cause or cause, cost, deterministic=exact, draw=draw)
+        ]
         if seen.difference:
             tests.append(
                 Test(

@@ -13,16 +13,23 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from accountant.mechanisms.words import Algorithm, Sampling
-from verification.served.slack import SINGLE
+from verification.served.translate import SINGLE
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
-from verification.wire.hidden_pair import HiddenPair
-from verification.wire.messages import Capability, Show, StartResult
-from verification.wire.parameters import Initial, LossName, Parameters, RegularizerName, Release
+from verification.wire.messages import EPSILON, Capability, Show, StartResult, parameters_for
+from verification.wire.parameters import (
+    BASELINES,
+    SCHEMES,
+    Initial,
+    Law,
+    LossName,
+    Parameters,
+    RegularizerName,
+    Release,
+    Scheme,
+)
 from verification.wire.records import Records, Run
-from verification.wire.schemes import BASELINES, SCHEMES, Law, Scheme
-from verification.wire.session import Session
-from verification.wire.simple_parameters import EPSILON, parameters_for
+from verification.wire.session import HiddenPair, Session
 
 _FEW, _MORE = 16, 128
 OWN_REPLAYS = 20

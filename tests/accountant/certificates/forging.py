@@ -83,30 +83,32 @@ BOOKS: Final[dict[str, Ledger]] = {
     "a group, poisson": Poisson(sampling_rate="0.01", noise_multiplier=2, iterations=20, group_size=3).ledger(),
     "adversary": SsADMM(records=10, batch=1, noise_multiplier=3, iterations=120).ledger(),
     "adversary, few steps": SsADMM(records=1000, batch=10, noise_multiplier=1, iterations=5).ledger(),
+    "adversary, many steps": SsADMM(records=1000, batch=100, noise_multiplier=4, iterations=300).ledger(),
     "laplace, delta 0": Laplace(noise_multiplier=40, iterations=30).ledger(),
+    "laplace, few steps": Laplace(noise_multiplier=4, iterations=2).ledger(),
+    "gaussian, one step": Gaussian(noise_multiplier=1, iterations=1).ledger(),
+    "ssadmm, few steps": SsADMM(records=1000, batch=100, noise_multiplier=1, iterations=3).ledger(),
+    "ssadmm, many steps": SsADMM(records=48842, batch=221, noise_multiplier=4, iterations=2210).ledger(),
+    "poisson, few steps": Poisson(sampling_rate="0.01", noise_multiplier=1, iterations=3).ledger(),
+    "poisson, many steps": Poisson(sampling_rate="0.001", noise_multiplier=1, iterations=10000).ledger(),
+    "with replacement, few steps": SsADMM(
+        records=100, batch=10, noise_multiplier=1, iterations=2, sampling="with-replacement"
+    ).ledger(),
 }
 METHODS: Final = {
     "adversary": ["adversary"],
     "adversary, few steps": ["adversary"],
+    "adversary, many steps": ["adversary"],
     "laplace, delta 0": ["pure"],
 }
-DELTA: Final = {"laplace, delta 0": "0"}
+DELTA: Final = {"laplace, delta 0": "0", "adversary, many steps": "1e-8"}
 QUICK: Final = tuple(
     name
     for name in BOOKS
-    if name
-    not in {
-        "adversary",
-        "adversary, few steps",
-        "with replacement",
-        "poisson",
-        "ssadmm",
-        "phases",
-        "dpsgd",
-        "dpsvrg",
-        "a group",
-        "a group, poisson",
-    }
+    if name in {"ssadmm, discrete", "ssadmm, one step"}
+    or not name.startswith(
+        ("adversary", "with replacement", "poisson", "ssadmm", "phases", "dpsgd", "dpsvrg", "a group")
+    )
 )
 """Certificates that are checked in less than half a second."""
 FACTORS: Final = ("0", "0.001", "0.9", "0.999", "1.001", "1.1", "1000")
@@ -120,6 +122,7 @@ MOVED: Final = ("0.98", "0.985", "0.99", "0.993", "0.995", "0.998", "0.999")
 FINER: Final = {
     "adversary": Fraction(1, 1000),
     "adversary, few steps": Fraction(1, 500),
+    "adversary, many steps": Fraction(1, 500),
     "a group": Fraction(1, 400),
     "a group, poisson": Fraction(1, 400),
 }

@@ -7,9 +7,16 @@ import pytest
 
 from accountant.mechanisms.words import Sampling
 from tests.verification.declared.test_declaration import VALUE
-from verification.declared.cost import measured_scale, shared_draws
-from verification.declared.noise import fresh_size, noise_tests, standard_normal
-from verification.declared.sampling import Runs, malformed, sampling_tests
+from verification.declared.draws import (
+    Runs,
+    fresh_size,
+    malformed,
+    measured_scale,
+    noise_tests,
+    sampling_tests,
+    shared_draws,
+    standard_normal,
+)
 from verification.statistics.test import Cost
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredSampling, DeclaredValue, NoiseKind
