@@ -86,7 +86,7 @@ if not TYPE_CHECKING:  # a type checker sees the imports above, and refuses othe
     def __getattr__(name: str) -> object:
         if name not in _HOME:
             raise AttributeError(f"module 'accountant' has no attribute {name!r}")
-        value: object = getattr(importlib.import_module(_HOME[name]), name)
+        value: object = getattr(importlib.import_module(_HOME[name].replace("accountant", __name__, 1)), name)
         globals()[name] = value
         return value
 

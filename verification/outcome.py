@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -51,6 +52,18 @@ class Aspect(enum.StrEnum):
     CLIPPING = "clipping"
     RELEASED = "released values"
     UPDATES = "updates"
+
+
+def needed_aspects(*, private: bool, sampled: bool, clips: bool) -> tuple[Aspect, ...]:
+    """What a claim rests on."""
+    if not private:
+        return ()
+    wanted = [Aspect.NOISE, Aspect.RELEASED]
+    if sampled:
+        wanted.append(Aspect.BATCHES)
+    if clips:
+        wanted.append(Aspect.CLIPPING)
+    return tuple(wanted)
 
 
 class Cost(enum.Enum):
@@ -187,7 +200,7 @@ class Power:
         """Return the sentence a report prints."""
         return (
             f"noise too small by a factor of {self.divisor:.3g} throughout, all else as claimed, would have been "
-            f"detected with probability at least {self.at_least:.2f}"
+            f"detected with probability at least {math.floor(100 * self.at_least) / 100:.2f}"
         )
 
 

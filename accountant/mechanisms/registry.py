@@ -59,7 +59,7 @@ class _Mechanisms(Mapping[str, type[Mechanism]]):
 
     def __getitem__(self, name: str) -> type[Mechanism]:
         module, kind = _HOMES[name]
-        found = getattr(importlib.import_module(f"accountant.mechanisms.{module}"), kind)
+        found = getattr(importlib.import_module(f"{__package__}.{module}"), kind)
         if not (isinstance(found, type) and issubclass(found, Mechanism) and found.algorithm == name):
             raise TypeError(f"accountant.mechanisms.{module}.{kind} is not the mechanism {name!r}")
         return found

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from accountant.mechanisms.words import Algorithm, Release
-from audits.gate.options import GateRun
+from audits.gate.claim_file import ClaimFile
 from verification.judge import Result, not_asked
-from verification.outcome import About, Finding, Outcome, Stage
+from verification.outcome import About, Finding, Outcome, Stage, needed_aspects
 from verification.plain_text import harmless
 from verification.statistics.test import Aspect
 from verification.wire.parameters import SCHEMES, Law
@@ -72,22 +72,10 @@ def covered_by(results: Iterable[Result]) -> Coverage:
     return Coverage(tuple(covered), tuple(skipped))
 
 
-def needed_aspects(*, private: bool, sampled: bool, clips: bool) -> Sequence[Aspect]:
-    """What a claim rests on."""
-    if not private:
-        return ()
-    wanted = [Aspect.NOISE, Aspect.RELEASED]
-    if sampled:
-        wanted.append(Aspect.BATCHES)
-    if clips:
-        wanted.append(Aspect.CLIPPING)
-    return wanted
-
-
-def coverage_findings(run: GateRun, coverage: Coverage) -> list[Finding]:
+def coverage_findings(claims: ClaimFile, coverage: Coverage) -> list[Finding]:
     """One for each mechanism of which a part was not looked at and is not accepted by name."""
     findings = []
-    for mechanism in run.claims.mechanism:
+    for mechanism in claims.mechanism:
         algorithm = Algorithm(str(mechanism.algorithm))
         scheme = SCHEMES[algorithm]
         release = getattr(mechanism, "release", None)
@@ -98,7 +86,7 @@ def coverage_findings(run: GateRun, coverage: Coverage) -> list[Finding]:
             sampled=batch is not None and batch < getattr(mechanism, "records", batch),
             clips=scheme.law is not Law.NONE,
         )
-        missing = [aspect for aspect in coverage.missing(subject, needed) if aspect not in run.claims.gate.accepts]
+        missing = [aspect for aspect in coverage.missing(subject, needed) if aspect not in claims.gate.accepts]
         if missing:
             why = "; ".join(item.describe() for item in coverage.skipped if item.about.subject in ("", subject))
             findings.append(uncovered(mechanism.title, subject, missing, why or "no check ran"))

@@ -11,13 +11,13 @@ import numpy as np
 from accountant.mechanisms.words import Sampling
 from audits.errors import ContradictionError
 from audits.gate.claim_file import ClaimFile, DeclaredTable
-from audits.gate.coverage import Coverage, Covered, Uncovered, needed_aspects, uncovered
+from audits.gate.coverage import Coverage, Covered, Uncovered, uncovered
 from audits.gate.options import GateOptions, adapter_failed
 from audits.gate.price import TookTooLongError, time_limit
 from verification.declared.implementation import DeclaredImplementation
 from verification.declared.questions import Shown, about_declared, ask_declared, priced
 from verification.judge import Result, concluded, finding, not_asked
-from verification.outcome import About, Finding, Outcome, Stage
+from verification.outcome import About, Finding, Outcome, Stage, needed_aspects
 from verification.wire.declaration import Declaration, contradictions
 from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.messages import Face

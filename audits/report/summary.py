@@ -78,10 +78,11 @@ def _would_have(report: GateReport) -> str:
     powers = [f.power for f in report.findings if f.power is not None]
     if not powers:
         return "It is a result of tests, not a proof."
-    widest = max(powers, key=lambda power: power.divisor)
+    # true of every game: the largest factor, the smallest probability, rounded down
+    factor, least = max(p.divisor for p in powers), math.floor(100 * min(p.at_least for p in powers)) / 100
     return (
-        f"It is a result of tests, not a proof: noise too small by a factor of {widest.divisor:.3g} would have been "
-        f"detected with a probability of at least {widest.at_least:.2f} in each of the games that were played."
+        f"It is a result of tests, not a proof: noise too small by a factor of {factor:.3g} would have been "
+        f"detected with a probability of at least {least:.2f} in each of the games that were played."
     )
 
 

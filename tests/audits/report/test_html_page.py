@@ -24,7 +24,7 @@ from audits.report.statement import ADD, BEYOND, NOT_CHECKED, NOT_STATED, statem
 from audits.report.summary import PARTS, TERMS, explained, glossary, summary
 from tests.audits.gate.test_gate import claim_file, zoo
 from verification import pictures
-from verification.outcome import About, Finding, Outcome, Stage, worst
+from verification.outcome import About, Finding, Outcome, Power, Stage, worst
 from verification.picture import Ink, Picture, Series
 from verification.questions.catalogue import at
 from verification.questions.question import Size
@@ -288,3 +288,16 @@ def test_each_refutation_has_its_own_picture(tmp_path: Path, member: str, title:
     assert all(picture is not None for picture in drawn.values()), drawn.keys()
     assert any(picture.title.startswith(title) for picture in drawn.values() if picture is not None), drawn
     assert render_html(report).count("<figure>") >= len(drawn)
+
+
+def test_a_summary_over_several_games_is_their_minimum(tmp_path: Path) -> None:
+    """0.9688 in one game: "at least 0.97" would be wrong of it, and 0.98 of every game too."""
+    powers = (Power(1.2, 0.9688, 100), Power(1.2, 0.9951, 100), Power(1.1, 0.9999, 100))
+    found = [
+        Finding(About(f"game-{i}", "ssadmm", Stage.GAMES), Outcome.STANDS, "", power=power)
+        for i, power in enumerate(powers)
+    ]
+    shown = summary(made(tmp_path, *found))
+    assert "by a factor of 1.2 would have been detected with a probability of at least 0.96 in each" in shown
+    assert powers[0].describe().endswith("at least 0.96")
+    assert powers[1].describe().endswith("at least 0.99")
