@@ -17,7 +17,7 @@ import dataclasses
 import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,14 @@ import numpy as np
 from verification.outcome import About, Finding, Outcome, Stage, headlines
 from verification.questions.catalogue import at
 from verification.questions.question import Answer, Question, Size
-from verification.questions.updates import has_own_updates, hides_its_noise, processed_values, working_unit
+from verification.questions.scenes import EXTREME
+from verification.questions.updates import (
+    has_own_updates,
+    hides_its_noise,
+    longest_run,
+    processed_values,
+    working_unit,
+)
 from verification.reading.context import (
     ALL_MODES,
     DOUBLE,
@@ -40,7 +47,7 @@ from verification.reading.context import (
 )
 from verification.reading.replayed import EFFORT, READABLE
 from verification.statistics.test import Aspect, Cost, Test
-from verification.wire.faults import AdapterSkipped, RefusedRequest
+from verification.wire.faults import AdapterFault, AdapterSkipped, Fault, RefusedRequest
 from verification.wire.messages import Capability, StartResult
 from verification.wire.parameters import Algorithm
 from verification.wire.session import Session
@@ -139,6 +146,11 @@ def shares(size: Size, modes: Sequence[Mode]) -> int:
     return sum(1 + sum(q.statistical and mode in q.modes for q in at(size)) for mode in modes)
 
 
+def asked_small(questions: Sequence[Question], modes: Sequence[Mode]) -> list[Asked]:
+    """The questions at a few records about these modes."""
+    return [Asked(question, mode) for question in questions for mode in modes if mode in question.modes]
+
+
 def generator(seed: int, asked: Asked) -> np.random.Generator:
     """A stream of the question's own, the same whichever others are asked: a finding can be repeated alone."""
     return np.random.default_rng([seed, zlib.crc32(f"{asked.question.name} {asked.mode} {asked.size}".encode())])
@@ -151,15 +163,19 @@ def judge(
     another: Callable[[], Session],
     progress: Callable[[Result], None] = lambda _: None,
     *,
-    known: Mapping[Mode, Traits] | None = None,
+    known: dict[Mode, Traits] | None = None,
 ) -> list[Result]:
     """Ask everything, of several processes at once; the results in the order of the questions.
 
-    Where updates differ late, or at the claimed size alone, everything is asked again, with noise read by replays.
+    ``known`` are traits that were found out before; those of further modes are added. Where updates differ late, or at
+    the claimed size alone, everything is asked again, with noise read by replays.
     """
     modes = dict.fromkeys(asked.mode for asked in everything)
-    given = known or {}
-    traits = {mode: given.get(mode) or traits_of(sessions[0], mode, plan.seed) for mode in modes}
+    known = {} if known is None else known
+    for mode in modes:
+        if mode not in known:
+            known[mode] = traits_of(sessions[0], mode, plan.seed)
+    traits = {mode: known[mode] for mode in modes}
     asking = _Asking(sessions, plan, another, progress, time.monotonic() + plan.seconds)
     results = asking.all(everything, traits)
     late = {
@@ -300,6 +316,7 @@ class _Asking:
             unit=traits.unit,
             processed=traits.processed,
             hides=traits.hides,
+            reach=traits.reach,
         )
         result = ask(asked, context, clock, share)
         session.tape = None
@@ -333,6 +350,11 @@ def concluded(
         return without(Outcome.INCONCLUSIVE, f"declared, but answered skipped: {skipped.reason}")
     except RefusedRequest as refused:
         return without(Outcome.INCONCLUSIVE if must_run else Outcome.SKIPPED, refused.reason)
+    except AdapterFault as fault:
+        if fault.fault is not Fault.REFUSED:
+            raise
+        # an error of its own on data that it may not be made for: no pass, and others may still be asked
+        return without(Outcome.INCONCLUSIVE if must_run else Outcome.SKIPPED, fault.detail)
     level = share / max(1, sum(not test.deterministic for test in answer.tests))
     seconds = time.monotonic() - began
     result = Result(about, Outcome.STANDS, answer, answer.missing, level, seconds, strict=strict)
@@ -352,13 +374,14 @@ class Traits:
 
     ``own``: its updates are not the reference's, so that noise is read by replays. ``unit``: the rounding of its
     arithmetic. ``processed``: values without noise of their own that are functions of what was released. ``hides``:
-    its updates hide how large the noise was.
+    its updates hide how large the noise was. ``reach``: the length over C of the longest records that it runs.
     """
 
     own: bool = False
     unit: float = DOUBLE
     processed: frozenset[str] = frozenset()
     hides: bool = False
+    reach: float = max(EXTREME)
 
 
 def traits_of(session: Session, mode: Mode, seed: int) -> Traits:
@@ -371,6 +394,9 @@ def traits_of(session: Session, mode: Mode, seed: int) -> Traits:
     with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
         found = dataclasses.replace(found, processed=processed_values(context))
     context = dataclasses.replace(context, processed=found.processed)
+    if session.can(Capability.TRIALS):
+        with contextlib.suppress(NotApplicable, AdapterSkipped):
+            found = dataclasses.replace(found, reach=longest_run(context))
     with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
         found = dataclasses.replace(found, own=has_own_updates(context))
     if found.own and mode.algorithm in READABLE and session.can(Capability.REPLAY):

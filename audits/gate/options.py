@@ -25,6 +25,10 @@ GAMES_SHARE = 0.4
 """Of the false alarms; the questions have the rest."""
 
 
+def silent(_line: str) -> None:
+    """No progress is shown."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class GateOptions:
     """The options of a gate beside the claim file.
@@ -36,7 +40,7 @@ class GateOptions:
     seed: int
     only: tuple[str, ...] = ()
     today: datetime.date = dataclasses.field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date())
-    say: Say = lambda _: None
+    say: Say = silent
     pair: Neighbours | None = None
     seeded: bool = True
     evidence: KeptEvidence | None = None

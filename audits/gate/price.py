@@ -22,9 +22,8 @@ from accountant.numbers import fraction_of
 from accountant.pricing import method_epsilon, methods_for, slow_methods_for
 from audits.gate.claim_file import Claim
 from verification.judge import Result, concluded
-from verification.outcome import About, Aspect, Cause, Stage
+from verification.outcome import About, Aspect, Cause, Outcome, Stage
 from verification.questions.question import Answer
-from verification.reading.context import Undecided
 from verification.statistics.noise_size import Effective, effective
 from verification.statistics.test import Test
 from verification.wire.arrays import Floats
@@ -79,45 +78,45 @@ class Account:
 
 def account(claim: Claim, mechanism: Mechanism, seconds: float = math.inf) -> Account:
     """Price the mechanism and compare: refuted below ``lower``, stands from ``upper`` on, in between inconclusive."""
-    reports: list[Report] = []
-
-    def ask() -> Answer:
-        if not mechanism.private:
-            text = (
-                f"{mechanism.algorithm} adds no noise: its epsilon is infinite (an output that one of two neighbours "
-                f"alone can show; statement SADMM-SAMPLING), claimed is {claim.epsilon_text(_DIGITS)}"
-            )
-            return _priced(holds=claim.nothing, detail=text)
-        try:
-            with time_limit(seconds):
-                reports.append(_report(claim, mechanism))
-        except (AccountantError, TookTooLongError) as error:
-            if isinstance(error, AccountantError) and error.exit_code == 2:
-                raise
-            raise Undecided(f"nothing could be certified: {error}") from None
-        return _compared(claim, reports[0])
-
-    judged = concluded(About("", mechanism.title, Stage.PRICE), ask, 0.0)
-    return Account(claim, mechanism, reports[0] if reports else None, judged)
+    about = About("", mechanism.title, Stage.PRICE)
+    if not mechanism.private:
+        text = (
+            f"{mechanism.algorithm} adds no noise: its epsilon is infinite (an output that one of two neighbours "
+            f"alone can show; statement SADMM-SAMPLING), claimed is {claim.epsilon_text(_DIGITS)}"
+        )
+        return Account(claim, mechanism, None, _judged(about, text, holds=claim.nothing))
+    try:
+        with time_limit(seconds):
+            report = _report(claim, mechanism)
+    except (AccountantError, TookTooLongError) as error:
+        if isinstance(error, AccountantError) and error.exit_code == 2:
+            raise
+        return Account(claim, mechanism, None, _judged(about, f"nothing could be certified: {error}", holds=None))
+    return Account(claim, mechanism, report, _compared(about, claim, report))
 
 
-def _compared(claim: Claim, report: Report) -> Answer:
+def _compared(about: About, claim: Claim, report: Report) -> Result:
     lower, upper = fraction_of(report.epsilon.lower), fraction_of(report.epsilon.upper)
     low, high = decimal_string(lower, _DIGITS, "down"), decimal_string(upper, _DIGITS, "up")
     delta, claimed = decimal_string(claim.delta, _DIGITS, "up"), claim.epsilon_text(_DIGITS)
     if claim.epsilon >= upper:
-        return _priced(holds=True, detail=f"epsilon at delta {delta} is at most {high}, claimed is {claimed}")
+        return _judged(about, f"epsilon at delta {delta} is at most {high}, claimed is {claimed}", holds=True)
     if claim.epsilon < lower:
         text = f"epsilon at delta {delta} is at least {low} (two neighbouring data sets attain it)"
-        return _priced(holds=False, detail=f"{text}, claimed is {claimed}")
-    raise Undecided(
+        return _judged(about, f"{text}, claimed is {claimed}", holds=False)
+    text = (
         f"claimed is {claimed}; certified is only that epsilon at delta {delta} lies between {low} (attained by a "
         f"concrete pair) and {high} (holds for every pair). Claim {high}, or add noise"
     )
+    return _judged(about, text, holds=None)
 
 
-def _priced(*, holds: bool, detail: str) -> Answer:
-    return Answer("", "", 0, (Test.exact("price", Aspect.RELEASED, holds, detail, Cause.PRICE),), ())
+def _judged(about: About, detail: str, *, holds: bool | None) -> Result:
+    """Hand the judge a test without chance; where neither end decides it is inconclusive."""
+    if holds is None:
+        return Result(about, Outcome.INCONCLUSIVE, reason=detail)
+    test = Test.exact("price", Aspect.RELEASED, holds, detail, Cause.PRICE)
+    return concluded(about, lambda: Answer("", "", 0, (test,), ()), 0.0)
 
 
 def _report(claim: Claim, mechanism: Mechanism) -> Report:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 from collections.abc import Sequence
 
@@ -14,7 +15,7 @@ from audits.gate.claim_file import claimed_run
 from audits.gate.coverage import Coverage, covered_by
 from audits.gate.options import GateRun, adapter_failed
 from audits.gate.price import epochs_cost, measured_cost
-from verification.judge import Asked, Plan, Result, concluded, finding, judge, shares, traits_of
+from verification.judge import Asked, Plan, Result, asked_small, concluded, finding, judge, shares
 from verification.outcome import About, Finding, Outcome, Stage, counted
 from verification.questions.catalogue import at
 from verification.questions.noise import last, silent
@@ -61,14 +62,11 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
                     for _ in smoke_session(sessions[0]):
                         pass
             everything, unasked = _everything(run, size, description, measure=measure)
-            for mode in dict.fromkeys(asked.mode for asked in everything):
-                if mode not in run.traits:
-                    run.traits[mode] = traits_of(sessions[0], mode, options.seed)
             results = judge(
                 sessions,
                 everything,
                 plan,
-                lambda: Session(run.target.command, run.target.limits),
+                functools.partial(Session, run.target.command, run.target.limits),
                 lambda result: options.say(str(result.about)),
                 known=run.traits,
             )
@@ -96,8 +94,7 @@ def _everything(
     """All questions that were asked for, and a result for each mechanism that the implementation does not offer."""
     if size is Size.SMALL:
         modes = [s.mode for s in run.subjects if s.algorithm in description.algorithms]
-        everything = [Asked(q, mode) for q in at(size) for mode in modes if mode in q.modes]
-        return [asked for asked in everything if run.options.wants(asked.about)], []
+        return [asked for asked in asked_small(at(size), modes) if run.options.wants(asked.about)], []
     everything, unasked = [], []
     for mechanism in run.claims.mechanism:
         reason = _not_offered(mechanism, description)

@@ -137,7 +137,7 @@ def _behind_the_wire(
 
 def _concluded(findings: Sequence[Finding], options: GateOptions) -> Outcome:
     """The worst that is not waived; a part of a gate never says that a claim stands."""
-    outcome = worst(f.outcome for f in findings if f.waiver is None)
+    outcome = worst([f.outcome for f in findings if f.waiver is None])
     if options.only and outcome in (Outcome.STANDS, Outcome.DEVIATES):
         return Outcome.INCONCLUSIVE
     return outcome
@@ -153,6 +153,8 @@ def decided(findings: Sequence[Finding], waivers: Sequence[Waiver], options: Gat
 
 def waived(findings: list[Finding], waivers: Sequence[Waiver], options: GateOptions) -> list[Finding]:
     """Attach each waiver to the findings that it covers; refuses one that covers nothing there could be."""
+    if not waivers:
+        return findings
     names = {finding.name for finding in findings}
     questions = {q.name for q in QUESTIONS}
     for waiver in waivers:

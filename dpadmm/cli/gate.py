@@ -224,6 +224,7 @@ def _check(
     from audits.games.executors import executor
     from audits.gate.claim_file import read_claim_file
     from audits.gate.evidence import KeptEvidence
+    from audits.gate.options import silent
     from audits.gate.run import GateOptions, run_gate
     from audits.report import RENDERERS
 
@@ -240,7 +241,7 @@ def _check(
     options = GateOptions(
         chosen,
         only,
-        say=_progress(),
+        say=_progress if sys.stderr.isatty() else silent,
         pair=_pair(claims, claim_file),
         seeded=seed is not None,
         evidence=None if evidence is None else KeptEvidence(),
@@ -293,16 +294,10 @@ def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours | None:
     return load_pair(folder / pair.first, folder / pair.second, label_column=pair.label_column)
 
 
-def _progress() -> Callable[[str], None]:
-    """Show where it is, on a terminal only."""
-    if not sys.stderr.isatty():
-        return lambda _: None
-
-    def show(line: str) -> None:
-        sys.stderr.write(f"\r\x1b[2K{line[:110]}\r")
-        sys.stderr.flush()
-
-    return show
+def _progress(line: str) -> None:
+    """Show what is checked now, over the line before."""
+    sys.stderr.write(f"\r\x1b[2K{line[:110]}\r")
+    sys.stderr.flush()
 
 
 def _write_template(path: Path) -> None:

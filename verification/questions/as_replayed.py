@@ -14,23 +14,13 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from verification.questions.identical import identical_records
-from verification.questions.noise import small_run
-from verification.questions.question import EVERY_ITERATE, Answer, Question, Size
-from verification.reading.context import (
-    EVERY_MODE,
-    FEWER_VALUES,
-    Claimed,
-    Clock,
-    Context,
-    NotNeeded,
-    require_private,
-)
+from verification.questions import scenes
+from verification.questions.question import Answer
+from verification.reading.context import FEWER_VALUES, Claimed, Context
 from verification.reading.replayed import apparent, inputs
 from verification.statistics.noise_shape import repeats
 from verification.statistics.test import Aspect, Cause, Cost, TailFamily, Test, union
 from verification.wire.arrays import Floats
-from verification.wire.messages import Capability
 from verification.wire.records import Records, Run
 
 _RUNS, _FEWEST_RUNS, _ITERATIONS, _COORDINATES = 600, 300, 3, 8
@@ -38,15 +28,13 @@ _SMALL_SIGMA = 0.3  # so small that not all of it is hidden
 _LARGER = 1e-6
 
 
-def as_replayed(context: Context, at_size: Claimed | None, _clock: Clock) -> Answer:
+def as_replayed(context: Context, at_size: Claimed) -> Answer:
     """Runs and replays on records without gradient, and on one dense record n times."""
-    if not context.hides:
-        raise NotNeeded("noise can be read")
-    small = small_run(context).with_parameters(sigma=_SMALL_SIGMA)
-    claimed = (at_size or small).fitting(FEWER_VALUES).shortened(_ITERATIONS)
-    require_private(claimed)
+    claimed = at_size.fitting(FEWER_VALUES).shortened(_ITERATIONS)
+    if claimed.runs is not None:
+        claimed = claimed.with_parameters(sigma=_SMALL_SIGMA)
     count = max(_FEWEST_RUNS, context.count(_RUNS))  # a replay each, however long noise takes to be read
-    alike = identical_records(claimed, context.rng)
+    alike = scenes.identical(claimed.records, claimed.columns, claimed.parameters.bound, context.rng, context.reach)
     unit = alike.features[0] / np.linalg.norm(alike.features[0])
     smaller, larger, other, vectors = list[TailFamily](), list[TailFamily](), list[TailFamily](), list[Floats]()
     for title, records in (("silent", Records(0.0 * alike.features, alike.labels)), ("equal", alike)):
@@ -104,16 +92,3 @@ def _both(context: Context, claimed: Claimed, records: Records, count: int) -> d
     replays = Run({key: np.stack([run.values[key] for run in again]) for key in runs.values})
     seen, wanted = (context.with_noise(apparent(context, parameters, each)) for each in (runs, replays))
     return {stream: (seen[stream], wanted[stream]) for stream in seen}
-
-
-QUESTIONS = (
-    Question(
-        "as-replayed",
-        as_replayed,
-        "noise too small or of another law behind post-processing that hides how large it was",
-        ("P", "THEOREM-1", "THEOREM-3"),
-        (Size.SMALL, Size.CLAIMED),
-        needs=tuple(need | {Capability.REPLAY} for need in EVERY_ITERATE),
-        modes=EVERY_MODE,
-    ),
-)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from verification.questions import (
-    as_replayed,
     clipping,
     dependence,
     identical,
@@ -27,7 +26,6 @@ QUESTIONS: tuple[Question, ...] = (
     *identical.QUESTIONS,
     *scale.QUESTIONS,
     *dependence.QUESTIONS,
-    *as_replayed.QUESTIONS,
 )
 
 

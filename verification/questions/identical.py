@@ -29,6 +29,7 @@ from scipy import special
 
 from accountant.mechanisms.words import Algorithm
 from reference.clipping import clipped_slopes
+from verification.questions import scenes
 from verification.questions.noise import small_run
 from verification.questions.question import Answer, Question, Size, drawn
 from verification.reading.context import (
@@ -52,7 +53,6 @@ from verification.wire.faults import RefusedRequest
 from verification.wire.messages import Capability, initial_point
 from verification.wire.records import Records, Run
 
-_LENGTHS = (8.0, 1000.0)
 _STREAMS = {Algorithm.SSADMM: "gradient", Algorithm.DPSGD: "gradient", Algorithm.MPADMM: "x"}
 _Z = np.linspace(0.0, 40.0, 161)
 _QUIET = 0.9
@@ -66,15 +66,6 @@ class Parted:
     across: Floats  # [runs, T, p - 1]
     allowed: Floats  # [T]
     beside: Floats  # [runs, T]: along the record, without the reference's gradient
-
-
-def identical_records(claimed: Claimed, rng: np.random.Generator) -> Records:
-    """One dense record, n times, with labels of both signs; between 8 and 1,000 times as long as the bound."""
-    direction = rng.standard_normal(claimed.columns)
-    direction /= np.linalg.norm(direction)
-    length = claimed.parameters.bound * float(np.exp(rng.uniform(*np.log(_LENGTHS))))
-    labels = np.where(rng.random(claimed.records) < 0.5, -1, 1).astype(np.int64)
-    return Records(labels[:, None] * (length * direction), labels)
 
 
 def parted(claimed: Claimed, records: Records, run: Run) -> Parted:
@@ -169,7 +160,7 @@ def identical(context: Context, at_size: Claimed | None, clock: Clock) -> Answer
     if claimed.columns == 1:
         raise NotApplicable("one column: no noise is seen across the records")
     fewer = claimed.fitting(FEWER_VALUES)
-    records = identical_records(fewer, context.rng)
+    records = scenes.identical(fewer.records, fewer.columns, fewer.parameters.bound, context.rng, context.reach)
     name = context.session.send(records)
     used = fewer if fewer.runs is not None else clock.fitting(context, name, fewer).used
     runs = 1 if context.own and used.runs is None else repeated(used)

@@ -20,6 +20,7 @@ from scipy import special
 
 from accountant.mechanisms.words import Algorithm
 from verification.questions import scenes
+from verification.questions.as_replayed import as_replayed
 from verification.questions.question import (
     OBSERVABLE,
     Answer,
@@ -94,6 +95,8 @@ def silent(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
     require_private(claimed)
     if at_size is not None:
         require_every_iterate(context)
+    if context.hides:
+        return as_replayed(context, claimed)
     records = scenes.shared_silent(claimed.records, claimed.columns, context.scene_seed)
     name = context.session.send_once(records)
     fitting = _fitting(context, name, claimed, clock)
@@ -179,7 +182,7 @@ def _constant(context: Context, claimed: Claimed, noise: dict[str, Floats], exac
 
 
 def _mixed_records(context: Context, claimed: Claimed) -> scenes.Mixed:
-    extreme = tuple(min(length, context.largest / (8 * claimed.parameters.bound)) for length in scenes.EXTREME)
+    extreme = context.within(scenes.EXTREME, claimed.parameters.bound)
     extreme = extreme if claimed.runs is None else scenes.LONG
     return scenes.shared_mixed(claimed.records, claimed.columns, claimed.parameters.bound, context.scene_seed, extreme)
 

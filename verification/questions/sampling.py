@@ -412,7 +412,9 @@ def marked(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
         claimed.parameters.bound,
         context.rng,
         ordinary=ordinary,
-        extreme_lengths=_lengths(context, claimed) if at_size is not None else scenes.LONG,
+        extreme_lengths=context.within(scenes.EXTREME, claimed.parameters.bound)
+        if at_size is not None
+        else scenes.LONG,
     )
     name = context.session.send(scene.records)
     quiet = [quiet_noise(claimed, share) for share in QUIET] if claimed.private else [claimed]
@@ -427,11 +429,6 @@ def marked(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
             if number == len(quiet) - 1:
                 raise
     raise AssertionError("one of them was asked")
-
-
-def _lengths(context: Context, claimed: Claimed) -> tuple[float, ...]:
-    """Extreme lengths that the implementation's numbers hold."""
-    return tuple(min(length, context.largest / claimed.parameters.bound) for length in scenes.EXTREME)
 
 
 def _as_read(context: Context, claimed: Claimed, run: Run) -> Run:

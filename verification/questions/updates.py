@@ -16,7 +16,7 @@ from verification.picture import Picture
 from verification.pictures import against_claim, coordinates
 from verification.questions.noise import small_run
 from verification.questions.question import OBSERVABLE, Observation, at_few_records
-from verification.questions.scenes import random_records, silent_records
+from verification.questions.scenes import EXTREME, LONG, random_records, silent_records
 from verification.reading.context import COARSEST, DOUBLE, MPADMM_ALL, Context, Mode, NotApplicable
 from verification.reading.inverter import INSIDE, SOLVED, InsideSolved
 from verification.reading.replayed import (
@@ -41,7 +41,7 @@ from verification.served.translate import problem_of
 from verification.statistics.noise_shape import repeats
 from verification.statistics.test import Aspect, Cause, Cost
 from verification.wire.arrays import Floats
-from verification.wire.faults import RefusedRequest
+from verification.wire.faults import AdapterFault, AdapterRefusal, Fault, RefusedRequest
 from verification.wire.messages import Capability, initial_point
 from verification.wire.parameters import Initial, LossName, Parameters, RegularizerName
 from verification.wire.records import Records, Run
@@ -218,6 +218,27 @@ def working_unit(context: Context) -> float:
         if max(found, _CURVATURE * step**2) < unit <= COARSEST:
             found = unit
     return found
+
+
+def longest_run(context: Context) -> float:
+    """The length over C of the longest records of which a few iterations with noise are run: neither an error nor NaN.
+
+    What is longer is refused, and need not be run; a bound that lets NaN through is found by `clips-each-record`.
+    """
+    claimed = small_run(context)
+    for length in sorted(EXTREME, reverse=True):
+        records = random_records(context.rng, claimed.records, claimed.columns, length=length)
+        try:
+            name = context.session.send(records, may_refuse=True)
+            context.trials_of(context.session, name, claimed.parameters, _FEW_RUNS, None, may_refuse=True)
+        except AdapterRefusal:
+            continue
+        except AdapterFault as fault:
+            if fault.fault is not Fault.NOT_FINITE:
+                raise
+            continue
+        return length
+    return max(LONG)
 
 
 def processed_values(context: Context) -> frozenset[str]:

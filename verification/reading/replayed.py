@@ -44,6 +44,8 @@ FOUND = 1e-9
 """How exactly noise is found, over the largest value: what a replay lacks, in the reference's units."""
 _PASSES = 40
 _SMALL_STEP, _FLAT = 1e-3, 1e-2
+"""Where a change of the noise shows a hundred times less than another, noise is not read but compared with replays:
+what is found to 1e-9 would be known to 1e-7 alone, and repeated values no longer told from fresh ones."""
 _REMEMBERED = 12
 _FITTED_RUNS = 20
 

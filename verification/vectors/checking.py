@@ -22,7 +22,7 @@ ITERATES = ("x", "z", "y")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ValueDifference:
     """Where an iterate is first outside its tolerance."""
 
     value: str  # x, z or y
@@ -42,13 +42,13 @@ class CaseFinding(Finding):
     """What a case showed: the bugs it looks for, and what differs first where a value does."""
 
     flags: tuple[str, ...] = ()
-    difference: Difference | None = None
+    difference: ValueDifference | None = None
 
     @classmethod
-    def of(cls, case: model.Case, recipe: Recipe, wrong: str | Difference | None) -> CaseFinding:
+    def of(cls, case: model.Case, recipe: Recipe, wrong: str | ValueDifference | None) -> CaseFinding:
         """The conclusion of a case that was played."""
         outcome = Outcome.REFUTED if wrong else Outcome.STANDS
-        difference = wrong if isinstance(wrong, Difference) else None
+        difference = wrong if isinstance(wrong, ValueDifference) else None
         return cls(About(case.id), outcome, str(wrong or ""), flags=recipe.flags, difference=difference)
 
     @classmethod
@@ -136,7 +136,7 @@ def not_offered(description: StartResult, recipe: Recipe) -> list[str]:
     return names + [str(c) for c, wanted in needed.items() if wanted and c not in description.capabilities]
 
 
-def _wrong(session: PlainSession, case: model.Case, recipe: Recipe) -> str | Difference | None:
+def _wrong(session: PlainSession, case: model.Case, recipe: Recipe) -> str | ValueDifference | None:
     """What is wrong with how the implementation treats a case; None if nothing is."""
     if case.error is not None:
         return _wrongly_accepted(session, recipe, case.error)
@@ -164,7 +164,7 @@ def _wrongly_accepted(session: PlainSession, recipe: Recipe, error: model.Refusa
     return f"accepted what must be refused: {error.about}"
 
 
-def first_difference(expected: model.Expected, run: Run) -> Difference | None:
+def first_difference(expected: model.Expected, run: Run) -> ValueDifference | None:
     """Where an iterate is first outside its tolerance, in the order in which they are computed."""
     rows = {name: run.values[name].reshape(len(expected.x), -1) for name in ITERATES if getattr(expected, name)}
     for k in range(len(expected.x)):
@@ -172,7 +172,7 @@ def first_difference(expected: model.Expected, run: Run) -> Difference | None:
             for j, value in enumerate(getattr(expected, name)[k]):
                 got = float(found[k, j])
                 if not value.admits(got):
-                    return Difference(name, j, k + 1, got, value)
+                    return ValueDifference(name, j, k + 1, got, value)
     return None
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from verification.outcome import Outcome
 from verification.vectors import model
-from verification.vectors.checking import CaseFinding, Difference
+from verification.vectors.checking import CaseFinding, ValueDifference
 from verification.vectors.recipe import POINT, Recipe, read
 
 _Z = frozenset({"threshold", "at-threshold", "party-mean", "elastic-net", "folded", "groups", "matrix"})
@@ -99,7 +99,7 @@ def diagnose(findings: Sequence[CaseFinding], cases: Sequence[model.Case]) -> Di
     return Diagnosis(tuple(first.most_common()), len(failed), _only(played, cases), tuple(suspects))
 
 
-def _rounded(difference: Difference) -> bool:
+def _rounded(difference: ValueDifference) -> bool:
     """Whether only the last digits of the first wrong value are wrong."""
     right = model.from_bits(difference.expected.bits)
     return abs(difference.got - right) <= _ROUNDING * abs(right)

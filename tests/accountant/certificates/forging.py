@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import dataclasses
 import hashlib
 import json
 import os
@@ -21,6 +20,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
@@ -90,7 +90,7 @@ BOOKS: Final[dict[str, Ledger]] = {
     "ssadmm, few steps": SsADMM(records=1000, batch=100, noise_multiplier=1, iterations=3).ledger(),
     "ssadmm, many steps": SsADMM(records=48842, batch=221, noise_multiplier=4, iterations=2210).ledger(),
     "poisson, few steps": Poisson(sampling_rate="0.01", noise_multiplier=1, iterations=3).ledger(),
-    "poisson, many steps": Poisson(sampling_rate="0.001", noise_multiplier=1, iterations=10000).ledger(),
+    "poisson, many steps": Poisson(sampling_rate="0.02", noise_multiplier=2, iterations=1000).ledger(),
     "with replacement, few steps": SsADMM(
         records=100, batch=10, noise_multiplier=1, iterations=2, sampling="with-replacement"
     ).ledger(),
@@ -302,8 +302,7 @@ def certified_end(said: str) -> Fraction:
 def claims_no_more(text: str, said: str, name: str) -> bool:
     """Whether what the check says is certified is true of the certificate's own mechanisms, priced honestly."""
     read, finer = read_certificate(text), FINER.get(name, FINER_OTHERS)
-    mechanisms = tuple(map(read_mechanism, read.mechanisms))  # a group is priced from its mechanism
-    ledger = dataclasses.replace(read_ledger(read.ledger), mechanisms=mechanisms)
+    ledger = replace(read_ledger(read.ledger), mechanisms=tuple(map(read_mechanism, read.mechanisms)))
     report = epsilon(ledger, read.delta, methods=METHODS.get(name), digits=read.digits)
     true = certificate(report).epsilon
     attained = "not certified: the lower end" in said or Fraction(read.epsilon.lower) <= Fraction(true.lower) * (

@@ -9,7 +9,7 @@ import numpy as np
 
 from verification.served.serve import Implementation, Server
 from verification.vectors import model
-from verification.vectors.checking import CaseFinding, Difference, first_difference, not_offered
+from verification.vectors.checking import CaseFinding, ValueDifference, first_difference, not_offered
 from verification.vectors.recipe import POINT, Recipe, read
 from verification.vectors.wire import data_fields, line_of, replay_fields
 from verification.wire.arrays import ArrayError, Floats, unpack
@@ -31,7 +31,7 @@ def check_implementation(implementation: Implementation, cases: Iterable[model.C
         yield CaseFinding.of(case, recipe, _wrong(server, case, recipe))
 
 
-def _wrong(server: Server, case: model.Case, recipe: Recipe) -> str | Difference | None:
+def _wrong(server: Server, case: model.Case, recipe: Recipe) -> str | ValueDifference | None:
     with np.errstate(all="ignore"):  # a wrong implementation may divide by zero; its answer is judged all the same
         sent = json.loads(server.answer(line_of(data_fields(recipe, _NAME), 1)))
         line = server.answer(line_of(replay_fields(recipe, _NAME), 2)) if "result" in sent else b""
@@ -45,7 +45,7 @@ def _wrong(server: Server, case: model.Case, recipe: Recipe) -> str | Difference
     return None if case.expected is None else _judged(case.expected, line, recipe)
 
 
-def _judged(expected: model.Expected, line: bytes, recipe: Recipe) -> str | Difference | None:
+def _judged(expected: model.Expected, line: bytes, recipe: Recipe) -> str | ValueDifference | None:
     result = Answer[RunResult].model_validate_json(line).result
     shown = [name for name in POINT if getattr(expected, name)]
     if result is None or any(getattr(result, name) is None for name in shown):

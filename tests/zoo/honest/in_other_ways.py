@@ -26,6 +26,8 @@ from verification.wire.arrays import Floats
 from verification.wire.parameters import Parameters
 from verification.wire.records import Records
 
+_OVERFLOWS = 709.0
+
 
 class Divided(Stepwise):
     """Noise over some number: the mistake of several twins."""
@@ -291,6 +293,20 @@ class SlowHalf(Divided, Slow):
     """The twin: half of the noise."""
 
 
+class WarningsAsErrors(Stepwise):
+    """A plain program whose exponential overflows where a margin is large, with every warning made an error."""
+
+    def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
+        """Refuse to go on."""
+        if float(np.max(np.abs(x), initial=0.0)) * float(problem.norms.max(initial=0.0)) > _OVERFLOWS:
+            raise FloatingPointError("overflow encountered in exp")
+        return super().gradient(problem, x, batch)
+
+
+class WarningsAsErrorsHalf(Divided, WarningsAsErrors):
+    """The twin: half of the noise."""
+
+
 class Projected(Stepwise):
     """The noisy x is projected onto a ball: post-processing."""
 
@@ -381,6 +397,7 @@ HONEST: dict[str, type[Stepwise]] = {
     "box-muller": BoxMuller,
     "sharded": Sharded,
     "slow": Slow,
+    "warnings-as-errors": WarningsAsErrors,
     "projected": Projected,
     "sparse-noisy": SparseNoisy,
 }
@@ -400,6 +417,7 @@ TWINS: dict[str, type[Stepwise]] = {
     "box-muller-of-bytes": BoxMullerOfBytes,
     "sharded-noise": ShardedNoise,
     "slow-half": SlowHalf,
+    "warnings-as-errors-half": WarningsAsErrorsHalf,
     "projected-half": ProjectedHalf,
     "sparse-before": SparseBefore,
     "start-from-data": StartFromData,

@@ -84,6 +84,7 @@ PAIRS: dict[str, Pair] = {
     "random-start": Pair((_VARIANTS, "random-start"), (_OTHER, "start-from-data")),
     "sharded": Pair((_OTHER, "sharded"), (_OTHER, "sharded-noise"), _MP),
     "slow": Pair((_OTHER, "slow"), (_OTHER, "slow-half"), _MP),
+    "warnings-as-errors": Pair((_OTHER, "warnings-as-errors"), (_OTHER, "warnings-as-errors-half")),
     "no-seed": Pair((_SAME, "no-seed"), (_OTHER, "no-seed-half")),
     "last-model-only": Pair((_SAME, "last-model-only"), (_OTHER, "last-model-half")),
 }
