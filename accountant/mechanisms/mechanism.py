@@ -94,7 +94,9 @@ class Mechanism:
 def _signed(make: Callable[[Mechanism], Ledger]) -> Callable[[Mechanism], Ledger]:
     @functools.wraps(make)
     def ledger(self: Mechanism) -> Ledger:
-        return dataclasses.replace(make(self), mechanisms=(self,))
+        made = make(self)
+        grouped = (f"neighbours differ in at most {self.group_size} records",) if self.group_size > 1 else ()
+        return dataclasses.replace(made, mechanisms=(self,), notes=(*made.notes, *grouped))
 
     return ledger
 

@@ -358,6 +358,11 @@ class ClaimFile(_Table):
             raise ValueError(f"several mechanisms need different names, got {', '.join(twice)} more than once")
         return self
 
+    @property
+    def group_size(self) -> int:
+        """How many records of one user the claim protects, of every mechanism."""
+        return min((mechanism.group_size for mechanism in self.mechanism), default=1)
+
     def _only_declared(self) -> Self:
         if self.mechanism or self.pair is not None or self.implementation is None:
             raise ValueError("[declared] stands beside [claim] and [implementation], without [mechanism] and [pair]")

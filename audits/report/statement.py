@@ -74,11 +74,13 @@ def statement(report: GateReport) -> list[StatementLine]:
     """Every line, in the order of the guidelines."""
     claim, own = report.claims.claim, report.claims.statement
     delta = decimal_string(claim.delta, _DIGITS, "up")
+    k = report.claims.group_size
+    grouped = f"; up to {k} records at once" if k > 1 else ""
     return [
         _own("unit of privacy", own.unit),
         StatementLine(
             "neighbouring relation",
-            f"{claim.neighbours}: {RELATIONS[claim.neighbours]}",
+            f"{claim.neighbours}: {RELATIONS[claim.neighbours]}{grouped}",
             _looked(report, Aspect.RELEASED),
         ),
         StatementLine(

@@ -29,8 +29,10 @@ def _promised(report: GateReport) -> str:
     claim = report.claims.claim
     if claim.nothing:
         return f"{_who(report)} promises no privacy."
+    k = report.claims.group_size
+    whom = "single record" if k == 1 else f"{k} records"
     change = (
-        "replacing one record by another"
+        ("replacing one record by another" if k == 1 else f"replacing up to {k} records by others")
         if claim.neighbours is Neighbours.REPLACE_ONE
         else "adding or removing one record"
     )
@@ -41,7 +43,7 @@ def _promised(report: GateReport) -> str:
     )
     factor = math.exp(min(float(claim.epsilon), 700.0))
     return (
-        f"{_who(report)} promises a limit on what can be learned about any single record of its data from what it "
+        f"{_who(report)} promises a limit on what can be learned about any {whom} of its data from what it "
         f"releases: {change} changes the probability of any outcome by a factor of at most "
         f"{factor:.3g} (epsilon = {float(claim.epsilon):g}), {exception}."
     )

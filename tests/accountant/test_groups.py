@@ -17,6 +17,7 @@ from accountant import (
     Gaussian,
     InvalidQuantityError,
     Laplace,
+    Ledger,
     Mechanism,
     MpADMM,
     ObjP,
@@ -30,7 +31,8 @@ from accountant import (
 )
 from accountant.copies import Copies
 from accountant.groups import share_of_delta
-from accountant.mechanisms.steps import GaussianStep, GroupStep
+from accountant.mechanisms.steps import GaussianStep, GroupStep, PureStep, ShuffledStep
+from accountant.mechanisms.words import Sampling
 from accountant.profiles.with_replacement import rate_of_several, single_delta
 
 DELTA = Fraction(1, 10**6)
@@ -172,3 +174,20 @@ def test_what_has_no_theorem_is_refused_by_name() -> None:
         SsADMM(records=100, batch=5, iterations=2, noise_multiplier=3, group_size=101)
     svrg = DPSVRG(records=100, batch=5, iterations=2, inner=1, noise_multiplier=3, group_size=2)
     assert isinstance(svrg.ledger().steps[1], GroupStep)
+
+
+GROUP = GroupStep(1000, 10, Fraction(2), 5, group=3, sampling=Sampling.WITHOUT_REPLACEMENT)
+SHUFFLED = ShuffledStep(10, 10, Fraction(1), Fraction(2), 5)
+
+
+@pytest.mark.parametrize("beside", [GaussianStep(Fraction(1, 30), 2), PureStep(Fraction(1, 5), 2), SHUFFLED])
+def test_a_phase_beside_a_group_never_lowers_an_end(beside: GaussianStep | PureStep | ShuffledStep) -> None:
+    """The lower end of both is at least that of each; a shuffled phase is priced as its releases."""
+    released = GaussianStep(Fraction(1, 4), 5) if isinstance(beside, ShuffledStep) else beside
+    books = [
+        Ledger((GROUP, released), realisable=(GROUP, beside)),
+        Ledger((GROUP,), realisable=(GROUP,)),
+        Ledger((released,), realisable=(beside,)),
+    ]
+    both, *alone = [epsilon(book, DELTA).epsilon for book in books]
+    assert all(one.lower <= both.lower and one.upper <= both.upper for one in alone)

@@ -144,6 +144,9 @@ def test_a_group_is_claimed_and_priced(tmp_path: Path) -> None:
     done = gate(claim_file(tmp_path, ["/no/such/adapter"], *EPOCHS, group), "--only", "price")
     assert done.returncode == 1
     assert "is at least 4.92" in done.stdout
+    report = tmp_path / "page.html"
+    gate(tmp_path / "claim.toml", "--only", "price", f"--report=html={report}")
+    assert "replacing up to 5 records by others" in report.read_text()
 
 
 @pytest.mark.slow
