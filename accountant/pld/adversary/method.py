@@ -49,13 +49,14 @@ from accountant.profiles.one_step import SubsampledGaussian
 
 _SINGLES: Final = 160
 """At most about this many single steps: their leader has the larger share, and each costs a transform."""
-_SINGLE_PARTS: Final = (6, 2)
+_SINGLE_PARTS: Final = (12, 3)
 """Of few steps, before the losses that decide are settled, one in so many is single: which number is best is tried."""
 _FEW: Final = 256
 _MANY: Final = 480
 """Where large losses are rare single steps are the tightest: so many are tried, or all of few."""
 _GROWTH: Final = 0.1
-_RISE: Final = 0.5
+_FINE_GROWTH: Final = 0.05
+_RISE: Final = 0.25
 _WIDTHS: Final = 6.0
 """So many widths above 0 the losses that decide are settled."""
 _SPILL: Final = 1e-7
@@ -63,7 +64,7 @@ _JUMP_SHARE: Final = 0.02
 _LOST: Final = 0.02
 """Where at most this share of delta is lost to infinite losses and to errors, no other way is tried."""
 _FINE_UP_TO: Final = 1024
-"""Up to so many steps a finer lattice is affordable."""
+"""Up to so many steps a finer lattice and smaller blocks are affordable."""
 _COARSE: Final = Resolution(tolerance=1e-3, most_points=1 << 20)
 _FINE: Final = Resolution(tolerance=2e-4, most_points=1 << 20)
 
@@ -190,7 +191,8 @@ def _courses(plan: CompositionPlan, most: int) -> list[Course]:
     early = min(count, settled)
     few = {min(max(math.ceil(early / part), 1), _SINGLES) for part in _SINGLE_PARTS}
     numbers = sorted(few | {min(count, _SINGLES), count if count <= _FEW else min(count, most)})
-    return [Course(count, singles, _GROWTH, _RISE, epsilon, settled) for singles in numbers]
+    growth = _FINE_GROWTH if count <= _FINE_UP_TO else _GROWTH
+    return [Course(count, singles, growth, _RISE, epsilon, settled) for singles in numbers]
 
 
 def _resolution(count: int) -> Resolution:
