@@ -270,7 +270,7 @@ def _what_would_give_less(report: Report) -> str:
     if report.adaptive is not None:
         attained = decimal_string(report.adaptive, 6, "down")
         return (
-            f"less than {attained} cannot be proved: steps whose vectors follow the outputs attain it, so no accountant "
+            f"less than {attained} cannot be proved: steps whose vectors follow the outputs attain it; no accountant "
             "that knows only these steps can report less"
         )
     if (gain := may_gain(report)) and not set(slow_methods_for(report.ledger)) & set(report.methods):

@@ -19,7 +19,7 @@ import numpy as np
 
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time
-from accountant.lower_end import LEAST_NOISE, has_leader
+from accountant.mechanisms.ledger import LEAST_NOISE, has_leader
 from accountant.mechanisms.steps import Step, SubsampledGaussianStep
 from accountant.numbers import Bound, float_up
 from accountant.pld.adversary.cover import KEPT
