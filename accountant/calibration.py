@@ -245,7 +245,7 @@ class CalibrationTarget:
         if self.method is not None:
             return self.method
         proved = methods_for(ledger)
-        return next((name for name in ("profile", "gdp", "optimal-pure") if name in proved), proved[-1])
+        return next((name for name in ("group", "profile", "gdp", "optimal-pure") if name in proved), proved[-1])
 
     def price(self, ledger: Ledger) -> Fraction:
         """Return a certified upper epsilon of the *true* steps; BEYOND_REACH where nothing can be certified."""
@@ -258,6 +258,8 @@ class CalibrationTarget:
             else:
                 upper = method_epsilon(true, self.delta, method, digits=10).epsilon.most
                 found = BEYOND_REACH if upper.infinite else upper.fraction()
+            if method == "group" and self.method is None:
+                found = min(found, profile_upper(true, self.delta, self.tolerance))
         except CannotCertifyError:
             check_time()
             found = self._without(true, method)

@@ -9,6 +9,7 @@ r"""The price of a ledger by every method that is proved for it.
 | `profile` | the dominating profile composed numerically | real Gaussian noise, Laplace; pure steps beside it |
 | `adversary` | the exact adversary; where it gains 1 % in 3 s | fixed-size batches, other steps beside them |
 | `rdp-prop1`, `rdp-cks` | Renyi curve of the plain release | Gaussian, discrete, Poisson and pure steps |
+| `group` | several smaller groups in a row | groups of records on drawn batches |
 | `gdp` | exact | real Gaussian noise on everything |
 | `pure` | the sum of the epsilons; the only one at delta = 0 | pure steps |
 | `optimal-pure` | composition of pure steps without loss | pure steps |
@@ -33,6 +34,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
+from accountant.groups import grouped_epsilon, smaller_groups
 from accountant.limits import check_time, processor_limit, time_left, time_limit
 from accountant.lower_end import adaptive_lower, attained, composable, pure_releases
 from accountant.mechanisms.ledger import Ledger, gdp_squared, has_leader
@@ -43,6 +45,7 @@ from accountant.mechanisms.steps import (
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
@@ -95,6 +98,7 @@ THEOREMS: Mapping[str, str] = MappingProxyType(
         "adversary": "docs/reference/adversary.md, Theorems 2 and 3, certified numerically",
         "gdp": "[BW18] Theorem 8 with [DRS22] Corollary 3.3",
         "pure": "basic composition",
+        "group": "neighbours in a row (docs/reference/accounting.md, Groups), of the composed profile",
         "optimal-pure": "[KOV15] Theorem 3.3; of different epsilons [MV16]",
         "unsampled": "sampling costs nothing; [BW18] Theorem 8 with [DRS22] Corollary 3.3",
     }
@@ -132,7 +136,7 @@ def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
         known = any(isinstance(step, LaplaceStep) for step in ledger.steps)
         return ("pure", "optimal-pure", "rdp-cks", *(("profile",) if known else ()))
     if any(isinstance(step, WithReplacementStep) for step in ledger.steps):
-        return ("profile",)
+        return ("profile", "group") if smaller_groups(ledger) else ("profile",)
     if any(isinstance(step, SubsampledGaussianStep) and step.neighbours is not REPLACE_ONE for step in ledger.steps):
         return ("tight-rdp-cks", "profile") if ledger.is_exactly_gaussian else ("profile",)
     exact = ("gdp",) if gdp_squared(ledger.steps) is not None else ()
@@ -180,7 +184,7 @@ def unsampled_squared(steps: tuple[Step, ...]) -> Fraction | None:
     for step in steps:
         if isinstance(step, PoissonGaussianStep):
             total += step.count / step.noise_multiplier**2
-        elif isinstance(step, PureStep | WithReplacementStep) or step.noise is not Noise.GAUSSIAN:
+        elif isinstance(step, PureStep | WithReplacementStep | ShuffledStep) or step.noise is not Noise.GAUSSIAN:
             return None  # copies of a record in one batch move it further
         else:
             total += step.count * step.ratio_squared
@@ -251,7 +255,7 @@ class _Pricing:
             with time_limit(seconds):
                 check_time()
                 self.results[name] = method_epsilon(self.ledger, self.delta, name, digits=self.digits)
-        except CannotCertifyError as reason:
+        except (CannotCertifyError, ArithmeticError) as reason:  # numbers that float64 cannot hold certify nothing
             self.refused[name] = str(reason)
 
     def report(self, effort: Effort) -> Report:
@@ -276,8 +280,9 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
             guess=_order_guess(ledger, subsampling),
         )
         return MethodResult(found.epsilon, found.alpha, theorem)
-    if method == "profile":
-        return MethodResult(_profile_epsilon(ledger, delta), None, theorem)
+    if method in {"profile", "group"}:
+        bound = _profile_epsilon(ledger, delta) if method == "profile" else _group_epsilon(ledger, delta)
+        return MethodResult(bound, None, theorem)
     if method == "adversary":
         from accountant.pld.adversary.method import ledger_epsilon  # noqa: PLC0415 - numpy is loaded only when needed
 
@@ -368,6 +373,18 @@ def profile_upper(ledger: Ledger, delta: Fraction, tolerance: Fraction) -> Fract
     return added + composed_epsilon_upper(core, delta - spent, tolerance)
 
 
+def _quick_upper(ledger: Ledger, delta: Fraction) -> Fraction:
+    """Return the upper end of the composed profile, or the closed form."""
+    mu_squared = gdp_squared(ledger.steps)
+    if mu_squared is not None:
+        return gaussian_epsilon(mu_squared, delta, digits=10).most.fraction()
+    return profile_upper(ledger, delta, Fraction(1, 10**3))
+
+
+def _group_epsilon(ledger: Ledger, delta: Fraction) -> Bound:
+    return Bound.from_fractions(Fraction(0), grouped_epsilon(_quick_upper, ledger, delta))
+
+
 def parted(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...], tuple[Step, ...]]:
     """Return the steps with Gaussian noise that have a profile, the pure ones, and those without a profile."""
     core = composable(steps)
@@ -401,11 +418,37 @@ def _profile_epsilon(ledger: Ledger, delta: Fraction) -> Bound:
 
 @dataclass(frozen=True, slots=True)
 class RenyiPoint:
-    """epsilon(alpha) by each theorem; `refused` says why one has no value there."""
+    """epsilon(alpha) by each theorem; `refused` says why one has no value there.
+
+    `between` are the integers around an order that is none: there `lemma2` and `wbk27`, theorems about integers, are
+    the chord of (alpha-1) epsilon(alpha), which is convex (E4); `tight-rdp` and `rdp` hold at every real order.
+    """
 
     alpha: Fraction
     epsilon: Mapping[str, Bound]
     refused: Mapping[str, str]
+
+    @property
+    def between(self) -> tuple[int, int] | None:
+        """The two integers around the order; None for an integer, and where no theorem is about integers alone."""
+        chords = {"lemma2", "wbk27"} & {*self.epsilon, *self.refused}
+        below = self.alpha.__floor__()
+        return (below, below + 1) if chords and below != self.alpha else None
+
+
+def rdp(priced: Ledger | Mechanism, alpha: Exact, *, digits: int = 50, theorem: str | None = None) -> Bound:
+    """Enclose the Renyi epsilon of order alpha > 1 to `digits` digits, by the tightest proved theorem or the one named.
+
+    Numbers of any mpmath context go in; `lower` and `upper` hold all digits, whatever `mpmath.mp.dps` is.
+    """
+    (point,) = renyi_curve(priced, [alpha], digits=digits)
+    if theorem is not None and theorem not in {*point.epsilon, *point.refused}:
+        proved = ", ".join([*point.epsilon, *point.refused])
+        raise InvalidQuantityError(f"theorem must be one of {proved} for these steps, got theorem={theorem!r}")
+    found = [bound for name, bound in point.epsilon.items() if theorem in {None, name}]
+    if not found:
+        raise CannotCertifyError("; ".join(point.refused.values()))
+    return min(found, key=lambda bound: bound.most)
 
 
 def renyi_curve(priced: Ledger | Mechanism, orders: Sequence[Exact], *, digits: int = 15) -> tuple[RenyiPoint, ...]:
@@ -434,7 +477,7 @@ def _point(ledger: Ledger, theorems: Mapping[str, Subsampling], alpha: Fraction,
     for name, theorem in theorems.items():
         try:
             values[name] = renyi_epsilon(ledger, theorem, alpha, digits)
-        except CannotCertifyError as reason:
+        except (CannotCertifyError, ArithmeticError) as reason:
             refused[name] = str(reason)
     return RenyiPoint(alpha, MappingProxyType(values), MappingProxyType(refused))
 

@@ -4,7 +4,8 @@
 >>> print(model.guarantee())                                       # doctest: +SKIP
 
 What is private is ``coef_`` and ``intercept_`` (and what follows from them), under replacement of one record;
-:mod:`dpadmm.not_covered` lists what is not.
+``NOT_COVERED`` lists what is not, and a fit that is part of more warns: only the caller of ``fit`` knows of a step
+that read the records before, so the call stack is inspected.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from types import FrameType
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -34,7 +37,6 @@ from accountant import Exact
 from accountant.mechanisms.words import Algorithm
 from dpadmm.budget import PrivacyBudget
 from dpadmm.defaults import LAMBDA, Given, ProblemSize, Setting, setting, typical_noise
-from dpadmm.not_covered import NOT_COVERED, NotCoveredWarning, reasons
 from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
 from dpadmm.training import (
     AUTO,
@@ -61,6 +63,47 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from reference.arithmetic import Matrix, Vector
+
+
+NOT_COVERED = (
+    "preprocessing that was fitted on the same records (scalers, encoders, selection of features)",
+    "hyper-parameters chosen on the same records (grid search, cross-validation)",
+    "repeated fits: each costs as much again; PrivacyBudget adds them up and refuses to overspend",
+    "classes_, and the numbers of records and features, which count as public",
+)
+VALIDATION = "sklearn.model_selection._validation"
+
+
+class NotCoveredWarning(UserWarning):
+    """A private fit is part of something that reads the records outside of its guarantee."""
+
+
+def reasons(*, repeated_fits: bool = True) -> list[str]:
+    """Why the guarantee of a fit that is running now does not cover all that its callers do with the records.
+
+    ``repeated_fits``: whether further fits on the same records count; a budget covers them.
+    """
+    found: list[str] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, Pipeline) and frame.f_code.co_name == "fit":
+            fitted = [name for name, step in owner.steps[:-1] if _reads_records(step)]
+            found += [f"step {name!r} of the pipeline is fitted on the same records" for name in fitted]
+        searched = frame.f_globals.get("__name__") == VALIDATION and frame.f_code.co_name == "_fit_and_score"
+        if searched and repeated_fits:
+            found.append("cross-validation or a search fits many models, and each fit costs as much again")
+        frame = frame.f_back
+    return list(dict.fromkeys(found))
+
+
+def _reads_records(step: object) -> bool:
+    """Whether fitting a step learns something from the records; a stateless one says so in its tags."""
+    if step is None or isinstance(step, str):  # "passthrough"
+        return False
+    tags = getattr(step, "__sklearn_tags__", None)
+    return bool(tags().requires_fit) if tags is not None else True
+
 
 # Many fits ask for the same noise: folds, repeats, grid searches.
 _calibrated = functools.lru_cache(maxsize=256)(calibrated)

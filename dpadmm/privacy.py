@@ -43,6 +43,7 @@ class PrivateRun:
             return SsADMM(
                 records=self.records,
                 batch=batch,
+                sampling=self.training.sampling,
                 iterations=self.training.iterations,
                 sigma=sigma,
                 clip=self._effective_bound(batch, per_unit=Fraction(batch, 2), copies=Fraction(1)),
@@ -73,7 +74,7 @@ class PrivateRun:
         if self.training.grid is None:
             return None
         if self.training.algorithm is Algorithm.SSADMM:
-            return "ssADMM_is_private"
+            return None if self.training.sampling.by_epochs else "ssADMM_is_private"
         if self.training.release is not Release.ALL:
             return "mpADMM_primal_is_private"
         return "mpADMM_is_private" if self.regularizer.convex else "mpADMM_is_private_where_prox_stretches"

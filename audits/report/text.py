@@ -1,11 +1,10 @@
-"""The report as text, for a terminal."""
+"""The report as text, for a terminal, and as Markdown, for a comment on a pull request."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audits.gate.causes import grouped
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport, grouped
 from verification.outcome import Finding, Outcome
 
 _INDENT = " " * 14
@@ -65,6 +64,8 @@ def _causes(report: GateReport) -> Iterator[str]:
         about = f" ({group.subject})" if group.subject else ""
         names = ", ".join(finding.name for finding in group.findings)
         yield f"{group.findings[0].outcome.value:<14} {group.cause}{about}: {names}"
+        if group.where:
+            yield f"{_INDENT} look at {group.where}"
 
 
 def coverage_lines(report: GateReport) -> Iterator[str]:
@@ -72,7 +73,7 @@ def coverage_lines(report: GateReport) -> Iterator[str]:
     coverage = report.coverage
     by_size: dict[tuple[str, str], list[str]] = {}
     for item in coverage.covered:
-        by_size.setdefault((item.subject, item.size), []).append(item.question)
+        by_size.setdefault((item.about.subject, item.size), []).append(item.about.question)
     for (subject, size), what in by_size.items():
         yield f"{'covered':<14} {subject}, {size}: {', '.join(what)}"
     if coverage.rare:
@@ -80,5 +81,35 @@ def coverage_lines(report: GateReport) -> Iterator[str]:
     skipped = list(dict.fromkeys(item.describe() for item in coverage.skipped))
     yield from (f"{'not covered':<14} {text}" for text in skipped[:_MOST_SKIPPED])
     if len(skipped) > _MOST_SKIPPED:
-        names = ", ".join(dict.fromkeys(item.what for item in coverage.skipped[_MOST_SKIPPED:]))
+        names = ", ".join(dict.fromkeys(str(item.about) for item in coverage.skipped[_MOST_SKIPPED:]))
         yield f"{'not covered':<14} and {len(skipped) - _MOST_SKIPPED} more: {names}"
+
+
+def render_markdown(report: GateReport) -> str:
+    """Return a heading, a table of findings, and the command that reproduces each refutation."""
+    lines = [f"## Privacy gate: {headline(report)}", "", "| finding | outcome | detail |", "|---|---|---|"]
+    lines += [_markdown_row(finding) for finding in report.findings]
+    again = [finding for finding in report.findings if finding.reproduction]
+    if again:
+        lines += ["", "See it again:", "", "```sh", *(finding.reproduction for finding in again), "```"]
+    lines += ["", "Coverage:", "", *(f"- {_cell(line)}" for line in coverage_lines(report))]
+    alarm = float(report.claims.gate.false_alarm)
+    lines += ["", f"False-alarm probability at most {alarm:g} over all checks. Seed {report.seed}."]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_row(finding: Finding) -> str:
+    word = finding.outcome.value
+    if finding.waiver is not None:
+        word = f"{word}, waived until {finding.waiver.expires}"
+    return f"| {_cell(finding.name)} | {word} | {_cell(finding.detail)} |"
+
+
+_INERT = str.maketrans(
+    {"&": "&amp;", "@": "&#64;", "#": "&#35;"} | {character: f"\\{character}" for character in "\\`*_|<>[]~"}
+)
+
+
+def _cell(text: str) -> str:
+    """Escape what would break the table or become markup, a link, a mention or an issue: adapters choose some words."""
+    return " ".join(text.split()).translate(_INERT).replace("://", "&#58;//").replace("www.", "www&#46;")

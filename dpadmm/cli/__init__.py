@@ -19,6 +19,7 @@ from dpadmm.cli.showing import equipped, in_colour
 from dpadmm.own_packages import prefer_own
 
 SUBCOMMANDS: dict[str, str] = {
+    "demo": "See it work: the reference stands, a wrong implementation is refuted.",
     "train": "Fit a private model on LIBSVM, CSV or NPZ data.",
     "predict": "Print the classes that a trained model gives to records.",
     "evaluate": "Compare a trained model with the labels of records.",

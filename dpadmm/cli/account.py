@@ -97,7 +97,7 @@ output_options = shared.combined(
     ),
     click.option("--methods", "table", is_flag=True, help="Also print what every method answers, and how."),
     shared.effort_option,
-    click.option("--digits", type=click.IntRange(1, 500), default=15, show_default=True, help="Certified digits."),
+    click.option("--digits", type=click.IntRange(1, 1000), default=15, show_default=True, help="Certified digits."),
     click.option(
         "--rdp",
         metavar="ALPHA,...",
@@ -138,7 +138,7 @@ def command(ctx: click.Context, check: Path | None, time_limit: float) -> None:
 
 
 def _check(path: Path, seconds: float) -> None:
-    from accountant.certificates.reading import read_certificate
+    from accountant.certificates.certificate import read_certificate
     from accountant.certificates.recheck import certified_upper, recheck
 
     document = read_certificate(path.read_bytes())

@@ -16,6 +16,7 @@ NOT_RUN = {
     "README.md": 2,  # pip, make
     "docs/getting-started.md": 2,  # pip, GitHub
     "docs/guides/continuous-integration.md": 3,  # GitHub, GitLab, pre-commit
+    "docs/guides/property-tests.md": 1,  # pip
 }
 
 

@@ -15,7 +15,7 @@ from tests.zoo.last_model import audit_last_model
 from tests.zoo.table import HONEST, SLIPPED, page
 from verification.questions import clipping, noise, sampling, scale, sensitivity, updates
 from verification.questions.question import Question, Size
-from verification.wire.schemes import PAPER
+from verification.wire.parameters import PAPER
 from verification.wire.session import Session
 
 PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "zoo.md"
@@ -25,7 +25,7 @@ MEANT: dict[str, tuple[Question, ...]] = {
     "noise_draws": (*noise.QUESTIONS, *updates.QUESTIONS),
     "sensitivities": (*sensitivity.QUESTIONS, *scale.QUESTIONS),
     "batches": sampling.QUESTIONS,
-    "clipping": clipping.QUESTIONS,
+    "clipping": (*clipping.QUESTIONS, *sensitivity.QUESTIONS),  # a clip after the noise hides the noise
     "preprocessing": (*clipping.QUESTIONS, *updates.QUESTIONS),
     "releases": sensitivity.QUESTIONS,
     "updates": updates.QUESTIONS,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from audits.games.executors import executor
 from audits.gate.claim_file import read_claim_file
-from audits.gate.findings import GateReport
-from audits.gate.questions_stage import SHARE as SHARES
+from audits.gate.questions import SHARE as SHARES
+from audits.gate.report import GateReport
 from audits.gate.run import GateOptions, run_gate
-from audits.trials.executors import executor
 from tests.audits.gate.test_gate import REFERENCE, claim_file
 from verification.outcome import Outcome
 from verification.questions.question import Observation, Question, Size, at_few_records

@@ -9,7 +9,7 @@ import pytest
 
 from accountant.errors import CannotCertifyError
 from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.steps import GaussianStep, LaplaceStep, SubsampledGaussianStep
+from accountant.mechanisms.steps import GaussianStep, LaplaceStep, Step, SubsampledGaussianStep
 from accountant.mechanisms.words import Noise
 from accountant.numbers import Bound, fraction_of
 from accountant.pld.adversary.leader import Leader, leading_step
@@ -150,7 +150,7 @@ def test_the_rest_is_one_block_once_it_is_settled() -> None:
     assert Course(1000, 10, 1.0).blocks()[:3] == [10, 20, 40]
 
 
-OTHERS = {
+OTHERS: dict[str, Step] = {
     "gaussian": GaussianStep(Fraction(1, 9), 2, Noise.GAUSSIAN),
     "phase": SubsampledGaussianStep(Fraction(1, 20), Fraction(2), 5),
     "laplace": LaplaceStep(Fraction(1, 4), 2),
