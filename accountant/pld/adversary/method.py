@@ -36,8 +36,7 @@ from accountant.pld.plan import (
     MILD_TRUNCATION,
     CompositionPlan,
     Resolution,
-    certified_near,
-    epsilon_guess,
+    lattice_epsilon,
     lattice_step,
     log_of,
     plan_for_delta,
@@ -184,7 +183,7 @@ def _courses(plan: CompositionPlan, most: int) -> list[Course]:
 
     After k steps the losses that decide lie k epsilon/T above 0; their width grows as sqrt(k).
     """
-    count, settled = _led(plan).count, math.inf
+    count, settled = plan.led.count, math.inf
     epsilon = plan.epsilon * _led_part(plan)
     if epsilon > 0:
         settled = (_WIDTHS * _deviation(plan) * count / epsilon) ** 2
@@ -215,7 +214,7 @@ def adversary_epsilon(run: Run, delta: Fraction, resolution: Resolution | None =
     refusal = CannotCertifyError("no composition of the adversary's steps reaches delta")
     for found in compositions_for_delta(run, delta, resolution):
         try:
-            epsilon = inverted(found, delta)
+            epsilon = lattice_epsilon(found.plan, found.lattice, delta)
         except CannotCertifyError as error:  # too much of it was called infinite
             check_time()
             refusal = error
@@ -241,19 +240,6 @@ def symmetrised_epsilon(run: Run, delta: Fraction, resolution: Resolution = Reso
     return compose([run.led], target_delta=delta, resolution=resolution).epsilon_upper(delta)
 
 
-def inverted(found: Composed, delta: Fraction) -> Fraction:
-    """Return about the least epsilon that the composition certifies at delta."""
-    lattice = found.lattice
-    if lattice.delta_upper(Fraction(0)) <= delta:
-        return Fraction(0)
-    return certified_near(
-        epsilon_guess(lattice, found.plan.epsilon, delta),
-        1 / found.plan.frame.theta,
-        lambda candidate: lattice.delta_upper(candidate) <= delta,
-        upwards=True,
-    )
-
-
 def ledger_epsilon(steps: tuple[Step, ...], delta: Fraction) -> tuple[Bound, str]:
     """Return the method's answer for a ledger (only the upper end counts), and how it was found."""
     upper, found = adversary_epsilon(Run.of(steps), delta)
@@ -274,7 +260,7 @@ def binary_step(step: SubsampledGaussian) -> BinaryStep:
 
 
 def _composed(plan: CompositionPlan, course: Course) -> Composed:
-    led = _led(plan)
+    led = plan.led
     certificate = certificate_for(led.q, led.mu)
     log_spill = plan.log_delta + math.log(_SPILL)
     with within_float64():
@@ -283,14 +269,6 @@ def _composed(plan: CompositionPlan, course: Course) -> Composed:
             for step, kappa in zip(plan.steps[1:], plan.kappas[1:], strict=True)
         ]
         return Composed(composed(certificate, plan.frame, course, log_spill, others), plan, course, certificate)
-
-
-def _led(plan: CompositionPlan) -> BinaryStep:
-    """Return the steps that the leader is for: the first ones of the plan."""
-    led = plan.steps[0]
-    if not isinstance(led, BinaryStep):
-        raise CannotCertifyError("the exact adversary needs steps on fixed-size batches")
-    return led
 
 
 def _jumps(plan: CompositionPlan) -> bool:
@@ -336,7 +314,7 @@ def proved_adversary_upper(steps: tuple[Step, ...], delta: Fraction, upper: Frac
             break
         for found in compositions_for_delta(run, delta, resolution):
             try:
-                epsilon = inverted(found, delta)
+                epsilon = lattice_epsilon(found.plan, found.lattice, delta)
             except CannotCertifyError:  # too much of it was called infinite
                 check_time()
                 continue
