@@ -27,7 +27,7 @@ from accountant.mechanisms.steps import (
     SubsampledGaussianStep,
     WithReplacementStep,
 )
-from accountant.mechanisms.words import Neighbours, Noise
+from accountant.mechanisms.words import Noise
 from accountant.numbers import Bound, Dyadic
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.pure import laplace_epsilon, pure_epsilon, pure_parts, side_epsilon
@@ -35,8 +35,6 @@ from accountant.shuffled import shuffled_epsilon
 
 _FAR_APART: Final = Fraction(3, 2)
 """Ends of one phase further apart than this factor are looked at again; those of several always are."""
-LEAST_NOISE: Final = Fraction(1, 20)
-"""The noise multiplier from which on the exact adversary is certified."""
 _NOTHING: Final = Bound.from_fractions(Fraction(0), Fraction(0)).least
 
 
@@ -158,22 +156,6 @@ def composable(steps: tuple[Step, ...]) -> tuple[Step, ...]:
         for step in steps
         if isinstance(step, PoissonGaussianStep | WithReplacementStep)
         or (isinstance(step, GaussianStep | SubsampledGaussianStep) and step.noise is Noise.GAUSSIAN)
-    )
-
-
-def has_leader(steps: tuple[Step, ...]) -> bool:
-    """Say whether the exact adversary may price the steps: replaced records, drawn batches of a fixed size among them.
-
-    Of the other steps, wherever they stand, the profile must be known: Gaussian noise on everything, or pure.
-    """
-    drawn = [step for step in steps if isinstance(step, SubsampledGaussianStep) and step.sampling_rate < 1]
-    known = all(isinstance(step, GaussianStep | SubsampledGaussianStep | PureStep) for step in steps)
-    return (
-        known
-        and len(composable(steps)) + sum(isinstance(step, PureStep) for step in steps) == len(steps)
-        and all(step.neighbours is Neighbours.REPLACE_ONE for step in steps)
-        and any(step.noise_multiplier > LEAST_NOISE for step in drawn)
-        and sum(step.count for step in drawn) > 1
     )
 
 

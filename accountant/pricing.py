@@ -36,8 +36,8 @@ from typing import Literal
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
 from accountant.groups import grouped_epsilon, smaller_groups
 from accountant.limits import check_time, processor_limit, time_left, time_limit
-from accountant.lower_end import adaptive_lower, attained, composable, has_leader, pure_releases
-from accountant.mechanisms.ledger import Ledger, gdp_squared
+from accountant.lower_end import adaptive_lower, attained, composable, pure_releases
+from accountant.mechanisms.ledger import Ledger, gdp_squared, has_leader
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import delta_or_zero, order
 from accountant.mechanisms.steps import (

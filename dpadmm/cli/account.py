@@ -270,14 +270,14 @@ def _what_would_give_less(report: Report) -> str:
     if report.adaptive is not None:
         attained = decimal_string(report.adaptive, 6, "down")
         return (
-            f"less is impossible below {attained}: steps whose vectors follow the outputs attain it, so no accountant "
+            f"less than {attained} cannot be proved: steps whose vectors follow the outputs attain it; no accountant "
             "that knows only these steps can report less"
         )
     if (gain := may_gain(report)) and not set(slow_methods_for(report.ledger)) & set(report.methods):
         return f"up to {float(gain):.1%} less may be proved: --effort tight lets the exact adversary take its time"
     slack = wide_by(report)
     if slack <= WORTH_SAYING:
-        return "less is impossible: a pair of neighbouring data sets attains the lower end, within 1 % of the upper one"
+        return "hardly less can be proved: a pair of neighbouring data sets attains the lower end"
     if not fraction_of(report.epsilon.least):
         return "no pair of neighbouring data sets is known that attains any of it; no other method here proves less"
     return f"no method here proves less; a pair of data sets attains the lower end, {float(slack):.1%} below"

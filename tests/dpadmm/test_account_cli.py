@@ -364,7 +364,7 @@ def test_the_default_answer_is_three_lines(run: Run) -> None:
     shown = run("account", *W1, "--delta", "1e-8", "--effort", "quick", "--methods").out
     assert "lemma2-prop1" in shown
     exact = run("account", "gaussian", "--noise-multiplier", "2", "--delta", "1e-8").out
-    assert exact.splitlines()[2].startswith("less is impossible")
+    assert exact.splitlines()[2].startswith("hardly less can be proved")
 
 
 @pytest.mark.standard_effort

@@ -106,6 +106,13 @@ STATEMENTS = (
         (adversary.attained_between(), adversary.attained_by_choosing()),
     ),
     Statement(
+        "FORWARD-EXCEEDED",
+        "Adaptive steps on fixed-size batches exceed the forward pair, so that the remove pair does not suffice there.",
+        "against a conjecture on 2405.20769, for adaptive steps; docs/reference/adversary.md, Theorem 5",
+        Status.ENCLOSED,
+        (adversary.forward_exceeded(), adversary.no_fixed_pair_found()),
+    ),
+    Statement(
         "R",
         "The moments of that profile, at any real alpha > 1, are a tight Renyi bound, never above Lemma 2.",
         "better than [CL20] Lemma 2",

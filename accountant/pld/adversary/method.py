@@ -19,7 +19,7 @@ import numpy as np
 
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time
-from accountant.lower_end import LEAST_NOISE, has_leader
+from accountant.mechanisms.ledger import LEAST_NOISE, has_leader
 from accountant.mechanisms.steps import Step, SubsampledGaussianStep
 from accountant.numbers import Bound, float_up
 from accountant.pld.adversary.cover import KEPT
@@ -36,8 +36,7 @@ from accountant.pld.plan import (
     MILD_TRUNCATION,
     CompositionPlan,
     Resolution,
-    certified_near,
-    epsilon_guess,
+    lattice_epsilon,
     lattice_step,
     log_of,
     plan_for_delta,
@@ -49,13 +48,14 @@ from accountant.profiles.one_step import SubsampledGaussian
 
 _SINGLES: Final = 160
 """At most about this many single steps: their leader has the larger share, and each costs a transform."""
-_SINGLE_PARTS: Final = (6, 2)
+_SINGLE_PARTS: Final = (12, 3)
 """Of few steps, before the losses that decide are settled, one in so many is single: which number is best is tried."""
 _FEW: Final = 256
 _MANY: Final = 480
 """Where large losses are rare single steps are the tightest: so many are tried, or all of few."""
 _GROWTH: Final = 0.1
-_RISE: Final = 0.5
+_FINE_GROWTH: Final = 0.05
+_RISE: Final = 0.25
 _WIDTHS: Final = 6.0
 """So many widths above 0 the losses that decide are settled."""
 _SPILL: Final = 1e-7
@@ -63,7 +63,7 @@ _JUMP_SHARE: Final = 0.02
 _LOST: Final = 0.02
 """Where at most this share of delta is lost to infinite losses and to errors, no other way is tried."""
 _FINE_UP_TO: Final = 1024
-"""Up to so many steps a finer lattice is affordable."""
+"""Up to so many steps a finer lattice and smaller blocks are affordable."""
 _COARSE: Final = Resolution(tolerance=1e-3, most_points=1 << 20)
 _FINE: Final = Resolution(tolerance=2e-4, most_points=1 << 20)
 
@@ -183,14 +183,15 @@ def _courses(plan: CompositionPlan, most: int) -> list[Course]:
 
     After k steps the losses that decide lie k epsilon/T above 0; their width grows as sqrt(k).
     """
-    count, settled = _led(plan).count, math.inf
+    count, settled = plan.led.count, math.inf
     epsilon = plan.epsilon * _led_part(plan)
     if epsilon > 0:
         settled = (_WIDTHS * _deviation(plan) * count / epsilon) ** 2
     early = min(count, settled)
     few = {min(max(math.ceil(early / part), 1), _SINGLES) for part in _SINGLE_PARTS}
     numbers = sorted(few | {min(count, _SINGLES), count if count <= _FEW else min(count, most)})
-    return [Course(count, singles, _GROWTH, _RISE, epsilon, settled) for singles in numbers]
+    growth = _FINE_GROWTH if count <= _FINE_UP_TO else _GROWTH
+    return [Course(count, singles, growth, _RISE, epsilon, settled) for singles in numbers]
 
 
 def _resolution(count: int) -> Resolution:
@@ -213,7 +214,7 @@ def adversary_epsilon(run: Run, delta: Fraction, resolution: Resolution | None =
     refusal = CannotCertifyError("no composition of the adversary's steps reaches delta")
     for found in compositions_for_delta(run, delta, resolution):
         try:
-            epsilon = inverted(found, delta)
+            epsilon = lattice_epsilon(found.plan, found.lattice, delta)
         except CannotCertifyError as error:  # too much of it was called infinite
             check_time()
             refusal = error
@@ -239,19 +240,6 @@ def symmetrised_epsilon(run: Run, delta: Fraction, resolution: Resolution = Reso
     return compose([run.led], target_delta=delta, resolution=resolution).epsilon_upper(delta)
 
 
-def inverted(found: Composed, delta: Fraction) -> Fraction:
-    """Return about the least epsilon that the composition certifies at delta."""
-    lattice = found.lattice
-    if lattice.delta_upper(Fraction(0)) <= delta:
-        return Fraction(0)
-    return certified_near(
-        epsilon_guess(lattice, found.plan.epsilon, delta),
-        1 / found.plan.frame.theta,
-        lambda candidate: lattice.delta_upper(candidate) <= delta,
-        upwards=True,
-    )
-
-
 def ledger_epsilon(steps: tuple[Step, ...], delta: Fraction) -> tuple[Bound, str]:
     """Return the method's answer for a ledger (only the upper end counts), and how it was found."""
     upper, found = adversary_epsilon(Run.of(steps), delta)
@@ -272,7 +260,7 @@ def binary_step(step: SubsampledGaussian) -> BinaryStep:
 
 
 def _composed(plan: CompositionPlan, course: Course) -> Composed:
-    led = _led(plan)
+    led = plan.led
     certificate = certificate_for(led.q, led.mu)
     log_spill = plan.log_delta + math.log(_SPILL)
     with within_float64():
@@ -281,14 +269,6 @@ def _composed(plan: CompositionPlan, course: Course) -> Composed:
             for step, kappa in zip(plan.steps[1:], plan.kappas[1:], strict=True)
         ]
         return Composed(composed(certificate, plan.frame, course, log_spill, others), plan, course, certificate)
-
-
-def _led(plan: CompositionPlan) -> BinaryStep:
-    """Return the steps that the leader is for: the first ones of the plan."""
-    led = plan.steps[0]
-    if not isinstance(led, BinaryStep):
-        raise CannotCertifyError("the exact adversary needs steps on fixed-size batches")
-    return led
 
 
 def _jumps(plan: CompositionPlan) -> bool:
@@ -334,7 +314,7 @@ def proved_adversary_upper(steps: tuple[Step, ...], delta: Fraction, upper: Frac
             break
         for found in compositions_for_delta(run, delta, resolution):
             try:
-                epsilon = inverted(found, delta)
+                epsilon = lattice_epsilon(found.plan, found.lattice, delta)
             except CannotCertifyError:  # too much of it was called infinite
                 check_time()
                 continue

@@ -278,6 +278,13 @@ TURNED_BY: dict[str, Mutant] = dict(
             "return attained_values(plan, decisions).delta_lower(epsilon) * 2",
         ),
         _turned(
+            "FORWARD-EXCEEDED",
+            "a step without choice",
+            "accountant/pld/adversary/adaptive_lower.py",
+            "return attained_values(plan, decisions).epsilon_lower(delta)",
+            "return attained_values(plan, decisions).epsilon_lower(delta) * 99 / 100",
+        ),
+        _turned(
             "TRIPLES",
             "upper end halved",
             "accountant/pld/convolution.py",

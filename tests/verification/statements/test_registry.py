@@ -36,6 +36,7 @@ REQUIRED: dict[str, tuple[Status, int]] = {
     "THEOREM-1": (A, 11), "THEOREM-2": (A, 7), "THEOREM-3": (R, 1), "G": (E, 0), "D": (E, 0), "R": (E, 0),
     "HOCKEY-STICK": (P, 0), "TESTS": (P, 0), "SUBSAMPLING": (P, 0), "TRIPLES": (P, 0), "COMPOSITION": (P, 0),
     "GRID-RECURSION": (P, 0), "CERTIFICATE": (P, 0), "LEADER": (E, 0), "ADAPTIVE": (E, 0), "VILLE": (P, 0),
+    "FORWARD-EXCEEDED": (E, 0),
     "TOLD-DRAWS": (E, 0), "LOSS-LEVELS": (E, 0),
     "L": (E, 0), "WBK27": (E, 0), "CAP": (E, 0), "DPSGD": (A, 7), "DPADMM": (A, 3), "DPADMM-ALL-RECORDS": (R, 0),
     "DPADMM-ONE-PARTY": (R, 0), "DPADMM-THRESHOLD": (R, 0), "DPSVRG": (A, 9), "DPSVRG-MARGIN": (A, 1), "OBJP": (A, 0),
