@@ -15,11 +15,11 @@ import pytest
 from tests.walks import PACKAGES, ROOT
 
 FILES = 353
-LINES = 55_200
+LINES = 55_100
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
-LINES_OF_A_PACKAGE = {"reference": 3200, "accountant": 14_300, "verification": 23_450, "audits": 8_300, "dpadmm": 6050}
+LINES_OF_A_PACKAGE = {"reference": 3200, "accountant": 14_300, "verification": 23_300, "audits": 8_300, "dpadmm": 6050}
 WALKS = {"account": (36, 13), "gate": (136, 92)}
 """Files and changes of package (`python -m tests.walks`)."""
 
