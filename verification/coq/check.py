@@ -17,6 +17,7 @@ import functools
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +39,7 @@ LONG = 12
 INSTANCES = "Instances"
 """The file in which ``at_`` and the name of a theorem is its instance."""
 _CLOSED = "Closed under the global context"
+_WORKERS = 2
 
 Entry = Theorem | Definition
 
@@ -90,8 +92,7 @@ def check(sources: Path, work: Path) -> ProofReport:
     if not faults:
         coq.copy(sources)
         try:
-            for module in coq.order():
-                coq.compile(module)
+            _compile_all(coq, texts)
             faults = coq.recheck(sorted(texts))
         except CoqFault as fault:
             faults = [str(fault)]
@@ -104,8 +105,10 @@ def check(sources: Path, work: Path) -> ProofReport:
 def _compared(coq: Coq, table: TheoremTable, texts: Mapping[str, Source]) -> ProofReport:
     entries: list[Entry] = [*table.theorem, *table.definition]
     wrong: dict[tuple[str, str], str] = {}
-    for name in texts:
-        wrong |= _mismatches(coq, name, texts, [entry for entry in entries if entry.file == name])
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        of_file = {name: [entry for entry in entries if entry.file == name] for name in texts}
+        for found in pool.map(lambda name: _mismatches(coq, name, texts, of_file[name]), texts):
+            wrong |= found
     stating = [theorem for theorem in table.theorem if (theorem.file, theorem.name) not in wrong]
     shared = _axioms(coq, stating)
     clean = shared is not None and not _beyond(shared)  # if not, one of them is to blame: list each by itself
@@ -121,6 +124,22 @@ def _compared(coq: Coq, table: TheoremTable, texts: Mapping[str, Source]) -> Pro
         if (d.file, d.name) in wrong
     ]
     return ProofReport(coq.version(), verdicts, (*faults, *_instance_faults(coq, table, texts)))
+
+
+def _compile_all(coq: Coq, texts: Mapping[str, Source]) -> None:
+    """Compile every file once those that it requires are compiled, two at a time; the first refusal is raised."""
+    done: dict[str, Future[str]] = {}
+
+    def after(module: str, needed: Sequence[Future[str]]) -> str:
+        for each in needed:  # files are begun in an order in which none waits for a later one
+            each.result()
+        return coq.compile(module)
+
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        for module in coq.order():
+            done[module] = pool.submit(after, module, [done[name] for name in texts[module].modules() if name in done])
+    for each in done.values():
+        each.result()
 
 
 def _verdict(theorem: Theorem, rests_on: Mapping[str, str] | None) -> TheoremVerdict:
