@@ -44,8 +44,8 @@ def verify(
     listed status, 1 a statement has not, 3 something was not decided in time, 70 a piece of evidence failed to run.
     """
     try:
+        from dpadmm.statements import STATEMENTS, find  # needs the solvers
         from verification.statements.model import check
-        from verification.statements.registry import STATEMENTS, find  # needs the solvers
     except ModuleNotFoundError as missing:
         click.echo(f"error: {missing}; the proofs need their solvers: pip install 'dpadmm[proofs]'", err=True)
         sys.exit(EXIT_USAGE)

@@ -27,8 +27,8 @@ def vectors() -> str:
 
 def statement(name: str) -> str:
     """One statement; an exception is noticed as well."""
+    from dpadmm.statements import find
     from verification.statements.model import Kind, check
-    from verification.statements.registry import find
 
     try:
         # Coq is left out: its theorems are about its own definitions, whatever this copy computes.

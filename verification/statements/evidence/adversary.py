@@ -1,7 +1,7 @@
 """What an adversary on fixed-size batches cannot exceed, what one attains, and the theory behind both.
 
 Statements LEADER, ADAPTIVE and FORWARD-EXCEEDED; HOCKEY-STICK, TESTS, SUBSAMPLING, TRIPLES, COMPOSITION and
-GRID-RECURSION: Coq proves these for every integral, and here the accountant's own functions must obey them.
+CONNECT-THE-DOTS: Coq proves these for every integral, and here the accountant's own functions must obey them.
 """
 
 from __future__ import annotations
@@ -322,7 +322,7 @@ def composed_steps() -> Evidence:
 
 
 def coarser_is_above() -> Evidence:
-    """Statement GRID-RECURSION: on a coarser grid the recursion's bound is larger, and tends to the finer one's."""
+    """Statement CONNECT-THE-DOTS: on a coarser grid the recursion's bound is larger, and tends to the finer one's."""
 
     def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - outward rounding
         bounds = [_upper(spacing, STEPS) for spacing in (0.016, 0.008, 0.004)]
