@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, _clone_parametrized
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -34,7 +34,7 @@ from accountant import Exact
 from accountant.mechanisms.words import Algorithm
 from dpadmm.budget import PrivacyBudget
 from dpadmm.defaults import LAMBDA, Given, ProblemSize, Setting, setting, typical_noise
-from dpadmm.not_covered import NOT_COVERED, NotCoveredWarning, reasons
+from dpadmm.not_covered import NOT_COVERED, NotCoveredWarning, adopt, reasons, repeated
 from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
 from dpadmm.training import (
     AUTO,
@@ -121,6 +121,12 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         self.intercept_ = model[:1] if self.fit_intercept else np.zeros(1)
         self.n_iter_, self.eta_, self.rho_ = finished.iterations, chosen.eta, chosen.rho
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        """A clone that knows its family, so that repeated fits are noticed whoever asks for them."""
+        made: Self = _clone_parametrized(self)
+        adopt(made, self)
+        return made
 
     def guarantee(self, delta: Target | None = None) -> Guarantee:
         """The certified (epsilon, delta) of the fitted model, and what it does not cover.
@@ -217,8 +223,10 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                     f"random_state={self.random_state!r}, sigma={self.sigma_!r}"
                 )
             self.budget.charge(self.mechanism_.mechanism(Fraction(self.sigma_)), type(self).__name__)
-        if self.random_state is None and self.sigma_:
-            for reason in reasons(repeated_fits=self.budget is None):
+        if self.sigma_:
+            again = repeated(self) if self.budget is None else []
+            found = reasons(repeated_fits=self.budget is None) if self.random_state is None else []
+            for reason in found or again:
                 warnings.warn(f"the guarantee covers this fit alone: {reason}", NotCoveredWarning, stacklevel=3)
 
     def _run(self, training: Training, problem: Problem) -> Finished:
@@ -245,7 +253,12 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def _target(self) -> tuple[Exact, Exact] | None:
         """(epsilon, delta), unless the noise itself was given."""
         if self.sigma is None:
-            return exactly(1 if self.epsilon is None else self.epsilon), exactly(self.delta)
+            if self.epsilon is None:
+                raise InvalidParameter(
+                    f"epsilon is needed, the privacy that you promise: {type(self).__name__}(epsilon=1.0, delta=1e-8), "
+                    "or sigma, the noise itself; got neither"
+                )
+            return exactly(self.epsilon), exactly(self.delta)
         if self.epsilon is not None:
             raise InvalidParameter(
                 f"give epsilon or sigma, not both: one is a target and the other the noise itself, "
@@ -272,7 +285,7 @@ class SsADMMClassifier(_PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, delta : the target, one record replaced; text is taken exactly. epsilon None is 1, unless sigma is given.
+    epsilon, delta : the target, one record replaced; text is taken exactly. One of epsilon and sigma is needed.
     sigma : the noise itself, instead of epsilon.
     loss : "logistic" or "huber".
     regularizer, lam, shape : "none", "l1", "elastic-net", "group-l1", "nuclear", "scad" or "mcp"; its weight; the rest.
@@ -340,7 +353,7 @@ class MpADMMClassifier(_PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, delta : the target, one record replaced; text is taken exactly. epsilon None is 1, unless sigma is given.
+    epsilon, delta : the target, one record replaced; text is taken exactly. One of epsilon and sigma is needed.
     sigma : the noise itself, instead of epsilon.
     loss : "logistic" or "huber".
     regularizer, lam, shape : "none", "l1", "elastic-net", "group-l1", "nuclear", "scad" or "mcp"; its weight; the rest.

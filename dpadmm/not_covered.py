@@ -1,15 +1,19 @@
 """What a guarantee does not cover, and a warning where a fit is part of something that it does not cover.
 
 The classifier sees only the records passed to it. A step that read them before (a fitted scaler, other fits of a
-search) leaks about them as well, and only the caller of ``fit`` knows of it: so the call stack is inspected.
+search) leaks about them as well, and only the caller of ``fit`` knows of it: so the call stack is inspected. Whatever
+fits more than once (bagging, stacking, calibration, one-vs-rest, ...) fits clones, and clones know their family.
 """
 
 from __future__ import annotations
 
 import sys
+import weakref
+from dataclasses import dataclass
 from types import FrameType
 
-from sklearn.pipeline import Pipeline
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
 
 NOT_COVERED = (
     "preprocessing that was fitted on the same records (scalers, encoders, selection of features)",
@@ -43,9 +47,50 @@ def reasons(*, repeated_fits: bool = True) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+@dataclass(slots=True)
+class _Family:
+    """An estimator and its clones: how many clones were fitted, and whether the estimator itself had a seed."""
+
+    seeded: bool
+    fits: int = 0
+
+
+_FAMILIES: weakref.WeakKeyDictionary[object, _Family] = weakref.WeakKeyDictionary()
+_CLONES: weakref.WeakSet[object] = weakref.WeakSet()
+
+
+def adopt(clone: object, of: object) -> None:
+    """Remember whose clone it is; a clone of a clone is of the same family."""
+    _FAMILIES[clone] = _FAMILIES.setdefault(of, _Family(getattr(of, "random_state", None) is not None))
+    _CLONES.add(clone)
+
+
+def repeated(estimator: object) -> list[str]:
+    """A reason where a clone is fitted after another clone of its family, in this process.
+
+    Some meta-estimators give each clone a seed; where the estimator itself had none, the warning is still due.
+    """
+    family = _FAMILIES.get(estimator)
+    if family is None or family.seeded or estimator not in _CLONES:
+        return []
+    family.fits += 1
+    if family.fits == 1:
+        return []
+    return [f"this is fit {family.fits} of clones of one estimator, and each fit costs as much again"]
+
+
 def _reads_records(step: object) -> bool:
     """Whether fitting a step learns something from the records; a stateless one says so in its tags."""
     if step is None or isinstance(step, str):  # "passthrough"
         return False
+    if isinstance(step, ColumnTransformer):
+        return any(_reads_records(each[1]) for each in step.transformers)
+    if isinstance(step, Pipeline):
+        return any(_reads_records(each) for _, each in step.steps)
+    if isinstance(step, FeatureUnion):
+        return any(_reads_records(each) for _, each in step.transformer_list)
+    if not isinstance(getattr(step, "categories", "auto"), str):  # an encoder of fixed categories
+        counts = (getattr(step, name, None) for name in ("min_frequency", "max_categories"))
+        return any(count is not None for count in counts)
     tags = getattr(step, "__sklearn_tags__", None)
     return bool(tags().requires_fit) if tags is not None else True

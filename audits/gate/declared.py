@@ -48,6 +48,7 @@ def declared_stage(
                     if options.wants(result.about.id):
                         options.say(result.about.id)
                         findings.append(_reproducible(finding(result), options))
+                        options.tell(findings[-1])
                     coverage = coverage.joined(_covered(result, table))
             if not (options.only or claims.claim.nothing or _refuted(findings)):
                 findings += _uncovered(claims, table, bench.declaration, coverage)

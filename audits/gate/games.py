@@ -65,6 +65,7 @@ def audit_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
             name = game_id(subject.mode, plan.game.name)
             finding = _audit_finding(name, subject, plan, result, run.options)
             findings.append(finding)
+            run.options.tell(finding)
             _keep(run, finding, result, stream)
             if result.verdict.outcome is Outcome.REFUTED:
                 break
@@ -136,6 +137,8 @@ def _learned(run: GateRun, session: Session, games: int) -> list[Finding]:
         again = run.options.reproduce(found.name, run.options.seed) if found.outcome is Outcome.REFUTED else ""
         finding = dataclasses.replace(found, reproduction=again, seconds=time.monotonic() - began)
         findings.append(finding)
+        if finding.outcome is not Outcome.SKIPPED:
+            run.options.tell(finding)
         if run.options.evidence is not None and tape is not None:
             kept = of_finding(
                 finding,

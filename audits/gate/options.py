@@ -12,6 +12,7 @@ from audits.games.executors import Target
 from audits.games.game import Subject
 from audits.gate.claim_file import ClaimFile
 from audits.gate.evidence import KeptEvidence
+from audits.gate.history import Night
 from verification.judge import Traits
 from verification.neighbours.neighbours import Neighbours
 from verification.outcome import Finding, Outcome, Stage
@@ -42,12 +43,21 @@ class GateOptions:
     seeded: bool = True
     evidence: KeptEvidence | None = None
     source: Path | None = None  # the claim file, for reports that name it
+    found: Callable[[Finding], None] = lambda _: None  # told of every conclusion as it comes
+    asked: dict[str, Finding] = dataclasses.field(default_factory=dict)  # every conclusion so far, by its id
+    history: Path | None = None  # the file to which this gate adds its evidence
+    night: Night = dataclasses.field(default_factory=Night)
     reproduce: Callable[[str, int], str] = lambda finding, seed: f"dpadmm gate --seed {seed} --only {finding!r}"
 
     def wants(self, name: str) -> bool:
         """Whether a finding of this name was asked for: by its id, its question, what it is about, or its stage."""
         parts = name.split("/")
         return not self.only or any(o == name or o in parts for o in self.only)
+
+    def tell(self, finding: Finding) -> None:
+        """Keep a conclusion, and pass it on."""
+        self.asked[finding.name] = finding
+        self.found(finding)
 
     @property
     def wants_an_adapter(self) -> bool:

@@ -71,17 +71,25 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
                 everything,
                 plan,
                 lambda: Session(run.target.command, run.target.limits),
-                lambda result: options.say(result.about.id),
+                lambda result: _heard(run, result),
                 known=run.traits,
             )
     except AdapterError as error:
         return [adapter_failed(stage, error, options)], Coverage()
     _count(run, results)
+    for result in results:
+        options.night.question(result)
     findings = [*unasked, *_findings(run, results, description)]
     if not measure and not any(f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) for f in findings):
         findings.append(_summary(stage, results, unasked))
     skipped = tuple(Uncovered(f.name, "", f.detail) for f in unasked)
     return findings, _coverage(results).joined(Coverage(skipped=skipped))
+
+
+def _heard(run: GateRun, result: Result) -> None:
+    """Tell of a conclusion as it comes; what refutes narrowly may be asked again, and is told of then."""
+    run.options.say(result.about.id)
+    run.options.tell(finding(result))
 
 
 def _sessions(run: GateRun, stack: contextlib.ExitStack) -> list[Session]:
@@ -210,6 +218,7 @@ def all_runs(run: GateRun) -> tuple[list[Finding], str]:
         energies = RunEnergies.joined(run.energies.get(str(mode), []))
         if not energies.runs:
             continue
+        run.options.night.noise(str(mode), energies)
         sentences.append(f"{mode}: {energies.statement(share)}")
         tests = (energies.test(), windows_fresh(run.vectors.get(str(mode), [])))
         answer = Answer("all runs of the gate", "every size", energies.runs, tests, (Aspect.NOISE,))

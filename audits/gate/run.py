@@ -15,6 +15,7 @@ import dataclasses
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from pathlib import Path
 
 import numpy as np
 
@@ -27,10 +28,11 @@ from audits.gate.claim_file import ClaimFile, DeclaredTable
 from audits.gate.coverage import Coverage, coverage_findings
 from audits.gate.declared import declared_stage
 from audits.gate.games import audit_stage
+from audits.gate.history import History
 from audits.gate.options import GateOptions, GateRun
 from audits.gate.price import Account, TookTooLongError, account, time_limit
 from audits.gate.questions import all_runs, questions_stage
-from audits.gate.report import GateReport, ObservedNoise, provenance_of
+from audits.gate.report import GateReport, ObservedNoise, Provenance, provenance_of
 from audits.gate.waivers import decided, waived
 from verification.declared.runner import NAMES as DECLARED_QUESTIONS
 from verification.outcome import Finding, Outcome, Stage, worst
@@ -60,6 +62,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
             priced = _account(claims, mechanism)
             accounts.append(priced)
             findings.append(priced.finding(options))
+            options.tell(findings[-1])
     needed = options.wants_an_adapter and not decided(findings, claims.waiver, options)
     if claims.implementation is not None and needed:
         subjects = list(dict.fromkeys(map(Subject.of, claims.mechanism)))
@@ -71,6 +74,8 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
             findings, coverage, audits, seen = _behind_the_wire(run, findings)
         if not (options.only or claims.claim.nothing or decided(findings, claims.waiver, options)):
             findings += coverage_findings(claims, coverage)
+        if options.history is not None and not options.only:
+            findings.append(_with_history(options.history, provenance, claims, options))
     elif claims.implementation is None and not options.only:
         text = "the claim file names no [implementation]: only the price was checked"
         findings.append(Finding(f"implementation/{Stage.COVERAGE}", Outcome.INCONCLUSIVE, text, stage=Stage.COVERAGE))
@@ -88,7 +93,15 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         coverage,
         provenance,
         partial=bool(options.only),
+        asked=options.asked,
     )
+
+
+def _with_history(path: Path, provenance: Provenance, claims: ClaimFile, options: GateOptions) -> Finding:
+    """Add this gate's evidence to that of the nights before."""
+    history = History.of(path, provenance).with_night(options.night)
+    history.append(provenance)
+    return history.finding(float(claims.gate.false_alarm))
 
 
 def _declared_gate(claims: ClaimFile, table: DeclaredTable, options: GateOptions) -> GateReport:
@@ -104,7 +117,18 @@ def _declared_gate(claims: ClaimFile, table: DeclaredTable, options: GateOptions
     outcome, seconds = _concluded(findings, options), time.monotonic() - began
     partial = bool(options.only)
     return GateReport(
-        claims, tuple(findings), (), (), None, options.seed, seconds, outcome, coverage, provenance, partial=partial
+        claims,
+        tuple(findings),
+        (),
+        (),
+        None,
+        options.seed,
+        seconds,
+        outcome,
+        coverage,
+        provenance,
+        partial=partial,
+        asked=options.asked,
     )
 
 

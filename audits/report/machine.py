@@ -1,14 +1,15 @@
 """The report for machines: JSON, JUnit XML, and SARIF 2.1.0 for code scanning.
 
-JSON is versioned, reals are decimal strings. In JUnit a refutation is a failure; anything else that did not pass is an
-error. In SARIF there is a rule for each stage and a result for each finding that needs attention: GitHub shows every
-result of a file as an alert, whatever its kind; so what stands or was skipped is no result, but counted in the run's
-properties. Alerts are matched over runs by rule, file and fingerprint. An alert points at the line of epsilon in the
-claim file, by its path relative to the repository.
+JSON is versioned, reals are decimal strings. In JUnit a refutation is a failure, what was not asked is skipped, and
+anything else that did not pass is an error. In SARIF there is a rule for each cause and for each stage, and a result
+for each finding that needs attention: GitHub shows every result of a file as an alert, whatever its kind; so what
+stands or was skipped is no result, but counted in the run's properties. Alerts are matched over runs by rule, file and
+fingerprint. An alert points at the line of epsilon in the claim file, by its path relative to the repository.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import re
@@ -22,10 +23,11 @@ from accountant import decimal_string
 from audits.games.sequential import AuditResult
 from audits.gate.coverage import Coverage
 from audits.gate.price import Account
-from audits.gate.report import GateReport, Provenance, grouped
+from audits.gate.report import GateReport, Provenance, grouped, ids_of
+from audits.report.causes import MEANING, help_uri, slug
 from audits.report.statement import statement
 from audits.report.text import headline
-from verification.outcome import Finding, Outcome, Stage
+from verification.outcome import Cause, Finding, Outcome, Stage, worst
 from verification.plain_text import harmless
 
 VERSION = 1
@@ -51,6 +53,7 @@ def document(report: GateReport) -> dict[str, object]:
         },
         "accounts": [_account(account) for account in report.accounts],
         "findings": [_finding(finding) for finding in report.findings],
+        "questions": {name: finding.outcome.value for name, finding in report.asked.items()},
         "audits": [_audit(audit) for audit in report.audits],
         "causes": [
             {"cause": group.cause, "subject": group.subject, "findings": [finding.name for finding in group.findings]}
@@ -162,26 +165,68 @@ _FORBIDDEN = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\U00010000-\U001
 
 
 def render_junit(report: GateReport) -> str:
-    """Return one test suite, one test case per finding."""
-    deciding = [f for f in report.findings if f.waiver is None]
+    """Return one test suite, with the same test cases whether a claim stands or is refuted.
+
+    A case for each question, one for all games, one for the coverage, one for the adapter; a question that was not
+    reached is skipped. Further findings, such as those of a history, follow.
+    """
+    cases = _cases(report)
+    deciding = [f for f in cases if f.waiver is None and f.outcome is not Outcome.SKIPPED]
     failures = sum(f.outcome is Outcome.REFUTED for f in deciding)
     errors = sum(f.outcome not in (Outcome.REFUTED, *_PASSES) for f in deciding)
     counts = {
-        "tests": str(len(report.findings)),
+        "tests": str(len(cases)),
         "failures": str(failures),
         "errors": str(errors),
         "time": f"{report.seconds:.3f}",
     }
     root = ET.Element("testsuites", {"name": "dpadmm gate", **counts})
     # Jenkins' schema has this count for a suite, and not for all of them together
-    skipped = {"skipped": str(len(report.findings) - len(deciding))}
+    skipped = {"skipped": str(len(cases) - len(deciding))}
     suite = ET.SubElement(root, "testsuite", {"name": "privacy claims", **counts, **skipped})
     properties = ET.SubElement(suite, "properties")
     ET.SubElement(properties, "property", {"name": "seed", "value": str(report.seed)})
-    for finding in report.findings:
+    for finding in cases:
         _case(suite, finding)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _cases(report: GateReport) -> list[Finding]:
+    if not report.asked:
+        return list(report.findings)
+    own = {f.name: f for f in report.findings}
+    known = {**report.asked, **own}
+    names = [*ids_of(report.claims), str(Stage.COVERAGE), "adapter"]
+    unreached = "not reached: the gate ended before, or it does not apply"
+    cases = []
+    for name in names:
+        members = [f for f in own.values() if name in (f.name, f.name.split("/")[-1], f.name.split("/")[0])]
+        if name in known:
+            cases.append(known[name])
+        elif members and name in (Stage.GAMES, Stage.COVERAGE, "adapter"):
+            deciding = worst(f.outcome for f in members if f.waiver is None)
+            speaker = next((f for f in members if f.outcome is deciding and f.waiver is None), members[0])
+            detail = f"{speaker.name}: {speaker.detail}"
+            cases.append(
+                dataclasses.replace(speaker, name=name, detail=detail, seconds=sum(f.seconds for f in members))
+            )
+        else:
+            good = name in (Stage.COVERAGE, "adapter") and not report.partial
+            stage = next((s for s in Stage if name.split("/")[-1] == s), None)
+            cases.append(
+                Finding(name, Outcome.STANDS if good else Outcome.SKIPPED, "" if good else unreached, stage=stage)
+            )
+    covered = {str(Stage.GAMES), str(Stage.COVERAGE)}
+    further = [
+        f
+        for f in report.findings
+        if f.name not in names
+        and f.name not in set(Stage)
+        and f.name.split("/")[-1] not in covered
+        and not f.name.startswith("adapter/")
+    ]
+    return cases + further
 
 
 def _case(suite: ET.Element, finding: Finding) -> None:
@@ -196,7 +241,9 @@ def _case(suite: ET.Element, finding: Finding) -> None:
         why = f"waived until {finding.waiver.expires}: {finding.waiver.reason}"
         ET.SubElement(case, "skipped", {"message": _clean(why)})
         return
-    if finding.outcome is Outcome.REFUTED:
+    if finding.outcome is Outcome.SKIPPED:
+        ET.SubElement(case, "skipped", {"message": _line(finding.detail)})
+    elif finding.outcome is Outcome.REFUTED:
         ET.SubElement(case, "failure", {"message": _line(finding.detail), "type": "refuted"}).text = text
     elif finding.outcome not in _PASSES:
         kind = {"message": _line(finding.detail), "type": finding.outcome.value}
@@ -237,7 +284,7 @@ def render_sarif(report: GateReport) -> str:
     driver = {
         "name": "dpadmm",
         "version": report.provenance.version,
-        "rules": [_rule(stage, text) for stage, text in _RULES.items()],
+        "rules": [*(_cause_rule(cause) for cause in MEANING), *(_rule(stage, text) for stage, text in _RULES.items())],
     }
     faults = (Outcome.FAULT, Outcome.ADAPTER_FAILED)
     place = place_of(report)
@@ -268,12 +315,27 @@ def _rule(stage: Stage, text: str) -> dict[str, object]:
     }
 
 
+def _cause_rule(cause: Cause) -> dict[str, object]:
+    """One rule a cause: GitHub groups alerts by rule."""
+    rule: dict[str, object] = {
+        "id": slug(cause),
+        "name": slug(cause),
+        "shortDescription": {"text": f"{str(cause)[0].upper()}{str(cause)[1:]}"},
+        "fullDescription": {"text": MEANING[cause]},
+        "help": {"text": f"{MEANING[cause]} Documentation: docs/reference/causes.md#{slug(cause)}"},
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"tags": ["privacy"]},
+    }
+    uri = help_uri(slug(cause))
+    return rule if uri is None else {**rule, "helpUri": uri}
+
+
 def _result(finding: Finding, place: Place) -> dict[str, object]:
     again = f"\nAgain: {finding.reproduction}" if finding.reproduction else ""
     name = finding.name or "gate"
     text = f"{name}: {finding.outcome}. {finding.detail}"
     result: dict[str, object] = {
-        "ruleId": str(finding.stage or Stage.GAMES),
+        "ruleId": str(finding.stage or Stage.GAMES) if finding.cause is None else slug(finding.cause),
         "kind": "fail",
         "level": _LEVEL[finding.outcome],
         "message": {"text": text[: LONGEST_MESSAGE - len(again)] + again},

@@ -39,7 +39,7 @@ def render_text(report: GateReport) -> str:
     lines: list[str] = []
     for finding in report.findings:
         lines += _finding(finding)
-    lines += [*_causes(report), *coverage_lines(report)]
+    lines += [*_causes(report), *coverage_lines(report), *unused_waivers(report)]
     lines.append(
         f"{headline(report)}; false-alarm probability at most {float(report.claims.gate.false_alarm):g} over all "
         f"checks; seed {report.seed}; {report.seconds:.1f} s"
@@ -64,6 +64,16 @@ def _causes(report: GateReport) -> Iterator[str]:
         about = f" ({group.subject})" if group.subject else ""
         names = ", ".join(finding.name for finding in group.findings)
         yield f"{group.findings[0].outcome.value:<14} {group.cause}{about}: {names}"
+
+
+def unused_waivers(report: GateReport) -> Iterator[str]:
+    """Waivers that waived nothing in a whole gate: to be deleted, or past their date."""
+    if report.partial:
+        return
+    used = {(f.name, f.waiver.reason) for f in report.findings if f.waiver is not None}
+    for waiver in report.claims.waiver:
+        if (waiver.finding, waiver.reason) not in used:
+            yield f"{'unused waiver':<14} {waiver.finding}: {waiver.reason} (until {waiver.expires})"
 
 
 def coverage_lines(report: GateReport) -> Iterator[str]:

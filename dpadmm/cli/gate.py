@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import shlex
 import sys
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from audits.gate.claim_file import ClaimFile
     from audits.gate.evidence import KeptEvidence
     from verification.neighbours.neighbours import Neighbours
-    from verification.outcome import Outcome
+    from verification.outcome import Finding, Outcome
     from verification.wire.records import Records
 
 DEFAULT_FILE = Path("privacy-claim.toml")
@@ -82,6 +83,24 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Test the evidence kept in this folder again, and exit.",
 )
+@click.option(
+    "--history",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Add this gate's evidence to that of earlier gates of the same files: power grows from night to night.",
+)
+@click.option(
+    "--verify-evidence",
+    "stated",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Examine a statement of --report intoto=F against the claim file and the files it names, and exit.",
+)
+@click.option(
+    "--compare",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    nargs=2,
+    metavar="OLD.json NEW.json",
+    help="Say what changed between two reports of --report json=F, and exit.",
+)
 @click.option("--fail-fast", is_flag=True, help="With several claim files: stop after the first that is refuted.")
 @format_option
 def command(
@@ -95,6 +114,9 @@ def command(
     reports: tuple[tuple[str, Path], ...],
     evidence: Path | None,
     examined: Path | None,
+    history: Path | None,
+    stated: Path | None,
+    compare: tuple[Path, Path] | None,
     fail_fast: bool,
     output_format: str,
 ) -> None:
@@ -121,8 +143,14 @@ def command(
         return
     if examined is not None:
         _examine(examined)
+    if compare is not None:
+        _compare(*compare)
     files = claim_files or (DEFAULT_FILE,)
     _require_readable(files)
+    if stated is not None:
+        _verify(stated, files[0])
+    if history is not None and (seed is not None or only):
+        raise click.UsageError("--history adds up whole gates with fresh randomness: leave out --seed and --only")
     if output_format == "json" and len(files) > 1:
         raise click.UsageError(f"--format json is for one claim file, got {len(files)}: use --report json=FILE")
     for claim_file in files:
@@ -141,6 +169,7 @@ def command(
                 cluster=cluster,
                 reports=tuple((kind, _numbered(path, number) if several else path) for kind, path in reports),
                 evidence=_numbered(evidence, number) if several and evidence is not None else evidence,
+                history=history,
                 output_format=output_format,
             )
         )
@@ -187,8 +216,10 @@ def _check(
     reports: tuple[tuple[str, Path], ...],
     evidence: Path | None,
     output_format: str,
+    history: Path | None = None,
 ) -> Outcome:
     """Check one claim file, print and write what was found."""
+    from audits.errors import AuditError
     from audits.games.executors import executor
     from audits.gate.claim_file import read_claim_file
     from audits.gate.evidence import KeptEvidence
@@ -214,6 +245,8 @@ def _check(
         evidence=None if evidence is None else KeptEvidence(),
         source=claim_file,
         reproduce=reproduce,
+        history=history,
+        found=_as_they_come(output_format),
     )
     with executor(workers, cluster) as pool:
         report = run_gate(claims, pool, options)
@@ -222,7 +255,7 @@ def _check(
     for kind, path in reports:
         try:
             write_text(path, RENDERERS[kind](report))
-        except OSError as error:
+        except (OSError, AuditError) as error:
             click.echo(f"the report {kind}={path} could not be written: {error}", err=True)
     if evidence is not None and options.evidence is not None:
         _write_evidence(options.evidence, evidence, claim_file)
@@ -251,6 +284,34 @@ def _examine(folder: Path) -> NoReturn:
     raise click.exceptions.Exit(1 if all(each.confirmed for each in found) else 3)
 
 
+def _verify(stated: Path, claim_file: Path) -> NoReturn:
+    """Exit 0 if the statement is about these files and its result is a pass, 1 if not."""
+    from audits.gate.claim_file import read_claim_file
+    from audits.report.filed import verify
+
+    text = stated.read_text("utf-8")
+    wrong = verify(text, read_claim_file(claim_file), claim_file)
+    for line in wrong:
+        click.echo(f"{'differs':<14} {harmless(line)}")
+    result = json.loads(text)["predicate"]["result"]
+    click.echo(f"{stated}: {result}, {'as stated' if not wrong else 'not as stated'} about {claim_file}")
+    raise click.exceptions.Exit(1 if wrong or result == "FAILED" else 0)
+
+
+def _compare(old: Path, new: Path) -> NoReturn:
+    """Exit 1 if the new one is refuted and the old one was not."""
+    from audits.report.filed import changes
+
+    try:
+        before, after = (json.loads(path.read_text("utf-8")) for path in (old, new))
+        lines = changes(before, after)
+    except (ValueError, AttributeError, KeyError) as error:
+        raise click.UsageError(f"--compare takes two files of --report json=F: {error}") from None
+    click.echo("\n".join(harmless(line) for line in lines) or "nothing changed")
+    worse = after.get("outcome") == "refuted" != before.get("outcome")
+    raise click.exceptions.Exit(1 if worse else 0)
+
+
 def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours[Records] | None:
     """The pair that the claim file names, its paths relative to the file."""
     if claims.pair is None:
@@ -271,6 +332,13 @@ def _progress() -> Callable[[str], None]:
         sys.stderr.flush()
 
     return show
+
+
+def _as_they_come(output_format: str) -> Callable[[Finding], None]:
+    """Where nobody watches a terminal, a line for each conclusion on stderr: a gate in CI is never silent for long."""
+    if sys.stderr.isatty() or output_format != "text":
+        return lambda _: None
+    return lambda finding: click.echo(f"{finding.outcome.value:<14} {finding.name}", err=True)
 
 
 def _write_template(path: Path) -> None:
