@@ -65,7 +65,8 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
     "--only",
     multiple=True,
     metavar="NAME",
-    help="A stage (account, conform, deploy, audit, declared) or one finding's name; a partial run never exits 0.",
+    help="A stage (price, small, claimed, games, declared), a question, a mechanism or the id of one finding; a "
+    "partial run never exits 0.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
 @click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
@@ -101,6 +102,7 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
     metavar="OLD.json NEW.json",
     help="Say what changed between two reports of --report json=F, and exit.",
 )
+@click.option("--details", is_flag=True, help="Print every finding and everything that was looked at.")
 @click.option("--fail-fast", is_flag=True, help="With several claim files: stop after the first that is refuted.")
 @format_option
 def command(
@@ -117,6 +119,7 @@ def command(
     history: Path | None,
     stated: Path | None,
     compare: tuple[Path, Path] | None,
+    details: bool,
     fail_fast: bool,
     output_format: str,
 ) -> None:
@@ -171,6 +174,7 @@ def command(
                 evidence=_numbered(evidence, number) if several and evidence is not None else evidence,
                 history=history,
                 output_format=output_format,
+                details=details,
             )
         )
         if fail_fast and outcomes[-1] is Outcome.REFUTED:
@@ -217,6 +221,7 @@ def _check(
     evidence: Path | None,
     output_format: str,
     history: Path | None = None,
+    details: bool = False,
 ) -> Outcome:
     """Check one claim file, print and write what was found."""
     from audits.errors import AuditError
@@ -225,6 +230,7 @@ def _check(
     from audits.gate.evidence import KeptEvidence
     from audits.gate.run import GateOptions, run_gate
     from audits.report import RENDERERS
+    from audits.report.text import render_summary
 
     claims = read_claim_file(claim_file)
     chosen = secrets.randbits(32) if seed is None else seed
@@ -251,7 +257,8 @@ def _check(
     with executor(workers, cluster) as pool:
         report = run_gate(claims, pool, options)
     # first the verdict: a report that cannot be written must not hide it, nor change the exit code
-    click.echo(RENDERERS[output_format](report), nl=False)
+    short = output_format == "text" and not (details or only)
+    click.echo(render_summary(report) if short else RENDERERS[output_format](report), nl=False)
     for kind, path in reports:
         try:
             write_text(path, RENDERERS[kind](report))

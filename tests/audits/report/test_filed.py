@@ -26,7 +26,7 @@ from audits.report.filed import (
     verify,
 )
 from audits.report.machine import document, render_junit, render_sarif
-from audits.report.text import unused_waivers
+from audits.report.text import render_summary, unused_waivers
 from tests.audits.schemas import junit_errors, sarif_errors
 from verification.outcome import Cause, Finding, Outcome, Power, Stage, worst
 
@@ -153,6 +153,15 @@ def test_a_comparison_says_what_changed(tmp_path: Path) -> None:
     assert "silent/ssadmm/claimed: not asked -> refuted" in lines
     assert "new cause: noise too small (ssadmm)" in lines
     assert changes(old, old) == []
+
+
+@pytest.mark.parametrize("found", [PLAYED, REFUTED, LATE])
+def test_the_default_text_fits_a_screen(tmp_path: Path, found: Finding) -> None:
+    long = dataclasses.replace(found, detail="word " * 300)
+    lines = render_summary(made(tmp_path, STANDS, *[long] * 3, more=WAIVER)).splitlines()
+    assert len(lines) <= 30
+    assert all(len(line) <= 100 for line in lines[:-1])
+    assert lines[0] == "stands         ssadmm/price: fine"
 
 
 def test_an_unused_waiver_is_reported_and_a_used_one_is_not(tmp_path: Path) -> None:
