@@ -10,6 +10,7 @@ Leaving releases out is post-processing, so that the best of several parts and w
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
@@ -21,17 +22,21 @@ from accountant.mechanisms.steps import (
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
 )
-from accountant.mechanisms.words import Noise
+from accountant.mechanisms.words import Neighbours, Noise
 from accountant.numbers import Bound, Dyadic
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.pure import laplace_epsilon, pure_epsilon, pure_parts, side_epsilon
+from accountant.shuffled import shuffled_epsilon
 
 _FAR_APART: Final = Fraction(3, 2)
 """Ends of one phase further apart than this factor are looked at again; those of several always are."""
+LEAST_NOISE: Final = Fraction(1, 20)
+"""The noise multiplier from which on the exact adversary is certified."""
 _NOTHING: Final = Bound.from_fractions(Fraction(0), Fraction(0)).least
 
 
@@ -41,6 +46,9 @@ def attained(
     """Return what the realisable `steps` attain at delta; `composed` is what a lattice found, where one was made."""
     if not steps:
         return _NOTHING
+    if shuffled := [step for step in steps if isinstance(step, ShuffledStep)]:
+        largest = [_or_nothing(functools.partial(shuffled_epsilon, step, delta)) for step in shuffled]
+        return max([attained(with_sums(steps), delta, upper, None, digits=digits), *largest])
     mu_squared = gdp_squared(steps)
     if mu_squared is not None:
         return gaussian_epsilon(mu_squared, delta, digits=digits).least
@@ -69,7 +77,7 @@ def _or_nothing(bound: Callable[[], Dyadic]) -> Dyadic:
     """Return the bound, or 0, which is always true, where it cannot be certified or the time is up."""
     try:
         return bound()
-    except CannotCertifyError:
+    except (CannotCertifyError, ArithmeticError):
         return _NOTHING
 
 
@@ -112,13 +120,14 @@ def _mixed(steps: tuple[Step, ...], delta: Fraction) -> Dyadic:
 
 def _level(steps: tuple[Step, ...], delta: Fraction) -> Dyadic:
     """Return what the losses of all steps reach often enough."""
-    from accountant.cramer_bound import close_levels_of  # noqa: PLC0415 - as above
+    from accountant.cramer_bound import close_levels_of, usual_level  # noqa: PLC0415 - as above
     from accountant.pld.ledger_steps import attained_steps, profile_steps  # noqa: PLC0415 - as above
     from accountant.pld.parts import joined  # noqa: PLC0415 - as above
     from accountant.profiles.without_lattice import attained_level  # noqa: PLC0415 - as above
 
-    drawn = profile_steps(attained_steps(composable(steps)), "up")
-    return _end(attained_level(close_levels_of(joined(drawn), delta, pure_releases(steps)), delta))
+    drawn, pure = joined(profile_steps(attained_steps(composable(steps), delta), "up")), pure_releases(steps)
+    usual = _or_nothing(lambda: _end(usual_level(drawn, pure, delta)))
+    return max(usual, _or_nothing(lambda: _end(attained_level(close_levels_of(drawn, delta, pure), delta))))
 
 
 def _end(value: Fraction) -> Dyadic:
@@ -137,6 +146,11 @@ def adaptive_lower(ledger: Ledger, delta: Fraction, progress: Callable[[str], No
         return None
 
 
+def with_sums(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the steps with the sums of each shuffled epoch in its place: Gaussian releases."""
+    return tuple(each for s in steps for each in (s.summed() if isinstance(s, ShuffledStep) else (s,)))
+
+
 def composable(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps whose profile is known: real Gaussian noise, records drawn in any way but shuffled."""
     return tuple(
@@ -144,6 +158,22 @@ def composable(steps: tuple[Step, ...]) -> tuple[Step, ...]:
         for step in steps
         if isinstance(step, PoissonGaussianStep | WithReplacementStep)
         or (isinstance(step, GaussianStep | SubsampledGaussianStep) and step.noise is Noise.GAUSSIAN)
+    )
+
+
+def has_leader(steps: tuple[Step, ...]) -> bool:
+    """Say whether the exact adversary may price the steps: replaced records, drawn batches of a fixed size among them.
+
+    Of the other steps, wherever they stand, the profile must be known: Gaussian noise on everything, or pure.
+    """
+    drawn = [step for step in steps if isinstance(step, SubsampledGaussianStep) and step.sampling_rate < 1]
+    known = all(isinstance(step, GaussianStep | SubsampledGaussianStep | PureStep) for step in steps)
+    return (
+        known
+        and len(composable(steps)) + sum(isinstance(step, PureStep) for step in steps) == len(steps)
+        and all(step.neighbours is Neighbours.REPLACE_ONE for step in steps)
+        and any(step.noise_multiplier > LEAST_NOISE for step in drawn)
+        and sum(step.count for step in drawn) > 1
     )
 
 

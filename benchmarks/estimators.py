@@ -11,13 +11,13 @@ from audits.curves import (
     ClaimFamily,
     GaussianCurve,
     PrivacyCurve,
-    approximate_family,
     require_finite,
     rounded_up,
 )
 from audits.eprocess.bands import roc_band
 from audits.eprocess.confidence import Assumption, LowerBound
-from audits.eprocess.lower_bounds import point_test, split_trials
+from audits.eprocess.lower_bounds import split_trials
+from audits.eprocess.point_test import designed
 from audits.errors import AuditError
 from verification.wire.arrays import Floats
 
@@ -84,9 +84,7 @@ def band_bound(
 def point_refutes(first: Floats, second: Floats, *, epsilon: float, delta: float, alpha: float) -> bool:
     """Whether (epsilon, delta)-DP itself is refuted, with false-alarm probability at most ``alpha``."""
     split = split_trials(first, second)
-    family = approximate_family(delta)
-    try:
-        test = point_test(family, epsilon, split.tails, alpha=alpha, budget=split.first.size)
-    except AuditError:
-        return False  # the design trials show nothing to bet on
-    return test.refutes(family.curve(epsilon), split.first, split.second, alpha)
+    curve = ApproximateCurve(epsilon, delta)
+    test = designed(curve, split.tails, alpha=alpha, budget=split.first.size)
+    # None: the design trials show nothing to bet on
+    return test is not None and test.refutes(curve, split.first, split.second, alpha)

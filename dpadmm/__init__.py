@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpadmm.budget import PrivacyBudget
-    from dpadmm.estimators import MpADMMClassifier, SsADMMClassifier
-    from dpadmm.not_covered import NotCoveredWarning
+    from dpadmm.estimators import MpADMMClassifier, NotCoveredWarning, SsADMMClassifier
     from dpadmm.saved import load_model
 
 __all__ = ["MpADMMClassifier", "NotCoveredWarning", "PrivacyBudget", "SsADMMClassifier", "load_model"]
 _HOMES = {
     "MpADMMClassifier": "dpadmm.estimators",
-    "NotCoveredWarning": "dpadmm.not_covered",
+    "NotCoveredWarning": "dpadmm.estimators",
     "PrivacyBudget": "dpadmm.budget",
     "SsADMMClassifier": "dpadmm.estimators",
     "load_model": "dpadmm.saved",

@@ -22,6 +22,7 @@ import pytest
 if TYPE_CHECKING:
     from audits.gate.claim_file import ClaimFile
     from audits.gate.report import GateReport
+    from verification.outcome import Cause, Finding
 
 GAMES, COVERAGE = "games", "coverage"
 _CONSEQUENCES = ("distinguishable", GAMES)
@@ -105,7 +106,7 @@ class Shared:
     def __init__(self, claims: ClaimFile, path: Path, seed: int, *, seeded: bool) -> None:
         self._path, self._seed, self._seeded = path, seed, seeded
         self._claims = _split(claims)
-        self._causes: dict[tuple[str, str], str] = {}
+        self._causes: dict[tuple[str, Cause], str] = {}
         self._reports: dict[str, GateReport] = {}
 
     def questions(self) -> list[str]:
@@ -145,10 +146,8 @@ class Shared:
 
         found = [f for f in report.findings if f.waiver is None]
         for finding in (f for f in found if f.outcome is Outcome.REFUTED):
-            root = finding.name if finding.cause is None else str(finding.cause.root)
             text = f"{finding.cause or finding.outcome}: {finding.detail}\nagain: {finding.reproduction}"
-            first = self._causes.setdefault((finding.subject, root), name)
-            first = self._consequence_of(finding.subject, root, first)
+            first = self._reported(finding, name)
             if first != name:
                 pytest.xfail(f"the same cause as {first}: {text}")
             raise ClaimFailed(f"{finding.name}: {text}")
@@ -159,12 +158,15 @@ class Shared:
             skipped = "; ".join(dict.fromkeys(item.reason for item in report.coverage.skipped))
             pytest.skip(skipped or next((f.detail for f in found), "does not apply"))
 
-    def _consequence_of(self, subject: str, root: str, first: str) -> str:
-        """What tells neighbours apart is a consequence of whatever else is wrong with the mechanism."""
-        from verification.outcome import Cause
-
-        others = [name for (about, cause), name in self._causes.items() if about == subject and cause != root]
-        return others[0] if root == Cause.DISTINGUISHED and others else first
+    def _reported(self, finding: Finding, name: str) -> str:
+        """The first item that failed by this cause of this mechanism, or by one that explains it."""
+        cause = finding.cause
+        for (subject, other), first in self._causes.items():
+            if subject == finding.subject and cause is not None and (other is cause or other.explains(cause)):
+                return first
+        if cause is not None:
+            self._causes[finding.subject, cause] = name
+        return name
 
     def _covered(self) -> None:
         """Whether everything that the claim rests on was looked at by some item."""
@@ -209,9 +211,9 @@ class Judge(Protocol):
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One item for each question about a declared algorithm."""
     if metafunc.definition.get_closest_marker("observed") is not None and "observed" in metafunc.fixturenames:
-        from verification.declared.runner import NAMES
+        from verification.declared.questions import QUESTIONS
 
-        metafunc.parametrize("observed", NAMES, indirect=True)
+        metafunc.parametrize("observed", [question.name for question in QUESTIONS], indirect=True)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The size of what is shipped, and of what one reads to follow an action: at most the budget.
 
 Every step that makes something smaller lowers the number here; none may be raised without a decision record. The
-accountant grew by Laplace steps and the exact Poisson pair (docs/adr/0014).
+accountant grew by Laplace steps and the exact Poisson pair (docs/adr/0014), and by declarations (docs/adr/0015).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import pytest
 
 from tests.walks import PACKAGES, ROOT
 
-FILES = 353
-LINES = 55_200
+FILES = 331
+LINES = 54_900
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
-LINES_OF_A_PACKAGE = {"reference": 3200, "accountant": 14_300, "verification": 23_450, "audits": 8_300, "dpadmm": 6050}
+LINES_OF_A_PACKAGE = {"reference": 3200, "accountant": 14_530, "verification": 22_910, "audits": 8_300, "dpadmm": 6050}
 WALKS = {"account": (36, 13), "gate": (136, 92)}
 """Files and changes of package (`python -m tests.walks`)."""
 

@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from verification.judge import Asked, Plan, Result, finding, judge, modes_of
+from verification.judge import Asked, Plan, Result, asked_small, finding, judge, modes_of
 from verification.outcome import Aspect, Finding, Outcome, needed_aspects, worst
 from verification.questions.catalogue import at
 from verification.questions.question import Question, Size
 from verification.wire.faults import AdapterError, RefusedRequest
 from verification.wire.messages import StartResult
+from verification.wire.parameters import SCHEMES, Law
 from verification.wire.process import Limits
-from verification.wire.schemes import SCHEMES, Law
 from verification.wire.session import Session
 from verification.wire.smoke import smoke_session
 
@@ -46,7 +46,7 @@ class ConformanceReport:
 def everything(description: StartResult, questions: Sequence[Question] | None = None) -> list[Asked]:
     """Every question at a few records about every mode that an implementation offers."""
     chosen = at(Size.SMALL) if questions is None else questions
-    return [Asked(q, mode) for q in chosen for mode in modes_of(description) if mode in q.modes]
+    return asked_small(chosen, modes_of(description))
 
 
 def conform(

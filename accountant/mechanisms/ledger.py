@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
-from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.steps import GaussianStep, PureStep, ShuffledStep, Step, SubsampledGaussianStep
 from accountant.mechanisms.words import Neighbours, Noise
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Ledger:
         """Refuse an empty ledger and one that mixes neighbouring relations."""
         if not self.steps:
             raise InvalidQuantityError("a ledger needs at least one step: nothing released costs nothing to prove")
+        if any(isinstance(step, ShuffledStep) for step in self.steps):
+            raise UnsupportedSchemeError("shuffled epochs have no price of their own: they cost one release an epoch")
         relations = {step.neighbours for step in self.steps}
         if len(relations) > 1:
             raise UnsupportedSchemeError(

@@ -55,11 +55,6 @@ def layout_of(first: Mapping[str, Floats], second: Mapping[str, Floats]) -> Layo
     return Layout(tuple(sorted(widths.items())))
 
 
-def joined(parts: list[Floats]) -> Floats:
-    """Return chunks of rows below each other."""
-    return np.vstack(parts)
-
-
 _RIDGE = 1e-9
 _WIDEST = 150
 _BINS = 24
@@ -240,5 +235,5 @@ def learned(first: Floats, second: Floats, *, trees: int = 40) -> list[Score]:
     a, b = scale.of(first), scale.of(second)
     discriminant = linear(scale, a, b)
     found: list[Score] = [discriminant, densities(scale, a, b, discriminant.weights), extreme(scale, a, b)]
-    trained = boosted(scale, a, b, discriminant, trees)
+    trained = boosted(scale, a, b, discriminant, trees) if trees else None
     return [*found, trained] if trained is not None else found

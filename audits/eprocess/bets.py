@@ -16,8 +16,8 @@ nearly everything, Cover's multiplicative steps, which keep the risk constraint 
 `HorizonBet` maximises the probability of reaching 1/alpha *at the end of the budget*. Constant stakes need an excess of
 about sqrt(2 log(1/alpha)) standard deviations to win; a fixed-size test needs only Phi^{-1}(1 - alpha). In the
 diffusion limit the wealth that replicates "pay ``target`` if the sum ends above c, else nothing" is target * Phi(d),
-and it stakes the fraction phi(d) / (Phi(d) sqrt(remaining variance)) of itself. Following that rule by blocks, d read off
-the present wealth, is predictable, hence as sound as any other bet: only its power rests on the diffusion limit.
+and it stakes the fraction phi(d) / (Phi(d) sqrt(remaining variance)) of itself. Following that rule by blocks, d read
+off the present wealth, is predictable, hence as sound as any other bet: only its power rests on the diffusion limit.
 """
 
 from __future__ import annotations
@@ -168,9 +168,12 @@ class Design:
     growth: float
 
 
-def log_optimal(curve: PrivacyCurve, tails: ScoreTails) -> Design:
-    """Return the portfolio of (nearly) largest expected log-growth if scores are distributed as ``tails``."""
-    bets = _candidates(curve, tails)
+def log_optimal(curve: PrivacyCurve, tails: ScoreTails, epsilons: int = 20) -> Design:
+    """Return the portfolio of (nearly) largest expected log-growth if scores are distributed as ``tails``.
+
+    At most ``epsilons`` points of the curve are bet against: the time grows with the third power of their number.
+    """
+    bets = _candidates(curve, tails, epsilons)
     payoff = _payoffs(bets, curve)
     weight = np.outer(_masses(tails.first), _masses(tails.second)).ravel()
     risk = np.exp(bets.epsilon) + curve.delta(bets.epsilon)
@@ -182,22 +185,22 @@ def log_optimal(curve: PrivacyCurve, tails: ScoreTails) -> Design:
     return Design(portfolio, max(_objective(payoff, weight, stake), 0.0))
 
 
-def _candidates(curve: PrivacyCurve, tails: ScoreTails) -> Portfolio:
+def _candidates(curve: PrivacyCurve, tails: ScoreTails, epsilons: int) -> Portfolio:
     """Candidate bets: for each epsilon the event of largest excess under the alternative, and neighbours."""
     last = tails.thresholds.size - 1
     chosen: set[tuple[float, int, bool]] = set()
-    for epsilon in curve.betting_epsilons():
+    for epsilon in curve.betting_epsilons(epsilons):
         growth = np.exp(epsilon)
         forward = int(np.argmax(tails.first - growth * tails.second))
         backward = int(np.argmax((1.0 - tails.second) - growth * (1.0 - tails.first)))
         for shift in _SHIFTS:
             chosen.add((float(epsilon), min(max(forward + shift, 0), last), False))
             chosen.add((float(epsilon), min(max(backward + shift, 0), last), True))
-    epsilons, index, reverse = zip(*sorted(chosen), strict=True)
+    chosen_epsilons, index, reverse = zip(*sorted(chosen), strict=True)
     return Portfolio(
         tails.thresholds,
         np.array(index, dtype=np.int64),
-        np.array(epsilons),
+        np.array(chosen_epsilons),
         np.array(reverse, dtype=np.bool_),
         np.zeros(len(chosen)),
     )

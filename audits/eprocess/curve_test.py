@@ -87,6 +87,11 @@ def refuted_after(log_wealth: Floats, alpha: float) -> Floats:
     return np.where(reached.any(axis=-1), first, np.inf)
 
 
+def anytime_p_value(largest_log_wealth: float) -> float:
+    """Return 1/e-value: under the claim the wealth ever reaches w with probability at most 1/w, whenever one stops."""
+    return math.exp(-max(largest_log_wealth, 0.0))
+
+
 @dataclass(frozen=True, slots=True)
 class BettingPlan:
     """How the initial wealth is split between the end of the budget, early stopping, and rare total leaks."""

@@ -24,9 +24,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
-from audits.curves import ClaimFamily, GaussianCurve, PrivacyCurve, approximate_family
+from audits.curves import GaussianCurve, PrivacyCurve
 from audits.eprocess.bands import band_point_bound
-from audits.eprocess.bets import HorizonBet, log_optimal
 from audits.eprocess.confidence import (
     Assumption,
     LowerBound,
@@ -36,9 +35,9 @@ from audits.eprocess.confidence import (
     mean_at_most,
     require_confidence,
 )
-from audits.eprocess.curve_test import CurveTest
 from audits.eprocess.pair_bound import pair_lower_bound
-from audits.eprocess.scores import ScoreTails, Simulator, StepwiseScores, checked_scores, tails_of_samples
+from audits.eprocess.point_test import lower_bound_at, tails_of
+from audits.eprocess.scores import ScoreTails, Simulator, StepwiseScores, checked_scores
 from audits.errors import AuditError, UnsupportedClaim
 from verification.wire.arrays import Floats
 
@@ -140,34 +139,14 @@ def gaussian_shaped_bound(
 _POINT_ASSUMES = (Assumption.FRESH_TRIALS, Assumption.FIXED_EVENTS)
 _DESIGN_SHARE = 0.1
 _CELL = 1.07
-_PESSIMISM = 0.5
-
-
-def point_test(family: ClaimFamily, strength: float, tails: ScoreTails, *, alpha: float, budget: int) -> CurveTest:
-    """Return a test of the family's claim at ``strength``, designed for scores distributed as ``tails``."""
-    curve = family.curve(strength)
-    design = log_optimal(curve, tails)
-    if not design.portfolio.stake.size:
-        raise AuditError(f"no bet against {curve.describe()} wins on the design trials")
-    risky = design.portfolio.scaled_to_risk(curve)
-    moment = risky.second_moment(curve, tails)
-    final = HorizonBet(risky, curve, moment, -math.log(alpha * 0.5), budget)
-    return CurveTest((design.portfolio, final), (0.5, 0.5))
-
-
-def pessimistic(tails: ScoreTails, count: int, deviations: float) -> ScoreTails:
-    """Shift both tails by standard errors in the unfavourable direction, so a design does not overfit its sample."""
-    first = tails.first - deviations * np.sqrt(tails.first * (1.0 - tails.first) / count)
-    second = tails.second + deviations * np.sqrt(tails.second * (1.0 - tails.second) / count)
-    ordered = np.minimum.accumulate(np.clip(first, 0.0, 1.0)), np.minimum.accumulate(np.clip(second, 0.0, 1.0))
-    return ScoreTails(tails.thresholds, *ordered)
 
 
 def point_bound(first: Floats, second: Floats, *, delta: float, confidence: float = 0.95) -> LowerBound:
     """Return the infimum of the epsilons for which (epsilon, ``delta``)-DP is not refuted."""
     alpha = require_confidence(confidence)
     split = split_trials(first, second)
-    epsilon = _least_not_refuted(approximate_family(delta), split, alpha)
+    budget = split.first.size
+    epsilon = lower_bound_at(delta, split.tails, split.first, split.second, alpha=alpha, budget=budget, cell=_CELL)
     return LowerBound("e-process on (epsilon, delta)", epsilon, delta, confidence, _POINT_ASSUMES, first.size)
 
 
@@ -187,36 +166,8 @@ def split_trials(first: Floats, second: Floats) -> SplitTrials:
     cut = max(1, int(_DESIGN_SHARE * first.size))
     if first.size != second.size or cut >= first.size:
         raise AuditError(f"needs at least two trial pairs, got {first.size} and {second.size} scores")
-    tails = pessimistic(tails_of_samples(first[:cut], second[:cut], 80), cut, _PESSIMISM)
+    tails = tails_of(first[:cut], second[:cut])
     return SplitTrials(tails, first[cut:], second[cut:])
-
-
-def _least_not_refuted(family: ClaimFamily, split: SplitTrials, alpha: float) -> float:
-    low, high = 0.0, family.least
-    while high < family.greatest:
-        try:
-            test = point_test(family, high, split.tails, alpha=alpha, budget=split.first.size)
-        except AuditError:
-            # the design trials show no excess over this claim, so nothing is bet on it and it stays unrefuted
-            return low
-
-        def refuted(strength: float, test: CurveTest = test) -> bool:
-            return test.refutes(family.curve(strength), split.first, split.second, alpha)
-
-        if not refuted(high):
-            return _boundary(refuted, low, high)
-        low, high = high, high * _CELL
-    return low
-
-
-def _boundary(refuted: Callable[[float], bool], low: float, high: float) -> float:
-    # one design for the whole cell makes refutation monotone in it
-    if low == 0.0 or not refuted(low):
-        return low
-    while high - low > 1e-3 * low:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if refuted(middle) else (low, middle)
-    return low
 
 
 _RENYI_ASSUMES = (Assumption.FRESH_TRIALS, Assumption.FIXED_EVENTS)

@@ -16,13 +16,11 @@ from audits.games.game import Game
 from reference.gradients import batch_gradients
 from verification.reading.inverter import INSIDE
 from verification.reading.values import noise_of
-from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise import StepwiseBaselines
 from verification.served.translate import noise_scales, problem_of
 from verification.wire.arrays import Floats
 from verification.wire.messages import Show
 from verification.wire.records import Records, Run
-
-_RIDGE = 1e-3
 
 
 class Attack(Protocol):
@@ -95,49 +93,6 @@ def record_shift(game: Game, run: Run) -> Floats:
             np.stack([batch_gradients(problem, old.x[:, k], one) for k in range(game.parameters.iterations)], axis=1)
         )
     return np.asarray((gradients[0] - gradients[1]) / m, dtype=np.float64)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LearnedScore:
-    """A linear score of *every* released value and its square, fitted on runs that are not judged by it."""
-
-    names: tuple[str, ...]
-    centre: Floats
-    spread: Floats
-    weights: Floats
-
-    def scores(self, game: Game, run: Run) -> Floats:  # noqa: ARG002 - the signature of every attack
-        """Return the discriminant of each trial."""
-        return self.of(run)
-
-    def of(self, run: Run) -> Floats:
-        """Return the discriminant of each trial, which needs no game."""
-        standard = (_flat(run, self.names) - self.centre) / self.spread
-        result: Floats = np.hstack([standard, standard**2]) @ self.weights
-        return result
-
-
-def learn(first: Run, second: Run) -> LearnedScore:
-    """Fit a regularised linear discriminant on values and squares; the runs must not be used again."""
-    names = tuple(sorted(first.values))
-    if names != tuple(sorted(second.values)):
-        raise AuditError(f"both neighbours must release the same values, got {names} and {sorted(second.values)}")
-    a, b = _flat(first, names), _flat(second, names)
-    both = np.vstack([a, b])
-    centre = both.mean(axis=0)
-    spread = both.std(axis=0)
-    # a constant value carries nothing until it differs; a unit spread keeps it in the score, should it ever do so
-    spread = np.where(spread > 0.0, spread, 1.0)
-    standard = [(side - centre) / spread for side in (a, b)]
-    p, q = (np.hstack([side, side**2]) for side in standard)
-    scatter = 0.5 * (np.cov(p, rowvar=False) + np.cov(q, rowvar=False))
-    ridge = _RIDGE * max(float(np.trace(scatter)) / scatter.shape[0], 1e-12)
-    weights = np.linalg.solve(scatter + ridge * np.eye(scatter.shape[0]), p.mean(axis=0) - q.mean(axis=0))
-    return LearnedScore(names, centre, spread, weights)
-
-
-def _flat(run: Run, names: tuple[str, ...]) -> Floats:
-    return np.hstack([run.values[name].reshape(len(run.x), -1) for name in names])
 
 
 @dataclass(frozen=True, slots=True)

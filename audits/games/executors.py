@@ -26,10 +26,9 @@ from audits.games.game import Game
 from verification.reading.context import NotApplicable
 from verification.reading.values import standard_noise
 from verification.wire.arrays import Floats
-from verification.wire.hidden_pair import HiddenPair
 from verification.wire.process import Limits
 from verification.wire.records import Run
-from verification.wire.session import Session
+from verification.wire.session import HiddenPair, Session
 
 _HUGE = 1e300
 P = ParamSpec("P")
@@ -104,7 +103,7 @@ def close_sessions() -> None:
 
 
 def run_pair(target: Target, game: Game, chunk: Chunk) -> tuple[Run, Run]:
-    """Run one chunk on both neighbours; the implementation is not told which is which."""
+    """Run one chunk on both neighbours; nothing tells the implementation which is which."""
     session = session_of(target)
     try:
         pair = HiddenPair(session, game.first, game.second, chunk.generator())

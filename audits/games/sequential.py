@@ -17,52 +17,19 @@ from scipy.special import ndtri
 from audits.curves import PrivacyCurve
 from audits.eprocess.bets import log_optimal
 from audits.eprocess.confidence import binomial_at_least
-from audits.eprocess.curve_test import STOP_EARLY, CurveTest, design_test, refuted_after
+from audits.eprocess.curve_test import STOP_EARLY, CurveTest, anytime_p_value, design_test, refuted_after
 from audits.eprocess.scores import SampledScores, ScoreModel, Simulator
 from audits.errors import AuditError, NoPower
 from audits.games.attacks import Attack, LikelihoodRatio
 from audits.games.checkpoint import Checkpoint
 from audits.games.executors import Chunk, Scored, Target, chunks, score_chunk, workers_of
 from audits.games.game import Game
-from verification.outcome import Outcome, Power
+from verification.judge import Result, concluded
+from verification.outcome import Aspect, Cause, Power
+from verification.pictures import scores
+from verification.questions.question import Answer
+from verification.statistics.test import Test
 from verification.wire.arrays import Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The conclusion of one audit: outcome, evidence and power."""
-
-    outcome: Outcome
-    summary: str
-    trials: int
-    log_wealth: float
-    alpha: float
-    power: Power | None = None
-
-
-def judge(
-    *, refuted_after: float, trials: int, log_wealth: float, alpha: float, power: Power | None, wanted: float | None
-) -> Verdict:
-    """Return the verdict of a finished audit.
-
-    Without power, or with less than was asked for (``wanted``: the noise divisor that had to be detectable), an audit
-    that rejects nothing is inconclusive, never "stands".
-    """
-    if refuted_after <= trials:
-        text = f"refuted after {int(refuted_after)} trial pairs (false-alarm probability at most {alpha:.3g})"
-        return Verdict(Outcome.REFUTED, text, trials, log_wealth, alpha, power)
-    if power is None:
-        text = f"no violation seen in {trials} trial pairs, and none within reach would have been: budget too small"
-        return Verdict(Outcome.INCONCLUSIVE, text, trials, log_wealth, alpha)
-    if wanted is not None and power.divisor > wanted:
-        text = (
-            f"no violation seen in {trials} trial pairs, but noise/{wanted:.3g} was asked to be detectable and only "
-            f"{power.describe()}"
-        )
-        return Verdict(Outcome.INCONCLUSIVE, text, trials, log_wealth, alpha, power)
-    text = f"not refuted by {trials} trial pairs; {power.describe()}"
-    return Verdict(Outcome.STANDS, text, trials, log_wealth, alpha, power)
-
 
 _STEP = 1.05
 _LARGEST_SEARCHED = 16.0
@@ -192,6 +159,7 @@ class AuditPlan:
     stream: int
     wanted: float | None
     attack: Attack
+    limit: str = ""  # why no number of runs would detect less
 
     def chunks(self) -> Sequence[Chunk]:
         """Return the chunks in the order in which they are bet on."""
@@ -200,13 +168,13 @@ class AuditPlan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditResult:
-    """The scores pair by pair, the wealth after each pair, and the verdict."""
+    """The scores pair by pair, the wealth after each pair, and what the judge concluded."""
 
     plan: AuditPlan
     first: Floats
     second: Floats
     log_wealth: Floats
-    verdict: Verdict
+    judged: Result
     seconds: float
     noise: Sequence[tuple[Floats, int]] = ()  # of the runs on the second neighbour, as far as it can be read
 
@@ -222,6 +190,7 @@ def plan_audit(
     stream: int = 0,
     wanted: float | None = None,
     attack: Attack | None = None,
+    limit: str = "",
 ) -> AuditPlan:
     """Design the bets from the claim alone (a simulation of it with less noise), for ``pairs`` trial pairs.
 
@@ -249,6 +218,7 @@ def plan_audit(
         stream,
         wanted,
         attack if attack is not None else LikelihoodRatio(),
+        limit,
     )
 
 
@@ -305,27 +275,50 @@ def run_audit(
             noise.append(scored.noise)
         if progress is not None:
             progress(first.size, float(wealth[-1]))
-        if float(wealth.max()) >= -math.log(plan.alpha):
+        if anytime_p_value(float(wealth.max())) <= plan.alpha:
             break
-    return AuditResult(plan, first, second, wealth, _verdict(plan, wealth), time.monotonic() - began, noise)
+    judged = _judged(plan, first, second, wealth)
+    return AuditResult(plan, first, second, wealth, judged, time.monotonic() - began, noise)
 
 
-def _verdict(plan: AuditPlan, wealth: Floats) -> Verdict:
-    trials = wealth.size
-    after = float(refuted_after(wealth, plan.alpha)) if trials else math.inf
-    power = None
-    if not math.isfinite(after) and trials:
+def _judged(plan: AuditPlan, first: Floats, second: Floats, wealth: Floats) -> Result:
+    """Hand the judge the test: a p-value, and what it would have detected where it does not reject."""
+    game, trials = plan.game, wealth.size
+    p_value = anytime_p_value(float(wealth.max(initial=0.0)))
+    power, weakness = None, ""
+    if p_value > plan.alpha:
         power = smallest_caught(
             plan.test, plan.curve, plan.simulate, alpha=plan.alpha, trials=trials, simulations=150, wanted=plan.wanted
         )
-    return judge(
-        refuted_after=after,
-        trials=trials,
-        log_wealth=float(wealth.max()) if trials else 0.0,
-        alpha=plan.alpha,
+        seen = f"not refuted by {trials} trial pairs"
+        weakness = lack_of_power(power, plan.wanted)
+        detail = f"{seen}; {power.describe()}" if power is not None and not weakness else f"{seen}, {weakness}"
+        detail += f"; {plan.limit}" if plan.limit else ""
+    else:
+        detail = f"refuted after {int(refuted_after(wealth, plan.alpha))} trial pairs"
+    text = f"claim {plan.curve.describe()}: {detail}"
+    test = Test(
+        game.name,
+        Aspect.RELEASED,
+        p_value,
+        text,
+        Cause.DISTINGUISHED,
+        draw=lambda: scores(game.name, first, second),
         power=power,
-        wanted=plan.wanted,
+        weakness=text if weakness else "",
     )
+    size = f"n = {game.records}, T = {game.parameters.iterations}"
+    answer = Answer(game.name, size, 2 * trials, (test,), (Aspect.RELEASED,) if power is not None else ())
+    return concluded(game.about, lambda: answer, plan.alpha)
+
+
+def lack_of_power(power: Power | None, wanted: float | None) -> str:
+    """Why an audit with this power decides nothing; ``wanted`` is the noise divisor that had to be detectable."""
+    if power is None:
+        return "but they are too few to detect any violation that was simulated"
+    if wanted is not None and power.divisor > wanted:
+        return f"but noise/{wanted:.3g} was asked to be detectable and only {power.describe()}"
+    return ""
 
 
 def _in_order(

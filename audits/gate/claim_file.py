@@ -29,17 +29,15 @@ from pydantic import (
 )
 
 from accountant import AccountantError, Mechanism, decimal_string, exact, mechanism_from
-from accountant.mechanisms.registry import FORMER_ALGORITHMS
 from accountant.mechanisms.words import Algorithm, Neighbours, Release, Sampling
 from audits.errors import ClaimFileError
+from verification.outcome import About, Finding
 from verification.reading.context import Claimed, Mode
 from verification.statistics.test import Aspect
-from verification.wire.messages import Name, StartResult
-from verification.wire.parameters import LossName, RegularizerName
+from verification.wire.declaration import NeighboursWord
+from verification.wire.messages import PARTIES, Name, StartResult, parameters_for
+from verification.wire.parameters import SCHEMES, LossName, RegularizerName
 from verification.wire.process import Limits
-from verification.wire.schemes import SCHEMES
-from verification.wire.simple_parameters import PARTIES, parameters_for
-from verification.wire.words import NeighboursWord
 
 
 class DeclaredTable(BaseModel):
@@ -57,17 +55,23 @@ COLUMNS = 32
 """Columns of the data where a claim file names none."""
 
 
-def _decimal(value: object) -> Fraction:
-    if isinstance(value, float | bool) or not isinstance(value, str | int | Fraction):
-        raise ValueError(f"must be a decimal string or an integer, got {value!r}")  # noqa: TRY004 - pydantic collects these
+_BINARY = "write it in quotes, so that it is exactly what you wrote, got the binary float {!r}"
+
+
+def _number(value: object) -> Fraction:
+    # pydantic collects ValueErrors, each with its place in the file; a TypeError would escape it
+    if isinstance(value, float):
+        raise ValueError(_BINARY.format(value))  # noqa: TRY004
+    if isinstance(value, bool) or not isinstance(value, str | int | Fraction):
+        raise ValueError(f"must be a decimal string or an integer, got {value!r}")  # noqa: TRY004
     try:
         return exact("value", value)
     except AccountantError as error:
         raise ValueError(str(error)) from None
 
 
-Positive = Annotated[Fraction, BeforeValidator(_decimal), Field(gt=0)]
-NotNegative = Annotated[Fraction, BeforeValidator(_decimal), Field(ge=0)]
+Positive = Annotated[Fraction, BeforeValidator(_number), Field(gt=0)]
+NotNegative = Annotated[Fraction, BeforeValidator(_number), Field(ge=0)]
 Columns = Annotated[int, Field(ge=1)]
 
 
@@ -114,6 +118,8 @@ def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: Start
     scheme = SCHEMES[algorithm]
     records, iterations = _count(of("records")), _count(of("iterations"))
     columns = table.columns_of.get(str(of("title")), table.columns)
+    drawn = of("sampling")
+    sampling = drawn if isinstance(drawn, Sampling) and drawn.by_epochs else None
     release = None if of("release") is None else Release(str(of("release")))
     regularizer = _regularizer(table, description)
     parameters = parameters_for(
@@ -122,6 +128,7 @@ def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: Start
         columns,
         eta=_steps(of("eta") if of("eta") is not None else table.eta, iterations),
         batch=_maybe_count(of("batch")),
+        sampling=sampling,
         sigma=_maybe_float(of("sigma")),
         noise_multiplier=_maybe_float(of("noise_multiplier")),
         bound=_maybe_float(of("clip")) or _maybe_float(of("normalise")) or 1.0,
@@ -137,7 +144,7 @@ def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: Start
         anchor_sigma=_maybe_float(of("anchor_sigma")),
         epsilon=min(_steps(of("epsilon"), iterations)) if of("epsilon") is not None else 1.0,
     )
-    return Claimed(Mode(algorithm, release), records, columns, parameters)
+    return Claimed(Mode(algorithm, release, sampling), records, columns, parameters)
 
 
 def _regularizer(table: DeploymentTable, description: StartResult) -> RegularizerName:
@@ -174,24 +181,11 @@ def _maybe_count(value: object) -> int | None:
 
 INFINITY = "infinity"
 """What a claim file writes for the epsilon of what is not private."""
-_BINARY = "write it in quotes, so that it is exactly what you wrote, got the binary float {!r}"
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class _Table(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-
-def _number(value: object) -> Fraction:
-    # pydantic collects ValueErrors, each with its place in the file; a TypeError would escape it
-    if isinstance(value, float):
-        raise ValueError(_BINARY.format(value))  # noqa: TRY004
-    if isinstance(value, bool) or not isinstance(value, str | int | Fraction):
-        raise ValueError(f"must be a decimal string or an integer, got {value!r}")  # noqa: TRY004
-    try:
-        return exact("value", value)
-    except AccountantError as error:
-        raise ValueError(str(error)) from None
 
 
 def _epsilon(value: object) -> Fraction | float:
@@ -210,6 +204,12 @@ def _power(value: object) -> float:
     if match is None or float(match[1]) <= 1.0:
         raise ValueError(f'must be "noise/D" with D > 1, such as "noise/1.2", got {value!r}')
     return float(match[1])
+
+
+def _about(value: object) -> About:
+    if not isinstance(value, str):
+        raise ValueError(f"must be the id of a finding, got {value!r}")  # noqa: TRY004
+    return About.read(value)
 
 
 Number = Annotated[Fraction, BeforeValidator(_number)]
@@ -242,7 +242,7 @@ def _mechanism(value: object) -> Mechanism:
     if not isinstance(value, dict):
         raise ValueError(f"must be a table of parameters, got {value!r}")  # noqa: TRY004 - as in _number
     algorithm = value.get("algorithm")
-    if algorithm is not None and algorithm not in (*Algorithm, *FORMER_ALGORITHMS):
+    if algorithm is not None and algorithm not in list(Algorithm):
         raise ValueError(f"algorithm must be one of {', '.join(Algorithm)}, got algorithm={algorithm!r}")
     for name, number in value.items():
         if isinstance(number, float):
@@ -311,14 +311,14 @@ class GateTable(_Table):
 class Waiver(_Table):
     """[[waiver]]: a refutation that is known and tolerated, of which mechanism, until when."""
 
-    finding: str
+    finding: Annotated[About, BeforeValidator(_about)]
     mechanism: str | None = None  # as the finding says: ssadmm, mpadmm/all, ...; any, where none is named
     reason: Annotated[str, Field(min_length=10)]
     expires: datetime.date
 
-    def covers(self, finding: str, subject: str) -> bool:
+    def covers(self, finding: Finding) -> bool:
         """Whether it is about this finding of this mechanism."""
-        return self.finding == finding and self.mechanism in (None, subject)
+        return str(self.finding) == finding.name and self.mechanism in (None, finding.subject)
 
     def holds(self, today: datetime.date) -> bool:
         """Whether it still waives anything."""
@@ -346,7 +346,7 @@ class ClaimFile(_Table):
         return taken_from_mechanisms(data)
 
     @model_validator(mode="after")
-    def _mechanisms_can_be_told_apart(self) -> Self:
+    def _mechanisms_have_different_names(self) -> Self:
         if self.declared is not None:
             return self._only_declared()
         titles = [mechanism.title for mechanism in self.mechanism]
@@ -427,12 +427,14 @@ records = 48842
 columns = 124                    # features of a record; the data of the claimed size are made with so many
 batch = 221
 sampling = "without-replacement" # fresh in every iteration
+                                 # or by epochs of disjoint batches: "fixed-order", "shuffle"
 clip = "1.0"                     # C: no record's gradient is longer
 sigma = "0.0136"                 # standard deviation of each coordinate of the noise
 iterations = 2210
+# group_size = 5                 # records of one user, all of which the claim is to protect
 released = "every-iterate"       # what is shown of a run; or "last-model"
 
-[implementation]                 # who claims it: any program that speaks the protocol (docs/reference/protocol.md);
+[implementation]                 # the adapter: any program that speaks the protocol (docs/reference/protocol.md);
                                  # it runs in the folder of this file, and every path in this file is relative to it
 command = ["python", "adapter.py"]
 timeout = "60s"                  # for one request
@@ -459,12 +461,12 @@ memory = 4096                    # what its process may use, in megabytes
 # hazards = "the machine is not shared, so that timing is not observed"
 
 [gate]
-budget = "5m"                    # time for everything; what finds no time is inconclusive, never a pass
+budget = "5m"                    # time for everything; a check that runs out of time is inconclusive, never a pass
 false_alarm = "1e-6"             # probability that a correct implementation is refuted, over all checks together:
                                  # a gate that runs nightly for ten years then has a false alarm with probability 0.4 %
 power = "noise/1.2"              # the smallest violation that must have been detectable
 # strict = true                  # also fail where something differs from the claim and is not less private
-# accepts = ["batches"]          # what need not have been looked at: noise, batches, clipping, "released values"
+# accepts = ["batches"]          # aspects that need not be checked: noise, batches, clipping, "released values"
 
 # [[waiver]]                     # a known finding, tolerated until a date
 # finding = "silent/ssadmm/claimed"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from collections.abc import Iterator
@@ -12,20 +11,18 @@ import numpy as np
 from accountant.mechanisms.words import Sampling
 from audits.errors import ContradictionError
 from audits.gate.claim_file import ClaimFile, DeclaredTable
-from audits.gate.coverage import Coverage, Covered, Uncovered
-from audits.gate.evidence import of_finding
+from audits.gate.coverage import Coverage, Covered, Uncovered, uncovered
 from audits.gate.options import GateOptions, adapter_failed
 from audits.gate.price import TookTooLongError, time_limit
-from verification.declared.bench import Bench
-from verification.declared.checks import account
-from verification.declared.promise import Pricing, Promise
-from verification.declared.runner import run_declared
-from verification.judge import About, Result, concluded, finding
-from verification.outcome import Finding, Outcome, Stage, needed_aspects
+from verification.declared.implementation import DeclaredImplementation
+from verification.declared.questions import Shown, about_declared, ask_declared, priced
+from verification.judge import Result, concluded, finding, not_asked
+from verification.outcome import About, Finding, Outcome, Stage, needed_aspects
 from verification.wire.declaration import Declaration, contradictions
-from verification.wire.declared_session import DeclaredQuestion, DeclaredSession
 from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
+from verification.wire.messages import Face
 from verification.wire.process import Limits
+from verification.wire.session import DeclaredAlgorithm, Session
 from verification.wire.tape import Tape
 
 
@@ -39,89 +36,79 @@ def declared_stage(
     coverage = Coverage()
     deadline = time.monotonic() + claims.gate.budget
     try:
-        with DeclaredSession(claims.implementation.command, limits) as session:
+        with Session(claims.implementation.command, limits, Face.DECLARED) as session:
             tape = session.tape = Tape()
-            bench = declared_bench(claims, table, session, options.seed, deadline=deadline)
+            declared = declared_implementation(claims, table, session, options.seed, deadline=deadline)
             # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                for result in declared_results(claims, bench, options):
-                    if options.wants(result.about.id):
-                        options.say(result.about.id)
-                        findings.append(_reproducible(finding(result), options))
+                for result in declared_results(claims, declared, options):
+                    if options.wants(result.about):
+                        options.say(str(result.about))
+                        findings.append(options.reproducible(finding(result)))
                         options.tell(findings[-1])
                     coverage = coverage.joined(_covered(result, table))
             if not (options.only or claims.claim.nothing or _refuted(findings)):
-                findings += _uncovered(claims, table, bench.declaration, coverage)
+                findings += _uncovered(claims, table, declared.declaration, coverage)
             _keep(findings, session, tape, options)
     except AdapterSkipped as answer:  # never a fault; and nothing is known then
-        name = f"adapter/{table.algorithm}/{Stage.DECLARED}"
-        reason = f"not offered: {answer.reason}"
-        findings.append(Finding(name, Outcome.SKIPPED, reason, table.algorithm, stage=Stage.DECLARED))
-        coverage = coverage.joined(Coverage(skipped=(Uncovered(name, table.algorithm, answer.reason),)))
+        about = About("adapter", table.algorithm, Stage.DECLARED, table.algorithm)
+        findings.append(not_asked(about, Outcome.SKIPPED, f"not offered: {answer.reason}"))
+        coverage = coverage.joined(Coverage(skipped=(Uncovered(about, answer.reason),)))
     except AdapterError as error:
         findings.append(adapter_failed(Stage.DECLARED, error, options))
     return findings, coverage
 
 
-def _keep(findings: list[Finding], session: DeclaredSession, tape: Tape, options: GateOptions) -> None:
+def _keep(findings: list[Finding], session: Session, tape: Tape, options: GateOptions) -> None:
     """Keep the whole conversation beside what refutes."""
     if options.evidence is None:
         return
     said = session.description
     for found in findings:
         if found.stage is Stage.DECLARED:
-            kept = of_finding(found, said, seed=options.seed, seeded=False, tapes=(tape,), only=options.only)
-            options.evidence.keep(found, kept)
+            options.evidence.keep(found, said, seed=options.seed, seeded=False, tapes=(tape,), only=options.only)
 
 
-def declared_bench(
+def declared_implementation(
     claims: ClaimFile,
     table: DeclaredTable,
-    session: DeclaredSession,
+    session: Session,
     seed: int,
     *,
     deadline: float = math.inf,
-    kind: type[Bench] = Bench,
-) -> Bench:
+) -> DeclaredImplementation:
     """The algorithm as it declares itself; an error if the declaration contradicts itself or the claim."""
     if table.algorithm not in session.description.declared:
         known = ", ".join(session.description.declared)
         detail = f"the claim is about {table.algorithm!r}, declared are {known}"
         raise session.fault(Fault.UNDECLARED, ProtocolStep.START, detail)
-    question = DeclaredQuestion(table.algorithm, table.parameters)
-    declaration = session.declare(question, table.records, table.columns)
+    algorithm = DeclaredAlgorithm(table.algorithm, table.parameters)
+    declaration = session.declare(algorithm, table.records, table.columns)
     claim = claims.claim
     found = contradictions(declaration, neighbours=claim.neighbours, pure=claim.delta == 0, records=table.records)
     if found:
         listed = "\n".join(f"  {each}" for each in found)
         raise ContradictionError(f"the declaration of {table.algorithm} contradicts itself or the claim:\n{listed}")
-    rng = np.random.default_rng(seed)
-    return kind(session, question, declaration, table.records, table.columns, rng, deadline)
+    size, at = (table.records, table.columns), (claim.epsilon, claim.delta)
+    return DeclaredImplementation(session, algorithm, declaration, *size, at, np.random.default_rng(seed), deadline)
 
 
-def declared_results(claims: ClaimFile, bench: Bench, options: GateOptions) -> Iterator[Result]:
+def declared_results(claims: ClaimFile, declared: DeclaredImplementation, options: GateOptions) -> Iterator[Result]:
     """Every question; our own computations are limited by the same time."""
-    promise = Promise(claims.claim.epsilon, claims.claim.delta)
-    about = About("account", bench.question.algorithm, Stage.DECLARED, bench.question.algorithm)
+    gate, about = claims.gate, about_declared(declared, "account")
+    share = float(gate.false_alarm)
     if claims.claim.nothing:  # where no privacy is claimed there is nothing to protect
-        yield concluded(about, lambda: account(bench, Pricing(bench, promise), None), 0.0)
+        yield concluded(about, lambda: priced(Shown(declared, share, gate.power), 0.0), 0.0)
         return
-    gate = claims.gate
 
     def wants(name: str) -> bool:
-        return options.wants(f"{name}/{bench.question.algorithm}/{Stage.DECLARED}")
+        return options.wants(about_declared(declared, name))
 
     try:
         with time_limit(2 * gate.budget):
-            share = float(gate.false_alarm)
-            yield from run_declared(bench, promise, false_alarm=share, power=gate.power, wants=wants)
+            yield from ask_declared(declared, false_alarm=share, power=gate.power, wants=wants)
     except TookTooLongError as error:
         yield Result(about, Outcome.INCONCLUSIVE, reason=f"nothing could be certified: {error}")
-
-
-def _reproducible(found: Finding, options: GateOptions) -> Finding:
-    again = options.reproduce(found.name, options.seed) if found.outcome is Outcome.REFUTED else ""
-    return dataclasses.replace(found, reproduction=again)
 
 
 def _refuted(findings: list[Finding]) -> bool:
@@ -130,17 +117,13 @@ def _refuted(findings: list[Finding]) -> bool:
 
 def _covered(result: Result, table: DeclaredTable) -> Coverage:
     if result.answer is None:
-        return Coverage(skipped=(Uncovered(result.about.id, table.algorithm, result.reason),))
+        return Coverage(skipped=(Uncovered(result.about, result.reason),))
     size = f"{table.records} records of {table.columns} features"
-    return Coverage((Covered(result.about.id, table.algorithm, size, 0, result.answer.covers),))
+    return Coverage((Covered(result.about, size, 0, result.answer.covers),))
 
 
 def _uncovered(claims: ClaimFile, table: DeclaredTable, declaration: Declaration, coverage: Coverage) -> list[Finding]:
     """What the claim rests on and no question could look at."""
     needed = needed_aspects(private=True, sampled=declaration.sampling.kind is not Sampling.ALL, clips=True)
     missing = [a for a in coverage.missing(table.algorithm, needed) if a not in claims.gate.accepts]
-    if not missing:
-        return []
-    text = f"the claim rests on {', '.join(missing)}, and nothing could look at {'it' if len(missing) == 1 else 'them'}"
-    name = f"aspects/{table.algorithm}/{Stage.COVERAGE}"
-    return [Finding(name, Outcome.INCONCLUSIVE, text, table.algorithm, stage=Stage.COVERAGE)]
+    return [uncovered(table.algorithm, table.algorithm, missing, "")] if missing else []

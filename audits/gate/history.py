@@ -22,17 +22,18 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from audits.errors import AuditError
 from audits.gate.report import Provenance
-from verification.judge import Result
-from verification.outcome import Cause, Cost, Finding, Outcome, Stage
+from verification.judge import Result, not_asked
+from verification.outcome import About, Cause, Cost, Finding, Outcome, Stage
 from verification.statistics.run_energies import RunEnergies
 
 DIVISORS = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5)
-NOISE, NAME = "noise", f"history/{Stage.CLAIMED}"
+NOISE = "noise"
+ABOUT = About("history", stage=Stage.CLAIMED)
 _VERSION = 1
 _LEAST_P = 1e-300
 
@@ -61,7 +62,7 @@ class Night:
         chances = [t for t in result.answer.tests if not t.deterministic]
         against = [t.p_value for t in chances if t.cost is Cost.PRIVACY]
         if against:
-            self.bets[result.about.id] = question_bet(min(against) * len(against), result.level * len(chances))
+            self.bets[str(result.about)] = question_bet(min(against) * len(against), result.level * len(chances))
 
     def noise(self, subject: str, energies: RunEnergies) -> None:
         """Bet on all noise of a mechanism that was read."""
@@ -114,7 +115,8 @@ class History:
         outcome = Outcome.REFUTED if refuted else Outcome.STANDS
         parts = loudest.split("/")  # noise/SUBJECT, or QUESTION/SUBJECT/STAGE
         subject = "/".join(parts[1:] if parts[0] == NOISE else parts[1:-1]) if refuted else ""
-        return Finding(NAME, outcome, detail, subject, stage=Stage.CLAIMED, cause=cause, false_alarm=false_alarm)
+        said = not_asked(replace(ABOUT, subject=subject), outcome, detail)
+        return replace(said, cause=cause, false_alarm=false_alarm)
 
 
 def combined(nights: Sequence[Mapping[str, float]]) -> tuple[float, str]:

@@ -7,25 +7,26 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import signal
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from accountant import AccountantError, Mechanism, Report, decimal_string, epsilon
+from accountant.mechanisms.batches import NoisyGradients
+from accountant.mechanisms.words import Sampling
 from accountant.numbers import fraction_of
 from accountant.pricing import method_epsilon, methods_for, slow_methods_for
 from audits.gate.claim_file import Claim
-from verification.outcome import Finding, Outcome, Stage
+from verification.judge import Result, concluded
+from verification.outcome import About, Aspect, Cause, Outcome, Stage
+from verification.questions.question import Answer
 from verification.statistics.noise_size import Effective, effective
-from verification.statistics.test import Cause
+from verification.statistics.test import Test
 from verification.wire.arrays import Floats
-
-if TYPE_CHECKING:
-    from audits.gate.options import GateOptions
 
 
 class TookTooLongError(Exception):
@@ -39,7 +40,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     Compiled code that is interrupted inside a call back may turn it into another exception: whatever comes out after
     the time is over means that it was over.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if math.isinf(seconds) or threading.current_thread() is not threading.main_thread():
         yield
         return
     late = TookTooLongError(f"no result within {seconds:.3g} seconds")
@@ -72,58 +73,55 @@ class Account:
     claim: Claim
     mechanism: Mechanism
     report: Report | None
-    outcome: Outcome
-    detail: str
-
-    @property
-    def name(self) -> str:
-        """The id of its finding."""
-        return f"{self.mechanism.title}/{Stage.PRICE}"
-
-    def finding(self, options: GateOptions) -> Finding:
-        """Return it as a finding."""
-        name = self.name
-        refuted = self.outcome is Outcome.REFUTED
-        again = options.reproduce(name, options.seed) if refuted else ""
-        cause = Cause.PRICE if refuted else None
-        return Finding(name, self.outcome, self.detail, reproduction=again, stage=Stage.PRICE, cause=cause)
+    judged: Result
 
 
-def account(claim: Claim, mechanism: Mechanism) -> Account:
+def account(claim: Claim, mechanism: Mechanism, seconds: float = math.inf) -> Account:
     """Price the mechanism and compare: refuted below ``lower``, stands from ``upper`` on, in between inconclusive."""
+    about = About("", mechanism.title, Stage.PRICE)
     if not mechanism.private:
         text = (
-            f"{mechanism.algorithm} adds no noise: its epsilon is infinite (an output that one of two neighbours alone "
-            f"can show; statement SADMM-SAMPLING), claimed is {claim.epsilon_text(_DIGITS)}"
+            f"{mechanism.algorithm} adds no noise: its epsilon is infinite (an output that one of two neighbours "
+            f"alone can show; statement SADMM-SAMPLING), claimed is {claim.epsilon_text(_DIGITS)}"
         )
-        return Account(claim, mechanism, None, Outcome.STANDS if claim.nothing else Outcome.REFUTED, text)
+        return Account(claim, mechanism, None, _judged(about, text, holds=claim.nothing))
     try:
-        report = _report(claim, mechanism)
-    except AccountantError as error:
-        if error.exit_code == 2:
+        with time_limit(seconds):
+            report = _report(claim, mechanism)
+    except (AccountantError, TookTooLongError) as error:
+        if isinstance(error, AccountantError) and error.exit_code == 2:
             raise
-        return Account(claim, mechanism, None, Outcome.INCONCLUSIVE, f"nothing could be certified: {error}")
+        return Account(claim, mechanism, None, _judged(about, f"nothing could be certified: {error}", holds=None))
+    return Account(claim, mechanism, report, _compared(about, claim, report))
+
+
+def _compared(about: About, claim: Claim, report: Report) -> Result:
     lower, upper = fraction_of(report.epsilon.lower), fraction_of(report.epsilon.upper)
     low, high = decimal_string(lower, _DIGITS, "down"), decimal_string(upper, _DIGITS, "up")
     delta, claimed = decimal_string(claim.delta, _DIGITS, "up"), claim.epsilon_text(_DIGITS)
     if claim.epsilon >= upper:
-        text = f"epsilon at delta {delta} is at most {high}, claimed is {claimed}"
-        return Account(claim, mechanism, report, Outcome.STANDS, text)
+        return _judged(about, f"epsilon at delta {delta} is at most {high}, claimed is {claimed}", holds=True)
     if claim.epsilon < lower:
-        text = (
-            f"epsilon at delta {delta} is at least {low} (two neighbouring data sets attain it), claimed is {claimed}"
-        )
-        return Account(claim, mechanism, report, Outcome.REFUTED, text)
+        text = f"epsilon at delta {delta} is at least {low} (two neighbouring data sets attain it)"
+        return _judged(about, f"{text}, claimed is {claimed}", holds=False)
     text = (
         f"claimed is {claimed}; certified is only that epsilon at delta {delta} lies between {low} (attained by a "
         f"concrete pair) and {high} (holds for every pair). Claim {high}, or add noise"
     )
-    return Account(claim, mechanism, report, Outcome.INCONCLUSIVE, text)
+    return _judged(about, text, holds=None)
+
+
+def _judged(about: About, detail: str, *, holds: bool | None) -> Result:
+    """Hand the judge a test without chance; where neither end decides it is inconclusive."""
+    if holds is None:
+        return Result(about, Outcome.INCONCLUSIVE, reason=detail)
+    test = Test.exact("price", Aspect.RELEASED, holds, detail, Cause.PRICE)
+    return concluded(about, lambda: Answer("", "", 0, (test,), ()), 0.0)
 
 
 def _report(claim: Claim, mechanism: Mechanism) -> Report:
-    """Price it by the quick methods; where these leave the claim undecided, by the slow ones too."""
-    report = epsilon(mechanism, claim.delta)
+    """Price it; where that leaves the claim undecided, with the slow methods for as long as they take."""
+    report = epsilon(mechanism, claim.delta, effort="standard")
     undecided = fraction_of(report.epsilon.lower) <= claim.epsilon < fraction_of(report.epsilon.upper)
     return epsilon(mechanism, claim.delta, effort="tight") if undecided and slow_methods_for(mechanism) else report
 
@@ -137,6 +135,24 @@ def measured_cost(claim: Claim, mechanism: Mechanism, noise: dict[str, Floats]) 
     seen = effective(noise)
     text = f"measured noise: {seen.ratio:.4g} of the claimed (99.9 %: {seen.low:.4g} to {seen.high:.4g})"
     return f"{text}; {priced(claim, mechanism, seen)}"
+
+
+def epochs_cost(claim: Claim, mechanism: Mechanism) -> str:
+    """What it costs that batches which are claimed to be fresh are those of shuffled epochs; empty without a price."""
+    if not isinstance(mechanism, NoisyGradients):
+        return ""
+    try:
+        epochs = dataclasses.replace(mechanism, sampling=Sampling.SHUFFLE)
+        with time_limit(_SECONDS):
+            bound = epsilon(epochs, claim.delta, digits=_DIGITS).epsilon
+    except (AccountantError, TookTooLongError):
+        return ""
+    low = decimal_string(fraction_of(bound.lower), _DIGITS, "down")
+    high = decimal_string(fraction_of(bound.upper), _DIGITS, "up")
+    return (
+        f"batches are those of epochs: epsilon at delta {decimal_string(claim.delta, _DIGITS, 'up')} is then at "
+        f'least {low} and at most {high}, claimed is {claim.epsilon_text(_DIGITS)}; sampling = "shuffle" claims that'
+    )
 
 
 def priced(claim: Claim, mechanism: Mechanism, seen: Effective) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 from collections.abc import Sequence
 
@@ -11,13 +12,13 @@ from accountant import Mechanism
 from accountant.mechanisms.words import Algorithm
 from audits.games.executors import workers_of
 from audits.gate.claim_file import claimed_run
-from audits.gate.coverage import Coverage, Covered, Uncovered
-from audits.gate.evidence import of_finding
+from audits.gate.coverage import Coverage, covered_by
 from audits.gate.options import GateRun, adapter_failed
-from audits.gate.price import measured_cost
-from verification.judge import About, Asked, Plan, Result, concluded, finding, judge, shares, traits_of
-from verification.outcome import Finding, Outcome, Stage, counted
+from audits.gate.price import epochs_cost, measured_cost
+from verification.judge import Asked, Plan, Result, asked_small, concluded, finding, judge, shares
+from verification.outcome import About, Finding, Outcome, Stage, counted
 from verification.questions.catalogue import at
+from verification.questions.noise import last, silent
 from verification.questions.question import Answer, Size
 from verification.statistics.noise_shape import windows_fresh
 from verification.statistics.run_energies import RunEnergies
@@ -32,7 +33,6 @@ _TIME_SHARE = 0.5  # of the budget that is left; what the questions ask for is b
 SHARE = {Size.SMALL: 0.4, Size.CLAIMED: 0.2}
 """Of the false alarms; the games have the rest."""
 _STAGE = {Size.SMALL: Stage.SMALL, Size.CLAIMED: Stage.CLAIMED}
-_MEASURING = ("silent", "last")
 ALL_RUNS = "all-runs"
 
 
@@ -42,9 +42,8 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
     ``measure``: only the noise on silent records, of an implementation that is already refuted.
     """
     stage, options = _STAGE[size], run.options
-    wanted = options.wants_any(str(stage))
-    if not wanted or (size is Size.CLAIMED and run.claims.claim.nothing):  # nothing is claimed: nothing to protect
-        return [], Coverage()
+    if not options.may_want(stage) or (size is Size.CLAIMED and run.claims.claim.nothing):
+        return [], Coverage()  # not asked for, or nothing is claimed: then there is nothing to protect
     left = max(run.deadline - time.monotonic(), 0.0) * _TIME_SHARE
     plan = Plan(
         float(run.claims.gate.false_alarm) * SHARE[size],
@@ -63,15 +62,12 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
                     for _ in smoke_session(sessions[0]):
                         pass
             everything, unasked = _everything(run, size, description, measure=measure)
-            for mode in dict.fromkeys(asked.mode for asked in everything):
-                if mode not in run.traits:
-                    run.traits[mode] = traits_of(sessions[0], mode, options.seed)
             results = judge(
                 sessions,
                 everything,
                 plan,
-                lambda: Session(run.target.command, run.target.limits),
-                lambda result: _heard(run, result),
+                functools.partial(Session, run.target.command, run.target.limits),
+                functools.partial(_heard, run),
                 known=run.traits,
             )
     except AdapterError as error:
@@ -79,16 +75,15 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
     _count(run, results)
     for result in results:
         options.night.question(result)
-    findings = [*unasked, *_findings(run, results, description)]
+    findings = [*map(finding, unasked), *_findings(run, results, description)]
     if not measure and not any(f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) for f in findings):
         findings.append(_summary(stage, results, unasked))
-    skipped = tuple(Uncovered(f.name, "", f.detail) for f in unasked)
-    return findings, _coverage(results).joined(Coverage(skipped=skipped))
+    return findings, covered_by([*results, *unasked])
 
 
 def _heard(run: GateRun, result: Result) -> None:
     """Tell of a conclusion as it comes; what refutes narrowly may be asked again, and is told of then."""
-    run.options.say(result.about.id)
+    run.options.say(str(result.about))
     run.options.tell(finding(result))
 
 
@@ -103,30 +98,28 @@ def _sessions(run: GateRun, stack: contextlib.ExitStack) -> list[Session]:
 
 def _everything(
     run: GateRun, size: Size, description: StartResult, *, measure: bool
-) -> tuple[list[Asked], list[Finding]]:
-    """All questions that were asked for, and a finding for each mechanism that the implementation does not offer."""
+) -> tuple[list[Asked], list[Result]]:
+    """All questions that were asked for, and a result for each mechanism that the implementation does not offer."""
     if size is Size.SMALL:
         modes = [s.mode for s in run.subjects if s.algorithm in description.algorithms]
-        everything = [Asked(q, mode) for q in at(size) for mode in modes if mode in q.modes]
-        return [asked for asked in everything if run.options.wants(asked.about.id)], []
+        return [asked for asked in asked_small(at(size), modes) if run.options.wants(asked.about)], []
     everything, unasked = [], []
     for mechanism in run.claims.mechanism:
         reason = _not_offered(mechanism, description)
         if reason:
-            name = f"offered/{mechanism.title}/{Stage.CLAIMED}"
-            unasked.append(Finding(name, Outcome.SKIPPED, reason, stage=Stage.CLAIMED))
+            unasked.append(Result(About("offered", mechanism.title, Stage.CLAIMED), Outcome.SKIPPED, reason=reason))
             continue
         claimed = claimed_run(mechanism, run.claims.deployment, description)
         asked = [Asked(q, claimed.mode, claimed, mechanism.title) for q in at(size) if claimed.mode in q.modes]
-        everything += [a for a in asked if a.question.name in _MEASURING or not measure]
-    return [asked for asked in everything if run.options.wants(asked.about.id)], unasked
+        everything += [a for a in asked if a.question.ask in (silent, last) or not measure]
+    return [asked for asked in everything if run.options.wants(asked.about)], unasked
 
 
 def _not_offered(mechanism: Mechanism, description: StartResult) -> str:
     algorithm = Algorithm(str(mechanism.algorithm))
     if algorithm not in description.algorithms:
         return f"{algorithm} is not offered"
-    return "" if Capability.TRIALS in description.capabilities else "no runs of its own (trials)"
+    return "" if Capability.TRIALS in description.capabilities else "the capability trials is not declared"
 
 
 def _count(run: GateRun, results: Sequence[Result]) -> None:
@@ -145,8 +138,15 @@ def _findings(run: GateRun, results: Sequence[Result], description: StartResult)
 
     def measured(result: Result) -> str:
         noise = None if result.answer is None else result.answer.noise
-        mechanism = by_title.get(result.about.title)
+        mechanism = by_title.get(result.about.mechanism)
         aspects = {test.aspect for test in result.against}
+        if (
+            mechanism is not None
+            and result.answer is not None
+            and result.answer.by_epochs
+            and Aspect.BATCHES in aspects
+        ):
+            return epochs_cost(run.claims.claim, mechanism)
         if not noise or mechanism is None or Aspect.NOISE not in aspects or result.about.stage is not Stage.CLAIMED:
             return ""
         return measured_cost(run.claims.claim, mechanism, noise)
@@ -155,12 +155,8 @@ def _findings(run: GateRun, results: Sequence[Result], description: StartResult)
     for result in results:
         if result.outcome not in (Outcome.REFUTED, Outcome.DEVIATES):
             continue
-        concluded_as = finding(result, measured)
-        if result.outcome is Outcome.REFUTED:
-            again = run.options.reproduce(concluded_as.name, run.options.seed)
-            concluded_as = dataclasses.replace(concluded_as, reproduction=again)
-            _keep(run, concluded_as, result, description)
-        found.append(concluded_as)
+        found.append(run.options.reproducible(finding(result, measured)))
+        _keep(run, found[-1], result, description)
     return found
 
 
@@ -170,40 +166,24 @@ def _keep(run: GateRun, refuted: Finding, result: Result, description: StartResu
     if options.evidence is None:
         return
     seconds = 0.0 if result.clock is None else result.clock.seconds
-    kept = of_finding(
+    options.evidence.keep(
         refuted, description, seed=options.seed, seeded=options.seeded, tapes=result.tapes, seconds=seconds
     )
-    options.evidence.keep(refuted, kept)
 
 
-def _summary(stage: Stage, results: Sequence[Result], unasked: Sequence[Finding]) -> Finding:
+def _summary(stage: Stage, results: Sequence[Result], unasked: Sequence[Result]) -> Finding:
     """One finding for all questions of which none refutes."""
     found = [finding(result) for result in results if result.needed]
     late = [f for f in found if f.outcome is Outcome.INCONCLUSIVE]
     passed = any(f.outcome is Outcome.STANDS for f in found)
     outcome = Outcome.INCONCLUSIVE if late else Outcome.STANDS if passed else Outcome.SKIPPED
-    text = counted([*found, *unasked]) or "nothing was checked"
+    text = counted([*found, *map(finding, unasked)]) or "nothing was checked"
     if stage is Stage.CLAIMED:
         sizes = dict.fromkeys(r.answer.size for r in results if r.answer is not None and not r.reason)
         text = f"without a seed, at {'; at '.join(sizes)}: {text}" if sizes else text
     notes = [f"{f.name}: {f.detail}" for f in late] + [r.before for r in results if r.before]
     seconds = sum(result.seconds for result in results)
-    return Finding(str(stage), outcome, "; ".join([text, *notes]), seconds=seconds, stage=stage)
-
-
-def _coverage(results: Sequence[Result]) -> Coverage:
-    covered = tuple(
-        Covered(r.about.id, r.about.subject, r.answer.size, r.answer.runs, r.answer.covers)
-        for r in results
-        # a question at a few records may cover no aspect that a claim rests on, and was asked all the same
-        if r.answer is not None
-        and not r.reason
-        and (r.answer.covers or (r.about.stage is Stage.SMALL and r.answer.tests))
-    )
-    skipped = tuple(
-        Uncovered(r.about.id, r.about.subject, r.reason) for r in results if r.needed and (r.answer is None or r.reason)
-    )
-    return Coverage(covered, skipped)
+    return finding(Result(About(stage=stage), outcome, reason="; ".join([text, *notes]), seconds=seconds))
 
 
 def all_runs(run: GateRun) -> tuple[list[Finding], str]:
@@ -224,7 +204,7 @@ def all_runs(run: GateRun) -> tuple[list[Finding], str]:
         answer = Answer("all runs of the gate", "every size", energies.runs, tests, (Aspect.NOISE,))
         about = About(ALL_RUNS, str(mode), Stage.CLAIMED, str(mode))
         result = concluded(about, lambda answer=answer: answer, share)  # type: ignore[misc]  # bound at once
-        if result.outcome is Outcome.REFUTED and run.options.wants(about.id):
+        if result.outcome is Outcome.REFUTED and run.options.wants(about):
             again = run.options.reproduce(str(Stage.CLAIMED), run.options.seed)
             findings.append(dataclasses.replace(finding(result), reproduction=again))
     return findings, "; ".join(sentences)

@@ -22,16 +22,15 @@ from audits.games.game import Game, Subject
 from audits.games.sequential import AuditResult
 from audits.gate.claim_file import ClaimFile
 from audits.gate.coverage import Coverage
-from verification.declared.runner import NAMES as DECLARED_QUESTIONS
-from verification.outcome import Finding, Outcome, Stage
+from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
+from verification.outcome import Finding, Outcome, Stage, headlines
 from verification.questions.catalogue import at
 from verification.questions.question import Size
 from verification.reading.values import standard_noise
 from verification.statistics.test import Cause
 from verification.wire.arrays import Floats
-from verification.wire.declared_session import DeclaredSession
 from verification.wire.faults import AdapterError
-from verification.wire.messages import AdapterDescription
+from verification.wire.messages import AdapterDescription, Face
 from verification.wire.session import Session
 
 if TYPE_CHECKING:
@@ -61,10 +60,10 @@ class Provenance:
         default_factory=lambda: f"Python {platform.python_version()}, {platform.platform()}"
     )
 
-    def described_by(self, target: Target, kind: type[Session | DeclaredSession] = Session) -> Self:
+    def described_by(self, target: Target, face: Face = Face.PAPER) -> Self:
         """The same, with what the implementation says of itself; unchanged if it cannot be asked."""
         try:
-            with kind(target.command, target.limits) as session:
+            with Session(target.command, target.limits, face) as session:
                 return dataclasses.replace(self, implementation=session.description)
         except AdapterError:
             return self  # the stages meet the same fault and report it
@@ -139,31 +138,27 @@ class CauseGroup:
     cause: str
     subject: str
     findings: tuple[Finding, ...]
+    where: str = ""  # to look in the code
 
 
 def grouped(findings: Sequence[Finding]) -> list[CauseGroup]:
     """The refuted and deviating findings by mechanism and cause, in the order in which the causes were found."""
     wrong = [f for f in findings if f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) and f.waiver is None]
     groups: dict[tuple[str, Cause | str, Outcome], list[Finding]] = {}
-    for finding in sorted(wrong, key=_consequence):  # what may be a consequence comes after all that may be its cause
-        root = finding.name if finding.cause is None else finding.cause.root
-        key = (finding.subject, root, finding.outcome)
-        if _consequence(finding):
-            key = next((k for k in groups if k[0] == finding.subject and k[2] is Outcome.REFUTED), key)
-        groups.setdefault(key, []).append(finding)
-    return [CauseGroup(_headline(members), key[0], tuple(members)) for key, members in groups.items()]
-
-
-def _headline(members: Sequence[Finding]) -> str:
-    """The most specific cause of those that are no consequence of another."""
-    causes = [f.cause for f in members if f.cause is not None]
-    causes = [cause for cause in causes if cause is not Cause.DISTINGUISHED] or causes
-    return str(max(causes, key=lambda cause: cause.specific)) if causes else members[0].name
-
-
-def _consequence(finding: Finding) -> bool:
-    """What tells neighbours apart is a consequence of whatever else is wrong with the mechanism."""
-    return finding.cause is Cause.DISTINGUISHED
+    for finding in wrong:
+        alike = (f for f in wrong if (f.subject, f.outcome) == (finding.subject, finding.outcome))
+        under = headlines(f.cause for f in alike if f.cause is not None)
+        head = finding.name if finding.cause is None else under[finding.cause]
+        groups.setdefault((finding.subject, head, finding.outcome), []).append(finding)
+    return [
+        CauseGroup(
+            str(head),
+            subject,
+            tuple(sorted(members, key=lambda finding: finding.cause is not head)),
+            head.where if isinstance(head, Cause) and outcome is Outcome.REFUTED else "",
+        )
+        for (subject, head, outcome), members in groups.items()
+    ]
 
 
 _STREAM = 1 << 20
@@ -208,7 +203,7 @@ class GateReport:
 def ids_of(claims: ClaimFile) -> list[str]:
     """The ids of everything that a gate asks, in its order, whatever it concludes; all games together are one."""
     if claims.declared is not None:
-        return [f"{name}/{claims.declared.algorithm}/{Stage.DECLARED}" for name in DECLARED_QUESTIONS]
+        return [f"{q.name}/{claims.declared.algorithm}/{Stage.DECLARED}" for q in DECLARED_QUESTIONS]
     found = [f"{mechanism.title}/{Stage.PRICE}" for mechanism in claims.mechanism]
     if claims.implementation is None:
         return found

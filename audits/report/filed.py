@@ -18,6 +18,7 @@ from audits.gate.claim_file import ClaimFile
 from audits.gate.price import account
 from audits.gate.report import FileDigest, GateReport, provenance_of
 from audits.report.statement import statement
+from verification.judge import finding
 from verification.outcome import Finding, Outcome, Power
 
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -100,7 +101,7 @@ def render_intoto(report: GateReport) -> str:
             "power": None
             if power is None
             else {"noise_divided_by": repr(power.divisor), "probability_at_least": repr(power.at_least)},
-            "covered": sorted({f"{i.subject}: {a}" for i in report.coverage.covered for a in i.aspects}),
+            "covered": sorted({f"{i.about.subject}: {a}" for i in report.coverage.covered for a in i.aspects}),
             "not_covered": sorted({item.describe() for item in report.coverage.skipped}),
             "tool": {"name": "dpadmm", "version": known.version},
             "date": known.date.isoformat(timespec="seconds"),
@@ -116,8 +117,8 @@ def _resource(file: FileDigest) -> dict[str, object]:
     return {"name": file.name, "digest": {"sha256": file.sha256}}
 
 
-def _failed(finding: Finding) -> bool:
-    return finding.outcome not in (Outcome.STANDS, Outcome.DEVIATES, Outcome.SKIPPED) and finding.waiver is None
+def _failed(found: Finding) -> bool:
+    return found.outcome not in (Outcome.STANDS, Outcome.DEVIATES, Outcome.SKIPPED) and found.waiver is None
 
 
 def verify(text: str, claims: ClaimFile, source: Path) -> list[str]:
@@ -149,7 +150,7 @@ def verify(text: str, claims: ClaimFile, source: Path) -> list[str]:
     if predicate["result"] != _RESULTS.get(_outcome(privacy), "FAILED") or (predicate["result"] == "PASSED" and failed):
         wrong.append(f"the result {predicate['result']} is not what the listed tests come to")
     for mechanism in claims.mechanism:
-        priced = account(claims.claim, mechanism)
+        priced = finding(account(claims.claim, mechanism).judged)
         if predicate["result"] != "FAILED" and priced.outcome is not Outcome.STANDS:
             wrong.append(f"the price of {mechanism.title}, computed anew: {priced.detail}")
     return wrong

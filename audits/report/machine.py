@@ -27,7 +27,8 @@ from audits.gate.report import GateReport, Provenance, grouped, ids_of
 from audits.report.causes import MEANING, help_uri, slug
 from audits.report.statement import statement
 from audits.report.text import headline
-from verification.outcome import Cause, Finding, Outcome, Stage, worst
+from verification.judge import not_asked
+from verification.outcome import About, Cause, Finding, Outcome, Stage, worst
 from verification.plain_text import harmless
 
 VERSION = 1
@@ -91,8 +92,8 @@ def _coverage(coverage: Coverage) -> dict[str, object]:
     return {
         "covered": [
             {
-                "what": item.what,
-                "subject": item.subject,
+                "what": str(item.about),
+                "subject": item.about.subject,
                 "size": item.size,
                 "runs": item.runs,
                 "aspects": [str(aspect) for aspect in item.aspects],
@@ -100,7 +101,8 @@ def _coverage(coverage: Coverage) -> dict[str, object]:
             for item in coverage.covered
         ],
         "not_covered": [
-            {"what": item.what, "subject": item.subject, "reason": harmless(item.reason)} for item in coverage.skipped
+            {"what": str(item.about), "subject": item.about.subject, "reason": harmless(item.reason)}
+            for item in coverage.skipped
         ],
         "rare_failures": coverage.rare or None,
     }
@@ -192,41 +194,40 @@ def render_junit(report: GateReport) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
+_ADAPTER = About("adapter")
+_TOGETHER = (About(stage=Stage.GAMES), About(stage=Stage.COVERAGE), _ADAPTER)
+"""What has one test case, however many findings: all games, what nobody looked at, faults of the adapter."""
+
+
+def _case_of(about: About) -> About:
+    """The test case to which a finding belongs."""
+    if about.question == _ADAPTER.question:
+        return _ADAPTER
+    return About(stage=about.stage) if about.stage in (Stage.GAMES, Stage.COVERAGE) else about
+
+
 def _cases(report: GateReport) -> list[Finding]:
     if not report.asked:
         return list(report.findings)
-    own = {f.name: f for f in report.findings}
-    known = {**report.asked, **own}
-    names = [*ids_of(report.claims), str(Stage.COVERAGE), "adapter"]
-    unreached = "not reached: the gate ended before, or it does not apply"
-    cases = []
-    for name in names:
-        members = [f for f in own.values() if name in (f.name, f.name.split("/")[-1], f.name.split("/")[0])]
-        if name in known:
-            cases.append(known[name])
-        elif members and name in (Stage.GAMES, Stage.COVERAGE, "adapter"):
-            deciding = worst(f.outcome for f in members if f.waiver is None)
-            speaker = next((f for f in members if f.outcome is deciding and f.waiver is None), members[0])
-            detail = f"{speaker.name}: {speaker.detail}"
-            cases.append(
-                dataclasses.replace(speaker, name=name, detail=detail, seconds=sum(f.seconds for f in members))
-            )
-        else:
-            good = name in (Stage.COVERAGE, "adapter") and not report.partial
-            stage = next((s for s in Stage if name.split("/")[-1] == s), None)
-            cases.append(
-                Finding(name, Outcome.STANDS if good else Outcome.SKIPPED, "" if good else unreached, stage=stage)
-            )
-    covered = {str(Stage.GAMES), str(Stage.COVERAGE)}
-    further = [
-        f
-        for f in report.findings
-        if f.name not in names
-        and f.name not in set(Stage)
-        and f.name.split("/")[-1] not in covered
-        and not f.name.startswith("adapter/")
-    ]
-    return cases + further
+    by_case: dict[str, list[Finding]] = {}
+    for finding in {**report.asked, **{f.name: f for f in report.findings}}.values():
+        by_case.setdefault(str(_case_of(finding.about)), []).append(finding)
+    cases = [_one_case(About.read(name), by_case.pop(name, []), report) for name in ids_of(report.claims)]
+    further = [about for about in _TOGETHER if str(about) not in ids_of(report.claims)]
+    cases += [_one_case(about, by_case.pop(str(about), []), report) for about in further]
+    summaries = {str(stage) for stage in Stage}
+    return cases + [f for name, members in by_case.items() if name not in summaries for f in members]
+
+
+def _one_case(about: About, members: list[Finding], report: GateReport) -> Finding:
+    if not members:
+        good = about in _TOGETHER[1:] and not report.partial
+        outcome = Outcome.STANDS if good else Outcome.SKIPPED
+        return not_asked(about, outcome, "" if good else "not reached: the gate ended before, or it does not apply")
+    deciding = worst(f.outcome for f in members if f.waiver is None)
+    speaker = next((f for f in members if f.outcome is deciding and f.waiver is None), members[0])
+    detail = speaker.detail if speaker.about == about else f"{speaker.name}: {speaker.detail}"
+    return dataclasses.replace(speaker, about=about, detail=detail, seconds=sum(f.seconds for f in members))
 
 
 def _case(suite: ET.Element, finding: Finding) -> None:

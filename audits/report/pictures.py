@@ -110,7 +110,7 @@ def refuted_price(report: GateReport, finding: Finding) -> Picture | None:
     """The bounds on epsilon of a mechanism whose price is refuted."""
     if finding.stage is not Stage.PRICE or finding.outcome is not Outcome.REFUTED:
         return None
-    priced = (a for a in report.accounts if a.name == finding.name and a.report is not None)
+    priced = (a for a in report.accounts if a.judged.about == finding.about and a.report is not None)
     account = next(priced, None)
     return None if account is None else epsilon_by_method(account)
 

@@ -121,7 +121,7 @@ TERMS = {
     "inconclusive": "Could not be decided. Never a pass.",
     "e-value": "A measure of the evidence against a claim. If the claim is true, it exceeds 1/a at any time with "
     "probability at most a.",
-    "trade-off": "The errors of a test that tries to tell two neighbours apart: how rarely it can be wrong on one, "
+    "trade-off": "The errors of a test that tries to distinguish two neighbours: how rarely it can be wrong on one, "
     "given how often it is wrong on the other.",
 }
 
@@ -131,14 +131,14 @@ PARTS = {
     "claimed": "Questions at the claimed size and without a seed, as the program will run. Among them:",
     "silent": "records without gradient, so that everything that moves is noise: its size, shape and independence.",
     "mixed": "ordinary records with outliers among them: the noise there, and the updates where they can be replayed.",
-    "marked": "records that can be told apart in what is released: which are in each batch, and how much each counts.",
+    "marked": "records that can be recognised in what is released: which are in each batch, and how much each counts.",
     "dependence": "ordinary records, one of them replaced: how far one step without noise moves.",
-    "identical": "equal records, too long: whatever the batch, one clipped record shows, against the noise beside it.",
+    "identical": "equal records, longer than the bound: every batch shows one clipped record, against the noise.",
     "data-shapes": "many kinds of data in turn: noise that is left out for some of them.",
     "last": "whole runs of which only the last model is shown: the noise in it.",
     "many-runs": "many runs, and many requests for one: noise left out once in a while, and draws that come twice.",
     "all-runs": "every run of the gate whose noise could be read, together: runs that were too quiet.",
-    "games": "Two neighbouring data sets, many runs on each, and a score that tries to tell them apart.",
+    "games": "Two neighbouring data sets, many runs on each, and a score that tries to distinguish them.",
     "learned-scores": "A game whose score is learned on one half of the runs and tested on the other.",
     "declared": "In place of these stages, for an algorithm that its adapter describes itself: every release with "
     "its noise and sensitivity, priced, and compared with what the program does.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from audits.gate.history import NAME as HISTORY
+from audits.gate.history import ABOUT as HISTORY
 from audits.gate.report import CauseGroup, GateReport, grouped
 from verification.outcome import Finding, Outcome, Power, Stage
 
@@ -61,7 +61,7 @@ def render_summary(report: GateReport) -> str:
     open_ones += [Outcome.SKIPPED] if report.outcome is Outcome.INCONCLUSIVE else []
     for finding in report.findings:
         pending = finding.outcome in open_ones
-        if pending or finding.waiver is not None or finding.name == HISTORY:
+        if pending or finding.waiver is not None or finding.name == str(HISTORY):
             word = "waived" if finding.waiver is not None else finding.outcome.value
             lines += _wrapped(word, f"{finding.name}: {finding.detail.splitlines()[0] if finding.detail else ''}")
     powers = [f.power for f in report.findings if f.power is not None]
@@ -91,9 +91,9 @@ def _cause_entry(group: CauseGroup) -> list[str]:
 def _covered(report: GateReport) -> str:
     seen: dict[str, dict[str, None]] = {}
     for item in report.coverage.covered:
-        seen.setdefault(item.subject, {}).update(dict.fromkeys(map(str, item.aspects)))
+        seen.setdefault(item.about.subject, {}).update(dict.fromkeys(map(str, item.aspects)))
     parts = [f"{subject}: {', '.join(aspects)}" for subject, aspects in seen.items() if aspects]
-    skipped = len({(item.what, item.subject) for item in report.coverage.skipped})
+    skipped = len({str(item.about) for item in report.coverage.skipped})
     rest = f"{len(report.asked)} questions answered" + (f", {skipped} not asked" if skipped else "")
     return "; ".join([*parts, f"{rest} (--details lists them)"])
 
@@ -129,6 +129,8 @@ def _causes(report: GateReport) -> Iterator[str]:
         about = f" ({group.subject})" if group.subject else ""
         names = ", ".join(finding.name for finding in group.findings)
         yield f"{group.findings[0].outcome.value:<14} {group.cause}{about}: {names}"
+        if group.where:
+            yield f"{_INDENT} look at {group.where}"
 
 
 def unused_waivers(report: GateReport) -> Iterator[str]:
@@ -137,7 +139,7 @@ def unused_waivers(report: GateReport) -> Iterator[str]:
         return
     used = {(f.name, f.waiver.reason) for f in report.findings if f.waiver is not None}
     for waiver in report.claims.waiver:
-        if (waiver.finding, waiver.reason) not in used:
+        if (str(waiver.finding), waiver.reason) not in used:
             yield f"{'unused waiver':<14} {waiver.finding}: {waiver.reason} (until {waiver.expires})"
 
 
@@ -146,7 +148,7 @@ def coverage_lines(report: GateReport) -> Iterator[str]:
     coverage = report.coverage
     by_size: dict[tuple[str, str], list[str]] = {}
     for item in coverage.covered:
-        by_size.setdefault((item.subject, item.size), []).append(item.question)
+        by_size.setdefault((item.about.subject, item.size), []).append(item.about.question)
     for (subject, size), what in by_size.items():
         yield f"{'covered':<14} {subject}, {size}: {', '.join(what)}"
     if coverage.rare:
@@ -154,7 +156,7 @@ def coverage_lines(report: GateReport) -> Iterator[str]:
     skipped = list(dict.fromkeys(item.describe() for item in coverage.skipped))
     yield from (f"{'not covered':<14} {text}" for text in skipped[:_MOST_SKIPPED])
     if len(skipped) > _MOST_SKIPPED:
-        names = ", ".join(dict.fromkeys(item.what for item in coverage.skipped[_MOST_SKIPPED:]))
+        names = ", ".join(dict.fromkeys(str(item.about) for item in coverage.skipped[_MOST_SKIPPED:]))
         yield f"{'not covered':<14} and {len(skipped) - _MOST_SKIPPED} more: {names}"
 
 

@@ -124,7 +124,7 @@ def _question_document(question: Question) -> dict[str, object]:
 
 
 def _progress(result: Result) -> None:
-    click.echo(f"{result.outcome.value:<12} {result.about.id}", err=True)
+    click.echo(f"{result.outcome.value:<12} {result.about}", err=True)
 
 
 def _silent(_result: Result) -> None:
@@ -159,10 +159,9 @@ def _table(report: ConformanceReport, adapter: tuple[str, ...]) -> None:
 
 
 def _question(finding: Finding) -> Question:
-    from verification.judge import About
     from verification.questions.catalogue import find
 
-    return find((About.of(finding.name, finding.subject).question,))[0]
+    return find((finding.about.question,))[0]
 
 
 def _again(report: ConformanceReport, finding: Finding, adapter: tuple[str, ...]) -> str:

@@ -1,12 +1,16 @@
-"""`dpadmm gate`: everything for one claim file; what a CI job runs."""
+"""`dpadmm gate`: everything for one claim file; what a CI job runs.
+
+`--init` on a terminal asks for what no check can find out, and writes the answers into the claim file.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -21,7 +25,34 @@ if TYPE_CHECKING:
     from audits.gate.evidence import KeptEvidence
     from verification.neighbours.neighbours import Neighbours
     from verification.outcome import Finding, Outcome
-    from verification.wire.records import Records
+
+
+QUESTIONS: Mapping[str, str] = {
+    "unit": "Whom does the claim protect (one person, one device), and how many records has each?",
+    "composition": "What else was or will be released from the same data?",
+    "trust": "Who sees the records, and who sees what is released?",
+    "tuned": "What was chosen by looking at the private data (step size, iterations, features)?",
+    "hazards": "Which hazards of the implementation are known (timing, shared machines, random numbers)?",
+}
+"""One question for each key of [statement]."""
+
+
+def statement_answers(ask: Callable[[str], str]) -> dict[str, str]:
+    """Ask every question; an empty answer leaves the line out."""
+    answers = {key: ask(question).strip() for key, question in QUESTIONS.items()}
+    return {key: answer for key, answer in answers.items() if answer}
+
+
+def with_statement(template: str, answers: Mapping[str, str]) -> str:
+    """The template with these answers in place of its examples; unchanged if there are none."""
+    if not answers:
+        return template
+    text = template.replace("# [statement]  ", "[statement]    ", 1)
+    for key, answer in answers.items():
+        line = f"{key} = {json.dumps(answer, ensure_ascii=False)}"
+        text = re.sub(rf"^# {key} = .*$", lambda _: line, text, count=1, flags=re.MULTILINE)  # noqa: B023 - used at once
+    return text
+
 
 DEFAULT_FILE = Path("privacy-claim.toml")
 
@@ -129,7 +160,7 @@ def command(
     runs in its folder. Several are checked one after the other: the exit code is that of the worst, and a report or a
     folder for evidence gets the number of the claim file in its name.
 
-    A verdict has an outcome, a power (what would have been detected) and a coverage (what was looked at).
+    A verdict has an outcome, a power (what would have been detected) and a coverage (what was checked).
 
     Exit codes: 0 every claim stands with the power asked for (or deviates and is not less private), 1 refuted,
     2 usage or claim file, 3 inconclusive or
@@ -228,6 +259,7 @@ def _check(
     from audits.games.executors import executor
     from audits.gate.claim_file import read_claim_file
     from audits.gate.evidence import KeptEvidence
+    from audits.gate.options import silent
     from audits.gate.run import GateOptions, run_gate
     from audits.report import RENDERERS
     from audits.report.text import render_summary
@@ -245,7 +277,7 @@ def _check(
     options = GateOptions(
         chosen,
         only,
-        say=_progress(),
+        say=_progress if sys.stderr.isatty() else silent,
         pair=_pair(claims, claim_file),
         seeded=seed is not None,
         evidence=None if evidence is None else KeptEvidence(),
@@ -286,7 +318,7 @@ def _examine(folder: Path) -> NoReturn:
     found = examine(folder)
     for each in found:
         word = each.outcome.value if each.confirmed else f"{each.outcome.value}, not as kept"
-        click.echo(f"{word:<14} {each.kept.about.id}")
+        click.echo(f"{word:<14} {each.kept.about}")
         click.echo(f"{'':<14} {harmless(each.detail)}")
     raise click.exceptions.Exit(1 if all(each.confirmed for each in found) else 3)
 
@@ -319,7 +351,7 @@ def _compare(old: Path, new: Path) -> NoReturn:
     raise click.exceptions.Exit(1 if worse else 0)
 
 
-def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours[Records] | None:
+def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours | None:
     """The pair that the claim file names, its paths relative to the file."""
     if claims.pair is None:
         return None
@@ -329,16 +361,10 @@ def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours[Records] | None:
     return load_pair(folder / pair.first, folder / pair.second, label_column=pair.label_column)
 
 
-def _progress() -> Callable[[str], None]:
-    """Show where it is, on a terminal only."""
-    if not sys.stderr.isatty():
-        return lambda _: None
-
-    def show(line: str) -> None:
-        sys.stderr.write(f"\r\x1b[2K{line[:110]}\r")
-        sys.stderr.flush()
-
-    return show
+def _progress(line: str) -> None:
+    """Show what is checked now, over the line before."""
+    sys.stderr.write(f"\r\x1b[2K{line[:110]}\r")
+    sys.stderr.flush()
 
 
 def _as_they_come(output_format: str) -> Callable[[Finding], None]:
@@ -350,11 +376,14 @@ def _as_they_come(output_format: str) -> Callable[[Finding], None]:
 
 def _write_template(path: Path) -> None:
     from audits.gate.claim_file import TEMPLATE
-    from dpadmm.cli._statement import asked, with_statement
 
     if path.exists():
         raise click.UsageError(f"{path} is already there; name another file, or delete it first")
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    answers = asked(lambda question: click.prompt(question, default="", show_default=False)) if on_terminal else {}
+    answers = (
+        statement_answers(lambda question: click.prompt(question, default="", show_default=False))
+        if on_terminal
+        else {}
+    )
     write_text(path, with_statement(TEMPLATE, answers))
     click.echo(f"wrote {path}; fill it in, then run: dpadmm gate {shlex.quote(str(path))}")

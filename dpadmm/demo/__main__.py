@@ -12,7 +12,7 @@ if __name__ == "__main__":
 from dpadmm.demo import WRONG
 from verification.served.loopback import Loopback
 from verification.served.serve import serve
-from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise import StepwiseBaselines
 from verification.wire.arrays import Floats
 
 

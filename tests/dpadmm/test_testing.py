@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from dpadmm.testing import (
-    LabelledPoints,
     Neighbours,
+    Records,
     StepSetting,
     admm_settings,
     assert_contracts,
@@ -115,7 +115,7 @@ def test_wrong_noise_fails(draw: Callable[[], Floats], cause: str) -> None:
 
 @given(neighbours(bound=2.0))
 @settings(max_examples=60, deadline=None)
-def test_neighbours_stay_within_the_bound_and_differ_in_one_record(pair: Neighbours[LabelledPoints]) -> None:
+def test_neighbours_stay_within_the_bound_and_differ_in_one_record(pair: Neighbours) -> None:
     for side in (pair.first, pair.second):
         assert np.linalg.norm(side.features, axis=1).max(initial=0.0) <= 2.0 * (1 + 1e-9)
     assert pair.first.count == pair.second.count
@@ -123,7 +123,7 @@ def test_neighbours_stay_within_the_bound_and_differ_in_one_record(pair: Neighbo
 
 @given(records(box=(0.0, 1.0)), admm_settings())
 @settings(max_examples=60, deadline=None)
-def test_records_and_settings_are_what_they_say(data: LabelledPoints, setting: StepSetting) -> None:
+def test_records_and_settings_are_what_they_say(data: Records, setting: StepSetting) -> None:
     assert 0.0 <= data.features.min(initial=0.0) <= data.features.max(initial=0.0) <= 1.0
     assert setting.rho > 0
     assert setting.eta > 0

@@ -129,7 +129,7 @@ def _read(report: GateReport) -> Conclusion:
     causes = {VOCABULARY[Cause(group.cause)] for group in grouped(decisive)}
     covered: dict[str, set[str]] = {}
     for item in report.coverage.covered:
-        covered.setdefault(item.subject.partition("/")[0], set()).update(map(str, item.aspects))
+        covered.setdefault(item.about.subject.partition("/")[0], set()).update(map(str, item.aspects))
     aspects = {algorithm: tuple(sorted(found)) for algorithm, found in sorted(covered.items()) if found}
     return Conclusion(report.outcome.value, report.outcome.exit_code, tuple(sorted(causes)), aspects)
 

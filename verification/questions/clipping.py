@@ -18,10 +18,9 @@ from verification.served.translate import problem_of
 from verification.statistics.test import Aspect, Cause
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterFault, AdapterRefusal, Fault
-from verification.wire.messages import Capability
+from verification.wire.messages import Capability, initial_point
 from verification.wire.parameters import Parameters
 from verification.wire.records import Records, Run
-from verification.wire.simple_parameters import initial_point
 
 _C = 0.8
 _OTHERS = 7

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from verification.outcome import Finding, Outcome
+from verification.outcome import About, Finding, Outcome
 from verification.smt.obligation import Obligation
 from verification.smt.prover import Prover
 from verification.smt.solvers import solvers
@@ -191,7 +191,7 @@ def check(
 
 def _run(evidence: Evidence, prover: Prover, left: float | None) -> tuple[Finding, int]:
     if left is not None and left <= 0:
-        return Finding(evidence.name, Outcome.INCONCLUSIVE, "not run: the budget is spent"), 0
+        return Finding(About(evidence.name), Outcome.INCONCLUSIVE, "not run: the budget is spent"), 0
     started = time.monotonic()
     try:
         found = evidence.run(prover)
@@ -200,7 +200,7 @@ def _run(evidence: Evidence, prover: Prover, left: float | None) -> tuple[Findin
     if found.outcome is Outcome.STANDS and evidence.kind in COUNTED and not found.size:
         found = EvidenceResult(Outcome.FAULT, "does not say at how many points it looked")
     finding = Finding(
-        evidence.name,
+        About(evidence.name),
         found.outcome,
         found.detail,
         seconds=time.monotonic() - started,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 from audits.gate.report import grouped
-from verification.outcome import Finding, Outcome
+from verification.outcome import About, Finding, Outcome
 from verification.statistics.test import Cause
 
 
 def refuted(name: str, subject: str, cause: Cause) -> Finding:
-    return Finding(name, Outcome.REFUTED, "", subject, cause=cause)
+    about = dataclasses.replace(About.read(name), subject=subject)
+    return Finding(about, Outcome.REFUTED, "", cause=cause)
 
 
 APART = refuted("distinguishable/ssadmm/small", "ssadmm", Cause.DISTINGUISHED)

@@ -235,11 +235,11 @@ def test_a_waived_refutation_does_not_decide_until_it_expires(tmp_path: Path) ->
 def test_a_waiver_for_nothing_is_refused(tmp_path: Path) -> None:
     path = claim_file(tmp_path, REFERENCE)
     path.write_text(
-        f'{path.read_text()}\n[[waiver]]\nfinding = "acount/x"\nreason = "a typing error"\nexpires = 2999-01-01\n'
+        f'{path.read_text()}\n[[waiver]]\nfinding = "acount/x/small"\nreason = "a typing error"\nexpires = 2999-01-01\n'
     )
     done = gate(path, "--only", "price")
     assert done.returncode == 2
-    assert "nothing is called 'acount/x'" in done.stderr
+    assert "nothing is called 'acount/x/small'" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 from audits.errors import AuditError
 from audits.gate.history import History, Night, combined, noise_bet, question_bet
 from audits.gate.report import FileDigest, Provenance
-from verification.judge import About, Result
-from verification.outcome import Outcome, Stage
+from verification.judge import Result
+from verification.outcome import About, Outcome, Stage
 from verification.questions.question import Answer
 from verification.statistics.noise_size import size_tests
 from verification.statistics.run_energies import RunEnergies

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.audits.games.test_killed import MARK, end_all, left_after, living
 from tests.audits.gate.honest.campaign import ROOT, claim_text
-from tests.audits.trials.test_killed import MARK, end_all, left_after, living
 
 # It answers until it is to run, says so, and is then deaf to everything, as its child is.
 STUBBORN = """

@@ -28,7 +28,7 @@ from audits.report.filed import (
 from audits.report.machine import document, render_junit, render_sarif
 from audits.report.text import render_summary, unused_waivers
 from tests.audits.schemas import junit_errors, sarif_errors
-from verification.outcome import Cause, Finding, Outcome, Power, Stage, worst
+from verification.outcome import About, Cause, Finding, Outcome, Power, Stage, worst
 
 ROOT = Path(__file__).resolve().parents[3]
 WAIVER = """
@@ -37,12 +37,11 @@ finding = "silent/ssadmm/claimed"
 reason = "fixed in release 2.1, which goes out on Monday"
 expires = 2100-01-31
 """
-STANDS = Finding("ssadmm/price", Outcome.STANDS, "fine", stage=Stage.PRICE)
-PLAYED = Finding("learned/ssadmm/games", Outcome.STANDS, "", "ssadmm", power=Power(1.2, 0.97, 9), stage=Stage.GAMES)
-REFUTED = Finding(
-    "silent/ssadmm/claimed", Outcome.REFUTED, "too quiet", "ssadmm", stage=Stage.CLAIMED, cause=Cause.NOISE_SMALL
-)
-LATE = Finding("aspects/ssadmm/coverage", Outcome.INCONCLUSIVE, "nobody looked", "ssadmm", stage=Stage.COVERAGE)
+STANDS = Finding(About("", "ssadmm", Stage.PRICE), Outcome.STANDS, "fine")
+PLAYED = Finding(About("learned", "ssadmm", Stage.GAMES, "ssadmm"), Outcome.STANDS, "", power=Power(1.2, 0.97, 9))
+SILENT = About("silent", "ssadmm", Stage.CLAIMED, "ssadmm")
+REFUTED = Finding(SILENT, Outcome.REFUTED, "too quiet", cause=Cause.NOISE_SMALL)
+LATE = Finding(About("aspects", "ssadmm", Stage.COVERAGE, "ssadmm"), Outcome.INCONCLUSIVE, "nobody looked")
 
 
 def claimed(folder: Path, more: str = "") -> tuple[ClaimFile, Path]:

@@ -15,7 +15,7 @@ class InProcess(Session):
     """Asks the server directly."""
 
     def __init__(self, implementation: Implementation) -> None:
-        self._prepare()
+        self._prepare(m.Face.PAPER)
         self._server = Server(implementation)
         self.description = implementation.describe()
 

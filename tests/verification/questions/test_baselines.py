@@ -16,11 +16,11 @@ from verification.questions.catalogue import at
 from verification.questions.question import Size
 from verification.reading.context import Clock, Context, Mode, NotApplicable
 from verification.reading.values import gaussianised
-from verification.wire.schemes import BASELINES, NON_PRIVATE, PRIVATE_BASELINES
+from verification.wire.parameters import BASELINES, NON_PRIVATE, PRIVATE_BASELINES
 from verification.wire.session import Session
 
 QUESTIONS = at(Size.SMALL)
-STARTING = {"seed-repeats", "processes"}
+STARTING = {"processes"}
 COMMAND = [*LOOPBACK, "baselines"]
 ABOUT_NOISE = {
     "silent", "mixed", "processes", "noise-scale", "noise-follows-sensitivity", "seeds-differ", "coupled-releases",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from verification.conform import ConformanceReport, _gaps
-from verification.outcome import Aspect, Finding, Outcome
+from verification.outcome import About, Aspect, Finding, Outcome, Stage
 from verification.served.loopback import Loopback
 
-PASSED = Finding("silent/ssadmm/small", Outcome.STANDS, "")
+PASSED = Finding(About("silent", "ssadmm", Stage.SMALL), Outcome.STANDS, "")
 
 
 def report(*uncovered: tuple[str, Aspect]) -> ConformanceReport:
