@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from html import escape
 
 import accountant
 from accountant import Exact, Mechanism, MpADMM, Noise, SsADMM, decimal_string
@@ -111,6 +112,12 @@ class Guarantee:
             () if self.theorem is None else (f"  proved in Coq: {self.theorem}, for exact arithmetic before rounding",)
         )
         return "\n".join([head, *proved, *(f"  not covered: {item}" for item in self.not_covered)])
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        first, *rest = map(escape, str(self).splitlines())
+        lines = "".join(f"<li>{line.strip()}</li>" for line in rest)
+        return f"<b>{first}</b><br>noise: sigma = {self.sigma:.4g}" + (f"<ul>{lines}</ul>" if lines else "")
 
 
 def calibrated(run: PrivateRun, target_epsilon: Exact, delta: Exact) -> Guarantee:

@@ -111,24 +111,9 @@ class Shared:
 
     def questions(self) -> list[str]:
         """The ids of everything that a gate would ask, in its order."""
-        from audits.games.game import Subject
-        from verification.declared.questions import QUESTIONS
-        from verification.questions.catalogue import at
-        from verification.questions.question import Size
+        from audits.gate.report import ids_of
 
-        claims = self._claims
-        if claims.declared is not None:
-            return [*(f"{each.name}/{claims.declared.algorithm}/declared" for each in QUESTIONS), COVERAGE]
-        found = [f"{mechanism.title}/price" for mechanism in claims.mechanism]
-        if claims.implementation is not None:
-            modes = dict.fromkeys(Subject.of(mechanism).mode for mechanism in claims.mechanism)
-            found += [f"{q.name}/{mode}/small" for q in at(Size.SMALL) for mode in modes if mode in q.modes]
-            if not claims.claim.nothing:
-                pairs = [(m.title, Subject.of(m).mode) for m in claims.mechanism]
-                found += [
-                    f"{q.name}/{title}/claimed" for title, mode in pairs for q in at(Size.CLAIMED) if mode in q.modes
-                ]
-                found.append(GAMES)
+        found = ids_of(self._claims)
         # what tells neighbours apart comes after all that may be its cause
         return [*sorted(found, key=lambda name: name.split("/")[0] in _CONSEQUENCES), COVERAGE]
 

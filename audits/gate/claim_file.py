@@ -265,6 +265,7 @@ class ImplementationTable(_Table):
     command: Annotated[list[str], Field(min_length=1)]
     timeout: Seconds = 60.0
     memory: Annotated[int, Field(ge=64)] = Limits().memory_bytes >> 20
+    files: list[Annotated[str, Field(min_length=1)]] = []  # what it runs: hashed beside the command's own files
     _folder: Path | None = PrivateAttr(default=None)
 
     @property
@@ -443,6 +444,7 @@ released = "every-iterate"       # what is shown of a run; or "last-model"
 command = ["python", "adapter.py"]
 timeout = "60s"                  # for one request
 memory = 4096                    # what its process may use, in megabytes
+# files = ["my_admm.py", "src/*.c"]  # what it runs: their digests are part of reports, signed evidence and histories
 
 # [deployment]                   # how it is run, as far as the price does not depend on it; these are the defaults
 # eta = "0.1"                    # step size of every iteration; 1/sqrt(k) in the k-th where none is named
@@ -465,7 +467,8 @@ memory = 4096                    # what its process may use, in megabytes
 
 [gate]
 budget = "5m"                    # time for everything; a check that runs out of time is inconclusive, never a pass
-false_alarm = "1e-3"             # probability that a correct implementation is refuted, over all checks together
+false_alarm = "1e-6"             # probability that a correct implementation is refuted, over all checks together:
+                                 # a gate that runs nightly for ten years then has a false alarm with probability 0.4 %
 power = "noise/1.2"              # the smallest violation that must have been detectable
 # strict = true                  # also fail where something differs from the claim and is not less private
 # accepts = ["batches"]          # aspects that need not be checked: noise, batches, clipping, "released values"

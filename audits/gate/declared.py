@@ -45,6 +45,7 @@ def declared_stage(
                     if options.wants(result.about):
                         options.say(str(result.about))
                         findings.append(options.reproducible(finding(result)))
+                        options.tell(findings[-1])
                     coverage = coverage.joined(_covered(result, table))
             if not (options.only or claims.claim.nothing or _refuted(findings)):
                 findings += _uncovered(claims, table, declared.declaration, coverage)

@@ -42,6 +42,7 @@ def games_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
                 break
             if run.options.wants(plan.game.about):
                 results.append(_played(run, subject, plan, audits, stream=stream, games=len(planned)))
+                run.options.tell(finding(results[-1]))
         # the noise of several steps cannot be recovered from the last model alone
         games = [audit.plan.game for audit in audits if audit.plan.game.visibility is not Visibility.LAST_MODEL]
         if games:
@@ -91,6 +92,7 @@ def _learned(run: GateRun, session: Session, games: int) -> list[Result]:
             options.evidence.keep(found, said, seed=options.seed, seeded=options.seeded, tapes=[tape])
         if result.outcome is not Outcome.SKIPPED:
             results.append(result)
+            options.tell(finding(result))
     return results
 
 

@@ -12,6 +12,7 @@ from audits.games.executors import Target
 from audits.games.game import Subject
 from audits.gate.claim_file import ClaimFile
 from audits.gate.evidence import KeptEvidence
+from audits.gate.history import Night
 from verification.judge import Traits, not_asked
 from verification.neighbours.neighbours import Neighbours
 from verification.outcome import About, Finding, Outcome, Stage
@@ -45,6 +46,10 @@ class GateOptions:
     seeded: bool = True
     evidence: KeptEvidence | None = None
     source: Path | None = None  # the claim file, for reports that name it
+    found: Callable[[Finding], None] = lambda _: None  # told of every conclusion as it comes
+    asked: dict[str, Finding] = dataclasses.field(default_factory=dict)  # every conclusion so far, by its id
+    history: Path | None = None  # the file to which this gate adds its evidence
+    night: Night = dataclasses.field(default_factory=Night)
     reproduce: Callable[[str, int], str] = lambda finding, seed: f"dpadmm gate --seed {seed} --only {finding!r}"
 
     def wants(self, about: About) -> bool:
@@ -54,6 +59,11 @@ class GateOptions:
     def may_want(self, stage: Stage) -> bool:
         """Whether something of this stage may have been asked for: a word that names no stage may mean any."""
         return not self.only or any(stage_named(word) in (None, stage) for word in self.only)
+
+    def tell(self, finding: Finding) -> None:
+        """Keep a conclusion, and pass it on."""
+        self.asked[finding.name] = finding
+        self.found(finding)
 
     @property
     def wants_an_adapter(self) -> bool:

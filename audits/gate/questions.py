@@ -67,16 +67,24 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
                 everything,
                 plan,
                 functools.partial(Session, run.target.command, run.target.limits),
-                lambda result: options.say(str(result.about)),
+                functools.partial(_heard, run),
                 known=run.traits,
             )
     except AdapterError as error:
         return [adapter_failed(stage, error, options)], Coverage()
     _count(run, results)
+    for result in results:
+        options.night.question(result)
     findings = [*map(finding, unasked), *_findings(run, results, description)]
     if not measure and not any(f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) for f in findings):
         findings.append(_summary(stage, results, unasked))
     return findings, covered_by([*results, *unasked])
+
+
+def _heard(run: GateRun, result: Result) -> None:
+    """Tell of a conclusion as it comes; what refutes narrowly may be asked again, and is told of then."""
+    run.options.say(str(result.about))
+    run.options.tell(finding(result))
 
 
 def _sessions(run: GateRun, stack: contextlib.ExitStack) -> list[Session]:
@@ -190,6 +198,7 @@ def all_runs(run: GateRun) -> tuple[list[Finding], str]:
         energies = RunEnergies.joined(run.energies.get(str(mode), []))
         if not energies.runs:
             continue
+        run.options.night.noise(str(mode), energies)
         sentences.append(f"{mode}: {energies.statement(share)}")
         tests = (energies.test(), windows_fresh(run.vectors.get(str(mode), [])))
         answer = Answer("all runs of the gate", "every size", energies.runs, tests, (Aspect.NOISE,))

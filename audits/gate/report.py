@@ -8,20 +8,24 @@ import hashlib
 import importlib.metadata
 import platform
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from audits.errors import ClaimFileError
 from audits.games.attacks import with_iterations
 from audits.games.executors import Chunk, Target, run_pair
-from audits.games.game import Game
+from audits.games.game import Game, Subject
 from audits.games.sequential import AuditResult
 from audits.gate.claim_file import ClaimFile
 from audits.gate.coverage import Coverage
-from verification.outcome import Finding, Outcome, headlines
+from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
+from verification.outcome import Finding, Outcome, Stage, headlines
+from verification.questions.catalogue import at
+from verification.questions.question import Size
 from verification.reading.values import standard_noise
 from verification.statistics.test import Cause
 from verification.wire.arrays import Floats
@@ -69,7 +73,8 @@ def provenance_of(claims: ClaimFile, source: Path | None) -> Provenance:
     """What is known before anything is run: digests of the claim file and of the files that the command names."""
     folder = Path.cwd() if source is None else source.absolute().parent
     command = [] if claims.implementation is None else claims.implementation.command
-    files = tuple(_digests(command, folder))
+    listed = [] if claims.implementation is None else claims.implementation.files
+    files = tuple(dict.fromkeys([*_digests(command, folder), *_declared_files(listed, folder)]))
     if source is None:
         return Provenance(files=files)
     try:
@@ -89,6 +94,17 @@ def _digests(command: list[str], folder: Path) -> list[FileDigest]:
             path = _module(word, folder)
         if path is not None:
             found.append(FileDigest(word, _sha256(path)))
+    return found
+
+
+def _declared_files(patterns: list[str], folder: Path) -> list[FileDigest]:
+    """Every file that [implementation] lists; a pattern without a file would hash nothing, and is refused."""
+    found = []
+    for pattern in patterns:
+        paths = sorted(path for path in folder.glob(pattern) if path.is_file())
+        if not paths:
+            raise ClaimFileError(f"implementation.files: there is no file {pattern!r} below {folder}")
+        found += [FileDigest(path.relative_to(folder).as_posix(), _sha256(path)) for path in paths]
     return found
 
 
@@ -181,3 +197,20 @@ class GateReport:
     coverage: Coverage = field(default_factory=Coverage)
     provenance: Provenance = field(default_factory=Provenance)
     partial: bool = False  # only a part was asked for: nothing is said about the claim
+    asked: Mapping[str, Finding] = field(default_factory=dict)  # every question that was answered, by its id
+
+
+def ids_of(claims: ClaimFile) -> list[str]:
+    """The ids of everything that a gate asks, in its order, whatever it concludes; all games together are one."""
+    if claims.declared is not None:
+        return [f"{q.name}/{claims.declared.algorithm}/{Stage.DECLARED}" for q in DECLARED_QUESTIONS]
+    found = [f"{mechanism.title}/{Stage.PRICE}" for mechanism in claims.mechanism]
+    if claims.implementation is None:
+        return found
+    pairs = [(m.title, Subject.of(m).mode) for m in claims.mechanism]
+    modes = dict.fromkeys(mode for _, mode in pairs)
+    found += [f"{q.name}/{mode}/{Stage.SMALL}" for q in at(Size.SMALL) for mode in modes if mode in q.modes]
+    if claims.claim.nothing:
+        return found
+    found += [f"{q.name}/{title}/{Stage.CLAIMED}" for title, mode in pairs for q in at(Size.CLAIMED) if mode in q.modes]
+    return [*found, str(Stage.GAMES)]

@@ -15,6 +15,7 @@ import dataclasses
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from pathlib import Path
 
 import numpy as np
 
@@ -26,10 +27,11 @@ from audits.gate.claim_file import ClaimFile, DeclaredTable, Waiver
 from audits.gate.coverage import Coverage, coverage_findings
 from audits.gate.declared import declared_stage
 from audits.gate.games import games_stage
+from audits.gate.history import History
 from audits.gate.options import GateOptions, GateRun, stage_named
 from audits.gate.price import account
 from audits.gate.questions import all_runs, questions_stage
-from audits.gate.report import GateReport, ObservedNoise, provenance_of
+from audits.gate.report import GateReport, ObservedNoise, Provenance, provenance_of
 from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
 from verification.judge import finding, not_asked
 from verification.outcome import About, Finding, Outcome, Stage, Waived, worst
@@ -58,6 +60,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
             options.say(f"price of {mechanism.title}")
             accounts.append(account(claims.claim, mechanism, claims.gate.budget))
             findings.append(options.reproducible(finding(accounts[-1].judged)))
+            options.tell(findings[-1])
     needed = options.wants_an_adapter and not decided(findings, claims.waiver, options)
     if claims.implementation is not None and needed:
         subjects = list(dict.fromkeys(map(Subject.of, claims.mechanism)))
@@ -69,6 +72,8 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
             findings, coverage, audits, seen = _behind_the_wire(run, findings)
         if not (options.only or claims.claim.nothing or decided(findings, claims.waiver, options)):
             findings += coverage_findings(claims, coverage)
+        if options.history is not None and not options.only:
+            findings.append(_with_history(options.history, provenance, claims, options))
     elif claims.implementation is None and not options.only:
         text = "the claim file names no [implementation]: only the price was checked"
         findings.append(not_asked(About("implementation", stage=Stage.COVERAGE), Outcome.INCONCLUSIVE, text))
@@ -86,7 +91,15 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         coverage,
         provenance,
         partial=bool(options.only),
+        asked=options.asked,
     )
+
+
+def _with_history(path: Path, provenance: Provenance, claims: ClaimFile, options: GateOptions) -> Finding:
+    """Add this gate's evidence to that of the nights before."""
+    history = History.of(path, provenance).with_night(options.night)
+    history.append(provenance)
+    return history.finding(float(claims.gate.false_alarm))
 
 
 def _declared_gate(claims: ClaimFile, table: DeclaredTable, options: GateOptions) -> GateReport:
@@ -102,7 +115,18 @@ def _declared_gate(claims: ClaimFile, table: DeclaredTable, options: GateOptions
     outcome, seconds = _concluded(findings, options), time.monotonic() - began
     partial = bool(options.only)
     return GateReport(
-        claims, tuple(findings), (), (), None, options.seed, seconds, outcome, coverage, provenance, partial=partial
+        claims,
+        tuple(findings),
+        (),
+        (),
+        None,
+        options.seed,
+        seconds,
+        outcome,
+        coverage,
+        provenance,
+        partial=partial,
+        asked=options.asked,
     )
 
 

@@ -1,14 +1,15 @@
 """The report for machines: JSON, JUnit XML, and SARIF 2.1.0 for code scanning.
 
-JSON is versioned, reals are decimal strings. In JUnit a refutation is a failure; anything else that did not pass is an
-error. In SARIF there is a rule for each stage and a result for each finding that needs attention: GitHub shows every
-result of a file as an alert, whatever its kind; so what stands or was skipped is no result, but counted in the run's
-properties. Alerts are matched over runs by rule, file and fingerprint. An alert points at the line of epsilon in the
-claim file, by its path relative to the repository.
+JSON is versioned, reals are decimal strings. In JUnit a refutation is a failure, what was not asked is skipped, and
+anything else that did not pass is an error. In SARIF there is a rule for each cause and for each stage, and a result
+for each finding that needs attention: GitHub shows every result of a file as an alert, whatever its kind; so what
+stands or was skipped is no result, but counted in the run's properties. Alerts are matched over runs by rule, file and
+fingerprint. An alert points at the line of epsilon in the claim file, by its path relative to the repository.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import re
@@ -22,10 +23,12 @@ from accountant import decimal_string
 from audits.games.sequential import AuditResult
 from audits.gate.coverage import Coverage
 from audits.gate.price import Account
-from audits.gate.report import GateReport, Provenance, grouped
+from audits.gate.report import GateReport, Provenance, grouped, ids_of
+from audits.report.causes import MEANING, help_uri, slug
 from audits.report.statement import statement
 from audits.report.text import headline
-from verification.outcome import Finding, Outcome, Stage
+from verification.judge import not_asked
+from verification.outcome import About, Cause, Finding, Outcome, Stage, worst
 from verification.plain_text import harmless
 
 VERSION = 1
@@ -51,6 +54,7 @@ def document(report: GateReport) -> dict[str, object]:
         },
         "accounts": [_account(account) for account in report.accounts],
         "findings": [_finding(finding) for finding in report.findings],
+        "questions": {name: finding.outcome.value for name, finding in report.asked.items()},
         "audits": [_audit(audit) for audit in report.audits],
         "causes": [
             {"cause": group.cause, "subject": group.subject, "findings": [finding.name for finding in group.findings]}
@@ -163,26 +167,67 @@ _FORBIDDEN = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\U00010000-\U001
 
 
 def render_junit(report: GateReport) -> str:
-    """Return one test suite, one test case per finding."""
-    deciding = [f for f in report.findings if f.waiver is None]
+    """Return one test suite, with the same test cases whether a claim stands or is refuted.
+
+    A case for each question, one for all games, one for the coverage, one for the adapter; a question that was not
+    reached is skipped. Further findings, such as those of a history, follow.
+    """
+    cases = _cases(report)
+    deciding = [f for f in cases if f.waiver is None and f.outcome is not Outcome.SKIPPED]
     failures = sum(f.outcome is Outcome.REFUTED for f in deciding)
     errors = sum(f.outcome not in (Outcome.REFUTED, *_PASSES) for f in deciding)
     counts = {
-        "tests": str(len(report.findings)),
+        "tests": str(len(cases)),
         "failures": str(failures),
         "errors": str(errors),
         "time": f"{report.seconds:.3f}",
     }
     root = ET.Element("testsuites", {"name": "dpadmm gate", **counts})
     # Jenkins' schema has this count for a suite, and not for all of them together
-    skipped = {"skipped": str(len(report.findings) - len(deciding))}
+    skipped = {"skipped": str(len(cases) - len(deciding))}
     suite = ET.SubElement(root, "testsuite", {"name": "privacy claims", **counts, **skipped})
     properties = ET.SubElement(suite, "properties")
     ET.SubElement(properties, "property", {"name": "seed", "value": str(report.seed)})
-    for finding in report.findings:
+    for finding in cases:
         _case(suite, finding)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+_ADAPTER = About("adapter")
+_TOGETHER = (About(stage=Stage.GAMES), About(stage=Stage.COVERAGE), _ADAPTER)
+"""What has one test case, however many findings: all games, what nobody looked at, faults of the adapter."""
+
+
+def _case_of(about: About) -> About:
+    """The test case to which a finding belongs."""
+    if about.question == _ADAPTER.question:
+        return _ADAPTER
+    return About(stage=about.stage) if about.stage in (Stage.GAMES, Stage.COVERAGE) else about
+
+
+def _cases(report: GateReport) -> list[Finding]:
+    if not report.asked:
+        return list(report.findings)
+    by_case: dict[str, list[Finding]] = {}
+    for finding in {**report.asked, **{f.name: f for f in report.findings}}.values():
+        by_case.setdefault(str(_case_of(finding.about)), []).append(finding)
+    cases = [_one_case(About.read(name), by_case.pop(name, []), report) for name in ids_of(report.claims)]
+    further = [about for about in _TOGETHER if str(about) not in ids_of(report.claims)]
+    cases += [_one_case(about, by_case.pop(str(about), []), report) for about in further]
+    summaries = {str(stage) for stage in Stage}
+    return cases + [f for name, members in by_case.items() if name not in summaries for f in members]
+
+
+def _one_case(about: About, members: list[Finding], report: GateReport) -> Finding:
+    if not members:
+        good = about in _TOGETHER[1:] and not report.partial
+        outcome = Outcome.STANDS if good else Outcome.SKIPPED
+        return not_asked(about, outcome, "" if good else "not reached: the gate ended before, or it does not apply")
+    deciding = worst(f.outcome for f in members if f.waiver is None)
+    speaker = next((f for f in members if f.outcome is deciding and f.waiver is None), members[0])
+    detail = speaker.detail if speaker.about == about else f"{speaker.name}: {speaker.detail}"
+    return dataclasses.replace(speaker, about=about, detail=detail, seconds=sum(f.seconds for f in members))
 
 
 def _case(suite: ET.Element, finding: Finding) -> None:
@@ -197,7 +242,9 @@ def _case(suite: ET.Element, finding: Finding) -> None:
         why = f"waived until {finding.waiver.expires}: {finding.waiver.reason}"
         ET.SubElement(case, "skipped", {"message": _clean(why)})
         return
-    if finding.outcome is Outcome.REFUTED:
+    if finding.outcome is Outcome.SKIPPED:
+        ET.SubElement(case, "skipped", {"message": _line(finding.detail)})
+    elif finding.outcome is Outcome.REFUTED:
         ET.SubElement(case, "failure", {"message": _line(finding.detail), "type": "refuted"}).text = text
     elif finding.outcome not in _PASSES:
         kind = {"message": _line(finding.detail), "type": finding.outcome.value}
@@ -238,7 +285,7 @@ def render_sarif(report: GateReport) -> str:
     driver = {
         "name": "dpadmm",
         "version": report.provenance.version,
-        "rules": [_rule(stage, text) for stage, text in _RULES.items()],
+        "rules": [*(_cause_rule(cause) for cause in MEANING), *(_rule(stage, text) for stage, text in _RULES.items())],
     }
     faults = (Outcome.FAULT, Outcome.ADAPTER_FAILED)
     place = place_of(report)
@@ -269,12 +316,27 @@ def _rule(stage: Stage, text: str) -> dict[str, object]:
     }
 
 
+def _cause_rule(cause: Cause) -> dict[str, object]:
+    """One rule a cause: GitHub groups alerts by rule."""
+    rule: dict[str, object] = {
+        "id": slug(cause),
+        "name": slug(cause),
+        "shortDescription": {"text": f"{str(cause)[0].upper()}{str(cause)[1:]}"},
+        "fullDescription": {"text": MEANING[cause]},
+        "help": {"text": f"{MEANING[cause]} Documentation: docs/reference/causes.md#{slug(cause)}"},
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"tags": ["privacy"]},
+    }
+    uri = help_uri(slug(cause))
+    return rule if uri is None else {**rule, "helpUri": uri}
+
+
 def _result(finding: Finding, place: Place) -> dict[str, object]:
     again = f"\nAgain: {finding.reproduction}" if finding.reproduction else ""
     name = finding.name or "gate"
     text = f"{name}: {finding.outcome}. {finding.detail}"
     result: dict[str, object] = {
-        "ruleId": str(finding.stage or Stage.GAMES),
+        "ruleId": str(finding.stage or Stage.GAMES) if finding.cause is None else slug(finding.cause),
         "kind": "fail",
         "level": _LEVEL[finding.outcome],
         "message": {"text": text[: LONGEST_MESSAGE - len(again)] + again},

@@ -19,7 +19,6 @@ from dpadmm.cli.showing import equipped, in_colour
 from dpadmm.own_packages import prefer_own
 
 SUBCOMMANDS: dict[str, str] = {
-    "demo": "See it work: the reference stands, a wrong implementation is refuted.",
     "train": "Fit a private model on LIBSVM, CSV or NPZ data.",
     "predict": "Print the classes that a trained model gives to records.",
     "evaluate": "Compare a trained model with the labels of records.",
@@ -31,6 +30,7 @@ SUBCOMMANDS: dict[str, str] = {
     "conform": "Check whether an implementation does what its privacy proof assumes.",
     "audit": "Test statistically whether an implementation leaks more than it claims.",
     "gate": "Run all checks for one claim file; for CI.",
+    "demo": "See it work: the reference stands, a wrong implementation is refuted.",
     "explain": "Print a statement, its place in the paper and its evidence.",
 }
 

@@ -55,7 +55,7 @@ def dpadmm(*arguments: str) -> Done:
 
 
 def gate(path: Path, *arguments: str) -> Done:
-    return dpadmm("gate", str(path), "--seed", "1", "--workers", "1", *arguments)
+    return dpadmm("gate", str(path), "--seed", "1", "--workers", "1", "--details", *arguments)
 
 
 REFERENCE = [sys.executable, "-m", "verification.served.loopback"]

@@ -70,7 +70,7 @@ def test_every_parameter_is_on_the_page(tmp_path: Path) -> None:
     assert rows["mechanism ssadmm", "sigma"] == "0.0136"
     assert rows["mechanism ssadmm", "batch"] == "221"
     assert rows["deployment", "lambda"] == "0.0001"
-    assert rows["gate", "false_alarm"] == "0.001"
+    assert rows["gate", "false_alarm"] == "1e-6"
     page = render_html(report)
     assert all(f">{value}</td>" in page for value in rows.values())
 
