@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from audits.errors import AuditError
 from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
-from verification.wire.messages import Face
+from verification.wire.faces import Face
 from verification.wire.process import Limits
 from verification.wire.records import Records
 from verification.wire.session import HiddenPair, Session, Values

@@ -19,8 +19,8 @@ from verification.declared.questions import Shown, about_declared, ask_declared,
 from verification.judge import Result, concluded, finding, not_asked
 from verification.outcome import About, Finding, Outcome, Stage, needed_aspects
 from verification.wire.declaration import Declaration, contradictions
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
-from verification.wire.messages import Face
 from verification.wire.process import Limits
 from verification.wire.session import DeclaredAlgorithm, Session
 from verification.wire.tape import Tape

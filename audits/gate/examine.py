@@ -24,8 +24,8 @@ from verification.outcome import Outcome, Stage
 from verification.questions.catalogue import QUESTIONS
 from verification.reading.context import ALL_MODES, Clock, Context
 from verification.reading.replayed import EFFORT
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault
-from verification.wire.messages import Face
 from verification.wire.session import Session
 from verification.wire.tape import NotOnTapeError, PlayedSession, Tape
 

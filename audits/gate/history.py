@@ -32,7 +32,6 @@ from verification.outcome import About, Cause, Cost, Finding, Outcome, Stage
 from verification.statistics.run_energies import RunEnergies
 
 DIVISORS = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5)
-NOISE = "noise"
 ABOUT = About("history", stage=Stage.CLAIMED)
 _VERSION = 1
 _LEAST_P = 1e-300
@@ -51,9 +50,10 @@ def question_bet(p_value: float, share: float) -> float:
 
 @dataclass(slots=True)
 class Night:
-    """The bets of one gate, by name, as logarithms."""
+    """The bets of one gate as logarithms: on the noise of each mechanism, and on each question by its id."""
 
-    bets: dict[str, float] = field(default_factory=dict)
+    on_noise: dict[str, float] = field(default_factory=dict)
+    on_questions: dict[str, float] = field(default_factory=dict)
 
     def question(self, result: Result) -> None:
         """Bet on what a question showed about privacy; what was not answered, or needs no chance, is no bet."""
@@ -62,12 +62,14 @@ class Night:
         chances = [t for t in result.answer.tests if not t.deterministic]
         against = [t.p_value for t in chances if t.cost is Cost.PRIVACY]
         if against:
-            self.bets[str(result.about)] = question_bet(min(against) * len(against), result.level * len(chances))
+            self.on_questions[str(result.about)] = question_bet(
+                min(against) * len(against), result.level * len(chances)
+            )
 
     def noise(self, subject: str, energies: RunEnergies) -> None:
         """Bet on all noise of a mechanism that was read."""
         if energies.runs:
-            self.bets[f"{NOISE}/{subject}"] = noise_bet(float(energies.energies.sum()), int(energies.degrees.sum()))
+            self.on_noise[subject] = noise_bet(float(energies.energies.sum()), int(energies.degrees.sum()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class History:
 
     path: Path
     digest: str
-    nights: tuple[Mapping[str, float], ...]
+    nights: tuple[Night, ...]
 
     @classmethod
     def of(cls, path: Path, provenance: Provenance) -> History:
@@ -85,59 +87,67 @@ class History:
         try:
             lines = path.read_text("utf-8").splitlines() if path.exists() else []
             entries = [json.loads(line) for line in lines if line.strip()]
-            kept = [e["bets"] for e in entries if e["version"] == _VERSION and e["digest"] == digest]
-            nights = tuple({str(name): float(bet) for name, bet in each.items()} for each in kept)
+            kept = [e for e in entries if e["version"] == _VERSION and e["digest"] == digest]
+            nights = tuple(Night(_read(e["on_noise"]), _read(e["on_questions"])) for e in kept)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise AuditError(f"--history: {path} is not a history: {error}") from None
         return cls(path, digest, nights)
 
     def with_night(self, night: Night) -> History:
         """One night more."""
-        return History(self.path, self.digest, (*self.nights, dict(night.bets)))
+        return History(self.path, self.digest, (*self.nights, night))
 
     def append(self, provenance: Provenance) -> None:
         """Write the last night at the end of the file."""
-        bets = {name: repr(bet) for name, bet in sorted(self.nights[-1].items())}
+        last = self.nights[-1]
+        bets = {"on_noise": _written(last.on_noise), "on_questions": _written(last.on_questions)}
         line = {"version": _VERSION, "date": provenance.date.isoformat(timespec="seconds"), "digest": self.digest}
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**line, "bets": bets}) + "\n")
+            file.write(json.dumps({**line, **bets}) + "\n")
 
     def finding(self, false_alarm: float) -> Finding:
         """Refuted where the evidence of all nights reaches 1/false_alarm."""
-        evidence, loudest = combined(self.nights)
+        evidence, loudest, on_noise = combined(self.nights)
         refuted = evidence >= -math.log(false_alarm)
         detail = (
             f"{len(self.nights)} gates of this digest have an e-value of {_power_of_ten(evidence)}, of "
             f"{1 / false_alarm:.3g} that refute; reached with probability at most {false_alarm:g}, however many nights"
         )
-        detail += f"; most of it: {loudest}" if refuted else ""
-        cause = (Cause.NOISE_SMALL if loudest.startswith(NOISE) else Cause.DISTINGUISHED) if refuted else None
+        detail += f"; most of it: {'the noise of ' if on_noise else ''}{loudest}" if refuted else ""
+        cause = (Cause.NOISE_SMALL if on_noise else Cause.DISTINGUISHED) if refuted else None
         outcome = Outcome.REFUTED if refuted else Outcome.STANDS
-        parts = loudest.split("/")  # noise/SUBJECT, or QUESTION/SUBJECT/STAGE
-        subject = "/".join(parts[1:] if parts[0] == NOISE else parts[1:-1]) if refuted else ""
+        subject = (loudest if on_noise else About.read(loudest).mechanism) if refuted else ""
         said = not_asked(replace(ABOUT, subject=subject), outcome, detail)
         return replace(said, cause=cause, false_alarm=false_alarm)
 
 
-def combined(nights: Sequence[Mapping[str, float]]) -> tuple[float, str]:
-    """The logarithm of the average over all names of the products over all nights, and the name that has the most.
+def combined(nights: Sequence[Night]) -> tuple[float, str, bool]:
+    """The logarithm of the average over all names of the products over all nights; who has the most, and on noise.
 
     Half of the stake is on noise, half on questions. Within a kind the names have shares 1/(k (k + 1)) in the order in
     which they first appear, by name within a night: shares that do not depend on any night's result, and never sum to
     more than 1. A name that is missing in a night has stake but no bet: a factor of 1.
     """
     logs, stakes, names = [], [], []
-    for kind in (True, False):
-        ordered = dict.fromkeys(name for night in nights for name in sorted(night) if name.startswith(NOISE) is kind)
-        for k, name in enumerate(ordered, start=1):
-            names.append(name)
-            logs.append(sum(night.get(name, 0.0) for night in nights))
+    for on_noise in (True, False):
+        kind = [night.on_noise if on_noise else night.on_questions for night in nights]
+        for k, name in enumerate(dict.fromkeys(name for bets in kind for name in sorted(bets)), start=1):
+            names.append((name, on_noise))
+            logs.append(sum(bets.get(name, 0.0) for bets in kind))
             stakes.append(0.5 / (k * (k + 1)))
     if not names:
-        return 0.0, ""
+        return 0.0, "", False
     rest = 1.0 - sum(stakes)  # stays as it is
     loudest = max(range(len(names)), key=lambda i: logs[i] + math.log(stakes[i]))
-    return _log_mean([*logs, 0.0], [*stakes, rest]), names[loudest]
+    return _log_mean([*logs, 0.0], [*stakes, rest]), *names[loudest]
+
+
+def _read(bets: Mapping[str, object]) -> dict[str, float]:
+    return {str(name): float(str(bet)) for name, bet in bets.items()}
+
+
+def _written(bets: Mapping[str, float]) -> dict[str, str]:
+    return {name: repr(bet) for name, bet in sorted(bets.items())}
 
 
 def digest_of(provenance: Provenance) -> str:

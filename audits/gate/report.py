@@ -29,8 +29,9 @@ from verification.questions.question import Size
 from verification.reading.values import standard_noise
 from verification.statistics.test import Cause
 from verification.wire.arrays import Floats
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterError
-from verification.wire.messages import AdapterDescription, Face
+from verification.wire.messages import AdapterDescription
 from verification.wire.session import Session
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from verification.outcome import About, Finding, Outcome, Stage, Waived, worst
 from verification.plain_text import harmless
 from verification.questions.catalogue import QUESTIONS
 from verification.questions.question import Size
-from verification.wire.messages import Face
+from verification.wire.faces import Face
 from verification.wire.process import Limits
 
 __all__ = ["GateOptions", "check_only", "run_gate"]

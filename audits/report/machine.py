@@ -203,7 +203,7 @@ def _case_of(about: About) -> About:
     """The test case to which a finding belongs."""
     if about.question == _ADAPTER.question:
         return _ADAPTER
-    return About(stage=about.stage) if about.stage in (Stage.GAMES, Stage.COVERAGE) else about
+    return next((case for case in _TOGETHER[:2] if case.stage is about.stage), about)
 
 
 def _cases(report: GateReport) -> list[Finding]:
@@ -316,18 +316,18 @@ def _rule(stage: Stage, text: str) -> dict[str, object]:
     }
 
 
-def _cause_rule(cause: Cause) -> dict[str, object]:
+def _cause_rule(wrong: Cause) -> dict[str, object]:
     """One rule a cause: GitHub groups alerts by rule."""
     rule: dict[str, object] = {
-        "id": slug(cause),
-        "name": slug(cause),
-        "shortDescription": {"text": f"{str(cause)[0].upper()}{str(cause)[1:]}"},
-        "fullDescription": {"text": MEANING[cause]},
-        "help": {"text": f"{MEANING[cause]} Documentation: docs/reference/causes.md#{slug(cause)}"},
+        "id": slug(wrong),
+        "name": slug(wrong),
+        "shortDescription": {"text": f"{str(wrong)[0].upper()}{str(wrong)[1:]}"},
+        "fullDescription": {"text": MEANING[wrong]},
+        "help": {"text": f"{MEANING[wrong]} Documentation: docs/reference/causes.md#{slug(wrong)}"},
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["privacy"]},
     }
-    uri = help_uri(slug(cause))
+    uri = help_uri(slug(wrong))
     return rule if uri is None else {**rule, "helpUri": uri}
 
 

@@ -10,8 +10,8 @@ import click
 
 from dpadmm.cli.common import EXIT_ADAPTER, SuggestingGroup, emit_json, format_option, memory_option, timeout_option
 from verification.files import write_text
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterError, as_fields
-from verification.wire.messages import Face
 from verification.wire.process import Limits
 from verification.wire.skeletons import (
     ACCOUNTANT_FILE,

@@ -12,9 +12,9 @@ import click
 
 from dpadmm.cli.common import EXIT_USAGE, Duration, emit_json, fail_fast_option, format_option
 from verification.outcome import Outcome, worst
-from verification.statements.catalogue import Described, catalogue, described
 
 if TYPE_CHECKING:
+    from verification.statements.catalogue import Described
     from verification.statements.model import Checked, Evidence, Statement
 
 _WIDTHS = (24, 12, 16, 10, 9)
@@ -142,6 +142,8 @@ def _row(*cells: str) -> str:
 @format_option
 def explain(*, name: str | None, output_format: str) -> None:
     """Print a statement, its place in the paper and its evidence; without an id, list all statements."""
+    from verification.statements.catalogue import catalogue, described
+
     statements = catalogue() if name is None else (described(name),)
     if output_format == "json":
         entries = [asdict(statement) | {"truth": statement.truth or None} for statement in statements]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -77,7 +78,7 @@ def test_code_without_an_adapter_is_observed(pytester: pytest.Pytester, scale: s
 def test_one_mistake_is_one_failure(pytester: pytest.Pytester) -> None:
     """Must show: the bundled wrong implementation; its consequences are expected failures that name the first."""
     local = pytester.path / "claim.toml"
-    command = f'command = ["env", "PYTHONPATH={ROOT}", "python", '
+    command = f'command = ["env", "PYTHONPATH={ROOT}", "{sys.executable}", '
     local.write_text(re.sub(r'command = \["python", ', command, WRONG.read_text("utf-8")), "utf-8")
     shown = run(pytester, "-rx", "--privacy-claim", local, "--privacy-seed", "1")
     outcomes = shown.parseoutcomes()

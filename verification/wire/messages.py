@@ -44,14 +44,6 @@ PROTOCOL = 1
 ITERATES = ("x", "z", "y")
 
 
-class Face(enum.StrEnum):
-    """What an adapter shows of an implementation."""
-
-    PAPER = "paper"
-    DECLARED = "declared"
-    BLACK_BOX = "black-box"
-
-
 class Capability(enum.StrEnum):
     """What an adapter can do beyond `start`, `data` and `stop`; a check that needs more is skipped."""
 

@@ -23,6 +23,7 @@ from accountant.mechanisms.words import Sampling
 from verification.wire import declaration as d
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, WireArray, WireModel, as_lists, pack, unpack
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, AdapterRefusal, AdapterSkipped, Fault, ProtocolStep, RefusedRequest
 from verification.wire.parameters import SCHEMES, Algorithm, Parameters
 from verification.wire.process import AdapterProcess, Limits
@@ -89,7 +90,7 @@ class Session:
         self,
         command: Sequence[str],
         limits: Limits | None = None,
-        face: m.Face = m.Face.PAPER,
+        face: Face = Face.PAPER,
         *,
         members: Mapping[str, JsonValue] | None = None,
         described: bool = True,
@@ -102,7 +103,7 @@ class Session:
         if described:
             self.describe()
 
-    def _prepare(self, face: m.Face, members: Mapping[str, JsonValue] | None = None) -> None:
+    def _prepare(self, face: Face, members: Mapping[str, JsonValue] | None = None) -> None:
         self.face = face
         self.tape: Recording | None = None
         self.last_seconds = 0.0  # of the last answer
@@ -153,11 +154,11 @@ class Session:
         request, step = m.StartRequest(id=self._next_id()), ProtocolStep.START
         found: m.AdapterName
         match self.face:
-            case m.Face.PAPER:
+            case Face.PAPER:
                 found = self._ask(request, m.Answer[m.StartResult], step, SMALL_ANSWER)
-            case m.Face.DECLARED:
+            case Face.DECLARED:
                 found = self._ask(request, m.Answer[m.DeclaredStart], step, SMALL_ANSWER)
-            case m.Face.BLACK_BOX:
+            case Face.BLACK_BOX:
                 found = self._ask(request, m.OpaqueAnswer[m.OpaqueStart], step, SMALL_ANSWER)
         if found.protocol != m.PROTOCOL:
             raise self.fault(Fault.WRONG_PROTOCOL, step, f"it speaks protocol {found.protocol}")
@@ -171,10 +172,10 @@ class Session:
         """Send records and return the name they now have, which says nothing."""
         name = name or f"D{secrets.token_hex(6)}"
         features = pack(records.features) if packed else as_lists(records.features)
-        kind = d.DeclaredDataRequest if self.face is m.Face.DECLARED else m.DataRequest
+        kind = d.DeclaredDataRequest if self.face is Face.DECLARED else m.DataRequest
         request = kind(id=self._next_id(), name=name, features=features, labels=records.labels.tolist())
         step, sent = ProtocolStep.DATA, f"sent were {records.count} of {records.columns}"
-        if self.face is m.Face.BLACK_BOX:
+        if self.face is Face.BLACK_BOX:
             count = self._ask(request, m.OpaqueAnswer[m.OpaqueData], step, SMALL_ANSWER, may_refuse=True).records
             if count not in (None, records.count):
                 raise self.fault(Fault.WRONG_SHAPE, step, f"it understood {count} records, sent were {records.count}")
@@ -206,7 +207,7 @@ class Session:
     def stop(self) -> None:
         """Ask it to stop, and check that it ends cleanly and leaves no process."""
         request, step = m.StopRequest(id=self._next_id()), ProtocolStep.STOP
-        if self.face is m.Face.BLACK_BOX:
+        if self.face is Face.BLACK_BOX:
             self._ask(request, m.OpaqueAnswer[m.OpaqueStop], step, SMALL_ANSWER, may_refuse=True)
         else:
             self._ask(request, m.Answer[m.StopResult], step, SMALL_ANSWER)

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from verification.wire.arrays import WireModel
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
-from verification.wire.messages import Face, StartResult
+from verification.wire.messages import StartResult
 from verification.wire.session import Session
 
 _ID = re.compile(rb'"id"\s*:\s*\d+')

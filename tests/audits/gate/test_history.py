@@ -37,11 +37,11 @@ def night_of(rng: np.random.Generator, divisor: float) -> tuple[Night, bool]:
 
 def sequence(rng: np.random.Generator, divisor: float) -> tuple[int, int]:
     """In which night the history refutes (0: never), and how many gates refute by themselves."""
-    nights: list[dict[str, float]] = []
+    nights: list[Night] = []
     alone = first = 0
     for number in range(1, NIGHTS + 1):
         night, refuted = night_of(rng, divisor)
-        nights.append(night.bets)
+        nights.append(night)
         alone += refuted
         if not first and combined(nights)[0] >= -math.log(FALSE_ALARM):
             first = number
@@ -83,7 +83,7 @@ def provenance(text: str) -> Provenance:
 def test_a_changed_file_begins_anew_and_a_broken_history_is_an_error(tmp_path: Path) -> None:
     path, known = tmp_path / "history.jsonl", provenance("old")
     for _ in range(3):
-        night = Night({"noise/ssadmm": 2.0, "silent/ssadmm/small": -0.1})
+        night = Night({"ssadmm": 2.0}, {"silent/ssadmm/small": -0.1})
         History.of(path, known).with_night(night).append(known)
     assert len(History.of(path, known).nights) == 3
     assert History.of(path, provenance("new")).nights == ()
@@ -93,4 +93,4 @@ def test_a_changed_file_begins_anew_and_a_broken_history_is_an_error(tmp_path: P
     path.write_text(path.read_text() + "{\n", "utf-8")
     with pytest.raises(AuditError, match="is not a history"):
         History.of(path, known)
-    assert json.loads(path.read_text().splitlines()[0])["bets"]["noise/ssadmm"] == "2.0"
+    assert json.loads(path.read_text().splitlines()[0])["on_noise"]["ssadmm"] == "2.0"

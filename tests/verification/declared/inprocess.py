@@ -22,6 +22,7 @@ from verification.served.declared import Declare, DeclaredServer, RunOnce
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
 from verification.wire.declaration import OpaqueParameters
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 from verification.wire.session import DeclaredAlgorithm, Session
 
@@ -33,7 +34,7 @@ class InProcess(Session):
 
     def __init__(self, name: str, declare: Declare, run: RunOnce, *, seeded: bool = True) -> None:
         self._server = DeclaredServer(name, declare, run, seeded=seeded)
-        self._prepare(m.Face.DECLARED)
+        self._prepare(Face.DECLARED)
         self.describe()
 
     def exchange(self, request: WireModel, step: ProtocolStep, limit: int | None) -> bytes:

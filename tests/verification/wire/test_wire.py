@@ -23,6 +23,7 @@ from verification.served.stepwise import Stepwise
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, PackedArray, as_lists, pack, unpack
 from verification.wire.declaration import schema_text
+from verification.wire.faces import Face
 from verification.wire.messages import Show, initial_point, parameters_for
 from verification.wire.parameters import (
     PAPER,
@@ -237,7 +238,7 @@ class Counting(Session):
     """A session that numbers what it is sent, and has no process."""
 
     def __init__(self) -> None:
-        self._prepare(m.Face.PAPER)
+        self._prepare(Face.PAPER)
         self._count = 0
 
     def send(self, records: Records, name: str | None = None, *, packed: bool = True, may_refuse: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from importlib import resources
 
-from verification.wire.messages import Face
+from verification.wire.faces import Face
 
 
 class Language(enum.StrEnum):
