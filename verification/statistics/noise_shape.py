@@ -313,7 +313,8 @@ def paired_energies(noise: Floats) -> tuple[Floats, NDArray[np.int64], list[str]
                 totals += [mean + product, mean - product]
                 degrees += [half.size * runs * p] * 2
                 labels += [f"of draws {lag} apart", f"of differences of draws {lag} apart"]
-    return np.array(totals), np.array(degrees, dtype=np.int64), labels
+    # of equal draws the difference is nothing: rounding can leave less
+    return np.maximum(0.0, np.array(totals)), np.array(degrees, dtype=np.int64), labels
 
 
 _CLOSE = 1e-6

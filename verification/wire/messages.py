@@ -317,7 +317,8 @@ def described(said: AdapterName) -> StartResult:
     """What an adapter with any face said of itself; of what its face does not say there is nothing."""
     if isinstance(said, StartResult):
         return said
-    nothing = dict.fromkeys(StartResult.model_fields, ()) | {"version": "", "language": "", "released": {}}
+    nothing: dict[str, object] = {field: [] for field in StartResult.model_fields}
+    nothing |= {"version": "", "language": "", "released": {}}
     return StartResult.model_construct(**{**nothing, **dict(said)})
 
 
