@@ -7,9 +7,8 @@ r"""The price of a ledger by every method that is proved for it.
 | `wbk27-cks` | the source's Theorem 27 | real Gaussian noise; Lemma 2 for other steps beside it |
 | `tight-rdp-cks` | tight Renyi divergence, any real alpha | the same |
 | `profile` | the dominating profile composed numerically | real Gaussian noise, Laplace; pure steps beside it |
-| `adversary` | the exact adversary; where it gains 1 % in 3 s | fixed-size batches, other steps beside them |
+| `adversary` | the exact adversary; with effort "tight" or by name | one kind of step, real Gaussian noise |
 | `rdp-prop1`, `rdp-cks` | Renyi curve of the plain release | Gaussian, discrete, Poisson and pure steps |
-| `group` | several smaller groups in a row | groups of records on drawn batches |
 | `gdp` | exact | real Gaussian noise on everything |
 | `pure` | the sum of the epsilons; the only one at delta = 0 | pure steps |
 | `optimal-pure` | composition of pure steps without loss | pure steps |
@@ -28,16 +27,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
-from accountant.groups import grouped_epsilon, smaller_groups
-from accountant.limits import check_time, processor_limit, time_left, time_limit
+from accountant.limits import check_time, time_left, time_limit
 from accountant.lower_end import adaptive_lower, attained, composable, pure_releases
-from accountant.mechanisms.ledger import Ledger, gdp_squared, has_leader
+from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import delta_or_zero, order
 from accountant.mechanisms.steps import (
@@ -45,7 +43,6 @@ from accountant.mechanisms.steps import (
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
-    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
@@ -69,9 +66,11 @@ from accountant.renyi.moments import Subsampling, ledger_log_moment
 
 DEFAULT_DIGITS = 15
 REPLACE_ONE = Neighbours.REPLACE_ONE
-Effort = Literal["quick", "standard", "tight"]
-STANDARD_SECONDS = 3.0
-"""What a slow method may take with effort "standard", of the processor: the answer is the same on a busy machine."""
+Effort = Literal["quick", "tight"]
+EXPECTED: Mapping[str, str] = MappingProxyType({"adversary": "seconds, up to half a minute"})
+"""How long a slow method takes, for those who wait."""
+LEAST_NOISE = Fraction(1, 20)
+"""The noise multiplier from which on there is a slow method."""
 WORTH_SAYING = Fraction(1, 100)
 """A gain of less than one per cent is not worth the seconds that it takes."""
 REST_SHARE = Fraction(1, 64)
@@ -98,7 +97,6 @@ THEOREMS: Mapping[str, str] = MappingProxyType(
         "adversary": "docs/reference/adversary.md, Theorems 2 and 3, certified numerically",
         "gdp": "[BW18] Theorem 8 with [DRS22] Corollary 3.3",
         "pure": "basic composition",
-        "group": "neighbours in a row (docs/reference/accounting.md, Groups), of the composed profile",
         "optimal-pure": "[KOV15] Theorem 3.3; of different epsilons [MV16]",
         "unsampled": "sampling costs nothing; [BW18] Theorem 8 with [DRS22] Corollary 3.3",
     }
@@ -136,7 +134,7 @@ def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
         known = any(isinstance(step, LaplaceStep) for step in ledger.steps)
         return ("pure", "optimal-pure", "rdp-cks", *(("profile",) if known else ()))
     if any(isinstance(step, WithReplacementStep) for step in ledger.steps):
-        return ("profile", "group") if smaller_groups(ledger) else ("profile",)
+        return ("profile",)
     if any(isinstance(step, SubsampledGaussianStep) and step.neighbours is not REPLACE_ONE for step in ledger.steps):
         return ("tight-rdp-cks", "profile") if ledger.is_exactly_gaussian else ("profile",)
     exact = ("gdp",) if gdp_squared(ledger.steps) is not None else ()
@@ -149,24 +147,28 @@ def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
 
 
 def slow_methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
-    """Return the methods that are proved as well but take seconds: part of the answer unless effort is "quick"."""
-    return ("adversary",) if has_leader(ledger_of(priced).steps) else ()
+    """Return the methods that are proved as well but take up to a minute: part of the answer with effort "tight"."""
+    ledger = ledger_of(priced)
+    alone = len(ledger.steps) == 1 and isinstance(ledger.steps[0], SubsampledGaussianStep)
+    sampled = alone and ledger.is_exactly_gaussian and ledger.neighbours is REPLACE_ONE
+    return ("adversary",) if sampled and gdp_squared(ledger.steps) is None else ()
 
 
-def wide_by(report: Report) -> Fraction:
-    """Return the width of the enclosure over its upper end: 1 where the lower end is 0, or nothing is certified."""
+def tighter(report: Report) -> str:
+    """Say what effort "tight" may gain on a quick answer: at most down to the lower end; empty where that is little."""
+    slow = slow_methods_for(report.ledger)
     if report.epsilon.most == INFINITE:
-        return Fraction(1)
+        return ""
     lower, upper = fraction_of(report.epsilon.least), fraction_of(report.epsilon.most)
-    return (upper - lower) / upper if upper else Fraction(0)
-
-
-def may_gain(report: Report) -> Fraction:
-    """Return the part of epsilon that a slow method may take off at most; 0 where that is little, or there is none."""
-    if report.epsilon.most == INFINITE or report.ledger.corrected or not slow_methods_for(report.ledger):
-        return Fraction(0)
-    gain = wide_by(report)
-    return gain if gain >= WORTH_SAYING else Fraction(0)
+    if not slow or report.ledger.corrected or not upper or (upper - lower) / upper < WORTH_SAYING:
+        return ""
+    if any(
+        isinstance(step, SubsampledGaussianStep) and step.noise_multiplier <= LEAST_NOISE
+        for step in report.ledger.steps
+    ):
+        return ""  # the exact adversary would refuse
+    gain = float((upper - lower) / upper)
+    return f"epsilon may be up to {gain:.1%} smaller: --effort tight adds {', '.join(slow)} ({EXPECTED[slow[0]]})"
 
 
 def last_resort_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
@@ -184,7 +186,7 @@ def unsampled_squared(steps: tuple[Step, ...]) -> Fraction | None:
     for step in steps:
         if isinstance(step, PoissonGaussianStep):
             total += step.count / step.noise_multiplier**2
-        elif isinstance(step, PureStep | WithReplacementStep | ShuffledStep) or step.noise is not Noise.GAUSSIAN:
+        elif isinstance(step, PureStep | WithReplacementStep) or step.noise is not Noise.GAUSSIAN:
             return None  # copies of a record in one batch move it further
         else:
             total += step.count * step.ratio_squared
@@ -202,8 +204,7 @@ def epsilon(
 ) -> Report:
     """Price a mechanism or a ledger at delta; raise if no method can.
 
-    Effort "standard" adds the methods of `slow_methods_for` where they may gain one per cent, for at most
-    `STANDARD_SECONDS`; "tight" adds them in any case, without that limit.
+    Effort "tight" adds the methods of `slow_methods_for` to the default ones.
 
     A method named in `methods` that is not proved for it is an error, never silently left out.
     """
@@ -216,52 +217,25 @@ def epsilon(
     if not d and chosen != ("pure",):
         raise UnsupportedSchemeError(f"at delta = 0 only the method 'pure' is proved, got {', '.join(chosen)}")
     _refuse_unproved(ledger, chosen)
-    pricing = _Pricing(ledger, d, digits, progress)
+    results: dict[str, MethodResult] = {}
+    refused: dict[str, str] = {}
     for name in chosen:
-        pricing.add(name, None if name == chosen[-1] else time_left() / 2)  # the last one may use all that is left
-    if not pricing.results and methods is None and d:
-        pricing.results |= {name: method_epsilon(ledger, d, name, digits=digits) for name in last_resort_for(ledger)}
-    if not pricing.results:
-        raise CannotCertifyError("no method could certify anything: " + "; ".join(pricing.refused.values()))
-    report = pricing.report(effort)
-    if effort == "standard" and methods is None and d and STANDARD_SECONDS and may_gain(report):
-        with processor_limit(STANDARD_SECONDS):
-            for name in slow_methods_for(ledger):
-                pricing.add(name, None)
-        smallest = min(result.epsilon.most for result in pricing.results.values())
-        tightened = Bound(report.epsilon.least, min(report.epsilon.most, smallest))
-        return replace(report, epsilon=tightened, methods=pricing.results, refused=pricing.refused)
-    if effort == "tight" and methods is None:
-        return replace(report, adaptive=adaptive_lower(ledger, d, progress))
-    return report
-
-
-@dataclass(slots=True)
-class _Pricing:
-    """The answers of methods so far."""
-
-    ledger: Ledger
-    delta: Fraction
-    digits: int
-    progress: Callable[[str], None] | None
-    results: dict[str, MethodResult] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
-
-    def add(self, name: str, seconds: float | None) -> None:
-        """Ask one method, within so many seconds."""
-        if self.progress is not None:
-            self.progress(name)
+        if progress is not None:
+            progress(f"{name} ({EXPECTED[name]})" if name in EXPECTED else name)
+        share = None if name == chosen[-1] else time_left() / 2  # nobody uses up the time of those who wait
         try:
-            with time_limit(seconds):
+            with time_limit(share):
                 check_time()
-                self.results[name] = method_epsilon(self.ledger, self.delta, name, digits=self.digits)
-        except (CannotCertifyError, ArithmeticError) as reason:  # numbers that float64 cannot hold certify nothing
-            self.refused[name] = str(reason)
-
-    def report(self, effort: Effort) -> Report:
-        """Return what they come to."""
-        enclosure = _enclosure(self.ledger, self.delta, self.results, self.digits, effort)
-        return Report(self.ledger, self.delta, self.digits, enclosure, self.results, self.refused)
+                results[name] = method_epsilon(ledger, d, name, digits=digits)
+        except CannotCertifyError as reason:
+            refused[name] = str(reason)
+    if not results and methods is None and d:
+        results = {name: method_epsilon(ledger, d, name, digits=digits) for name in last_resort_for(ledger)}
+    if not results:
+        raise CannotCertifyError("no method could certify anything: " + "; ".join(refused.values()))
+    enclosure = _enclosure(ledger, d, results, digits)
+    adaptive = adaptive_lower(ledger, d, progress) if effort == "tight" and methods is None else None
+    return Report(ledger, d, digits, enclosure, MappingProxyType(results), MappingProxyType(refused), adaptive)
 
 
 def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int) -> MethodResult:
@@ -280,9 +254,8 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
             guess=_order_guess(ledger, subsampling),
         )
         return MethodResult(found.epsilon, found.alpha, theorem)
-    if method in {"profile", "group"}:
-        bound = _profile_epsilon(ledger, delta) if method == "profile" else _group_epsilon(ledger, delta)
-        return MethodResult(bound, None, theorem)
+    if method == "profile":
+        return MethodResult(_profile_epsilon(ledger, delta), None, theorem)
     if method == "adversary":
         from accountant.pld.adversary.method import ledger_epsilon  # noqa: PLC0415 - numpy is loaded only when needed
 
@@ -344,11 +317,11 @@ def _refuse_unproved(ledger: Ledger, chosen: tuple[str, ...]) -> None:
             )
 
 
-def _enclosure(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult], digits: int, effort: Effort) -> Bound:
+def _enclosure(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult], digits: int) -> Bound:
     """Return the certified enclosure: the smallest proved upper end, a realisable pair's lower end."""
     if ledger.corrected:
         truth = Ledger(ledger.corrected, ledger.realisable)
-        return epsilon(truth, delta, digits=digits, effort=effort).epsilon
+        return epsilon(truth, delta, digits=digits).epsilon
     upper = min((result.epsilon.most for result in results.values()), default=INFINITE)
     composed = results["profile"].epsilon.least if ledger.realisable == ledger.steps and "profile" in results else None
     return Bound(attained(ledger.realisable, delta, upper, composed, digits=digits), upper)
@@ -371,18 +344,6 @@ def profile_upper(ledger: Ledger, delta: Fraction, tolerance: Fraction) -> Fract
         raise CannotCertifyError("no lattice certified anything")
     added, spent = _added((*pure, *rest), delta)
     return added + composed_epsilon_upper(core, delta - spent, tolerance)
-
-
-def _quick_upper(ledger: Ledger, delta: Fraction) -> Fraction:
-    """Return the upper end of the composed profile, or the closed form."""
-    mu_squared = gdp_squared(ledger.steps)
-    if mu_squared is not None:
-        return gaussian_epsilon(mu_squared, delta, digits=10).most.fraction()
-    return profile_upper(ledger, delta, Fraction(1, 10**3))
-
-
-def _group_epsilon(ledger: Ledger, delta: Fraction) -> Bound:
-    return Bound.from_fractions(Fraction(0), grouped_epsilon(_quick_upper, ledger, delta))
 
 
 def parted(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...], tuple[Step, ...]]:
@@ -418,37 +379,11 @@ def _profile_epsilon(ledger: Ledger, delta: Fraction) -> Bound:
 
 @dataclass(frozen=True, slots=True)
 class RenyiPoint:
-    """epsilon(alpha) by each theorem; `refused` says why one has no value there.
-
-    `between` are the integers around an order that is none: there `lemma2` and `wbk27`, theorems about integers, are
-    the chord of (alpha-1) epsilon(alpha), which is convex (E4); `tight-rdp` and `rdp` hold at every real order.
-    """
+    """epsilon(alpha) by each theorem; `refused` says why one has no value there."""
 
     alpha: Fraction
     epsilon: Mapping[str, Bound]
     refused: Mapping[str, str]
-
-    @property
-    def between(self) -> tuple[int, int] | None:
-        """The two integers around the order; None for an integer, and where no theorem is about integers alone."""
-        chords = {"lemma2", "wbk27"} & {*self.epsilon, *self.refused}
-        below = self.alpha.__floor__()
-        return (below, below + 1) if chords and below != self.alpha else None
-
-
-def rdp(priced: Ledger | Mechanism, alpha: Exact, *, digits: int = 50, theorem: str | None = None) -> Bound:
-    """Enclose the Renyi epsilon of order alpha > 1 to `digits` digits, by the tightest proved theorem or the one named.
-
-    Numbers of any mpmath context go in; `lower` and `upper` hold all digits, whatever `mpmath.mp.dps` is.
-    """
-    (point,) = renyi_curve(priced, [alpha], digits=digits)
-    if theorem is not None and theorem not in {*point.epsilon, *point.refused}:
-        proved = ", ".join([*point.epsilon, *point.refused])
-        raise InvalidQuantityError(f"theorem must be one of {proved} for these steps, got theorem={theorem!r}")
-    found = [bound for name, bound in point.epsilon.items() if theorem in {None, name}]
-    if not found:
-        raise CannotCertifyError("; ".join(point.refused.values()))
-    return min(found, key=lambda bound: bound.most)
 
 
 def renyi_curve(priced: Ledger | Mechanism, orders: Sequence[Exact], *, digits: int = 15) -> tuple[RenyiPoint, ...]:
@@ -477,7 +412,7 @@ def _point(ledger: Ledger, theorems: Mapping[str, Subsampling], alpha: Fraction,
     for name, theorem in theorems.items():
         try:
             values[name] = renyi_epsilon(ledger, theorem, alpha, digits)
-        except (CannotCertifyError, ArithmeticError) as reason:
+        except CannotCertifyError as reason:
             refused[name] = str(reason)
     return RenyiPoint(alpha, MappingProxyType(values), MappingProxyType(refused))
 

@@ -44,12 +44,7 @@ def quantiles(what: str, noise: Sequence[Floats]) -> Picture:
     )
 
 
-_SCORES = (
-    "One score for each run. The further the curves lie apart, the better an adversary can tell the two data sets."
-)
-
-
-def scores(what: str, first: Floats, second: Floats, caption: str = _SCORES) -> Picture:
+def scores(what: str, first: Floats, second: Floats, caption: str) -> Picture:
     """How a score is distributed on either neighbour: the further apart, the more one run reveals."""
     curves = []
     for label, values, ink in (("first neighbour", first, Ink.SEEN), ("second neighbour", second, Ink.OTHER)):

@@ -7,7 +7,6 @@ every answer (or the scores of a game), and what was concluded. `dpadmm gate --e
 from __future__ import annotations
 
 import base64
-import dataclasses
 import gzip
 import json
 import re
@@ -18,12 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from audits.errors import EvidenceError
-from verification.outcome import About, Finding, Outcome, Stage
+from verification.judge import About
+from verification.outcome import Finding, Outcome, Stage
 from verification.wire.arrays import Floats
-from verification.wire.messages import DeclaredStart, StartResult, described
+from verification.wire.declared_messages import DeclaredStart
+from verification.wire.messages import AdapterDescription, StartResult
 from verification.wire.tape import Exchange, Tape
 
-VERSION = 3
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,17 +32,18 @@ class Kept:
     """One refuted finding and what it rests on."""
 
     about: About
-    outcome: Outcome
+    outcome: str
     detail: str
     p_value: float | None
     false_alarm: float
-    description: StartResult
     seed: int
     seeded: bool
+    description: AdapterDescription
     tapes: Sequence[Tape] = ()
     seconds: float = 0.0  # what the question was given
     scores: tuple[Floats, Floats] | None = None
     stream: int = 0
+    games: int = 0
     only: tuple[str, ...] = ()  # what alone was looked for
 
 
@@ -51,30 +53,17 @@ class KeptEvidence:
 
     kept: list[Kept] = field(default_factory=list)
 
-    def keep(
-        self,
-        found: Finding,
-        description: StartResult,
-        *,
-        seed: int,
-        seeded: bool,
-        tapes: Sequence[Tape] = (),
-        seconds: float = 0.0,
-        scores: tuple[Floats, Floats] | None = None,
-        stream: int = 0,
-        only: tuple[str, ...] = (),
-    ) -> None:
+    def keep(self, finding: Finding, kept: Kept) -> None:
         """Keep what refutes; what stands needs no evidence."""
-        if found.outcome is Outcome.REFUTED:
-            said = found.about, found.outcome, found.detail, found.p_value, found.false_alarm
-            self.kept.append(Kept(*said, description, seed, seeded, tapes, seconds, scores, stream, only))
+        if finding.outcome is Outcome.REFUTED:
+            self.kept.append(kept)
 
     def write(self, folder: Path, claim_text: str) -> list[Path]:
         """Write one file a finding and return them."""
         folder.mkdir(parents=True, exist_ok=True)
         paths = []
         for number, kept in enumerate(self.kept, start=1):
-            slug = re.sub(r"[^A-Za-z0-9]+", "-", str(kept.about)).strip("-").lower()
+            slug = re.sub(r"[^A-Za-z0-9]+", "-", kept.about.id).strip("-").lower()
             path = folder / f"{number:02d}-{slug}.json.gz"
             text = json.dumps(_document(kept, claim_text), separators=(",", ":"))
             path.write_bytes(gzip.compress(text.encode(), mtime=0))
@@ -82,12 +71,45 @@ class KeptEvidence:
         return paths
 
 
+def of_finding(
+    finding: Finding,
+    description: AdapterDescription,
+    *,
+    seed: int,
+    seeded: bool,
+    tapes: Sequence[Tape] = (),
+    seconds: float = 0.0,
+    scores: tuple[Floats, Floats] | None = None,
+    stream: int = 0,
+    games: int = 0,
+    only: tuple[str, ...] = (),
+) -> Kept:
+    """What is kept of a finding."""
+    return Kept(
+        About.of(finding.name, finding.subject),
+        finding.outcome.value,
+        finding.detail,
+        finding.p_value,
+        finding.false_alarm,
+        seed,
+        seeded,
+        description,
+        tapes,
+        seconds,
+        scores,
+        stream,
+        games,
+        only,
+    )
+
+
 def _document(kept: Kept, claim_text: str) -> dict[str, object]:
     return {
         "version": VERSION,
         "claim_file": claim_text,
-        "about": dataclasses.asdict(kept.about),
-        "outcome": kept.outcome.value,
+        "finding": kept.about.id,
+        "subject": kept.about.subject,
+        "outcome": kept.outcome,
         "detail": kept.detail,
         "p_value": kept.p_value,
         "false_alarm": kept.false_alarm,
@@ -96,6 +118,7 @@ def _document(kept: Kept, claim_text: str) -> dict[str, object]:
         "description": kept.description.model_dump(mode="json"),
         "seconds": kept.seconds,
         "stream": kept.stream,
+        "games": kept.games,
         "only": list(kept.only),
         "scores": None if kept.scores is None else [_packed(side) for side in kept.scores],
         "tapes": [
@@ -115,21 +138,21 @@ def read(path: Path) -> tuple[Kept, str]:
         if document["version"] != VERSION:
             raise EvidenceError(f"{path} has version {document['version']}, known is {VERSION}")
         scores = document["scores"]
-        said = document["about"]
-        about = About(said["question"], said["mechanism"], Stage(said["stage"]), said["subject"])
+        about = About.of(document["finding"], document["subject"])
         kept = Kept(
             about,
-            Outcome(document["outcome"]),
+            document["outcome"],
             document["detail"],
             document["p_value"],
             document["false_alarm"],
-            _described(about, json.dumps(document["description"])),
             document["seed"],
             document["seeded"],
+            _described(about, json.dumps(document["description"])),
             tuple(_tape(exchanges) for exchanges in document["tapes"]),
             document["seconds"],
             None if scores is None else (_unpacked(scores[0]), _unpacked(scores[1])),
             document["stream"],
+            document["games"],
             tuple(document.get("only", ())),
         )
         return kept, str(document["claim_file"])
@@ -137,9 +160,9 @@ def read(path: Path) -> tuple[Kept, str]:
         raise EvidenceError(f"{path} is no evidence: {error}") from None
 
 
-def _described(about: About, text: str) -> StartResult:
+def _described(about: About, text: str) -> AdapterDescription:
     kind = DeclaredStart if about.stage is Stage.DECLARED else StartResult
-    return described(kind.model_validate_json(text))
+    return kind.model_validate_json(text)
 
 
 def _tape(exchanges: Sequence[dict[str, object]]) -> Tape:

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from verification.wire.parameters import (
-    SCHEMES,
-    Algorithm,
-    Law,
-    LossName,
-    Parameters,
-    RegularizerName,
-    RegularizerOptions,
-    Release,
-)
+from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, RegularizerOptions, Release
+from verification.wire.schemes import SCHEMES, Law
 
 
 @dataclass(frozen=True, slots=True)

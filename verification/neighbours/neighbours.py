@@ -10,15 +10,18 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from accountant.mechanisms.words import Neighbours as Relation
 from verification.errors import VerificationError
 from verification.wire.arrays import Floats
+from verification.wire.declared_session import LabelledPoints
 from verification.wire.records import Records
 
+Data = TypeVar("Data", Records, LabelledPoints)
 OWN = "your own pair"
 _SHOWN_COLUMNS, _SHOWN_OTHERS, _SHOWN_PLACES = 8, 3, 5
 _SIDES = ("first", "second")
@@ -30,14 +33,14 @@ class NotNeighbours(VerificationError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbours:
+class Neighbours(Generic[Data]):
     """Two data sets that differ in the record at ``position``; ``name`` is that of the family they belong to.
 
     With ``REPLACE_ONE`` the second holds another record there, or the same one; with ``ADD_OR_REMOVE`` it lacks it.
     """
 
-    first: Records
-    second: Records
+    first: Data
+    second: Data
     position: int = 0
     name: str = ""
     relation: Relation = Relation.REPLACE_ONE
@@ -65,7 +68,7 @@ class Neighbours:
         return int(self.first.features.shape[1])
 
     @property
-    def others(self) -> Records:
+    def others(self) -> Data:
         """The records that both have."""
         return without_record(self.first, self.position)
 
@@ -98,10 +101,10 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Attack:
+class Attack(Generic[Data]):
     """Neighbours and what is taken as released before, or as the starting point, by name: [releases, ...]."""
 
-    neighbours: Neighbours
+    neighbours: Neighbours[Data]
     history: Mapping[str, Floats] = field(default_factory=dict)
 
     def key(self) -> bytes:
@@ -124,26 +127,40 @@ class Attack:
         return self.neighbours.text() + (f"; released so far {', '.join(given)}" if given else "")
 
 
-def without_record(data: Records, position: int) -> Records:
+def replaced(data: Data, position: int, features: Floats, label: float) -> Data:
+    """The data set with another record at this position."""
+    rows, labels = data.features.copy(), data.labels.copy()
+    rows[position], labels[position] = features, label
+    return replace(data, features=rows, labels=labels)
+
+
+def without_record(data: Data, position: int) -> Data:
     """The data set without this record."""
-    kept = np.arange(data.count) != position
-    return Records(data.features[kept], data.labels[kept])
+    return replace(data, features=np.delete(data.features, position, axis=0), labels=np.delete(data.labels, position))
 
 
-def changed(data: Records, position: int, after: tuple[Floats, float] | None, name: str = "") -> Neighbours:
+def changed(data: Data, position: int, after: tuple[Floats, float] | None, name: str = "") -> Neighbours[Data]:
     """The data set and its neighbour in which the record becomes ``after``, or is missing where that is None."""
     if after is None:
         return Neighbours(data, without_record(data, position), position, name, Relation.ADD_OR_REMOVE)
-    return Neighbours(data, data.replace(position, *after), position, name)
+    return Neighbours(data, replaced(data, position, *after), position, name)
 
 
-def as_records(pair: Neighbours) -> Neighbours:
+def as_records(pair: Neighbours[LabelledPoints]) -> Neighbours[Records]:
     """The same pair with whole labels, -1 and 1."""
     first, second = (Records(side.features, side.labels.astype(np.int64)) for side in (pair.first, pair.second))
     return Neighbours(first, second, pair.position, pair.name, pair.relation)
 
 
-def own_neighbours(first: Records, second: Records, relation: Relation) -> Neighbours:
+def as_points(pair: Neighbours[Records]) -> Neighbours[LabelledPoints]:
+    """The same pair with labels that may be any number."""
+    first, second = (
+        LabelledPoints(side.features, side.labels.astype(np.float64)) for side in (pair.first, pair.second)
+    )
+    return Neighbours(first, second, pair.position, pair.name, pair.relation)
+
+
+def own_neighbours(first: Records, second: Records, relation: Relation) -> Neighbours[Records]:
     """The user's own pair, in any order of records; what is no pair in this sense is refused with the reason.
 
     The differing record comes first, then the others in the order of the first file, or of the longer one.
@@ -192,7 +209,7 @@ def _before(records: Records, row: int, others: Records) -> Records:
     return Records(rows, np.concatenate([records.labels[row : row + 1], others.labels]))
 
 
-def _equal(first: Records, second: Records) -> bool:
+def _equal(first: Data, second: Data) -> bool:
     same = np.array_equal(first.features, second.features, equal_nan=True)
     return same and np.array_equal(first.labels, second.labels)
 

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from typing import Generic
 
 import hypothesis.strategies as st
 import numpy as np
@@ -29,9 +30,9 @@ from scipy.optimize import minimize
 
 from accountant.mechanisms.words import Neighbours as Relation
 from verification.neighbours.families import Domain
-from verification.neighbours.neighbours import Attack, changed
+from verification.neighbours.neighbours import Attack, Data, changed
 from verification.wire.arrays import Floats
-from verification.wire.records import Records
+from verification.wire.declared_session import LabelledPoints
 
 _KEPT = 40
 """The largest choice of a simplification: 0 leaves out, 1 to 3 are digits, everything above keeps a part as it is."""
@@ -58,29 +59,29 @@ class SearchLimits:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class Found(Generic[Data]):
     """The attack with the largest measurement, or None if there was none; and how many were measured."""
 
-    attack: Attack | None
+    attack: Attack[Data] | None
     ratio: float
     evaluations: int
 
 
-Measure = Callable[[Attack], float | None]
+Measure = Callable[[Attack[Data]], float | None]
 """How far a value moves over what is declared; None where the movement does not repeat."""
 
 
-class _Search:
+class _Search(Generic[Data]):
     """One run of the engine: measures every attack once, and keeps the largest."""
 
-    def __init__(self, measure: Measure, limits: SearchLimits) -> None:
-        self._measure: Measure = measure
+    def __init__(self, measure: Measure[Data], limits: SearchLimits) -> None:
+        self._measure: Measure[Data] = measure
         self._limits = limits
         self._known: dict[bytes, float | None] = {}
         self._failure: Exception | None = None
-        self.largest: Found = Found(None, 0.0, 0)
+        self.largest: Found[Data] = Found(None, 0.0, 0)
 
-    def ratio(self, attack: Attack) -> float | None:
+    def ratio(self, attack: Attack[Data]) -> float | None:
         key = attack.key()
         if key not in self._known:
             if len(self._known) >= self._limits.evaluations or time.monotonic() > self._limits.deadline:
@@ -91,7 +92,7 @@ class _Search:
             self.largest = Found(attack, found, 0)
         return found
 
-    def _measured(self, attack: Attack) -> float | None:
+    def _measured(self, attack: Attack[Data]) -> float | None:
         """A failure to measure ends the search and is raised by it: Hypothesis would take it for a witness."""
         try:
             return self._measure(attack)
@@ -99,14 +100,14 @@ class _Search:
             self._failure = error
             raise _Spent from error
 
-    def run(self, strategy: st.SearchStrategy[Attack], above: float | None) -> Attack | None:
+    def run(self, strategy: st.SearchStrategy[Attack[Data]], above: float | None) -> Attack[Data] | None:
         """Measure proposals; return the smallest one above the threshold, if there is a threshold."""
-        violating: list[Attack] = []
+        violating: list[Attack[Data]] = []
 
         @seeded(self._limits.seed)
         @_engine(self._limits.evaluations, shrinks=above is not None)
         @given(strategy)
-        def proposed(attack: Attack) -> None:
+        def proposed(attack: Attack[Data]) -> None:
             ratio = self.ratio(attack)
             if ratio is None:
                 return
@@ -122,7 +123,7 @@ class _Search:
             raise self._failure
         return min(reversed(violating), key=_complexity) if violating else None
 
-    def found(self) -> Found:
+    def found(self) -> Found[Data]:
         return replace(self.largest, evaluations=len(self._known))
 
 
@@ -153,7 +154,7 @@ def _no_files() -> Iterator[None]:
             configuration.set_hypothesis_home_dir(before)
 
 
-def explore(strategy: st.SearchStrategy[Attack], measure: Measure, limits: SearchLimits) -> Found:
+def explore(strategy: st.SearchStrategy[Attack[Data]], measure: Measure[Data], limits: SearchLimits) -> Found[Data]:
     """Propose attacks and climb where a value moves more; return the one that moves it furthest."""
     search = _Search(measure, limits)
     search.run(strategy, None)
@@ -161,15 +162,15 @@ def explore(strategy: st.SearchStrategy[Attack], measure: Measure, limits: Searc
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Proposals:
+class Proposals(Generic[Data]):
     """A strategy and its measurement. One above ``most`` shows that what is declared is not about this size."""
 
-    strategy: st.SearchStrategy[Attack]
-    measure: Measure
+    strategy: st.SearchStrategy[Attack[Data]]
+    measure: Measure[Data]
     most: float = math.inf
 
 
-def smallest(proposals: Sequence[Proposals], limits: SearchLimits, *, above: float) -> Found:
+def smallest(proposals: Sequence[Proposals[Data]], limits: SearchLimits, *, above: float) -> Found[Data]:
     """The smallest attack above, of the first proposals that have one; None in it where there is none.
 
     Each may use its share of the evaluations that are left.
@@ -198,7 +199,7 @@ def ascend(
         minimize(negative, start, method="L-BFGS-B", options={"maxiter": rounds})
 
 
-def _complexity(attack: Attack) -> tuple[int, int, int, int]:
+def _complexity(attack: Attack[Data]) -> tuple[int, int, int, int]:
     """Fewer records, fewer columns, fewer numbers that are not 0, fewer digits."""
     pair = attack.neighbours
     arrays = [pair.first.features, pair.second.features[pair.position : pair.position + 1], *attack.history.values()]
@@ -238,7 +239,7 @@ def _released(draw: st.DrawFn, shape: tuple[int, ...]) -> Floats:
 @st.composite
 def attacks(
     draw: st.DrawFn, domain: Domain, shapes: Mapping[str, tuple[int, ...]] | None = None, patterns: int = 3
-) -> Attack:
+) -> Attack[LabelledPoints]:
     """Any attack in a domain: other records of at most so many different kinds, one changed, a history."""
     history = {name: _released(draw, shape) for name, shape in (shapes or {}).items()}
     labels = domain.labels[::-1]
@@ -249,13 +250,13 @@ def attacks(
     kinds = [drawn() for _ in range(min(domain.records - 1, patterns))]
     others = [kinds[i % patterns] for i in range(domain.records - 1)]
     rows = [drawn(), *others]
-    data = Records(np.array([row for row, _ in rows]), np.array([label for _, label in rows]))
+    data = LabelledPoints(np.array([row for row, _ in rows]), np.array([label for _, label in rows]))
     after = None if domain.relation is Relation.ADD_OR_REMOVE else drawn()
     return Attack(changed(data, 0, after, "searched"), history)
 
 
 @st.composite
-def simplified(draw: st.DrawFn, attack: Attack, domain: Domain) -> Attack:
+def simplified(draw: st.DrawFn, attack: Attack[Data], domain: Domain) -> Attack[Data]:
     """Simplifications of an attack: columns, records and histories left out, or numbers rounded to a few digits.
 
     Every choice is 0 for the plainest and large for what is kept, so that a proposal is nearly the attack itself and

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import BinaryIO, Protocol
 
 import numpy as np
@@ -18,8 +18,9 @@ from pydantic import TypeAdapter, ValidationError
 from reference.errors import InvalidData, RefusedByReference
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, WireModel, pack, unpack
-from verification.wire.parameters import SCHEMES, Algorithm, Parameters
+from verification.wire.parameters import Algorithm, Parameters
 from verification.wire.records import Records
+from verification.wire.schemes import SCHEMES
 
 Values = dict[str, Floats]
 _BUFFER = 1 << 20
@@ -73,18 +74,18 @@ class Server:
         try:
             request = _REQUEST.validate_json(line)
         except ValidationError as error:
-            return refusal(_id_of(line), "invalid-parameters", str(error))
+            return _refusal(_id_of(line), "invalid-parameters", str(error))
         try:
             return b'{"id":%d,"result":%b}\n' % (request.id, m.line_of(self._result(request)).rstrip())
         except NotOfferedError as reason:
             return m.line_of(m.Answer[m.StopResult](id=request.id, skipped=m.Skipped(reason=str(reason))))
         except (InvalidData, KeyError) as error:
-            return refusal(request.id, "invalid-data", str(error))
+            return _refusal(request.id, "invalid-data", str(error))
         except (RefusedByReference, ArrayError) as error:
-            return refusal(request.id, "invalid-parameters", str(error))
+            return _refusal(request.id, "invalid-parameters", str(error))
         except Exception as error:  # whatever it is, it must become an answer: the harness decides what it means
             traceback.print_exc()
-            return refusal(request.id, "internal", f"{type(error).__name__}: {error}")
+            return _refusal(request.id, "internal", f"{type(error).__name__}: {error}")
 
     def _result(self, request: m.Request) -> WireModel:
         match request:
@@ -137,29 +138,19 @@ class Server:
 
 def serve(implementation: Implementation) -> None:
     """Answer requests on stdin until `stop` or the end of input; stray prints go to stderr, not onto the wire."""
-    on_standard_streams(lambda source, sink: serve_streams(implementation, source, sink))
+    with os.fdopen(os.dup(1), "wb", buffering=0) as wire, os.fdopen(os.dup(0), "rb", buffering=_BUFFER) as source:
+        os.dup2(2, 1)
+        serve_streams(implementation, source, wire)
 
 
 def serve_streams(implementation: Implementation, source: BinaryIO, sink: BinaryIO) -> None:
     """Answer requests from one stream on another."""
     server = Server(implementation)
     while not server.stopped and (line := source.readline()):
-        write_line(sink, server.answer(line))
-
-
-def on_standard_streams(serve_on: Callable[[BinaryIO, BinaryIO], None]) -> None:
-    """Serve on stdin and stdout; stray prints go to stderr, not onto the wire."""
-    with os.fdopen(os.dup(1), "wb", buffering=0) as wire, os.fdopen(os.dup(0), "rb", buffering=_BUFFER) as source:
-        os.dup2(2, 1)
-        serve_on(source, wire)
-
-
-def write_line(sink: BinaryIO, line: bytes) -> None:
-    """Write all of an answer."""
-    unsent = memoryview(line)
-    while unsent:  # a raw pipe may take part of a long line
-        unsent = unsent[sink.write(unsent) :]
-    sink.flush()
+        unsent = memoryview(server.answer(line))
+        while unsent:  # a raw pipe may take part of a long line
+            unsent = unsent[sink.write(unsent) :]
+        sink.flush()
 
 
 def _batches(lists: Sequence[Sequence[int]], parameters: Parameters, count: int) -> NDArray[np.intp]:
@@ -181,8 +172,7 @@ def _run_result(values: Values) -> m.RunResult:
     )
 
 
-def refusal(identity: int, kind: m.RefusalKind, message: str) -> bytes:
-    """The line that answers `error`."""
+def _refusal(identity: int, kind: m.RefusalKind, message: str) -> bytes:
     error = m.Refusal(kind=kind, message=message[:2000] or kind)
     return m.line_of(m.Answer[m.StopResult](id=identity, error=error))
 

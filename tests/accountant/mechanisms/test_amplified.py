@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from accountant import InvalidQuantityError, UnsupportedSchemeError, epsilon
-from accountant.mechanisms.declaration import amplified_epsilon
-from accountant.mechanisms.pure import Laplace, Pure
+from accountant.mechanisms.pure import Laplace, Pure, amplified_epsilon
 from accountant.numbers import fraction_of
 
 

@@ -1,0 +1,1 @@
+"""From scores to a confidence lower bound on epsilon, one estimator per file."""

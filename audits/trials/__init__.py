@@ -1,0 +1,1 @@
+"""Running trials: sequential tests, power by simulation, executors, checkpoints."""
