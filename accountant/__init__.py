@@ -1,7 +1,8 @@
 """The privacy cost of private ADMM: certified enclosures of epsilon, at any precision.
 
 1. Say what is run: `SsADMM(...)`, `MpADMM(...)`, a baseline, or a `Ledger` of steps of your own.
-2. `epsilon(mechanism, delta)` prices it by every method that is proved for it; `delta_curve` is the whole curve.
+2. `epsilon(mechanism, delta)` prices it by every method that is proved for it; `delta_curve` is the whole curve;
+   `rdp(mechanism, alpha, digits=50)` is the Renyi epsilon, to any number of digits.
 3. `calibrate_noise` and `calibrate_count` go the other way.
 4. `certificate(report)` writes the answer down; `recheck` re-derives it by an independent route.
 
@@ -18,8 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accountant.calibration import Calibration, calibrate_count, calibrate_noise
-    from accountant.certificates.certificate import Certificate, certificate
-    from accountant.certificates.reading import read_certificate
+    from accountant.certificates.certificate import Certificate, certificate, read_certificate
     from accountant.certificates.recheck import recheck
     from accountant.curve import DeltaCurve, delta_curve
     from accountant.errors import (
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
         Visibility,
     )
     from accountant.numbers import Bound, Exact, decimal_string, exact, exact_binary64, float_down, float_up
-    from accountant.pricing import MethodResult, RenyiPoint, Report, epsilon, methods_for, renyi_curve
+    from accountant.pricing import MethodResult, RenyiPoint, Report, epsilon, methods_for, rdp, renyi_curve
 
 
 def _homes() -> dict[str, str]:
@@ -86,7 +86,7 @@ if not TYPE_CHECKING:  # a type checker sees the imports above, and refuses othe
     def __getattr__(name: str) -> object:
         if name not in _HOME:
             raise AttributeError(f"module 'accountant' has no attribute {name!r}")
-        value: object = getattr(importlib.import_module(_HOME[name]), name)
+        value: object = getattr(importlib.import_module(_HOME[name].replace("accountant", __name__, 1)), name)
         globals()[name] = value
         return value
 

@@ -14,24 +14,36 @@ All candidates are decimals of the digits asked for, so that what is returned is
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb
 
+from accountant import pricing
 from accountant.errors import CannotCertifyError, InvalidQuantityError, TimeLimitError
-from accountant.limits import check_time
+from accountant.limits import check_time, processor_limit
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import failure_probability, positive
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, PureStep, Step, SubsampledGaussianStep
 from accountant.numbers import Exact, arb_from_fraction, arb_precision, decimal_string, fraction_from_arb, shown
-from accountant.pricing import method_epsilon, methods_for, profile_upper
+from accountant.pricing import (
+    WORTH_SAYING,
+    Effort,
+    method_epsilon,
+    methods_for,
+    profile_upper,
+    slow_methods_for,
+)
 from accountant.profiles.gaussian import delta_ball
 
 Price = Callable[[Fraction], Fraction]
 MAX_ROUNDS = 200
+SEARCH_PRICES = 8
+"""A search by a slow method may take as long as so many of its prices at most."""
 
 
 def first_guess(ledger: Ledger, epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -233,7 +245,7 @@ class CalibrationTarget:
         if self.method is not None:
             return self.method
         proved = methods_for(ledger)
-        return next((name for name in ("profile", "gdp", "optimal-pure") if name in proved), proved[-1])
+        return next((name for name in ("group", "profile", "gdp", "optimal-pure") if name in proved), proved[-1])
 
     def price(self, ledger: Ledger) -> Fraction:
         """Return a certified upper epsilon of the *true* steps; BEYOND_REACH where nothing can be certified."""
@@ -246,6 +258,8 @@ class CalibrationTarget:
             else:
                 upper = method_epsilon(true, self.delta, method, digits=10).epsilon.most
                 found = BEYOND_REACH if upper.infinite else upper.fraction()
+            if method == "group" and self.method is None:
+                found = min(found, profile_upper(true, self.delta, self.tolerance))
         except CannotCertifyError:
             check_time()
             found = self._without(true, method)
@@ -270,10 +284,12 @@ def calibrate_noise(
     delta: Exact,
     method: str | None = None,
     digits: int = 4,
+    effort: Effort = "quick",
 ) -> Calibration:
     """Return the least noise, in `digits` significant digits and rounded up, that meets the target.
 
     `candidate(noise)` must be the same mechanism (or ledger) with noise of that size: more of it never costs more.
+    Unless effort is "quick", the slow methods of `pricing` then look for less, where they may find one per cent.
     """
     if digits < 1:
         raise InvalidQuantityError(f"digits must be >= 1, got digits={digits}")
@@ -292,7 +308,52 @@ def calibrate_noise(
     ledger = ledger_of(candidate(high))
     if not price(high) <= target.epsilon:
         raise CannotCertifyError(f"noise={high} was not certified to meet epsilon={epsilon}")
-    return Calibration(high, low, price(high), target.method_for(ledger), ledger)
+    found = Calibration(high, low, price(high), target.method_for(ledger), ledger)
+    if effort == "quick" or method is not None or not pricing.STANDARD_SECONDS:
+        return found
+    return _with_less_noise(candidate, price, found, target, digits=digits, effort=effort)
+
+
+def _with_less_noise(
+    candidate: Callable[[Fraction], Mechanism | Ledger],
+    quick: Price,
+    found: Calibration,
+    target: CalibrationTarget,
+    *,
+    digits: int,
+    effort: Effort,
+) -> Calibration:
+    """Return a smaller noise that a slow method proves to meet the target; what was found where there is none.
+
+    Its prices take seconds: with effort "standard" each at most `STANDARD_SECONDS`, all together `SEARCH_PRICES` times
+    that. Where the time is up, the best noise so far is the answer.
+    """
+    seconds = pricing.STANDARD_SECONDS if effort == "standard" else math.inf
+    for name in slow_methods_for(Ledger(found.ledger.corrected) if found.ledger.corrected else found.ledger):
+        slow = dataclasses.replace(target, method=name)
+        priced: dict[Fraction, Fraction] = {}
+
+        def price(
+            noise: Fraction, slow: CalibrationTarget = slow, priced: dict[Fraction, Fraction] = priced
+        ) -> Fraction:
+            if noise not in priced:
+                with processor_limit(seconds):
+                    priced[noise] = slow.price(ledger_of(candidate(noise)))
+            return priced[noise]
+
+        with contextlib.suppress(CannotCertifyError):
+            with processor_limit(SEARCH_PRICES * seconds):
+                cost = price(found.value)
+                if cost > target.epsilon * (1 - WORTH_SAYING):
+                    continue
+                # both prices fall alike: where the quick one is too large by what it is too large here
+                goal = target.epsilon * found.epsilon_upper / cost
+                guess = narrowed(quick, *widened(quick, found.value, goal, digits), goal, digits)[1]
+                low, high = widened(price, guess, target.epsilon, digits)
+                low, high = narrowed(price, low, high, target.epsilon, digits)
+            if high < found.value and price(high) <= target.epsilon:
+                found = Calibration(high, low, price(high), name, ledger_of(candidate(high)))
+    return found
 
 
 def calibrate_count(
@@ -303,12 +364,14 @@ def calibrate_count(
     method: str | None = None,
     largest: int = 10**9,
     increasing: bool = True,
+    effort: Effort = "quick",
 ) -> Calibration:
     """Return the largest whole number (iterations, batch) in 1..largest that meets the target.
 
     With `increasing`, `candidate(number)` must cost no less for a larger number: iterations do by composition, batches
     at a fixed noise multiplier because the profile grows with q. Without it nothing is assumed; the answer still
     meets the target and the next number does not, but a larger one might, unless the answer is `largest` itself.
+    Unless effort is "quick", the slow methods of `pricing` then look for more, to one part in a thousand.
     """
     target = CalibrationTarget(*_validated(epsilon, delta), method, Fraction(1, 10**4))
     search = whole_number_search if increasing else descending_search
@@ -320,7 +383,41 @@ def calibrate_count(
     if not upper <= target.epsilon:
         raise CannotCertifyError(f"{number} was not certified to meet epsilon={epsilon}")
     beyond = None if missed is None else Fraction(missed)
-    return Calibration(Fraction(number), beyond, upper, target.method_for(ledger), ledger)
+    found = Calibration(Fraction(number), beyond, upper, target.method_for(ledger), ledger)
+    if effort == "quick" or method is not None or not increasing or missed is None or not pricing.STANDARD_SECONDS:
+        return found
+    return _with_more(candidate, found, target, largest, effort)
+
+
+def _with_more(
+    candidate: Callable[[int], Mechanism | Ledger],
+    found: Calibration,
+    target: CalibrationTarget,
+    largest: int,
+    effort: Effort,
+) -> Calibration:
+    """Return a larger number that a slow method proves to meet the target; what was found where there is none."""
+    seconds = pricing.STANDARD_SECONDS if effort == "standard" else math.inf
+    for name in slow_methods_for(Ledger(found.ledger.corrected) if found.ledger.corrected else found.ledger):
+        slow = dataclasses.replace(target, method=name)
+
+        def price(number: int, slow: CalibrationTarget = slow) -> Fraction:
+            with processor_limit(seconds):
+                return slow.price(ledger_of(candidate(number)))
+
+        low, high = int(found.value), min(2 * int(found.value), largest)
+        with contextlib.suppress(CannotCertifyError), processor_limit(SEARCH_PRICES * seconds):
+            if high > low and price(high) > target.epsilon:
+                while high - low > max(1, low // 1000):
+                    middle = (low + high) // 2
+                    cost = price(middle)
+                    low, high = (middle, high) if cost <= target.epsilon else (low, middle)
+                    if low == middle:
+                        ledger = ledger_of(candidate(middle))
+                        found = Calibration(Fraction(middle), Fraction(high), cost, name, ledger)
+        if found.method == name:
+            found = dataclasses.replace(found, missed=Fraction(high))
+    return found
 
 
 def _refuse_free(ledger: Ledger, target: CalibrationTarget) -> None:

@@ -6,7 +6,8 @@ P_theta[L < a] <= 1/2 and P_theta[L > b] <= 1/3 hold for
     a = (K(theta) - K(theta - u) - log 2)/u,    b = (K(theta + v) - K(theta) + log 3)/v,
 
 so that P[L >= a] >= E_theta[e^{K(theta) - theta L}; a <= L <= b] >= e^{K(theta) - theta b}/6: Cramer's lower bound with
-numbers. K(theta) is (alpha - 1) times the Renyi divergence of order alpha = 1 + theta of the pair
+numbers. Where delta is large, Chernoff's bound from below is enough, P[L < a] <= e^{sa} E[e^{-sL}] for any 0 < s < 1,
+and takes all phases together. K(theta) is (alpha - 1) times the Renyi divergence of order alpha = 1 + theta of the pair
 (1-q)N(0)+qN(mu) against N(0), enclosed by `renyi.poisson`. Which theta, u and v are taken is a guess.
 """
 
@@ -24,12 +25,13 @@ import numpy as np
 from flint import arb
 
 from accountant.errors import CannotCertifyError
-from accountant.numbers import arb_precision, float_down
+from accountant.limits import check_time
+from accountant.numbers import arb_from_fraction, arb_precision, float_down
 from accountant.pld.guesses import Sketch, log_moment, sketch, tilted_deviation, truncation_point
 from accountant.pld.types import BinaryStep, Pair
 from accountant.profiles.one_step import SubsampledGaussian
-from accountant.profiles.without_lattice import LossLevel, costliest, drawn_level, levels_of
-from accountant.renyi.integrals import poisson_moment
+from accountant.profiles.without_lattice import LossLevel, costliest, drawn_level, levels_of, positive_part
+from accountant.renyi.integrals import poisson_deficit, poisson_moment
 
 _LEAST_NOISE: Final = Fraction(1, 20)
 """With less noise `profiles.loss_levels` does well, and the integrals take long."""
@@ -159,3 +161,44 @@ def _tried(shape: Sketch, theta: float) -> _Guess:
     below, here, above = map(float, log_moment([shape], np.array([theta - tilt.down, theta, theta + tilt.up])))
     level = (here - below - math.log(2)) / tilt.down
     return _Guess(level, here - theta * (above - here + math.log(3)) / tilt.up - math.log(6), tilt)
+
+
+_SMALL: Final = Fraction(1, 2**12)
+_GIVEN_AWAY: Final = 1000
+LARGE: Final = Fraction(1, 64)
+"""Below this delta losses are exceeded that are larger than the mean, and Cramer's bound says more."""
+
+
+def usual_level(steps: Sequence[SubsampledGaussian], pure: Sequence[tuple[Fraction, int]], delta: Fraction) -> Fraction:
+    """Return an epsilon that the losses of all steps exceed nearly always; 0 where it says nothing.
+
+    s is a guess from mean and variance. A thousandth of the way to the mean is given away: a second route need not
+    guess the same s.
+    """
+    if delta < LARGE:
+        return Fraction(0)
+    with arb_precision(3 * _BITS):
+        spent = (1 + delta) / 2
+        log_rest, cost = arb_from_fraction(1 - delta / spent).log(), -arb_from_fraction(1 - spent).log()
+        once, twice = (_log_decay(steps, pure, k * _SMALL) for k in (1, 2))
+        small = arb_from_fraction(_SMALL)
+        mean, variance = (4 * once - twice) / (2 * small), (2 * once - twice) / small**2
+        guess = float((-2 * log_rest / variance).sqrt().mid())
+        if not guess > 0 or not variance > 0:
+            return Fraction(0)
+        s = min(Fraction(guess), Fraction(1, 2))
+        level = (_log_decay(steps, pure, s) + log_rest) / arb_from_fraction(s)
+        return positive_part(level - abs(mean - level) / _GIVEN_AWAY - cost)
+
+
+def _log_decay(steps: Sequence[SubsampledGaussian], pure: Sequence[tuple[Fraction, int]], s: Fraction) -> arb:
+    """Return a lower bound of -log E[e^{-sL}] of all steps together."""
+    total, at = arb(0), arb_from_fraction(s)
+    for step in steps:
+        check_time()
+        deficit = poisson_deficit(step.sampling_rate, step.noise_multiplier, 1 - s, _BITS)
+        total -= step.count * (-deficit).log1p()
+    for epsilon, count in pure:
+        e = arb_from_fraction(epsilon)
+        total -= count * ((((1 - at) * e).exp() + (at * e).exp()) / (1 + e.exp())).log()
+    return total

@@ -31,6 +31,7 @@ from accountant.numbers import (
     exact_binary64,
     float_up,
     fraction_from_arb,
+    shown,
 )
 from accountant.pld.adversary.method import ledger_delta
 from accountant.pld.ledger_steps import composed_profile, known_delta_upper
@@ -53,7 +54,10 @@ class DeltaCurve:
 
     def __call__(self, epsilon: Exact) -> Fraction:
         """Return a delta for which the ledger is (epsilon, delta)-private."""
-        return min(self._upper(privacy_loss(epsilon)), Fraction(1))
+        try:
+            return min(self._upper(privacy_loss(epsilon)), Fraction(1))
+        except ArithmeticError as fault:
+            raise CannotCertifyError(f"no delta at this epsilon: {fault}") from None
 
     def delta_upper(self, epsilons: Iterable[float]) -> list[float]:
         """Return delta rounded up to binary64 at each binary64 epsilon, taken exactly."""
@@ -79,7 +83,7 @@ def delta_curve(priced: Ledger | Mechanism, *, effort: Effort = "quick") -> Delt
     true = Ledger(steps)
     mu_squared = gdp_squared(steps)
     if mu_squared is not None:
-        return DeltaCurve(f"{mu_squared}^(1/2)-GDP", lambda epsilon: gaussian_delta_upper(mu_squared, epsilon))
+        return DeltaCurve(f"{shown(mu_squared)}^(1/2)-GDP", lambda epsilon: gaussian_delta_upper(mu_squared, epsilon))
     if true.is_exactly_gaussian and effort == "tight" and slow_methods_for(true):
         return _adversary_curve(steps)
     if all(isinstance(step, PoissonGaussianStep) for step in steps):
@@ -90,7 +94,7 @@ def delta_curve(priced: Ledger | Mechanism, *, effort: Effort = "quick") -> Delt
     if not true.is_pure:
         return DeltaCurve("Renyi curve", renyi)
     total = sum((step.count * step.epsilon for step in steps if isinstance(step, PureStep)), Fraction(0))
-    return DeltaCurve(f"{total}-DP", lambda epsilon: min(renyi(epsilon), _randomised_response(total, epsilon)))
+    return DeltaCurve(f"{shown(total)}-DP", lambda epsilon: min(renyi(epsilon), _randomised_response(total, epsilon)))
 
 
 def _randomised_response(total: Fraction, epsilon: Fraction) -> Fraction:

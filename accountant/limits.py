@@ -15,6 +15,7 @@ again otherwise.
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import threading
 import time
@@ -26,6 +27,8 @@ from accountant.errors import TimeLimitError
 
 AGAIN = 2.0
 _END: ContextVar[float | None] = ContextVar("end of the time limit", default=None)
+
+_PROCESSOR_END: ContextVar[float] = ContextVar("end of the processor's time", default=math.inf)
 
 
 @contextlib.contextmanager
@@ -42,6 +45,16 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         _END.reset(token)
 
 
+@contextlib.contextmanager
+def processor_limit(seconds: float) -> Iterator[None]:
+    """Run the block until `check_time` finds so many seconds of the processor used: the same on a busy machine."""
+    token = _PROCESSOR_END.set(min(time.process_time() + seconds, _PROCESSOR_END.get()))
+    try:
+        yield
+    finally:
+        _PROCESSOR_END.reset(token)
+
+
 def time_left() -> float:
     """Return the seconds that are left, infinitely many where nothing is limited."""
     end = _END.get()
@@ -50,7 +63,7 @@ def time_left() -> float:
 
 def check_time() -> None:
     """Raise `TimeLimitError` where the time is up."""
-    if time_left() <= 0:
+    if time_left() <= 0 or time.process_time() >= _PROCESSOR_END.get():
         raise TimeLimitError("the time limit was reached")
 
 

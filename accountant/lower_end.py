@@ -10,6 +10,7 @@ Leaving releases out is post-processing, so that the best of several parts and w
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
@@ -21,6 +22,7 @@ from accountant.mechanisms.steps import (
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
@@ -29,6 +31,7 @@ from accountant.mechanisms.words import Noise
 from accountant.numbers import Bound, Dyadic
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.pure import laplace_epsilon, pure_epsilon, pure_parts, side_epsilon
+from accountant.shuffled import shuffled_epsilon
 
 _FAR_APART: Final = Fraction(3, 2)
 """Ends of one phase further apart than this factor are looked at again; those of several always are."""
@@ -41,6 +44,9 @@ def attained(
     """Return what the realisable `steps` attain at delta; `composed` is what a lattice found, where one was made."""
     if not steps:
         return _NOTHING
+    if shuffled := [step for step in steps if isinstance(step, ShuffledStep)]:
+        largest = [_or_nothing(functools.partial(shuffled_epsilon, step, delta)) for step in shuffled]
+        return max([attained(with_sums(steps), delta, upper, None, digits=digits), *largest])
     mu_squared = gdp_squared(steps)
     if mu_squared is not None:
         return gaussian_epsilon(mu_squared, delta, digits=digits).least
@@ -69,7 +75,7 @@ def _or_nothing(bound: Callable[[], Dyadic]) -> Dyadic:
     """Return the bound, or 0, which is always true, where it cannot be certified or the time is up."""
     try:
         return bound()
-    except CannotCertifyError:
+    except (CannotCertifyError, ArithmeticError):
         return _NOTHING
 
 
@@ -112,13 +118,14 @@ def _mixed(steps: tuple[Step, ...], delta: Fraction) -> Dyadic:
 
 def _level(steps: tuple[Step, ...], delta: Fraction) -> Dyadic:
     """Return what the losses of all steps reach often enough."""
-    from accountant.cramer_bound import close_levels_of  # noqa: PLC0415 - as above
+    from accountant.cramer_bound import close_levels_of, usual_level  # noqa: PLC0415 - as above
     from accountant.pld.ledger_steps import attained_steps, profile_steps  # noqa: PLC0415 - as above
     from accountant.pld.parts import joined  # noqa: PLC0415 - as above
     from accountant.profiles.without_lattice import attained_level  # noqa: PLC0415 - as above
 
-    drawn = profile_steps(attained_steps(composable(steps)), "up")
-    return _end(attained_level(close_levels_of(joined(drawn), delta, pure_releases(steps)), delta))
+    drawn, pure = joined(profile_steps(attained_steps(composable(steps), delta), "up")), pure_releases(steps)
+    usual = _or_nothing(lambda: _end(usual_level(drawn, pure, delta)))
+    return max(usual, _or_nothing(lambda: _end(attained_level(close_levels_of(drawn, delta, pure), delta))))
 
 
 def _end(value: Fraction) -> Dyadic:
@@ -135,6 +142,11 @@ def adaptive_lower(ledger: Ledger, delta: Fraction, progress: Callable[[str], No
         return ledger_adaptive_epsilon(ledger.steps, delta)
     except (CannotCertifyError, UnsupportedSchemeError):
         return None
+
+
+def with_sums(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the steps with the sums of each shuffled epoch in its place: Gaussian releases."""
+    return tuple(each for s in steps for each in (s.summed() if isinstance(s, ShuffledStep) else (s,)))
 
 
 def composable(steps: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -7,8 +7,9 @@ r"""The price of a ledger by every method that is proved for it.
 | `wbk27-cks` | the source's Theorem 27 | real Gaussian noise; Lemma 2 for other steps beside it |
 | `tight-rdp-cks` | tight Renyi divergence, any real alpha | the same |
 | `profile` | the dominating profile composed numerically | real Gaussian noise, Laplace; pure steps beside it |
-| `adversary` | the exact adversary; with effort "tight" or by name | one kind of step, real Gaussian noise |
+| `adversary` | the exact adversary; where it gains 1 % in 3 s | fixed-size batches, other steps beside them |
 | `rdp-prop1`, `rdp-cks` | Renyi curve of the plain release | Gaussian, discrete, Poisson and pure steps |
+| `group` | several smaller groups in a row | groups of records on drawn batches |
 | `gdp` | exact | real Gaussian noise on everything |
 | `pure` | the sum of the epsilons; the only one at delta = 0 | pure steps |
 | `optimal-pure` | composition of pure steps without loss | pure steps |
@@ -27,15 +28,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
-from accountant.limits import check_time, time_left, time_limit
+from accountant.groups import grouped_epsilon, smaller_groups
+from accountant.limits import check_time, processor_limit, time_left, time_limit
 from accountant.lower_end import adaptive_lower, attained, composable, pure_releases
-from accountant.mechanisms.ledger import Ledger, gdp_squared
+from accountant.mechanisms.ledger import Ledger, gdp_squared, has_leader
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import delta_or_zero, order
 from accountant.mechanisms.steps import (
@@ -43,6 +45,7 @@ from accountant.mechanisms.steps import (
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
@@ -66,11 +69,9 @@ from accountant.renyi.moments import Subsampling, ledger_log_moment
 
 DEFAULT_DIGITS = 15
 REPLACE_ONE = Neighbours.REPLACE_ONE
-Effort = Literal["quick", "tight"]
-EXPECTED: Mapping[str, str] = MappingProxyType({"adversary": "seconds, up to half a minute"})
-"""How long a slow method takes, for those who wait."""
-LEAST_NOISE = Fraction(1, 20)
-"""The noise multiplier from which on there is a slow method."""
+Effort = Literal["quick", "standard", "tight"]
+STANDARD_SECONDS = 3.0
+"""What a slow method may take with effort "standard", of the processor: the answer is the same on a busy machine."""
 WORTH_SAYING = Fraction(1, 100)
 """A gain of less than one per cent is not worth the seconds that it takes."""
 REST_SHARE = Fraction(1, 64)
@@ -97,6 +98,7 @@ THEOREMS: Mapping[str, str] = MappingProxyType(
         "adversary": "docs/reference/adversary.md, Theorems 2 and 3, certified numerically",
         "gdp": "[BW18] Theorem 8 with [DRS22] Corollary 3.3",
         "pure": "basic composition",
+        "group": "neighbours in a row (docs/reference/accounting.md, Groups), of the composed profile",
         "optimal-pure": "[KOV15] Theorem 3.3; of different epsilons [MV16]",
         "unsampled": "sampling costs nothing; [BW18] Theorem 8 with [DRS22] Corollary 3.3",
     }
@@ -134,7 +136,7 @@ def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
         known = any(isinstance(step, LaplaceStep) for step in ledger.steps)
         return ("pure", "optimal-pure", "rdp-cks", *(("profile",) if known else ()))
     if any(isinstance(step, WithReplacementStep) for step in ledger.steps):
-        return ("profile",)
+        return ("profile", "group") if smaller_groups(ledger) else ("profile",)
     if any(isinstance(step, SubsampledGaussianStep) and step.neighbours is not REPLACE_ONE for step in ledger.steps):
         return ("tight-rdp-cks", "profile") if ledger.is_exactly_gaussian else ("profile",)
     exact = ("gdp",) if gdp_squared(ledger.steps) is not None else ()
@@ -147,28 +149,24 @@ def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
 
 
 def slow_methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
-    """Return the methods that are proved as well but take up to a minute: part of the answer with effort "tight"."""
-    ledger = ledger_of(priced)
-    alone = len(ledger.steps) == 1 and isinstance(ledger.steps[0], SubsampledGaussianStep)
-    sampled = alone and ledger.is_exactly_gaussian and ledger.neighbours is REPLACE_ONE
-    return ("adversary",) if sampled and gdp_squared(ledger.steps) is None else ()
+    """Return the methods that are proved as well but take seconds: part of the answer unless effort is "quick"."""
+    return ("adversary",) if has_leader(ledger_of(priced).steps) else ()
 
 
-def tighter(report: Report) -> str:
-    """Say what effort "tight" may gain on a quick answer: at most down to the lower end; empty where that is little."""
-    slow = slow_methods_for(report.ledger)
+def wide_by(report: Report) -> Fraction:
+    """Return the width of the enclosure over its upper end: 1 where the lower end is 0, or nothing is certified."""
     if report.epsilon.most == INFINITE:
-        return ""
+        return Fraction(1)
     lower, upper = fraction_of(report.epsilon.least), fraction_of(report.epsilon.most)
-    if not slow or report.ledger.corrected or not upper or (upper - lower) / upper < WORTH_SAYING:
-        return ""
-    if any(
-        isinstance(step, SubsampledGaussianStep) and step.noise_multiplier <= LEAST_NOISE
-        for step in report.ledger.steps
-    ):
-        return ""  # the exact adversary would refuse
-    gain = float((upper - lower) / upper)
-    return f"epsilon may be up to {gain:.1%} smaller: --effort tight adds {', '.join(slow)} ({EXPECTED[slow[0]]})"
+    return (upper - lower) / upper if upper else Fraction(0)
+
+
+def may_gain(report: Report) -> Fraction:
+    """Return the part of epsilon that a slow method may take off at most; 0 where that is little, or there is none."""
+    if report.epsilon.most == INFINITE or report.ledger.corrected or not slow_methods_for(report.ledger):
+        return Fraction(0)
+    gain = wide_by(report)
+    return gain if gain >= WORTH_SAYING else Fraction(0)
 
 
 def last_resort_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
@@ -186,7 +184,7 @@ def unsampled_squared(steps: tuple[Step, ...]) -> Fraction | None:
     for step in steps:
         if isinstance(step, PoissonGaussianStep):
             total += step.count / step.noise_multiplier**2
-        elif isinstance(step, PureStep | WithReplacementStep) or step.noise is not Noise.GAUSSIAN:
+        elif isinstance(step, PureStep | WithReplacementStep | ShuffledStep) or step.noise is not Noise.GAUSSIAN:
             return None  # copies of a record in one batch move it further
         else:
             total += step.count * step.ratio_squared
@@ -204,7 +202,8 @@ def epsilon(
 ) -> Report:
     """Price a mechanism or a ledger at delta; raise if no method can.
 
-    Effort "tight" adds the methods of `slow_methods_for` to the default ones.
+    Effort "standard" adds the methods of `slow_methods_for` where they may gain one per cent, for at most
+    `STANDARD_SECONDS`; "tight" adds them in any case, without that limit.
 
     A method named in `methods` that is not proved for it is an error, never silently left out.
     """
@@ -217,25 +216,52 @@ def epsilon(
     if not d and chosen != ("pure",):
         raise UnsupportedSchemeError(f"at delta = 0 only the method 'pure' is proved, got {', '.join(chosen)}")
     _refuse_unproved(ledger, chosen)
-    results: dict[str, MethodResult] = {}
-    refused: dict[str, str] = {}
+    pricing = _Pricing(ledger, d, digits, progress)
     for name in chosen:
-        if progress is not None:
-            progress(f"{name} ({EXPECTED[name]})" if name in EXPECTED else name)
-        share = None if name == chosen[-1] else time_left() / 2  # nobody uses up the time of those who wait
+        pricing.add(name, None if name == chosen[-1] else time_left() / 2)  # the last one may use all that is left
+    if not pricing.results and methods is None and d:
+        pricing.results |= {name: method_epsilon(ledger, d, name, digits=digits) for name in last_resort_for(ledger)}
+    if not pricing.results:
+        raise CannotCertifyError("no method could certify anything: " + "; ".join(pricing.refused.values()))
+    report = pricing.report(effort)
+    if effort == "standard" and methods is None and d and STANDARD_SECONDS and may_gain(report):
+        with processor_limit(STANDARD_SECONDS):
+            for name in slow_methods_for(ledger):
+                pricing.add(name, None)
+        smallest = min(result.epsilon.most for result in pricing.results.values())
+        tightened = Bound(report.epsilon.least, min(report.epsilon.most, smallest))
+        return replace(report, epsilon=tightened, methods=pricing.results, refused=pricing.refused)
+    if effort == "tight" and methods is None:
+        return replace(report, adaptive=adaptive_lower(ledger, d, progress))
+    return report
+
+
+@dataclass(slots=True)
+class _Pricing:
+    """The answers of methods so far."""
+
+    ledger: Ledger
+    delta: Fraction
+    digits: int
+    progress: Callable[[str], None] | None
+    results: dict[str, MethodResult] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, seconds: float | None) -> None:
+        """Ask one method, within so many seconds."""
+        if self.progress is not None:
+            self.progress(name)
         try:
-            with time_limit(share):
+            with time_limit(seconds):
                 check_time()
-                results[name] = method_epsilon(ledger, d, name, digits=digits)
-        except CannotCertifyError as reason:
-            refused[name] = str(reason)
-    if not results and methods is None and d:
-        results = {name: method_epsilon(ledger, d, name, digits=digits) for name in last_resort_for(ledger)}
-    if not results:
-        raise CannotCertifyError("no method could certify anything: " + "; ".join(refused.values()))
-    enclosure = _enclosure(ledger, d, results, digits)
-    adaptive = adaptive_lower(ledger, d, progress) if effort == "tight" and methods is None else None
-    return Report(ledger, d, digits, enclosure, MappingProxyType(results), MappingProxyType(refused), adaptive)
+                self.results[name] = method_epsilon(self.ledger, self.delta, name, digits=self.digits)
+        except (CannotCertifyError, ArithmeticError) as reason:  # numbers that float64 cannot hold certify nothing
+            self.refused[name] = str(reason)
+
+    def report(self, effort: Effort) -> Report:
+        """Return what they come to."""
+        enclosure = _enclosure(self.ledger, self.delta, self.results, self.digits, effort)
+        return Report(self.ledger, self.delta, self.digits, enclosure, self.results, self.refused)
 
 
 def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int) -> MethodResult:
@@ -254,8 +280,9 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
             guess=_order_guess(ledger, subsampling),
         )
         return MethodResult(found.epsilon, found.alpha, theorem)
-    if method == "profile":
-        return MethodResult(_profile_epsilon(ledger, delta), None, theorem)
+    if method in {"profile", "group"}:
+        bound = _profile_epsilon(ledger, delta) if method == "profile" else _group_epsilon(ledger, delta)
+        return MethodResult(bound, None, theorem)
     if method == "adversary":
         from accountant.pld.adversary.method import ledger_epsilon  # noqa: PLC0415 - numpy is loaded only when needed
 
@@ -317,11 +344,11 @@ def _refuse_unproved(ledger: Ledger, chosen: tuple[str, ...]) -> None:
             )
 
 
-def _enclosure(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult], digits: int) -> Bound:
+def _enclosure(ledger: Ledger, delta: Fraction, results: dict[str, MethodResult], digits: int, effort: Effort) -> Bound:
     """Return the certified enclosure: the smallest proved upper end, a realisable pair's lower end."""
     if ledger.corrected:
         truth = Ledger(ledger.corrected, ledger.realisable)
-        return epsilon(truth, delta, digits=digits).epsilon
+        return epsilon(truth, delta, digits=digits, effort=effort).epsilon
     upper = min((result.epsilon.most for result in results.values()), default=INFINITE)
     composed = results["profile"].epsilon.least if ledger.realisable == ledger.steps and "profile" in results else None
     return Bound(attained(ledger.realisable, delta, upper, composed, digits=digits), upper)
@@ -344,6 +371,18 @@ def profile_upper(ledger: Ledger, delta: Fraction, tolerance: Fraction) -> Fract
         raise CannotCertifyError("no lattice certified anything")
     added, spent = _added((*pure, *rest), delta)
     return added + composed_epsilon_upper(core, delta - spent, tolerance)
+
+
+def _quick_upper(ledger: Ledger, delta: Fraction) -> Fraction:
+    """Return the upper end of the composed profile, or the closed form."""
+    mu_squared = gdp_squared(ledger.steps)
+    if mu_squared is not None:
+        return gaussian_epsilon(mu_squared, delta, digits=10).most.fraction()
+    return profile_upper(ledger, delta, Fraction(1, 10**3))
+
+
+def _group_epsilon(ledger: Ledger, delta: Fraction) -> Bound:
+    return Bound.from_fractions(Fraction(0), grouped_epsilon(_quick_upper, ledger, delta))
 
 
 def parted(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...], tuple[Step, ...]]:
@@ -379,11 +418,37 @@ def _profile_epsilon(ledger: Ledger, delta: Fraction) -> Bound:
 
 @dataclass(frozen=True, slots=True)
 class RenyiPoint:
-    """epsilon(alpha) by each theorem; `refused` says why one has no value there."""
+    """epsilon(alpha) by each theorem; `refused` says why one has no value there.
+
+    `between` are the integers around an order that is none: there `lemma2` and `wbk27`, theorems about integers, are
+    the chord of (alpha-1) epsilon(alpha), which is convex (E4); `tight-rdp` and `rdp` hold at every real order.
+    """
 
     alpha: Fraction
     epsilon: Mapping[str, Bound]
     refused: Mapping[str, str]
+
+    @property
+    def between(self) -> tuple[int, int] | None:
+        """The two integers around the order; None for an integer, and where no theorem is about integers alone."""
+        chords = {"lemma2", "wbk27"} & {*self.epsilon, *self.refused}
+        below = self.alpha.__floor__()
+        return (below, below + 1) if chords and below != self.alpha else None
+
+
+def rdp(priced: Ledger | Mechanism, alpha: Exact, *, digits: int = 50, theorem: str | None = None) -> Bound:
+    """Enclose the Renyi epsilon of order alpha > 1 to `digits` digits, by the tightest proved theorem or the one named.
+
+    Numbers of any mpmath context go in; `lower` and `upper` hold all digits, whatever `mpmath.mp.dps` is.
+    """
+    (point,) = renyi_curve(priced, [alpha], digits=digits)
+    if theorem is not None and theorem not in {*point.epsilon, *point.refused}:
+        proved = ", ".join([*point.epsilon, *point.refused])
+        raise InvalidQuantityError(f"theorem must be one of {proved} for these steps, got theorem={theorem!r}")
+    found = [bound for name, bound in point.epsilon.items() if theorem in {None, name}]
+    if not found:
+        raise CannotCertifyError("; ".join(point.refused.values()))
+    return min(found, key=lambda bound: bound.most)
 
 
 def renyi_curve(priced: Ledger | Mechanism, orders: Sequence[Exact], *, digits: int = 15) -> tuple[RenyiPoint, ...]:
@@ -412,7 +477,7 @@ def _point(ledger: Ledger, theorems: Mapping[str, Subsampling], alpha: Fraction,
     for name, theorem in theorems.items():
         try:
             values[name] = renyi_epsilon(ledger, theorem, alpha, digits)
-        except CannotCertifyError as reason:
+        except (CannotCertifyError, ArithmeticError) as reason:
             refused[name] = str(reason)
     return RenyiPoint(alpha, MappingProxyType(values), MappingProxyType(refused))
 

@@ -17,10 +17,6 @@ class ContradictionError(AuditError):
     """A declaration that no run could make true (exit code 2, before anything is run)."""
 
 
-class UnsupportedClaim(AuditError):
-    """An estimator was asked about a claim it was not proved for."""
-
-
 class NothingToAudit(AuditError):
     """The implementation offers nothing that an audit could be run on (exit code 3: nothing was checked)."""
 

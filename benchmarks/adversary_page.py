@@ -13,7 +13,8 @@ from typing import Final
 from benchmarks.bench_adversary import NUMBER, SEED, SMALL_NUMBER, SMALL_SEED, Measured, recorded
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "evidence" / "adversary.md"
-GOAL: Final = 1.02
+GOAL: Final = 1.01
+SMALL_GOAL: Final = 1.02
 
 
 def page(entries: list[Measured], small: list[Measured]) -> str:
@@ -27,11 +28,13 @@ def page(entries: list[Measured], small: list[Measured]) -> str:
         "",
         "q from 1e-4 to 1/2, nu from 0.7 to 16, T from 10 to 10^6, delta from 1e-15 to 1e-4, logarithmically uniform.",
         "The lower end is the certified epsilon of the forward pair, which the mechanism attains; ratios are certified",
-        "upper ends over it. `account --effort tight` answers with the smaller of the two. Seconds are processor time",
+        "upper ends over it. `account` answers with the smaller of the two. Seconds are processor time",
         "of one core, for a first (q, nu) with the shipped table of hints and with its certificate on disk; either way",
         "every box is tested.",
         "",
-        *_summary(entries, NUMBER),
+        "Measured before blocks became finer and shares smaller: of these sets none has since become looser.",
+        "",
+        *_summary(entries, NUMBER, GOAL),
         "",
         *_table(entries),
         "",
@@ -40,14 +43,14 @@ def page(entries: list[Measured], small: list[Measured]) -> str:
         "nu from 0.3 to 0.7, the rest as above: sets beside those of the goal. One step then reveals a good deal, and",
         "where a single step decides neither windows nor stairs are tight.",
         "",
-        *_summary(small, SMALL_NUMBER),
+        *_summary(small, SMALL_NUMBER, SMALL_GOAL),
         "",
         *_table(small),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _summary(entries: list[Measured], number: int) -> list[str]:
+def _summary(entries: list[Measured], number: int, goal: float) -> list[str]:
     ratios = [min(entry.ratios) for entry in entries]
     alone = [entry for entry in entries if entry.ratios[0] > entry.ratios[1]]
     refused = [entry for entry in entries if entry.adversary is None]
@@ -56,11 +59,11 @@ def _summary(entries: list[Measured], number: int) -> list[str]:
     first = sorted(entry.first_seconds for entry in entries)
     again = sorted(entry.again_seconds for entry in entries)
     middle = len(entries) // 2
-    met = sum(ratio <= GOAL for ratio in ratios)
+    met = sum(ratio <= goal for ratio in ratios)
     return [
         f"- sets measured: {len(entries)} of {number}",
         f"- with the table of hints: {sum(entry.hints for entry in entries)}; the others with the code before it",
-        f"- smaller of the two at most {GOAL}: {met}; median {sorted(ratios)[middle]:.4f}, largest {max(ratios):.4f}",
+        f"- smaller of the two at most {goal}: {met}; median {sorted(ratios)[middle]:.4f}, largest {max(ratios):.4f}",
         f"- adversary above the symmetrised profile, or refused: {len(alone)} (refused: {len(refused)})",
         f"- ends below the lower one, or below the forward pair by a contour integral: {len(false_ends)}",
         f"- contour integrals that decide: {below} (for few steps they are too long)",

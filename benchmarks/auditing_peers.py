@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from audits.curves.families import ClaimFamily
-from audits.curves.privacy_curve import PrivacyCurve
-from audits.estimators import berk_jones, clopper_pearson, curve_eprocess, gaussian_shaped, point_eprocess
-from audits.estimators.curve_eprocess import CurveTest, design_test
-from audits.score_models.model import ScoreModel
+from audits.curves import ClaimFamily, PrivacyCurve
+from audits.eprocess.bands import band_point_bound, roc_band
+from audits.eprocess.curve_test import CurveTest, design_test, lower_bound
+from audits.eprocess.lower_bounds import held_out_bound, point_bound
+from audits.eprocess.scores import ScoreModel
 from benchmarks import one_run
+from benchmarks.estimators import band_bound, gaussian_shaped_bound, point_refutes
 from verification.wire.arrays import Floats
 
 DELTA = 1e-5
@@ -93,38 +94,38 @@ class CurveAuditor:
     @staticmethod
     def bound(case: Case, first: Floats, second: Floats) -> float:
         """Return the infimum of the family's claims that are not refuted."""
-        return curve_eprocess.lower_bound(case.family, case.model, first, second, delta=DELTA).epsilon
+        return lower_bound(case.family, case.model, first, second, delta=DELTA).epsilon
 
 
 CURVE = CurveAuditor()
 
 
 def _band_bound(case: Case, first: Floats, second: Floats) -> float:
-    return berk_jones.lower_bound(case.family, first, second, delta=DELTA).epsilon
+    return band_bound(case.family, first, second, delta=DELTA).epsilon
 
 
 def _band_refutes(case: Case, first: Floats, second: Floats) -> bool:
-    return berk_jones.roc_band(first, second, confidence=1.0 - ALPHA).excess(case.claim) > 0.0
+    return roc_band(first, second, confidence=1.0 - ALPHA).excess(case.claim) > 0.0
 
 
 def _point_band(_: Case, first: Floats, second: Floats) -> float:
-    return berk_jones.point_lower_bound(first, second, delta=DELTA).epsilon
+    return band_point_bound(first, second, delta=DELTA).epsilon
 
 
 def _point_bets(_: Case, first: Floats, second: Floats) -> float:
-    return point_eprocess.lower_bound(first, second, delta=DELTA).epsilon
+    return point_bound(first, second, delta=DELTA).epsilon
 
 
 def _point_bets_refute(case: Case, first: Floats, second: Floats) -> bool:
-    return point_eprocess.refutes(first, second, epsilon=case.epsilon, delta=DELTA, alpha=ALPHA)
+    return point_refutes(first, second, epsilon=case.epsilon, delta=DELTA, alpha=ALPHA)
 
 
 def _held_out(_: Case, first: Floats, second: Floats) -> float:
-    return clopper_pearson.lower_bound(first, second, delta=DELTA).epsilon
+    return held_out_bound(first, second, delta=DELTA).epsilon
 
 
 def _gaussian_shaped(case: Case, first: Floats, second: Floats) -> float:
-    return gaussian_shaped.lower_bound(case.claim, first, second, delta=DELTA).epsilon
+    return gaussian_shaped_bound(case.claim, first, second, delta=DELTA).epsilon
 
 
 def _coins(count: int) -> npt.NDArray[np.bool_]:

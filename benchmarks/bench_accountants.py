@@ -20,7 +20,18 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 RECORD: Final = Path(__file__).with_name("accountants.json")
 PAGE: Final = ROOT / "docs" / "evidence" / "accountants.md"
-NAMES: Final = ("dp-accounting-rdp", "dp-accounting-pld", "autodp", "opacus-rdp", "jax-privacy")
+NAMES: Final = (
+    "dp-accounting-rdp",
+    "dp-accounting-pld",
+    "autodp",
+    "opacus-rdp",
+    "opacus-prv",
+    "jax-privacy",
+    "jax-privacy-pld",
+    "prv-accountant",
+    "pld-accounting",
+    "fsrdp",
+)
 VERDICTS: Final = ("unsound", "between the ends", "valid", "refused", "crashed", "not judged")
 MOST_PER_CENT: Final = 100.0
 ROUNDED: Final = 1e-8
@@ -94,7 +105,7 @@ def page(record: dict[str, Entry]) -> str:
 
 
 def _asked(entry: Entry) -> str:
-    golden = "the golden ones and " if entry["golden"] else ""
+    golden = "the golden and the reported ones and " if entry["golden"] else ""
     return f"{golden}fresh ones of seed {entry['seed']}"
 
 

@@ -29,7 +29,7 @@ from accountant.certificates.integer_route import ExactPair
 from accountant.errors import CannotCertifyError
 from accountant.numbers import arb_from_fraction, fraction_of
 from accountant.pld.adversary import nodes
-from accountant.pld.adversary.method import adversary_epsilon
+from accountant.pld.adversary.method import Run, adversary_epsilon
 from accountant.pld.adversary.search import VARIABLE, certificate_for
 from accountant.pld.composition import compose
 from accountant.profiles.one_step import SubsampledGaussian
@@ -110,7 +110,7 @@ def measured(seed: int, index: int, step: SubsampledGaussian, delta: Fraction, *
                 remembered.cache_clear()
             started = time.process_time()
             try:
-                upper, found = adversary_epsilon(step, delta)
+                upper, found = adversary_epsilon(Run(step), delta)
                 how = found.describe()
             except CannotCertifyError as reason:
                 how = f"refused: {reason}"

@@ -31,13 +31,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from audits.curves.families import gaussian_family, laplace_family, pure_family
-from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve, LaplaceCurve
-from audits.errors import UnsupportedClaim
-from audits.estimators.curve_eprocess import refuted_after
-from audits.estimators.uniform_band import tail_band
-from audits.score_models.model import GaussianScores, SampledScores
+from audits.curves import ApproximateCurve, GaussianCurve
+from audits.eprocess.bands import tail_band
+from audits.eprocess.curve_test import refuted_after
+from audits.eprocess.scores import GaussianScores, SampledScores
 from benchmarks.auditing_peers import ALPHA, AUDITORS, CURVE, DELTA, Auditor, Case, require_number
+from benchmarks.estimators import LaplaceCurve, UnsupportedClaim, gaussian_family, laplace_family, pure_family
 from verification.wire.arrays import Floats
 
 LARGEST = 100_000

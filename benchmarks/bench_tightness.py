@@ -5,7 +5,7 @@ The hardest pair, every iterate visible, the reference behind the wire, delta = 
 * the accountant's lower and upper end;
 * *any pair*: the share of the lower end that N trial pairs show if the claims that are bet against are the curves that
   hold for every pair, the mechanism's own;
-* *this pair*: the same from the same runs, with the curves that this pair attains (`audits.estimators.noise_family`).
+* *this pair*: the same from the same runs, with the curves that this pair attains (`audits.eprocess.pair_bound`).
 
 Both are sound. The second says what the pair attains, which is what the lower end is.
 """
@@ -21,15 +21,13 @@ import numpy as np
 
 from accountant import Ledger, SsADMM, epsilon
 from accountant.numbers import fraction_of
-from audits.curves.families import ClaimFamily
-from audits.curves.privacy_curve import PrivacyCurve
-from audits.estimators.curve_eprocess import lower_bound
-from audits.estimators.noise_family import pair_lower_bound
+from audits.curves import ClaimFamily, PrivacyCurve
+from audits.eprocess.curve_test import lower_bound
+from audits.eprocess.pair_bound import ComposedScores, pair_lower_bound
+from audits.eprocess.scores import StepwiseScores
+from audits.games.executors import Chunk, Target, close_sessions, score_chunk
 from audits.games.game import curve_of
 from audits.games.plans import batch_game
-from audits.score_models.composed import ComposedScores
-from audits.score_models.stepwise import StepwiseScores
-from audits.trials.executors import Chunk, Target, close_sessions, score_chunk
 from verification.wire.process import Limits
 from verification.wire.session import Session
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betainc, gammaln, xlog1py, xlogy
 
-from audits.curves.families import ClaimFamily
-from audits.curves.privacy_curve import PrivacyCurve
+from audits.curves import ClaimFamily, PrivacyCurve
+from audits.eprocess.confidence import Assumption, LowerBound, require_confidence
 from audits.errors import AuditError
-from audits.estimators.result import Assumption, LowerBound, require_confidence
 from verification.wire.arrays import Floats
 
 ASSUMES = (Assumption.CANARY_COINS,)

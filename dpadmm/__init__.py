@@ -7,18 +7,18 @@ they are asked for, so that everything else works without it.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpadmm.budget import PrivacyBudget
-    from dpadmm.estimators import MpADMMClassifier, SsADMMClassifier
-    from dpadmm.not_covered import NotCoveredWarning
+    from dpadmm.estimators import MpADMMClassifier, NotCoveredWarning, SsADMMClassifier
     from dpadmm.saved import load_model
 
 __all__ = ["MpADMMClassifier", "NotCoveredWarning", "PrivacyBudget", "SsADMMClassifier", "load_model"]
 _HOMES = {
     "MpADMMClassifier": "dpadmm.estimators",
-    "NotCoveredWarning": "dpadmm.not_covered",
+    "NotCoveredWarning": "dpadmm.estimators",
     "PrivacyBudget": "dpadmm.budget",
     "SsADMMClassifier": "dpadmm.estimators",
     "load_model": "dpadmm.saved",
@@ -28,10 +28,15 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'dpadmm' has no attribute {name!r}")
-    importlib.import_module("dpadmm.own_packages").require_own()
     try:
         return getattr(importlib.import_module(_HOMES[name]), name)
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != "sklearn":
             raise
         raise ImportError(f"dpadmm.{name} needs scikit-learn: pip install 'dpadmm[sklearn]'") from missing
+
+
+from dpadmm.own_packages import OwnFinder  # noqa: E402 - it needs to know where this package is
+
+if OwnFinder not in sys.meta_path:
+    sys.meta_path.insert(0, OwnFinder)

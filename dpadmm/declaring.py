@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from verification.served.declared import DeclaredRun, serve_declared
 from verification.served.observed import drawn, noise, observe, serve_observed
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.records import Records
 
-__all__ = ["DeclaredRun", "LabelledPoints", "drawn", "noise", "observe", "serve_declared", "serve_observed"]
+__all__ = ["DeclaredRun", "Records", "drawn", "noise", "observe", "serve_declared", "serve_observed"]

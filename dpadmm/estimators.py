@@ -4,7 +4,8 @@
 >>> print(model.guarantee())                                       # doctest: +SKIP
 
 What is private is ``coef_`` and ``intercept_`` (and what follows from them), under replacement of one record;
-:mod:`dpadmm.not_covered` lists what is not.
+``NOT_COVERED`` lists what is not, and a fit that is part of more warns: only the caller of ``fit`` knows of a step
+that read the records before, so the call stack is inspected.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ import numbers
 import sys
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import FrameType
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, _clone_parametrized
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -34,7 +39,6 @@ from accountant import Exact
 from accountant.mechanisms.words import Algorithm
 from dpadmm.budget import PrivacyBudget
 from dpadmm.defaults import LAMBDA, Given, ProblemSize, Setting, setting, typical_noise
-from dpadmm.not_covered import NOT_COVERED, NotCoveredWarning, reasons
 from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
 from dpadmm.training import (
     AUTO,
@@ -61,6 +65,88 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from reference.arithmetic import Matrix, Vector
+
+
+NOT_COVERED = (
+    "preprocessing that was fitted on the same records (scalers, encoders, selection of features)",
+    "hyper-parameters chosen on the same records (grid search, cross-validation)",
+    "repeated fits: each costs as much again; PrivacyBudget adds them up and refuses to overspend",
+    "classes_, and the numbers of records and features, which count as public",
+)
+VALIDATION = "sklearn.model_selection._validation"
+
+
+class NotCoveredWarning(UserWarning):
+    """A private fit is part of something that reads the records outside of its guarantee."""
+
+
+def reasons(*, repeated_fits: bool = True) -> list[str]:
+    """Why the guarantee of a fit that is running now does not cover all that its callers do with the records.
+
+    ``repeated_fits``: whether further fits on the same records count; a budget covers them.
+    """
+    found: list[str] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, Pipeline) and frame.f_code.co_name == "fit":
+            fitted = [name for name, step in owner.steps[:-1] if _reads_records(step)]
+            found += [f"step {name!r} of the pipeline is fitted on the same records" for name in fitted]
+        searched = frame.f_globals.get("__name__") == VALIDATION and frame.f_code.co_name == "_fit_and_score"
+        if searched and repeated_fits:
+            found.append("cross-validation or a search fits many models, and each fit costs as much again")
+        frame = frame.f_back
+    return list(dict.fromkeys(found))
+
+
+@dataclass(slots=True)
+class _Family:
+    """An estimator and its clones: how many clones were fitted, and whether the estimator itself had a seed."""
+
+    seeded: bool
+    fits: int = 0
+
+
+_FAMILIES: weakref.WeakKeyDictionary[object, _Family] = weakref.WeakKeyDictionary()
+_CLONES: weakref.WeakSet[object] = weakref.WeakSet()
+
+
+def adopt(clone: object, of: object) -> None:
+    """Remember whose clone it is; a clone of a clone is of the same family."""
+    _FAMILIES[clone] = _FAMILIES.setdefault(of, _Family(getattr(of, "random_state", None) is not None))
+    _CLONES.add(clone)
+
+
+def repeated(estimator: object) -> list[str]:
+    """A reason where a clone is fitted after another clone of its family, in this process.
+
+    Some meta-estimators give each clone a seed; where the estimator itself had none, the warning is still due.
+    """
+    family = _FAMILIES.get(estimator)
+    if family is None or family.seeded or estimator not in _CLONES:
+        return []
+    family.fits += 1
+    if family.fits == 1:
+        return []
+    return [f"this is fit {family.fits} of clones of one estimator, and each fit costs as much again"]
+
+
+def _reads_records(step: object) -> bool:
+    """Whether fitting a step learns something from the records; a stateless one says so in its tags."""
+    if step is None or isinstance(step, str):  # "passthrough"
+        return False
+    if isinstance(step, ColumnTransformer):
+        return any(_reads_records(each[1]) for each in step.transformers)
+    if isinstance(step, Pipeline):
+        return any(_reads_records(each) for _, each in step.steps)
+    if isinstance(step, FeatureUnion):
+        return any(_reads_records(each) for _, each in step.transformer_list)
+    if not isinstance(getattr(step, "categories", "auto"), str):  # an encoder of fixed categories
+        counts = (getattr(step, name, None) for name in ("min_frequency", "max_categories"))
+        return any(count is not None for count in counts)
+    tags = getattr(step, "__sklearn_tags__", None)
+    return bool(tags().requires_fit) if tags is not None else True
+
 
 # Many fits ask for the same noise: folds, repeats, grid searches.
 _calibrated = functools.lru_cache(maxsize=256)(calibrated)
@@ -121,6 +207,12 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         self.intercept_ = model[:1] if self.fit_intercept else np.zeros(1)
         self.n_iter_, self.eta_, self.rho_ = finished.iterations, chosen.eta, chosen.rho
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        """A clone that knows its family, so that repeated fits are noticed whoever asks for them."""
+        made: Self = _clone_parametrized(self)
+        adopt(made, self)
+        return made
 
     def guarantee(self, delta: Target | None = None) -> Guarantee:
         """The certified (epsilon, delta) of the fitted model, and what it does not cover.
@@ -217,8 +309,10 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                     f"random_state={self.random_state!r}, sigma={self.sigma_!r}"
                 )
             self.budget.charge(self.mechanism_.mechanism(Fraction(self.sigma_)), type(self).__name__)
-        if self.random_state is None and self.sigma_:
-            for reason in reasons(repeated_fits=self.budget is None):
+        if self.sigma_:
+            again = repeated(self) if self.budget is None else []
+            found = reasons(repeated_fits=self.budget is None) if self.random_state is None else []
+            for reason in found or again:
                 warnings.warn(f"the guarantee covers this fit alone: {reason}", NotCoveredWarning, stacklevel=3)
 
     def _run(self, training: Training, problem: Problem) -> Finished:
@@ -245,7 +339,12 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def _target(self) -> tuple[Exact, Exact] | None:
         """(epsilon, delta), unless the noise itself was given."""
         if self.sigma is None:
-            return exactly(1 if self.epsilon is None else self.epsilon), exactly(self.delta)
+            if self.epsilon is None:
+                raise InvalidParameter(
+                    f"epsilon is needed, the privacy that you promise: {type(self).__name__}(epsilon=1.0, delta=1e-8), "
+                    "or sigma, the noise itself; got neither"
+                )
+            return exactly(self.epsilon), exactly(self.delta)
         if self.epsilon is not None:
             raise InvalidParameter(
                 f"give epsilon or sigma, not both: one is a target and the other the noise itself, "
@@ -272,7 +371,7 @@ class SsADMMClassifier(_PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, delta : the target, one record replaced; text is taken exactly. epsilon None is 1, unless sigma is given.
+    epsilon, delta : the target, one record replaced; text is taken exactly. One of epsilon and sigma is needed.
     sigma : the noise itself, instead of epsilon.
     loss : "logistic" or "huber".
     regularizer, lam, shape : "none", "l1", "elastic-net", "group-l1", "nuclear", "scad" or "mcp"; its weight; the rest.
@@ -340,7 +439,7 @@ class MpADMMClassifier(_PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, delta : the target, one record replaced; text is taken exactly. epsilon None is 1, unless sigma is given.
+    epsilon, delta : the target, one record replaced; text is taken exactly. One of epsilon and sigma is needed.
     sigma : the noise itself, instead of epsilon.
     loss : "logistic" or "huber".
     regularizer, lam, shape : "none", "l1", "elastic-net", "group-l1", "nuclear", "scad" or "mcp"; its weight; the rest.

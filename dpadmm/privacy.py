@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from html import escape
 
 import accountant
 from accountant import Exact, Mechanism, MpADMM, Noise, SsADMM, decimal_string
@@ -43,6 +44,7 @@ class PrivateRun:
             return SsADMM(
                 records=self.records,
                 batch=batch,
+                sampling=self.training.sampling,
                 iterations=self.training.iterations,
                 sigma=sigma,
                 clip=self._effective_bound(batch, per_unit=Fraction(batch, 2), copies=Fraction(1)),
@@ -73,7 +75,7 @@ class PrivateRun:
         if self.training.grid is None:
             return None
         if self.training.algorithm is Algorithm.SSADMM:
-            return "ssADMM_is_private"
+            return None if self.training.sampling.by_epochs else "ssADMM_is_private"
         if self.training.release is not Release.ALL:
             return "mpADMM_primal_is_private"
         return "mpADMM_is_private" if self.regularizer.convex else "mpADMM_is_private_where_prox_stretches"
@@ -111,10 +113,16 @@ class Guarantee:
         )
         return "\n".join([head, *proved, *(f"  not covered: {item}" for item in self.not_covered)])
 
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        first, *rest = map(escape, str(self).splitlines())
+        lines = "".join(f"<li>{line.strip()}</li>" for line in rest)
+        return f"<b>{first}</b><br>noise: sigma = {self.sigma:.4g}" + (f"<ul>{lines}</ul>" if lines else "")
+
 
 def calibrated(run: PrivateRun, target_epsilon: Exact, delta: Exact) -> Guarantee:
     """The least noise, to four digits and rounded up, whose certified epsilon is at most the target."""
-    found = accountant.calibrate_noise(run.mechanism, epsilon=target_epsilon, delta=delta)
+    found = accountant.calibrate_noise(run.mechanism, epsilon=target_epsilon, delta=delta, effort="standard")
     sigma = accountant.float_up(found.value)  # more noise never costs more, so the certificate still holds
     return Guarantee(found.epsilon_upper, accountant.exact("delta", delta), sigma, found.method, theorem=run.theorem)
 
@@ -122,8 +130,8 @@ def calibrated(run: PrivateRun, target_epsilon: Exact, delta: Exact) -> Guarante
 def priced(run: PrivateRun, sigma: float, delta: Exact) -> Guarantee:
     """The certified epsilon of noise that was chosen by hand."""
     mechanism = run.mechanism(Fraction(sigma))
-    method = accountant.methods_for(mechanism)[-1]  # the tightest one that is proved for it
-    report = accountant.epsilon(mechanism, delta, methods=[method], digits=6)
+    report = accountant.epsilon(mechanism, delta, digits=6, effort="standard")
+    method = min(report.methods, key=lambda name: report.methods[name].epsilon.most)
     epsilon = accountant.exact("epsilon", report.epsilon.upper)
     return Guarantee(epsilon, report.delta, sigma, method, theorem=run.theorem)
 

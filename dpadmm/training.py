@@ -11,20 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accountant.mechanisms.words import Algorithm
+from accountant.mechanisms.words import Algorithm, Sampling
 from reference.arithmetic import Vector
 from reference.discrete_gaussian import ExactEntropy
 from reference.errors import InvalidParameter, require_count, require_not_negative
 from reference.mpadmm import Release, mpadmm
 from reference.outputs import Finished, finish
 from reference.problem import Problem, State
-from reference.randomness import Entropy, Randomness, Seeded, model_noise
+from reference.randomness import Entropy, Randomness, Seeded, in_order, model_noise
 from reference.regularizers import L1, MCP, SCAD, ElasticNet, GroupL1, NuclearNorm, Regularizer, Unregularized
 from reference.schedules import Constant, InverseSquareRoot, PerEpoch, Schedule, steps
 from reference.ssadmm import ssadmm
 
 ALGORITHMS = (Algorithm.SSADMM, Algorithm.MPADMM)
 """The paper's two algorithms: those that train."""
+SAMPLINGS = (Sampling.WITHOUT_REPLACEMENT, Sampling.FIXED_ORDER, Sampling.SHUFFLE)
+"""How ssADMM may draw its batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ SCHEDULES: dict[str, Callable[[float, int, int], Schedule]] = {
 class Training:
     """The public choices of a run, beside the problem itself.
 
-    ``batch`` is for ssADMM alone and ``release`` for mpADMM alone; ``grid`` asks for exact discrete noise.
+    ``batch`` and ``sampling`` are for ssADMM alone and ``release`` for mpADMM alone; ``grid`` asks for exact discrete
+    noise.
     """
 
     algorithm: Algorithm
@@ -67,8 +70,11 @@ class Training:
     batch: int
     release: Release = Release.PRIMAL
     grid: float | None = None
+    sampling: Sampling = Sampling.WITHOUT_REPLACEMENT
 
     def __post_init__(self) -> None:
+        if self.sampling not in SAMPLINGS:
+            raise InvalidParameter(f"sampling must be one of {', '.join(SAMPLINGS)}, got sampling={self.sampling}")
         if self.algorithm not in ALGORITHMS:
             raise InvalidParameter(f"algorithm must be one of {', '.join(ALGORITHMS)}, got algorithm={self.algorithm}")
         require_count("iterations", self.iterations)
@@ -79,7 +85,12 @@ class Training:
         require_not_negative("sigma", sigma)
         etas, start = steps(self.schedule, self.iterations), State.zero(problem.dimension)
         if self.algorithm is Algorithm.SSADMM:
-            batches = randomness.batches(problem.records, self.batch, self.iterations)
+            draw = {
+                Sampling.WITHOUT_REPLACEMENT: randomness.batches,
+                Sampling.FIXED_ORDER: in_order,
+                Sampling.SHUFFLE: randomness.shuffled,
+            }[self.sampling]
+            batches = draw(problem.records, self.batch, self.iterations)
             noise = randomness.noise(problem.dimension, sigma, self.iterations)
             return ssadmm(problem, start, step_sizes=etas, batches=batches, noise=noise, grid=self.grid)
         gammas = model_noise(randomness, problem.dimension, sigma, self.iterations, self.release)

@@ -85,6 +85,10 @@ class ExactEntropy:
         """Exactly uniform batches."""
         return Entropy().batches(records, size, iterations)
 
+    def shuffled(self, records: int, size: int, iterations: int) -> Iterator[Indices]:
+        """Epochs, each in an order that nobody can repeat."""
+        return Entropy().shuffled(records, size, iterations)
+
     def noise(self, dimension: int, sigma: float, iterations: int) -> Iterator[Vector]:
         """Multiples of the grid, exactly N_Z(0, (sigma/grid)^2) each."""
         require_noise(dimension, sigma, iterations)

@@ -6,7 +6,8 @@ The algorithms take batches and noise as inputs. These shells supply them, a blo
   or as one of ten thousand in :mod:`reference.vectorised`.
 * :class:`Entropy` is for releases: no seed exists that could leak. Its batches are exactly uniform.
 
-Batches are without replacement and fresh in every iteration: what the accountant assumes (E18).
+Batches are without replacement and fresh in every iteration: what the accountant assumes (E18); or, by epochs, the
+next floor(n/m) disjoint batches of an order that stays (`in_order`) or is drawn anew (`shuffled`), the rest left out.
 """
 
 from __future__ import annotations
@@ -46,8 +47,26 @@ class Randomness(Protocol):
     def batches(self, records: int, size: int, iterations: int) -> Iterator[Indices]:
         """Fresh uniform batches without replacement."""
 
+    def shuffled(self, records: int, size: int, iterations: int) -> Iterator[Indices]:
+        """The batches of epochs, each in a fresh uniform order."""
+
     def noise(self, dimension: int, sigma: float, iterations: int) -> Iterator[Vector]:
         """Independent vectors of N(0, sigma^2) entries."""
+
+
+def in_order(records: int, size: int, iterations: int) -> Iterator[Indices]:
+    """The batches of epochs in the order in which the records stand, always the same."""
+    require_batch(records, size, iterations)
+    whole = np.arange(records // size * size).reshape(-1, size)
+    return (whole[k % len(whole)] for k in range(iterations))
+
+
+def _epochs(source: WordSource, records: int, size: int, iterations: int) -> Iterator[Indices]:
+    """Cut a uniform order of all records into batches, one order after the other: words are sorted, none is equal."""
+    each = records // size
+    for start in range(0, iterations, each):
+        order = np.argsort(source.words(records), kind="stable")
+        yield from order[: each * size].reshape(each, size)[: iterations - start]
 
 
 def model_noise(
@@ -77,6 +96,12 @@ class Seeded:
         source = PhiloxWords.at(self.seed, BATCHES, self.run * padded(iterations * size))
         return _rows(subsets(block, records) for block in _blocks(source, iterations, size))
 
+    def shuffled(self, records: int, size: int, iterations: int) -> Iterator[Indices]:
+        """Reproducible epochs."""
+        require_batch(records, size, iterations)
+        per_run = padded(-(-iterations // (records // size)) * records)
+        return _epochs(PhiloxWords.at(self.seed, BATCHES, self.run * per_run), records, size, iterations)
+
     def noise(self, dimension: int, sigma: float, iterations: int) -> Iterator[Vector]:
         """Reproducible noise."""
         require_noise(dimension, sigma, iterations)
@@ -95,6 +120,11 @@ class Entropy:
         """Exactly uniform batches: words with modulo bias are drawn again."""
         require_batch(records, size, iterations)
         return _rows(subsets(self._unbiased(block, records), records) for block in self._blocks(iterations, size))
+
+    def shuffled(self, records: int, size: int, iterations: int) -> Iterator[Indices]:
+        """Epochs whose order nobody can repeat."""
+        require_batch(records, size, iterations)
+        return _epochs(self.source, records, size, iterations)
 
     def noise(self, dimension: int, sigma: float, iterations: int) -> Iterator[Vector]:
         """Unpredictable noise."""

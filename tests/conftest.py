@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from accountant import pricing
 from reference.dataset import Dataset
 
 # Derandomised: the same examples in every run, so that no test fails by chance. No deadline: the machine is shared.
@@ -21,6 +22,13 @@ settings.load_profile("dpadmm")
 ADULT_FEATURES = 123
 
 os.environ["DPADMM_CACHE"] = "off"  # no test reads or writes the user's cache
+
+
+@pytest.fixture(autouse=True)
+def quick_prices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the slow methods out of effort "standard", but in tests that ask for them: they take seconds a price."""
+    if "standard_effort" not in request.keywords:
+        monkeypatch.setattr(pricing, "STANDARD_SECONDS", 0.0)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
 """The size of what is shipped, and of what one reads to follow an action: at most the budget.
 
 Every step that makes something smaller lowers the number here; none may be raised without a decision record. The
-accountant grew by Laplace steps and the exact Poisson pair (docs/adr/0014).
+accountant grew by Laplace steps and the exact Poisson pair (docs/adr/0014), and by declarations (docs/adr/0015); all
+rooms by what docs/adr/0016 lists.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import pytest
 
 from tests.walks import PACKAGES, ROOT
 
-FILES = 353
-LINES = 55_200
+FILES = 297
+LINES = 57_000
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
-LINES_OF_A_PACKAGE = {"reference": 3200, "accountant": 14_300, "verification": 23_450, "audits": 8_300, "dpadmm": 6050}
-WALKS = {"account": (36, 13), "gate": (136, 92)}
+LINES_OF_A_PACKAGE = {"reference": 3230, "accountant": 15_170, "verification": 23_360, "audits": 8_200, "dpadmm": 7_030}
+WALKS = {"account": (37, 14), "gate": (122, 89)}
 """Files and changes of package (`python -m tests.walks`)."""
 
 

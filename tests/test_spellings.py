@@ -32,6 +32,7 @@ OF_A_PRICE = {
     "time_limit",
     "delta",
     "methods",
+    "table",
     "method",
     "digits",
     "plot",
@@ -77,7 +78,7 @@ def test_the_options_of_calibrate_are_the_same_and_the_target(kind: type[Mechani
         "methods",
         "plot",
         "dp_event",
-        "effort",
+        "table",
         "rdp",
     } | {
         "epsilon",

@@ -22,8 +22,7 @@ from accountant.profiles.gaussian import delta_ball, gaussian_delta, gaussian_ep
 from accountant.renyi.conversion import Conversion, convert
 from accountant.renyi.integrals import poisson_moment, tight_moment
 from accountant.renyi.moments import Subsampling, lemma2_moment, step_log_moment, wbk27_moment
-from accountant.vectors.model import FLAGS, Enclosure, Vector, Vectors
-from accountant.vectors.sets import ParameterSet, parameter_sets
+from tools.accounting_vector_sets import FLAGS, Enclosure, ParameterSet, Vector, Vectors, parameter_sets
 
 DIGITS = 50
 FOLDER = Path(vectors.__file__).resolve().parent

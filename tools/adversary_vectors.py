@@ -16,7 +16,7 @@ from typing import Final
 from accountant import vectors
 from accountant.errors import CertificateError
 from accountant.numbers import decimal_string
-from accountant.pld.adversary.method import adversary_epsilon
+from accountant.pld.adversary.method import Run, adversary_epsilon
 from accountant.pld.composition import compose
 from accountant.profiles.one_step import SubsampledGaussian
 
@@ -37,7 +37,7 @@ def vector(rate: str, multiplier: str, count: int, delta: str) -> dict[str, str 
     """Return one vector: the inputs and both ends, rounded outwards."""
     step, target = SubsampledGaussian(Fraction(rate), Fraction(multiplier), count), Fraction(delta)
     lower = compose([step], target_delta=target).epsilon_lower(target)
-    upper, _ = adversary_epsilon(step, target)
+    upper, _ = adversary_epsilon(Run(step), target)
     return {
         "sampling_rate": rate,
         "noise_multiplier": multiplier,

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
-from verification.coq.check import ALLOWED, LONG, arrows, without_instance
-from verification.coq.sources import words
+from dpadmm.statements import STATEMENTS
+from verification.coq.check import ALLOWED, INSTANCES, LONG, arrows, instances
+from verification.coq.sources import Source, words
 from verification.coq.table import FOLDER, Theorem, TheoremTable, read
 from verification.files import write_text
 from verification.statements import catalogue
 from verification.statements.errata import WORDING
 from verification.statements.model import Evidence, Kind, Statement
-from verification.statements.registry import STATEMENTS
 
 EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence"
 CATALOGUE = Path(catalogue.__file__).with_name(catalogue.FILE_NAME)
@@ -34,10 +36,16 @@ PRINTED_BY = {
     "DPSVRG": "both Deltas of `dpsvrg`",
     "DPSGD": "Delta of `dpsgd`",
     "GRID": "Delta + grid sqrt(p) with `--noise discrete`",
-    "LEMMA-3": "the sum of Renyi costs, `--method rdp`",
-    "PROPOSITION-1": "epsilon from a Renyi cost, `--method rdp`",
+    "LEMMA-3": "the sum of Renyi costs, methods `*-prop1` and `*-cks`",
+    "PROPOSITION-1": "epsilon from a Renyi cost, methods `*-prop1` and `*-cks`",
     "D": "delta and epsilon of one step on a batch",
-    "L": "the upper end of epsilon, `--method pld`",
+    "L": "the upper end of epsilon, `--method profile`",
+    "LEADER": "the upper end of epsilon, `--method adversary`",
+    "TRIPLES": "the upper end of epsilon, `--method adversary`",
+    "LEMMA-2": "the Renyi cost of a step on a batch, methods `lemma2-prop1` and `lemma2-cks`",
+    "THEOREM-1": "epsilon of `ssadmm`, `--noise discrete --method lemma2-cks`",
+    "THEOREM-3": "epsilon of `mpadmm`, `--noise discrete --method rdp-cks`",
+    "VILLE": "no price: the confidence of `dpadmm audit`",
 }
 """What `dpadmm account` prints by a statement; statements that are not here reach no number of the accountant."""
 
@@ -63,10 +71,10 @@ all of it, `dpadmm verify --statement ID` one entry; `dpadmm explain ID` prints 
 An enclosed or attacked statement may have parts that are proved; the evidence below says which. Every statement has a
 change of the shipped code that turns it (`tests/verification/statements/sabotage.py`).
 
-Each proof obligation runs the shipped functions on symbols, except those marked *mathematics*. Each has a
-sharper variant (a bound times 0.999, a strict inequality, a missing term) that must *fail*.
-If a statement is weakened or its hypotheses become contradictory, the variant becomes provable and the check fails. The
-digest covers hypotheses, goal and variant, so a changed proof changes a line here.
+Each proof obligation runs the shipped functions on symbols, and has a sharper variant (a bound times 0.999, a strict
+inequality, a missing term) that must *fail*. If a statement is weakened or its hypotheses become contradictory, the
+variant becomes provable and the check fails. The digest covers hypotheses, goal and variant, so a changed proof
+changes a line here.
 
 | id | status | statement |
 |---|---|---|
@@ -126,7 +134,7 @@ def _section(statement: Statement) -> str:
 
 def _obligations(evidence: Evidence) -> list[str]:
     found = evidence.obligations() if evidence.obligations else []
-    return [f"  - `{o.digest}` {o.name}{' (mathematics)' if o.general else ''}" for o in found]
+    return [f"  - `{o.digest}` {o.name}" for o in found]
 
 
 def _cell(text: str) -> str:
@@ -157,32 +165,32 @@ Coq it says "proof not re-checked here", and the statement counts as undecided.
   rests on anything else.
 - `verification/coq/names.toml` lists every theorem and definition with a digest of its statement: what is deleted or
   weakened in the file *and* in the table is a changed line there.
-- An instance (`verification/coq/instances.toml`) applies a theorem to values that satisfy its hypotheses, so that these
-  do not contradict each other. Theorems of {long} or more arrows that have none yet: {missing}.
+- Every theorem of {long} or more arrows is applied, in `Instances.v`, to values that satisfy all of its hypotheses, so
+  that these do not contradict each other.
 - The definitions of the algorithm (soft threshold and the other proximal maps, the updates of x, z and y, clipping, the
   mean gradient of a batch, rounding to a grid, and Algorithms 1 and 2 as a whole) are written once for any number
   system. On rationals Coq computes them, and they must *equal* the shipped Python functions run on
   `fractions.Fraction`, at several hundred random inputs. `Rationals.v` proves that the rational and the real formulas
   have the same values.
 
+## How an integral appears
+
+The end-to-end theorems use sums over vectors of integers (`Lattice.v`) and the discrete Gaussian
+(`DiscreteGaussian.v`), and assume nothing about either. No other proof uses a measure or a Gaussian density. An
+integral is a functional on some class of functions that is linear and positive, and the class is closed under linear
+combinations and positive parts (`Integral.v`). The Lebesgue integral on R^d is one; finite sums are another
+(`Instances.v`). A mechanism of T adaptive steps is a density p(past, x) of the next release x given all releases before
+it; its divergence is the T-fold integral of (p - y q)_+ over joint densities.
+
 ## What is assumed
 
-The theory of privacy has [a list of its own](proofs-privacy.md). In short:
+Hypotheses of theorems that no computation of this project checks, with the theorems that have them:
 
-- **The noise that is drawn has the law that is declared**, and is independent. The discrete Gaussian's sampler is
-  checked path by path of its coin tree; what is drawn in floating point is tested, not proved:
-  [conformance](../reference/protocol.md), [audits](../reference/auditing.md).
-- **Batches are drawn uniformly** among all sets of m records, and independently of each other.
-- **Facts about Gaussian tails** are not proved in Coq: normal distribution functions, divergences and their integrals
-  are enclosed in ball arithmetic ([accounting](../reference/accounting.md)).
-- **Real arithmetic.** The theorems are about real numbers; how far binary64 departs from them is bounded by
-  the ball arithmetic behind [the golden vectors](../guides/golden-vectors.md).
-- **Equality on random rationals is a test**, not a proof, that the Python functions are the Coq definitions. The
-  logistic slope and the nuclear norm need exponentials or singular values and are not in that comparison (groups are,
-  where their lengths are rational); theorems that hold for every convex regularizer and every bounded gradient cover
-  them.
-- **The exact adversary's leader** is ordered on windows and stairs on paper; Coq composes its blocks alone.
-- Coq's kernel, and the four axioms above (classical logic and extensionality of functions, as Coq's reals need them).
+{hypotheses}
+
+Facts between the theorems and the program, which are no hypothesis of any theorem:
+
+{facts}
 
 ## Which evidence each statement has
 
@@ -206,11 +214,28 @@ def proofs_text() -> str:
     """The whole page."""
     table = read()
     rows = "\n".join(_row(statement, table) for statement in STATEMENTS)
+    have = instances(table, Source.read(FOLDER / f"{INSTANCES}.v").definitions())
     by_file = groupby(sorted(table.theorem, key=lambda theorem: theorem.file), key=lambda theorem: theorem.file)
-    theorems = "\n".join(_file(name, list(entries), table) for name, entries in by_file)
+    theorems = "\n".join(_file(name, list(entries), table, have) for name, entries in by_file)
     axioms = ", ".join(f"`{axiom}`" for axiom in sorted(ALLOWED))
-    missing = ", ".join(f"`{name}`" for name in without_instance(table)) or "none"
-    return _INTRODUCTION.format(axioms=axioms, rows=rows, theorems=theorems, long=LONG, missing=missing)
+    assumed = tomllib.loads((FOLDER / "assumed.toml").read_text("utf-8"))
+    return _INTRODUCTION.format(
+        axioms=axioms,
+        rows=rows,
+        theorems=theorems,
+        long=LONG,
+        hypotheses="\n".join(_hypothesis(each, table) for each in assumed["hypothesis"]),
+        facts="\n".join(f"- **{each['name']}.** {each['says']}" for each in assumed["fact"]),
+    )
+
+
+def _hypothesis(entry: dict[str, Any], table: TheoremTable) -> str:
+    """What is assumed, and by which theorems: those whose statements have one of the signs."""
+    theorems = (theorem for theorem in table.theorem if theorem.file != "Instances")
+    found = [f"`{each.name}`" for each in theorems if any(sign in each.statement for sign in entry["signs"])]
+    if not found:
+        raise ValueError(f"no theorem assumes {entry['name']}")
+    return f"- **{entry['name']}.** {entry['says']} Assumed by: {', '.join(found)}."
 
 
 def _row(statement: Statement, table: TheoremTable) -> str:
@@ -227,22 +252,21 @@ def _row(statement: Statement, table: TheoremTable) -> str:
     return f"| [{statement.id}](statements.md#{statement.id.lower()}) | {cells} |"
 
 
-def _file(name: str, theorems: list[Theorem], table: TheoremTable) -> str:
+def _file(name: str, theorems: list[Theorem], table: TheoremTable, have: list[Theorem]) -> str:
     head = "| theorem | says | settles | hypotheses | Python it is linked to | what the accountant prints by it |"
     lines = [f"### {name}.v", "", _opening(name), "", head, "|---|---|---|---|---|---|"]
     for theorem in theorems:
         linked = ", ".join(f"`{path}`" for path in _linked(theorem, table))
         printed = "; ".join(dict.fromkeys(PRINTED_BY[each] for each in theorem.settles if each in PRINTED_BY))
-        cells = (_cell(theorem.says), ", ".join(theorem.settles), _hypotheses(theorem, table), linked, printed)
+        cells = (_cell(theorem.says), ", ".join(theorem.settles), _hypotheses(theorem, have), linked, printed)
         lines.append(f"| `{theorem.name}` | {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 
-def _hypotheses(theorem: Theorem, table: TheoremTable) -> str:
+def _hypotheses(theorem: Theorem, have: list[Theorem]) -> str:
     """About how many there are, and whether values that satisfy them are given."""
     count = arrows(theorem)
-    given = any(instance.of == f"{theorem.file}.{theorem.name}" for instance in table.instance)
-    return f"{count}, an instance is checked" if given else str(count)
+    return f"{count}, an instance is checked" if theorem in have else str(count)
 
 
 def _linked(theorem: Theorem, table: TheoremTable) -> list[str]:

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from verification.judge import Asked, Plan, Result, finding, judge, modes_of
-from verification.outcome import Finding, Outcome, worst
+from verification.judge import Asked, Plan, Result, asked_small, finding, judge, modes_of
+from verification.outcome import Aspect, Finding, Outcome, needed_aspects, worst
 from verification.questions.catalogue import at
 from verification.questions.question import Question, Size
 from verification.wire.faults import AdapterError, RefusedRequest
 from verification.wire.messages import StartResult
+from verification.wire.parameters import SCHEMES, Law
 from verification.wire.process import Limits
 from verification.wire.session import Session
 from verification.wire.smoke import smoke_session
@@ -31,18 +32,21 @@ class ConformanceReport:
     seed: int
     seconds: float
     fault: AdapterError | None = None
+    uncovered: tuple[tuple[str, Aspect], ...] = ()  # what a claim about a mode would rest on, and nothing looked at
+    partial: bool = False  # only some questions were asked
 
     @property
     def outcome(self) -> Outcome:
-        """The worst finding; a fault of the adapter only where nothing is refuted."""
+        """The worst finding; a fault of the adapter only where nothing is refuted; never a pass with a gap."""
         outcomes = [found.outcome for found in self.findings]
-        return worst([*outcomes, Outcome.ADAPTER_FAILED] if self.fault is not None else outcomes)
+        outcomes += [Outcome.ADAPTER_FAILED] * (self.fault is not None) + [Outcome.INCONCLUSIVE] * bool(self.uncovered)
+        return worst(outcomes)
 
 
 def everything(description: StartResult, questions: Sequence[Question] | None = None) -> list[Asked]:
     """Every question at a few records about every mode that an implementation offers."""
     chosen = at(Size.SMALL) if questions is None else questions
-    return [Asked(q, mode) for q in chosen for mode in modes_of(description) if mode in q.modes]
+    return asked_small(chosen, modes_of(description))
 
 
 def conform(
@@ -79,4 +83,18 @@ def conform(
         fault = error
     findings = tuple(finding(result) for result in results)
     seconds = time.monotonic() - began
-    return ConformanceReport(description, findings, plan.false_alarm, plan.seed, seconds, fault)
+    partial = questions is not None and len(questions) < len(at(Size.SMALL))
+    gaps = () if partial or fault is not None or plan.fail_fast or description is None else _gaps(results, description)
+    return ConformanceReport(description, findings, plan.false_alarm, plan.seed, seconds, fault, gaps, partial)
+
+
+def _gaps(results: Sequence[Result], description: StartResult) -> tuple[tuple[str, Aspect], ...]:
+    """What a claim would rest on and no question could look at, of every mode that is private."""
+    seen = {(r.about.subject, a) for r in results if r.answer is not None and not r.reason for a in r.answer.covers}
+    gaps: list[tuple[str, Aspect]] = []
+    for mode in modes_of(description):
+        scheme = SCHEMES[mode.algorithm]
+        private = scheme.law is not Law.NONE
+        needed = needed_aspects(private=private, sampled="batch" in scheme.takes, clips=True)
+        gaps += [(str(mode), aspect) for aspect in needed if (str(mode), aspect) not in seen]
+    return tuple(gaps)

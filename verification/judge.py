@@ -17,15 +17,22 @@ import dataclasses
 import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from verification.outcome import Finding, Outcome, Stage
+from verification.outcome import About, Finding, Outcome, Stage, headlines
 from verification.questions.catalogue import at
 from verification.questions.question import Answer, Question, Size
-from verification.questions.updates import has_own_updates, hides_its_noise, processed_values, working_unit
+from verification.questions.scenes import EXTREME
+from verification.questions.updates import (
+    has_own_updates,
+    hides_its_noise,
+    longest_run,
+    processed_values,
+    working_unit,
+)
 from verification.reading.context import (
     ALL_MODES,
     DOUBLE,
@@ -40,7 +47,7 @@ from verification.reading.context import (
 )
 from verification.reading.replayed import EFFORT, READABLE
 from verification.statistics.test import Aspect, Cost, Test
-from verification.wire.faults import AdapterSkipped, RefusedRequest
+from verification.wire.faults import AdapterFault, AdapterSkipped, Fault, RefusedRequest
 from verification.wire.messages import Capability, StartResult
 from verification.wire.parameters import Algorithm
 from verification.wire.session import Session
@@ -73,27 +80,6 @@ class Asked:
     def about(self) -> About:
         """What its finding is about."""
         return About(self.question.name, self.title or str(self.mode), _STAGES[self.size], str(self.mode))
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a finding is about: the question, the mechanism by its title, the stage; the mode where there is one."""
-
-    question: str
-    title: str
-    stage: Stage
-    subject: str
-
-    @property
-    def id(self) -> str:
-        """What the finding is called, the same whether it passes or fails."""
-        return f"{self.question}/{self.title}/{self.stage}"
-
-    @classmethod
-    def of(cls, name: str, subject: str) -> About:
-        """What a finding of this id is about; the inverse of `id`."""
-        question, *title, stage = name.split("/")
-        return cls(question, "/".join(title), Stage(stage), subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +146,11 @@ def shares(size: Size, modes: Sequence[Mode]) -> int:
     return sum(1 + sum(q.statistical and mode in q.modes for q in at(size)) for mode in modes)
 
 
+def asked_small(questions: Sequence[Question], modes: Sequence[Mode]) -> list[Asked]:
+    """The questions at a few records about these modes."""
+    return [Asked(question, mode) for question in questions for mode in modes if mode in question.modes]
+
+
 def generator(seed: int, asked: Asked) -> np.random.Generator:
     """A stream of the question's own, the same whichever others are asked: a finding can be repeated alone."""
     return np.random.default_rng([seed, zlib.crc32(f"{asked.question.name} {asked.mode} {asked.size}".encode())])
@@ -172,15 +163,19 @@ def judge(
     another: Callable[[], Session],
     progress: Callable[[Result], None] = lambda _: None,
     *,
-    known: Mapping[Mode, Traits] | None = None,
+    known: dict[Mode, Traits] | None = None,
 ) -> list[Result]:
     """Ask everything, of several processes at once; the results in the order of the questions.
 
-    Where updates differ late, or at the claimed size alone, everything is asked again, with noise read by replays.
+    ``known`` are traits that were found out before; those of further modes are added. Where updates differ late, or at
+    the claimed size alone, everything is asked again, with noise read by replays.
     """
     modes = dict.fromkeys(asked.mode for asked in everything)
-    given = known or {}
-    traits = {mode: given.get(mode) or traits_of(sessions[0], mode, plan.seed) for mode in modes}
+    known = {} if known is None else known
+    for mode in modes:
+        if mode not in known:
+            known[mode] = traits_of(sessions[0], mode, plan.seed)
+    traits = {mode: known[mode] for mode in modes}
     asking = _Asking(sessions, plan, another, progress, time.monotonic() + plan.seconds)
     results = asking.all(everything, traits)
     late = {
@@ -321,6 +316,7 @@ class _Asking:
             unit=traits.unit,
             processed=traits.processed,
             hides=traits.hides,
+            reach=traits.reach,
         )
         result = ask(asked, context, clock, share)
         session.tape = None
@@ -354,12 +350,22 @@ def concluded(
         return without(Outcome.INCONCLUSIVE, f"declared, but answered skipped: {skipped.reason}")
     except RefusedRequest as refused:
         return without(Outcome.INCONCLUSIVE if must_run else Outcome.SKIPPED, refused.reason)
+    except AdapterFault as fault:
+        if fault.fault is not Fault.REFUSED:
+            raise
+        # an error of its own on data that it may not be made for: no pass, and others may still be asked
+        return without(Outcome.INCONCLUSIVE if must_run else Outcome.SKIPPED, fault.detail)
     level = share / max(1, sum(not test.deterministic for test in answer.tests))
     seconds = time.monotonic() - began
     result = Result(about, Outcome.STANDS, answer, answer.missing, level, seconds, strict=strict)
-    outcome = Outcome.SKIPPED if answer.missing else Outcome.STANDS
-    outcome = Outcome.DEVIATES if result.differences else outcome
-    return dataclasses.replace(result, outcome=Outcome.REFUTED if result.against else outcome)
+    weak = next((test.weakness for test in answer.tests if test.weakness), "")
+    if result.against or result.differences:
+        outcome = Outcome.REFUTED if result.against else Outcome.DEVIATES
+    elif weak:
+        outcome, result = Outcome.INCONCLUSIVE, dataclasses.replace(result, reason=weak)
+    else:
+        outcome = Outcome.SKIPPED if answer.missing else Outcome.STANDS
+    return dataclasses.replace(result, outcome=outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,13 +374,14 @@ class Traits:
 
     ``own``: its updates are not the reference's, so that noise is read by replays. ``unit``: the rounding of its
     arithmetic. ``processed``: values without noise of their own that are functions of what was released. ``hides``:
-    its updates hide how large the noise was.
+    its updates hide how large the noise was. ``reach``: the length over C of the longest records that it runs.
     """
 
     own: bool = False
     unit: float = DOUBLE
     processed: frozenset[str] = frozenset()
     hides: bool = False
+    reach: float = max(EXTREME)
 
 
 def traits_of(session: Session, mode: Mode, seed: int) -> Traits:
@@ -386,10 +393,13 @@ def traits_of(session: Session, mode: Mode, seed: int) -> Traits:
     context = Context(session, mode, rng, _no_other, unit=found.unit)
     with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
         found = dataclasses.replace(found, processed=processed_values(context))
+    context = dataclasses.replace(context, processed=found.processed)
+    if session.can(Capability.TRIALS):
+        with contextlib.suppress(NotApplicable, AdapterSkipped):
+            found = dataclasses.replace(found, reach=longest_run(context))
     with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
         found = dataclasses.replace(found, own=has_own_updates(context))
     if found.own and mode.algorithm in READABLE and session.can(Capability.REPLAY):
-        context = dataclasses.replace(context, processed=found.processed)
         with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
             found = dataclasses.replace(found, hides=hides_its_noise(context))
     return found
@@ -400,27 +410,28 @@ def _no_other() -> Session:
 
 
 def finding(result: Result, measured: Callable[[Result], str] = lambda _: "") -> Finding:
-    """The conclusion of one question as a finding; its cause is that of the least likely test.
+    """The conclusion of one question as a finding; its cause is the one that explains the others, if one does.
 
     ``measured`` says what the noise that was measured costs, for a refutation.
     """
     about, answer, tests = result.about, result.answer, result.against or result.differences
     seen = answer.tests if answer is not None else ()
     blank = Finding(
-        about.id,
+        about,
         result.outcome,
         result.before or result.reason or (seen[0].detail if seen else ""),
-        about.subject,
         result.seconds,
         min((test.p_value for test in seen), default=None),
         result.level,
-        about.stage,
+        trials=answer.runs or None if answer is not None else None,
+        power=next((test.power for test in seen if test.power is not None), None),
         tightness=None if answer is None else answer.tightness,
     )
     if not tests:
         return blank
-    first = min(tests, key=lambda test: (test.p_value, -test.cause.specific))
-    refuted = result.outcome is Outcome.REFUTED
+    under = headlines(test.cause for test in sorted(tests, key=lambda test: test.p_value))
+    tests = sorted(tests, key=lambda test: (under[test.cause] is not test.cause, test.p_value))
+    first, refuted = tests[0], result.outcome is Outcome.REFUTED
     lines = [_line(test) for test in tests]
     lines += [test.price() for test in tests if refuted and test.price is not None][:1]
     cost = measured(result) if refuted else ""
@@ -440,3 +451,8 @@ def _line(test: Test) -> str:
     chance = "" if test.deterministic else f" (p = {test.p_value:.2g})"
     shown = f"\n{test.witness}" if test.witness and test.witness != test.detail else ""
     return f"{test.name}: {test.detail}{chance}{shown}"
+
+
+def not_asked(about: About, outcome: Outcome, reason: str) -> Finding:
+    """A finding without a test: what could not be asked, or was not, and why."""
+    return finding(Result(about, outcome, reason=reason))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -53,6 +54,18 @@ class Aspect(enum.StrEnum):
     UPDATES = "updates"
 
 
+def needed_aspects(*, private: bool, sampled: bool, clips: bool) -> tuple[Aspect, ...]:
+    """What a claim rests on."""
+    if not private:
+        return ()
+    wanted = [Aspect.NOISE, Aspect.RELEASED]
+    if sampled:
+        wanted.append(Aspect.BATCHES)
+    if clips:
+        wanted.append(Aspect.CLIPPING)
+    return tuple(wanted)
+
+
 class Cost(enum.Enum):
     """What it costs if it is not by chance."""
 
@@ -61,7 +74,7 @@ class Cost(enum.Enum):
 
 
 class Cause(enum.StrEnum):
-    """What is wrong, in the words of a headline; one mistake shows in tests of one cause, or of one `root`."""
+    """What is wrong, in the words of a headline; one mistake shows in tests of one cause, or of what it `explains`."""
 
     NOISE_SMALL = "noise too small"
     NOISE_LARGE = "noise too large"
@@ -81,34 +94,64 @@ class Cause(enum.StrEnum):
     UNSOLVED = "the inner problem is not solved"
     NOT_REPEATED = "runs do not repeat"
     NOT_AS_SHOWN = "runs are not those that are shown"
-    DISTINGUISHED = "neighbours are told apart better than claimed"
+    DISTINGUISHED = "neighbours can be distinguished better than claimed"
     PRICE = "the mechanism costs more than is claimed"
 
     @property
-    def root(self) -> Cause:
-        """The cause under whose headline it stands: one of its kind that several tests may name differently."""
-        return _ROOTS.get(self, self)
+    def where(self) -> str:
+        """Where to look in the code: the line that is most often at fault."""
+        return _WHERE.get(self, "")
 
-    @property
-    def specific(self) -> int:
-        """The headline of several causes of one root is the most specific: the largest of these."""
-        return _SPECIFIC.get(self, 1)
+    def explains(self, other: Cause) -> bool:
+        """Whether a mistake of this cause shows in tests of the other one as well."""
+        return other in _EXPLAINS.get(self, frozenset()) or (other is Cause.DISTINGUISHED and self is not other)
 
 
-_NOISE = (
-    Cause.NOISE_SMALL,
-    Cause.NOISE_LARGE,
-    Cause.NOISE_LAW,
-    Cause.NOISE_MEAN,
-    Cause.NOISE_DEPENDENT,
-    Cause.NOISE_REUSED,
-)
-_ROOTS = {
-    **dict.fromkeys(_NOISE, Cause.NOISE_SMALL),
-    Cause.BATCH_SIZE: Cause.BATCH_LAW,
-    Cause.BATCH_REUSED: Cause.BATCH_LAW,
+_ANY_NOISE = frozenset({Cause.NOISE_SMALL, Cause.NOISE_LAW, Cause.NOISE_MEAN, Cause.NOISE_DEPENDENT})
+_EXPLAINS: dict[Cause, frozenset[Cause]] = {  # transitive, so that of causes that explain each other's one is first
+    Cause.NOISE_SMALL: _ANY_NOISE - {Cause.NOISE_SMALL},
+    Cause.NOISE_LARGE: frozenset({Cause.NOISE_LAW}),
+    Cause.NOISE_DEPENDENT: frozenset({Cause.NOISE_LAW, Cause.NOISE_MEAN}),
+    Cause.NOISE_MEAN: frozenset({Cause.NOISE_LAW}),
+    Cause.NOISE_REUSED: _ANY_NOISE,
+    Cause.NOISE_GRID: _ANY_NOISE | {Cause.NOISE_REUSED},
+    Cause.NOISE_LOST: _ANY_NOISE,
+    Cause.BATCH_SIZE: frozenset({Cause.BATCH_LAW, Cause.BATCH_REUSED}),
+    Cause.BATCH_REUSED: frozenset({Cause.BATCH_LAW}),
+    # where a gradient is longer than is known, what it leaves looks like noise of another law
+    Cause.CONTRIBUTION: _ANY_NOISE - {Cause.NOISE_SMALL},
+    Cause.DATA_DEPENDENT: _ANY_NOISE - {Cause.NOISE_SMALL} | {Cause.CONTRIBUTION},
+    Cause.UNSOLVED: _ANY_NOISE | {Cause.UPDATE, Cause.NOISE_LARGE, Cause.CONTRIBUTION},
 }
-_SPECIFIC = {Cause.NOISE_SMALL: 2, Cause.NOISE_LARGE: 2, Cause.BATCH_SIZE: 2, Cause.NOISE_LAW: 0}
+
+
+_WHERE = {
+    Cause.NOISE_SMALL: "the line that scales the noise: a standard deviation (not a variance), of the claimed size, "
+    "for every value, iteration and run",
+    Cause.NOISE_LAW: "the line that draws the noise: normal, unrounded, not cut off",
+    Cause.NOISE_MEAN: "the line that draws the noise: its mean must be 0",
+    Cause.NOISE_DEPENDENT: "the line that draws the noise: one independent value for every coordinate and iteration",
+    Cause.NOISE_REUSED: "where the generator is made and seeded: noise must be drawn anew for every use",
+    Cause.NOISE_GRID: "where noise is rounded: what it is added to must lie on the same grid",
+    Cause.NOISE_LOST: "the line that adds the noise: all of it, to what is used from there on",
+    Cause.BATCH_SIZE: "the line that draws the batch: m records",
+    Cause.BATCH_LAW: "the line that draws the batch: every record as likely as every other, whatever was drawn before",
+    Cause.BATCH_REUSED: "where batches are drawn or shuffled: anew in every iteration and run",
+    Cause.CONTRIBUTION: "between the gradient of one record and the noise: clip each record to C, sum, divide by m; "
+    "nothing else that looks at the data",
+    Cause.UNNOISED: "the line that computes the value named: from released (noisy) values alone, or with noise added",
+    Cause.DATA_DEPENDENT: "what is computed from the data and gets no noise",
+    Cause.UNSOLVED: "the stopping rule of the inner solver",
+    Cause.DISTINGUISHED: "everything between one record's gradient and what is released",
+    Cause.PRICE: "the claimed epsilon and delta, or the noise that they were computed for",
+}
+
+
+def headlines(causes: Iterable[Cause]) -> dict[Cause, Cause]:
+    """Under which of these causes each stands: under one that explains it and that none of them explains."""
+    present = list(dict.fromkeys(causes))
+    first = [cause for cause in present if not any(other.explains(cause) for other in present)]
+    return {cause: next((head for head in first if head.explains(cause)), cause) for cause in present}
 
 
 _EXIT_CODES = {
@@ -159,7 +202,7 @@ class Power:
         """Return the sentence a report prints."""
         return (
             f"noise too small by a factor of {self.divisor:.3g} throughout, all else as claimed, would have been "
-            f"detected with probability at least {self.at_least:.2f}"
+            f"detected with probability at least {math.floor(100 * self.at_least) / 100:.2f}"
         )
 
 
@@ -172,23 +215,50 @@ class Waived:
 
 
 @dataclass(frozen=True, slots=True)
+class About:
+    """What a finding is about: the question, the mechanism by its title, the stage; the same if it passes or fails.
+
+    ``subject`` is the mechanism with what that releases. A part that does not apply is empty; its id, which is what
+    people write and read, has the others with slashes between them.
+    """
+
+    question: str = ""
+    mechanism: str = ""
+    stage: Stage | None = None
+    subject: str = ""
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, (self.question, self.mechanism, self.stage)))
+
+    @classmethod
+    def read(cls, text: str) -> About:
+        """The id that a user wrote: what `str` prints, without the subject."""
+        *parts, last = text.split("/")
+        if last not in {str(stage) for stage in Stage}:
+            raise ValueError(f"must be question/mechanism/stage with a stage of {', '.join(Stage)}, got {text!r}")
+        if Stage(last) is Stage.PRICE:
+            return cls("", "/".join(parts), Stage.PRICE)
+        return cls(parts[0] if parts else "", "/".join(parts[1:]), Stage(last))
+
+    def called(self, word: str) -> bool:
+        """Whether a word means it: its id, its question, its mechanism or its stage."""
+        return word in (str(self), self.question, self.mechanism, self.subject, self.stage)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One conclusion.
 
-    ``name`` is its id, the same whether it passes or fails: the question, what it is about and the size or stage,
-    separated by slashes. ``subject`` is the mechanism with what that releases; empty where it is about none in
-    particular. ``p_value`` bounds the probability that an honest implementation shows this much or more, and
-    ``false_alarm`` is the level it was compared with. ``tightness`` is the largest observed value over its bound.
+    ``p_value`` bounds the probability that an honest implementation shows this much or more, and ``false_alarm`` is the
+    level it was compared with. ``tightness`` is the largest observed value over its bound.
     """
 
-    name: str
+    about: About
     outcome: Outcome
     detail: str
-    subject: str = ""
     seconds: float = 0.0
     p_value: float | None = None
     false_alarm: float = 0.0
-    stage: Stage | None = None
     cause: Cause | None = None
     trials: int | None = None
     power: Power | None = None
@@ -196,6 +266,20 @@ class Finding:
     witness: str = ""
     measured: str = ""  # the noise that was measured and the epsilon that it costs
     reproduction: str = ""
-    tags: tuple[str, ...] = ()
     waiver: Waived | None = None
     picture: Picture | None = None
+
+    @property
+    def name(self) -> str:
+        """Its id."""
+        return str(self.about)
+
+    @property
+    def subject(self) -> str:
+        """The mechanism with what that releases; empty where it is about none in particular."""
+        return self.about.subject
+
+    @property
+    def stage(self) -> Stage | None:
+        """Where it comes from."""
+        return self.about.stage

@@ -44,7 +44,12 @@ def quantiles(what: str, noise: Sequence[Floats]) -> Picture:
     )
 
 
-def scores(what: str, first: Floats, second: Floats, caption: str) -> Picture:
+_SCORES = (
+    "One score for each run. The further the curves lie apart, the better an adversary can tell the two data sets."
+)
+
+
+def scores(what: str, first: Floats, second: Floats, caption: str = _SCORES) -> Picture:
     """How a score is distributed on either neighbour: the further apart, the more one run reveals."""
     curves = []
     for label, values, ink in (("first neighbour", first, Ink.SEEN), ("second neighbour", second, Ink.OTHER)):

@@ -1,7 +1,7 @@
 r"""A certificate: what was priced, by which theorem, at which order, to how many digits, with a digest.
 
 This is also what `dpadmm account --format json` prints: one versioned shape, reals as decimal strings (or ratios,
-where a decimal would not be exact). `accountant.certificates.reading` reads one,
+where a decimal would not be exact). `read_certificate` reads one as strictly as it is written;
 `accountant.certificates.recheck` re-derives it by an independent route.
 
 A mechanism as a certificate writes it down: the entry of a ledger file that describes it exactly.
@@ -11,29 +11,37 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from accountant.errors import InvalidQuantityError
 from accountant.mechanisms.fields import fields_of
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism
+from accountant.mechanisms.quantities import MOST_COUNT
 from accountant.mechanisms.registry import mechanism_from
 from accountant.mechanisms.steps import (
     GaussianStep,
+    GroupStep,
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
 )
-from accountant.mechanisms.words import Neighbours, Noise
-from accountant.numbers import exact, exact_string
-from accountant.pricing import MethodResult, Report
+from accountant.mechanisms.words import Neighbours, Noise, Sampling
+from accountant.numbers import decimal_string, exact, exact_string
+from accountant.pricing import THEOREMS, MethodResult, Report
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 MechanismRecord = dict[str, str | int | tuple[str, ...]]
 
@@ -71,8 +79,9 @@ def read_mechanism(record: Mapping[str, str | int | tuple[str, ...]]) -> Mechani
 
 
 VERSION: Final = 2
+_GroupKind = Literal["group-without-replacement", "group-with-replacement", "group-poisson"]
 _AS_WRITTEN: Final[dict[str, object]] = {"strict": True, "extra": "forbid"}
-"""How `reading` validates a record: nothing converted, nothing unknown."""
+"""How `read_certificate` validates a record: nothing converted, nothing unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,18 @@ class StepRecord:
 
     __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
-    kind: Literal["gaussian", "subsampled-gaussian", "with-replacement-gaussian", "poisson-gaussian", "pure", "laplace"]
+    kind: Literal[
+        "gaussian",
+        "subsampled-gaussian",
+        "with-replacement-gaussian",
+        "poisson-gaussian",
+        "group-without-replacement",
+        "group-with-replacement",
+        "group-poisson",
+        "shuffled-gaussian",
+        "pure",
+        "laplace",
+    ]
     count: int
     ratio_squared: str | None = None
     sampling_rate: str | None = None
@@ -90,6 +110,16 @@ class StepRecord:
     noise: Literal["gaussian", "discrete"] | None = None
     records: int | None = None
     batch: int | None = None
+    group: int | None = None  # left out where there is none
+
+
+_GROUPS: Final[Mapping[Sampling, _GroupKind]] = MappingProxyType(
+    {
+        Sampling.WITHOUT_REPLACEMENT: "group-without-replacement",
+        Sampling.WITH_REPLACEMENT: "group-with-replacement",
+        Sampling.POISSON: "group-poisson",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +214,12 @@ def unsigned(report: Report) -> Certificate:
 
 def record_json(record: Certificate | LedgerRecord) -> dict[str, object]:
     """Return a record as plain JSON values."""
-    plain: dict[str, object] = json.loads(json.dumps(dataclasses.asdict(record)))
+    plain: dict[str, object] = json.loads(json.dumps(dataclasses.asdict(record)), object_hook=_without_group)
     return plain
+
+
+def _without_group(entry: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in entry.items() if value is not None or name != "group"}
 
 
 def ledger_record(ledger: Ledger) -> LedgerRecord:
@@ -245,16 +279,25 @@ def step_record(step: Step) -> StepRecord:
             )
         case WithReplacementStep():
             return StepRecord(
-                kind="with-replacement-gaussian",
+                kind=_GROUPS[step.sampling] if isinstance(step, GroupStep) else "with-replacement-gaussian",
                 count=step.count,
                 noise_multiplier=exact_string(step.noise_multiplier),
                 records=step.records,
                 batch=step.batch,
+                group=step.group if isinstance(step, GroupStep) else None,
             )
-        case LaplaceStep():
-            return StepRecord(kind="laplace", count=step.count, epsilon=exact_string(step.epsilon))
+        case ShuffledStep():
+            return StepRecord(
+                kind="shuffled-gaussian",
+                count=step.count,
+                sampling_rate=exact_string(step.present),
+                noise_multiplier=exact_string(step.noise_multiplier),
+                records=step.batches,
+                batch=step.taken,
+            )
         case PureStep():
-            return StepRecord(kind="pure", count=step.count, epsilon=exact_string(step.epsilon))
+            kind: Literal["laplace", "pure"] = "laplace" if isinstance(step, LaplaceStep) else "pure"
+            return StepRecord(kind=kind, count=step.count, epsilon=exact_string(step.epsilon))
 
 
 def read_step(record: StepRecord) -> Step:
@@ -269,14 +312,20 @@ def read_step(record: StepRecord) -> Step:
     match record.kind:
         case "gaussian":
             return GaussianStep(field("ratio_squared", record.ratio_squared), record.count, noise)
-        case "pure":
-            return PureStep(field("epsilon", record.epsilon), record.count)
-        case "laplace":
-            return LaplaceStep(field("epsilon", record.epsilon), record.count)
+        case "pure" | "laplace":
+            kind = LaplaceStep if record.kind == "laplace" else PureStep
+            return kind(field("epsilon", record.epsilon), record.count)
     multiplier = field("noise_multiplier", record.noise_multiplier)
-    if record.kind == "with-replacement-gaussian":
-        return WithReplacementStep(record.records or 0, record.batch or 0, multiplier, record.count)
+    size, batch = record.records or 0, record.batch or 0
+    grouped = [sampling for sampling, named in _GROUPS.items() if named == record.kind]
+    if grouped or record.kind == "with-replacement-gaussian":
+        step = WithReplacementStep(size, batch, multiplier, record.count)
+        if grouped:
+            step = GroupStep(size, batch, multiplier, record.count, group=record.group or 0, sampling=grouped[0])
+        return step
     rate = field("sampling_rate", record.sampling_rate)
+    if record.kind == "shuffled-gaussian":
+        return ShuffledStep(size, batch, rate, multiplier, record.count)
     if record.kind == "poisson-gaussian":
         return PoissonGaussianStep(rate, multiplier, record.count)
     return SubsampledGaussianStep(rate, multiplier, record.count, noise)
@@ -302,3 +351,80 @@ def _digest(document: dict[str, object]) -> str:
 
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+MOST_DIGITS: Final = 1000
+MOST_STEPS: Final = 10_000
+LONGEST_TEXT: Final = 50_000_000
+
+
+@functools.cache
+def _schema() -> TypeAdapter[Certificate]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - a price needs none of it
+
+    return TypeAdapter(Certificate)
+
+
+def read_certificate(text: str | bytes) -> Certificate:
+    """Parse a certificate as strictly as it is written; an unreadable one is a usage error that says where."""
+    if len(text) > LONGEST_TEXT:
+        raise InvalidQuantityError(f"not a certificate: longer than {LONGEST_TEXT} characters")
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidQuantityError(f"not a certificate: not UTF-8: {error}") from None
+    from pydantic import ValidationError  # noqa: PLC0415 - as above
+
+    try:
+        document = _schema().validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the document"
+        raise InvalidQuantityError(f"not a certificate: {where}: {first['msg']}") from None
+    json.loads(text, object_pairs_hook=_require_each_once)
+    _require_as_written(document)
+    return document
+
+
+def _require_each_once(pairs: list[tuple[str, object]]) -> None:
+    """Refuse a key that stands twice: another reader may take the other value."""
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidQuantityError(f"not a certificate: the key {twice[:60]!r} stands twice")
+
+
+def _require_as_written(document: Certificate) -> None:
+    """Refuse what `certificate` never writes: other digits, other spellings, other names, numbers beyond reason."""
+    if not 1 <= document.digits <= MOST_DIGITS:
+        raise InvalidQuantityError(f"not a certificate: digits must be in 1..{MOST_DIGITS}, got {document.digits}")
+    if not document.methods:
+        raise InvalidQuantityError("not a certificate: methods: none is named, so nothing is certified")
+    _require_spelling("delta", document.delta, exact_string(exact("delta", document.delta)))
+    for name, record in document.methods.items():
+        if name not in THEOREMS:
+            raise InvalidQuantityError(f"not a certificate: methods: there is no method {name!r}")
+        if record.alpha is not None:
+            _require_spelling(f"{name}.alpha", record.alpha, exact_string(exact("alpha", record.alpha)))
+        _require_end(f"{name}.lower", record.lower, document.digits)
+        _require_end(f"{name}.upper", record.upper, document.digits)
+    _require_end("epsilon.lower", document.epsilon.lower, document.digits)
+    _require_end("epsilon.upper", document.epsilon.upper, document.digits)
+    book = document.ledger
+    if max(map(len, (book.steps, book.realisable, book.corrected, document.mechanisms))) > MOST_STEPS:
+        raise InvalidQuantityError(f"not a certificate: more than {MOST_STEPS} steps")
+    for mechanism in document.mechanisms:
+        read_mechanism(mechanism)
+    for step in (*book.steps, *book.realisable, *book.corrected):
+        if step.count > MOST_COUNT or step_record(read_step(step)) != step:
+            raise InvalidQuantityError(f"not a certificate: this step is not as it is written: {step}")
+
+
+def _require_end(name: str, text: str, digits: int) -> None:
+    _require_spelling(name, text, decimal_string(exact(name, text), digits, "down"))
+
+
+def _require_spelling(name: str, text: str, expected: str) -> None:
+    if text != expected:
+        raise InvalidQuantityError(f"not a certificate: {name}: expected {expected[:60]!r}, got {text[:60]!r}")

@@ -25,6 +25,7 @@ from fractions import Fraction
 
 from mpmath import mpf
 
+from accountant.copies import Copies
 from accountant.errors import CannotCertifyError, CertificateError, UnsupportedSchemeError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger
@@ -32,6 +33,7 @@ from accountant.mechanisms.steps import (
     GaussianStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
@@ -42,6 +44,7 @@ from accountant.profiles.pure import MOST_LOSSES
 from accountant.renyi.conversion import Conversion
 from accountant.renyi.integrals import LEAST_NOISE
 from accountant.renyi.moments import Subsampling
+from accountant.shuffled import MOST_EPOCHS
 
 
 def exceeds(value: mpf, bound: Fraction) -> bool:
@@ -105,6 +108,8 @@ def log_moment(step: Step, theorem: Subsampling, alpha: Fraction, digits: int) -
     """Return (alpha-1) eps(alpha) of one step."""
     a = number(alpha)
     match step:
+        case ShuffledStep():
+            raise UnsupportedSchemeError("shuffled epochs are priced as Gaussian releases, one an epoch")
         case WithReplacementStep():
             raise UnsupportedSchemeError("no Renyi curve of batches with replacement")
         case GaussianStep():
@@ -115,11 +120,11 @@ def log_moment(step: Step, theorem: Subsampling, alpha: Fraction, digits: int) -
         case PoissonGaussianStep():
             if step.noise_multiplier < LEAST_NOISE:  # this method is the curve without sampling there
                 return a * (a - 1) / number(step.noise_multiplier) ** 2 / 2
-            return _log1p(_poisson(step, alpha))
+            return mp.log1p(_poisson(step, alpha))
         case SubsampledGaussianStep():
             cap = a * (a - 1) * number(step.ratio_squared) / 2
             if theorem is Subsampling.TIGHT:
-                value = _log1p(_tight(step, alpha))
+                value = mp.log1p(_tight(step, alpha))
             else:
                 value = _chord(step, theorem, alpha, digits)
             return value if value < cap else cap
@@ -129,7 +134,7 @@ def gaussian_delta(mu_squared: Fraction, epsilon: Fraction, digits: int) -> mpf:
     """Return delta(epsilon) of mu-GDP: the difference of two normal tails, with digits to spare."""
     with mp.workdps(2 * digits + 30 + _far_digits(mu_squared, epsilon)):
         mu, e = mp.sqrt(number(mu_squared)), number(epsilon)
-        return _normal_cdf(mu / 2 - e / mu) - mp.exp(e) * _normal_cdf(-mu / 2 - e / mu)
+        return normal_cdf(mu / 2 - e / mu) - mp.exp(e) * normal_cdf(-mu / 2 - e / mu)
 
 
 def _far_digits(mu_squared: Fraction, epsilon: Fraction) -> int:
@@ -145,7 +150,7 @@ def single_step_delta(rate: Fraction, mu_squared: Fraction, epsilon: Fraction, d
     with mp.workdps(2 * digits + 30):
         mu, q, e = mp.sqrt(number(mu_squared)), number(rate), number(epsilon)
         inner = mp.log1p(mp.expm1(e) / q)
-        return q * (_normal_cdf(mu / 2 - inner / mu) - mp.exp(inner) * _normal_cdf(-mu / 2 - inner / mu))
+        return q * (normal_cdf(mu / 2 - inner / mu) - mp.exp(inner) * normal_cdf(-mu / 2 - inner / mu))
 
 
 def one_event_delta(steps: Sequence[Step], epsilon: Fraction, digits: int) -> mpf:
@@ -160,34 +165,57 @@ def one_event_delta(steps: Sequence[Step], epsilon: Fraction, digits: int) -> mp
                 continue
             q, mu = number(step.sampling_rate), 1 / number(step.noise_multiplier)
             z = mp.log1p(mp.expm1(e) / q) / mu + mu / 2
-            beyond = _normal_cdf(-z)
-            first += step.count * mp.log1p(-(q * _normal_cdf(mu - z) + (1 - q) * beyond))
+            beyond = normal_cdf(-z)
+            first += step.count * mp.log1p(-(q * normal_cdf(mu - z) + (1 - q) * beyond))
             second += step.count * mp.log1p(-beyond)
         return mp.exp(e) * mp.expm1(second) - mp.expm1(first)
 
 
-def with_replacement_delta(records: int, batch: int, noise_multiplier: Fraction, epsilon: Fraction, digits: int) -> mpf:
+def with_replacement_delta(copies: Copies, noise_multiplier: Fraction, epsilon: Fraction, digits: int) -> mpf:
     """Return the sum over k of p_k delta_k(eps'), e^eps' = 1 + (e^eps - 1)/eta, of one step with replacement."""
     with mp.workdps(2 * digits + 30):
-        n, nu = mp.mpf(records), number(noise_multiplier)
-        eta = 1 - (1 - 1 / n) ** batch
+        nu, draws, marked, n = number(noise_multiplier), copies.draws, copies.marked, copies.size
+        few, many = sorted((draws, marked))
+
+        def chance(k: int) -> mpf:
+            if copies.replaced:
+                share = mp.mpf(marked) / n
+                return mp.binomial(draws, k) * share**k * (1 - share) ** (draws - k)
+            ways = mp.binomial(few, k) * mp.binomial(n - few, many - k)
+            return ways / mp.binomial(n, many)
+
+        eta = 1 - chance(0)
         inner = mp.log1p(mp.expm1(number(epsilon)) / eta)
         total = mp.mpf(0)
-        for k in range(1, batch + 1):
-            weight = mp.binomial(batch, k) / n**k * (1 - 1 / n) ** (batch - k)
+        for k in range(1, copies.most + 1):
+            weight = chance(k)
             mu = k / nu
-            total += weight * (_normal_cdf(mu / 2 - inner / mu) - mp.exp(inner) * _normal_cdf(-mu / 2 - inner / mu))
+            total += weight * (normal_cdf(mu / 2 - inner / mu) - mp.exp(inner) * normal_cdf(-mu / 2 - inner / mu))
             if weight < mp.mpf(10) ** (-2 * digits):
                 break
         return total
 
 
-def _normal_cdf(x: mpf) -> mpf:
+def shuffled_delta(step: ShuffledStep, level: Fraction, epsilon: Fraction, digits: int) -> mpf:
+    """Return what the best test of the number of epochs whose largest value exceeds the level reaches, either order."""
+    epochs = min(step.count, MOST_EPOCHS)
+    with mp.workdps(2 * digits + 30):
+        s, mu, w, e = number(level), 1 / number(step.noise_multiplier), number(step.sampling_rate), number(epsilon)
+        without = 1 - normal_cdf(s) ** step.taken
+        inside = 1 - normal_cdf(s - mu) * normal_cdf(s) ** (step.taken - 1)
+        first, second, factor = w * inside + (1 - w) * without, without, mp.exp(e)
+        zero = mp.mpf(0)
+        totals = [zero, zero]
+        for k in range(epochs + 1):
+            ways = mp.binomial(epochs, k)
+            p, q = (ways * chance**k * (1 - chance) ** (epochs - k) for chance in (first, second))
+            totals = [totals[0] + max(p - factor * q, zero), totals[1] + max(q - factor * p, zero)]
+        return max(totals)
+
+
+def normal_cdf(x: mpf) -> mpf:
+    """Return P[N(0,1) <= x], the second routes' own."""
     return mp.erfc(-x / mp.sqrt(2)) / 2
-
-
-def _log1p(x: mpf) -> mpf:
-    return mp.log1p(x)
 
 
 def _chord(step: SubsampledGaussianStep, theorem: Subsampling, alpha: Fraction, digits: int) -> mpf:
@@ -204,7 +232,7 @@ def _capped_integer(step: SubsampledGaussianStep, theorem: Subsampling, alpha: i
         return mp.mpf(0)
     x = number(step.ratio_squared)
     cap = alpha * (alpha - 1) * x / 2
-    value = _log1p(_integer_sum(step, theorem, alpha, digits, enough=2 * mp.expm1(cap)))
+    value = mp.log1p(_integer_sum(step, theorem, alpha, digits, enough=2 * mp.expm1(cap)))
     return value if value < cap else cap
 
 
@@ -265,7 +293,7 @@ def _tight(step: SubsampledGaussianStep, alpha: Fraction) -> mpf:
     def integrand(t: mpf) -> mpf:
         log_y = mp.log1p(q * mp.expm1(t))
         weight = mp.exp((a - 2) * log_y) + mp.exp(-(a + 1) * log_y)
-        profile = _normal_cdf(1 / (2 * nu) - nu * t) - mp.exp(t) * _normal_cdf(-1 / (2 * nu) - nu * t)
+        profile = normal_cdf(1 / (2 * nu) - nu * t) - mp.exp(t) * normal_cdf(-1 / (2 * nu) - nu * t)
         return weight * mp.exp(t) * profile
 
     peak, width = (a - mp.mpf(1) / 2) / nu**2, 1 / nu

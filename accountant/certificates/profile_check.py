@@ -44,14 +44,17 @@ from accountant.certificates.mpmath_route import (
     exceeds,
     gaussian_delta,
     laplace_delta,
+    log_moment,
     mp,
+    normal_cdf,
     number,
     one_event_delta,
     reaches,
     single_step_delta,
     with_replacement_delta,
 )
-from accountant.cramer_bound import best_tilt, is_fit
+from accountant.copies import Copies
+from accountant.cramer_bound import LARGE, best_tilt, is_fit
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import gdp_squared
@@ -65,7 +68,7 @@ from accountant.mechanisms.steps import (
     WithReplacementStep,
 )
 from accountant.mechanisms.words import Noise
-from accountant.numbers import arb_from_fraction, arb_precision
+from accountant.numbers import arb_from_fraction, arb_precision, fraction_of
 from accountant.pld.composition import ComposedProfile, MixedProfile, OrderedProfile, Resolution, compose
 from accountant.pld.ledger_steps import (
     attained_step,
@@ -79,6 +82,8 @@ from accountant.pld.ledger_steps import (
 from accountant.pld.plan import log_of
 from accountant.profiles.one_step import SubsampledGaussian
 from accountant.profiles.without_lattice import costliest, costliest_pure
+from accountant.renyi.integrals import LEAST_NOISE
+from accountant.renyi.moments import Subsampling
 
 Pure = Sequence[tuple[Fraction, int]]
 _DIGITS: Final = 50
@@ -119,7 +124,29 @@ def losses_reach(steps: Sequence[SubsampledGaussian], pure: Pure, delta: Fractio
                         found = sorted((phase(log_p / size) for phase in phases), reverse=True)[:size]
                         if sum(found) - cost >= number(lower * (1 - _ROUNDING)):
                             return True
-    return False
+    return _usually_reached(steps, pure, delta, lower)
+
+
+def _usually_reached(steps: Sequence[SubsampledGaussian], pure: Pure, delta: Fraction, lower: Fraction) -> bool:
+    """Say whether Chernoff's bound from below, at the s that mean and variance suggest, reaches `lower`."""
+    if delta < LARGE or any(step.noise_multiplier < LEAST_NOISE for step in steps):
+        return False
+    releases: list[Step] = [PoissonGaussianStep(s.sampling_rate, s.noise_multiplier, s.count) for s in steps]
+    releases += [PureStep(epsilon, count) for epsilon, count in pure]
+
+    def decay(s: Fraction) -> mpf:
+        """Return -log E[e^{-sL}] of all releases together, from its definition."""
+        return -mp.fsum([r.count * log_moment(r, Subsampling.LEMMA2, 1 - s, _DIGITS) for r in releases])
+
+    with mp.workdps(_DIGITS):
+        spent, small = (1 + delta) / 2, Fraction(1, 4096)
+        log_rest, cost = mp.log(number(1 - delta / spent)), -mp.log(number(1 - spent))
+        once, twice = decay(small), decay(2 * small)
+        variance = (2 * once - twice) / number(small) ** 2
+        if not variance > 0:
+            return False
+        s = min(fraction_of(mp.sqrt(-2 * log_rest / variance)), Fraction(1, 2))
+        return s > 0 and bool((decay(s) + log_rest) / number(s) - cost >= number(lower))
 
 
 def _phases(
@@ -139,11 +166,11 @@ def _phases(
 
 def _gaussian(square: Fraction, log_p: mpf) -> mpf:
     mu, low, high = mp.sqrt(number(square)), mp.mpf(-1), mp.mpf(1)
-    while mp.log(_normal_cdf(low)) > log_p:
+    while mp.log(normal_cdf(low)) > log_p:
         low *= 2
     for _ in range(60):
         between = (low + high) / 2
-        low, high = (low, between) if mp.log(_normal_cdf(between)) >= log_p else (between, high)
+        low, high = (low, between) if mp.log(normal_cdf(between)) >= log_p else (between, high)
     return max(mu * (mu / 2 - high), mp.mpf(0))
 
 
@@ -153,7 +180,7 @@ def _drawn(step: SubsampledGaussian, log_p: mpf) -> mpf:
         h = mp.mpf(distance)
         seen = mu * mu / 2 - mu * h + mp.log(q)
         if seen > 0:
-            times = _often(step.count, q * _normal_cdf(h), log_p)
+            times = _often(step.count, q * normal_cdf(h), log_p)
             best = max(best, times * seen + (step.count - times) * mp.log1p(-q))
     return best
 
@@ -223,10 +250,6 @@ def _log_mass(count: int, chance: mpf, number_of: int) -> mpf:
     return ways + number_of * mp.log(chance) + (count - number_of) * mp.log1p(-chance)
 
 
-def _normal_cdf(x: mpf) -> mpf:
-    return mp.erfc(-x / mp.sqrt(2)) / 2
-
-
 GRID_SLACKS: Final = (Fraction(1, 10**4), Fraction(1, 2500), Fraction(1, 500))
 CONTOUR_SLACK: Final = Fraction(1, 10**4)
 """Of delta: what the contour leaves open, less than 1e-5 of epsilon."""
@@ -271,7 +294,7 @@ def _dominated_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) 
     announced, others = with_public_copies(steps, delta)
     below = profile_steps(others, "down")
     if announced:
-        replaced = [s for s in steps if isinstance(s, WithReplacementStep) and s.batch > 1]
+        replaced = [s for s in steps if isinstance(s, WithReplacementStep) and s.copies.most > 1]
         composed = mixed_profile(steps, delta, COARSE)
         count = sum(step.count for step in steps)
         return _grid_upper(composed, count, [*map(exact_mixture, replaced), *below], delta, upper)
@@ -306,7 +329,7 @@ def _exact_in_order(steps: tuple[Step, ...], order: ExactPair) -> list[ExactStep
     for step in steps:
         if isinstance(step, PureStep):
             found.append(ExactPure(step.epsilon, step.count, isinstance(step, LaplaceStep)))
-        elif isinstance(step, WithReplacementStep) and step.batch > 1:
+        elif isinstance(step, WithReplacementStep) and step.copies.most > 1:
             found.append(exact_mixture(step))
         elif isinstance(step, WithReplacementStep):
             found += profile_steps((attained_step(step, 1),), "down")
@@ -334,7 +357,7 @@ def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fract
     """Raise unless an order of the realisable pair reaches delta at lower; return how it was decided."""
     if lower <= 0:
         return "epsilon is never below 0"
-    steps = attained_steps(steps)
+    steps = attained_steps(steps, delta)
     closed = _closed(steps, lower)
     if closed is not None:
         if not reaches(closed, delta * (1 - _CLOSED_ERROR)):
@@ -368,7 +391,8 @@ def _grid_lower(steps: tuple[Step, ...], above: list[SubsampledGaussian], delta:
 
 def is_attained_by_mixture(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> bool:
     """Say whether exact integers do not exclude that steps of all kinds together reach delta at the lower end."""
-    steps = attained_steps(steps)
+    core = tuple(step for step in steps if not isinstance(step, PureStep))
+    steps = (*attained_steps(core, delta), *(step for step in steps if isinstance(step, PureStep)))
     count = sum(1 if isinstance(step, PureStep) else step.count for step in steps)
     grid, slack = _grid(ordered_profile(steps, delta, COARSE), count, delta, lower)
     pairs = (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND)
@@ -389,17 +413,26 @@ def _exact(steps: tuple[Step, ...]) -> list[ExactPure | SubsampledGaussian]:
 
 
 def exact_mixture(step: WithReplacementStep) -> ExactMixture:
-    """Return the mixture of `profiles.with_replacement`, anew: binomial probabilities as exact rationals."""
-    n, m = step.records, step.batch
-    rate = 1 - Fraction(n - 1, n) ** m
-    weight, parts = Fraction(n - 1, n) ** m, []
-    for k in range(1, min(m, MOST_COPIES) + 1):
-        weight = weight * (m - k + 1) / (k * (n - 1))
+    """Return the mixture of `profiles.with_replacement`, anew: the probabilities as exact rationals."""
+    copies, parts = step.copies, []
+    rate = 1 - _chance(copies, 0)
+    for k in range(1, min(copies.most, MOST_COPIES) + 1):
+        weight = _chance(copies, k)
         part = SubsampledGaussian(rate, step.noise_multiplier / k, 1)
         parts.append((weight / rate, part))
         if weight < LEAST_WEIGHT:
             break
     return ExactMixture(tuple(parts), step.count)
+
+
+def _chance(copies: Copies, k: int) -> Fraction:
+    """Return P[K = k] from its definition."""
+    n, (few, many) = copies.size, sorted((copies.draws, copies.marked))
+    if copies.replaced:
+        share = Fraction(copies.marked, n)
+        return math.comb(copies.draws, k) * share**k * (1 - share) ** (copies.draws - k)
+    ways = math.comb(few, k) * math.perm(many, k) * math.perm(n - many, few - k)
+    return Fraction(ways, math.perm(n, few))
 
 
 def _fast_grid_upper(
@@ -436,8 +469,7 @@ def _closed(steps: tuple[Step, ...], epsilon: Fraction) -> mpf | None:
         return laplace_delta(steps[0].epsilon, min(epsilon, steps[0].epsilon), CLOSED_DIGITS)
     alone = single_with_replacement(steps)
     if alone is not None:
-        n, m, nu = alone.records, alone.batch, alone.noise_multiplier
-        return with_replacement_delta(n, m, nu, epsilon, CLOSED_DIGITS)
+        return with_replacement_delta(alone.copies, alone.noise_multiplier, epsilon, CLOSED_DIGITS)
     mu_squared = gdp_squared(steps)
     if mu_squared is not None:
         return gaussian_delta(mu_squared, epsilon, CLOSED_DIGITS)

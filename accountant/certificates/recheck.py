@@ -20,12 +20,16 @@ Whatever does not fit raises `CertificateError`.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import functools
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+from mpmath import mpf
 
 from accountant.certificates.certificate import Certificate, MethodRecord, certificate, read_ledger, read_mechanism
 from accountant.certificates.mpmath_route import (
@@ -35,6 +39,7 @@ from accountant.certificates.mpmath_route import (
     laplace_delta,
     randomised_response_delta,
     reaches,
+    shuffled_delta,
 )
 from accountant.certificates.profile_check import (
     Proved,
@@ -44,11 +49,21 @@ from accountant.certificates.profile_check import (
     require_profile_lower,
 )
 from accountant.errors import CannotCertifyError, CertificateError
+from accountant.groups import share_of_delta, smaller_groups
 from accountant.limits import check_time, time_limit
-from accountant.lower_end import adaptive_lower, attained, composable, gaussian_steps, pure_releases, responses_in
+from accountant.lower_end import (
+    adaptive_lower,
+    attained,
+    composable,
+    gaussian_steps,
+    pure_releases,
+    responses_in,
+    with_sums,
+)
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import delta_or_zero, order
-from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PureStep, Step
+from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PureStep, ShuffledStep, Step
+from accountant.mechanisms.words import Noise
 from accountant.numbers import INFINITE, exact, fraction_of
 from accountant.pld.ledger_steps import attained_steps, profile_steps
 from accountant.pricing import (
@@ -62,6 +77,7 @@ from accountant.pricing import (
 )
 from accountant.pricing import epsilon as price
 from accountant.profiles.pure import MOST_LOSSES, pure_parts
+from accountant.shuffled import levels
 
 SECOND_ROUTE_DIGITS = 8
 """The second route carries this many digits more than it is compared in."""
@@ -105,6 +121,7 @@ def _rederived(document: Certificate) -> tuple[Rederived, ...]:
         raise CertificateError(f"the digest is {document.digest[:16]}..., its content has another: it was altered")
     ledger = read_ledger(document.ledger)
     _require_ledger(document, ledger)
+    ledger = dataclasses.replace(ledger, mechanisms=tuple(map(read_mechanism, document.mechanisms)))
     delta = delta_or_zero(document.delta, pure=ledger.is_pure)
     if document.sound != ledger.sound:
         raise CertificateError(f"sound={document.sound} does not fit the ledger")
@@ -159,18 +176,19 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
         return Rederived(name, f"mpmath finds {_show(value)} at alpha={record.alpha}", upper)
     if name in {"gdp", "unsampled"}:
         square = gdp_squared(ledger.steps) if name == "gdp" else _squared_as_if_unsampled(ledger)
-        _require_gdp(square, delta, lower, upper, digits=digits, name=name)
-        return Rederived(name, "mpmath finds delta on either side of the target at the two ends", upper)
+        if square is None:
+            raise CertificateError(f"{name}: these steps are not Gaussian releases of everything")
+        return _require_delta(name, functools.partial(gaussian_delta, square), delta, (lower, upper), digits)
     if name == "pure":
         total = sum((s.count * s.epsilon for s in ledger.steps if isinstance(s, PureStep)), Fraction(0))
         if not lower <= total <= upper:
             raise CertificateError(f"pure: the epsilons add up to {total}")
         return Rederived(name, f"the epsilons add up to {total}", upper)
     if name == "optimal-pure":
-        _require_pure(pure_releases(ledger.steps), delta, lower, upper, digits=digits)
-        return Rederived(name, "mpmath finds delta on either side of the target at the two ends", upper)
-    if name == "adversary":
-        return _recheck_adversary(ledger, delta, upper)
+        found = functools.partial(randomised_response_delta, pure_releases(ledger.steps))
+        return _require_delta(name, found, delta, (lower, upper), digits)
+    if name in {"adversary", "group"}:
+        return (_recheck_adversary if name == "adversary" else _recheck_groups)(ledger, delta, upper)
     return _recheck_profile(ledger, delta, lower, upper)
 
 
@@ -182,6 +200,28 @@ def _squared_as_if_unsampled(ledger: Ledger) -> Fraction:
         if not isinstance(step, PureStep)
     ]
     return sum(terms, Fraction(0))
+
+
+def _recheck_groups(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rederived:
+    """Derive the upper end of some groups in a row again: each by a second route, at its share of delta."""
+    for groups, part in smaller_groups(ledger):
+        check_time()
+        each = upper / groups
+        try:
+            proved = groups * proved_profile_upper(part.steps, share_of_delta(groups, each, delta), each).upper
+        except (CertificateError, CannotCertifyError):
+            continue
+        # a wider end of each group needs more of delta than its share, which a second look at that end decides
+        if proved <= upper:
+            return Rederived("group", f"a second route proves it for {groups} groups in a row", proved)
+        each = proved / groups
+        with contextlib.suppress(CertificateError, CannotCertifyError):
+            again = groups * proved_profile_upper(part.steps, share_of_delta(groups, each, delta), each).upper
+            if again <= proved:
+                return Rederived(
+                    "group", f"a second route proves it{_widened(upper, proved)} for {groups} groups", proved
+                )
+    raise CertificateError("group: no number of smaller groups in a row confirms the stated end")
 
 
 def _recheck_adversary(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rederived:
@@ -208,28 +248,17 @@ def _ends(name: str, lower: str, upper: str) -> tuple[Fraction, Fraction]:
     return ends
 
 
-def _require_gdp(
-    mu_squared: Fraction | None, delta: Fraction, lower: Fraction, upper: Fraction, *, digits: int, name: str
-) -> None:
-    if mu_squared is None:
-        raise CertificateError(f"{name}: these steps are not Gaussian releases of everything")
-    slack = delta / 10 ** (digits + SECOND_ROUTE_DIGITS)
-    precise = digits + 2 * SECOND_ROUTE_DIGITS
-    if exceeds(gaussian_delta(mu_squared, upper, precise), delta + slack):
+def _require_delta(
+    name: str, found: Callable[[Fraction, int], mpf], delta: Fraction, ends: tuple[Fraction, Fraction], digits: int
+) -> Rederived:
+    """Refuse ends on either side of which delta, as a second route finds it, does not lie."""
+    lower, upper = ends
+    slack, precise = delta / 10 ** (digits + SECOND_ROUTE_DIGITS), digits + 2 * SECOND_ROUTE_DIGITS
+    if exceeds(found(upper, precise), delta + slack):
         raise CertificateError(f"{name}: delta at the upper end exceeds the stated delta")
-    if lower > 0 and not reaches(gaussian_delta(mu_squared, lower, precise), delta - slack):
+    if lower > 0 and not reaches(found(lower, precise), delta - slack):
         raise CertificateError(f"{name}: delta at the lower end is below the stated delta")
-
-
-def _require_pure(
-    releases: Sequence[tuple[Fraction, int]], delta: Fraction, lower: Fraction, upper: Fraction, *, digits: int
-) -> None:
-    slack = delta / 10 ** (digits + SECOND_ROUTE_DIGITS)
-    precise = digits + 2 * SECOND_ROUTE_DIGITS
-    if exceeds(randomised_response_delta(releases, upper, precise), delta + slack):
-        raise CertificateError("optimal-pure: delta at the upper end exceeds the stated delta")
-    if lower > 0 and not reaches(randomised_response_delta(releases, lower, precise), delta - slack):
-        raise CertificateError("optimal-pure: delta at the lower end is below the stated delta")
+    return Rederived(name, "mpmath finds delta on either side of the target at the two ends", upper)
 
 
 def _recheck_profile(ledger: Ledger, delta: Fraction, lower: Fraction, upper: Fraction) -> Rederived:
@@ -278,14 +307,8 @@ def _require_ledger(document: Certificate, ledger: Ledger) -> None:
     if not document.mechanisms:
         return
     true = functools.reduce(operator.add, [read_mechanism(record).ledger() for record in document.mechanisms])
-    for name, stated, derived in (
-        ("neighbours", ledger.neighbours, true.neighbours),
-        ("steps", ledger.steps, true.steps),
-        ("realisable", ledger.realisable, true.realisable),
-        ("corrected", ledger.corrected, true.corrected),
-        ("notes", ledger.notes, true.notes),
-    ):
-        if stated != derived:
+    for name in ("neighbours", "steps", "realisable", "corrected", "notes"):
+        if getattr(ledger, name) != getattr(true, name):
             raise CertificateError(f"ledger.{name} is not what the mechanisms' parameters give")
 
 
@@ -301,18 +324,14 @@ def _require_within(ledger: Ledger) -> None:
 
 def _is_within(step: Step, released: Step) -> bool:
     if isinstance(step, GaussianStep) and isinstance(released, GaussianStep):
-        return (
-            step.noise is released.noise
-            and step.count <= released.count
-            and (step.ratio_squared <= released.ratio_squared)
-        )
+        weaker = step.count <= released.count and step.ratio_squared <= released.ratio_squared
+        return weaker and step.noise is released.noise
     if isinstance(step, PureStep) and isinstance(released, PureStep):
-        return (
-            type(step) is type(released)
-            and step.neighbours is released.neighbours
-            and step.count <= released.count
-            and step.epsilon <= released.epsilon
-        )
+        weaker = step.count <= released.count and step.epsilon <= released.epsilon
+        return weaker and type(step) is type(released) and step.neighbours is released.neighbours
+    if isinstance(step, ShuffledStep) and isinstance(released, GaussianStep):
+        same = released.ratio_squared * step.noise_multiplier**2 == 1 and released.noise is Noise.GAUSSIAN
+        return same and step.count <= released.count
     return step == released
 
 
@@ -339,8 +358,11 @@ def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate, findi
 
 def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Rederived:
     lower, _ = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
-    if lower == 0:
-        return Rederived("epsilon.lower", "0 is always true")
+    shuffled = lower > 0 and _is_attained_by_shuffled(ledger.realisable, delta, lower, document)
+    if lower == 0 or shuffled:
+        how = "attained by the largest value of each shuffled epoch" if shuffled else "0 is always true"
+        return Rederived("epsilon.lower", how)
+    ledger = dataclasses.replace(ledger, realisable=with_sums(ledger.realisable))
     if not ledger.realisable:
         raise CertificateError("epsilon.lower > 0 needs a realisable pair, and the ledger names none")
     if gdp_squared(ledger.realisable) is not None:
@@ -372,25 +394,27 @@ def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Re
     return Rederived("epsilon.lower", "the lower end of the profile")
 
 
+def _is_attained_by_shuffled(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
+    """Say whether the largest value of every epoch reaches delta at the lower end."""
+    epochs = [step for step in steps if isinstance(step, ShuffledStep)]
+    tried = (functools.partial(shuffled_delta, step, level) for step in epochs for level in levels(step, delta))
+    return any(_is_reached(found, delta, lower, document) for found in tried)
+
+
 def _is_attained_by_pure(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
     """Say whether the pure steps alone reach delta at the lower end: leaving the others out is post-processing."""
-    digits = max(document.digits, FEWEST_DIGITS)
-    for part in pure_parts(pure_releases(steps)):
-        if lower > sum((epsilon * count for epsilon, count in part), Fraction(0)):
-            continue
-        if math.prod(count + 1 for _, count in part) <= MOST_LOSSES:  # else it has no price of its own
-            found = randomised_response_delta(part, lower, digits + 2 * SECOND_ROUTE_DIGITS)
-            if reaches(found, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS)))):
-                return True
-    return False
+    return any(
+        _is_reached(functools.partial(randomised_response_delta, part), delta, lower, document)
+        for part in pure_parts(pure_releases(steps))
+        if lower <= sum((epsilon * count for epsilon, count in part), Fraction(0))
+        and math.prod(count + 1 for _, count in part) <= MOST_LOSSES  # else it has no price of its own
+    )
 
 
 def _is_attained_by_laplace(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
     """Say whether one release with Laplace noise alone reaches delta at the lower end."""
-    digits = max(document.digits, FEWEST_DIGITS)
     largest = max((step.epsilon for step in steps if isinstance(step, LaplaceStep)), default=lower)
-    found = laplace_delta(largest, lower, digits + 2 * SECOND_ROUTE_DIGITS)
-    return lower < largest and reaches(found, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS))))
+    return lower < largest and _is_reached(functools.partial(laplace_delta, largest), delta, lower, document)
 
 
 def _is_attained_together(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, _: Certificate) -> bool:
@@ -407,17 +431,21 @@ def _is_attained_together(steps: tuple[Step, ...], delta: Fraction, lower: Fract
 
 def _is_attained_by_levels(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, _: Certificate) -> bool:
     """Say whether the losses of all steps exceed the lower end often enough."""
-    drawn = profile_steps(attained_steps(composable(steps)), "up")
+    drawn = profile_steps(attained_steps(composable(steps), delta), "up")
     return losses_reach(drawn, pure_releases(steps), delta, lower)
 
 
 def _is_attained_by_gaussian(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
     """Say whether the Gaussian releases of everything alone reach delta at the lower end."""
-    mu_squared, digits = gdp_squared(gaussian_steps(steps) or steps), max(document.digits, FEWEST_DIGITS)
-    if mu_squared is None:
-        return False
-    found = gaussian_delta(mu_squared, lower, digits + 2 * SECOND_ROUTE_DIGITS)
-    return reaches(found, delta * (1 - Fraction(1, 10 ** (digits + SECOND_ROUTE_DIGITS))))
+    square = gdp_squared(gaussian_steps(steps) or steps)
+    return square is not None and _is_reached(functools.partial(gaussian_delta, square), delta, lower, document)
+
+
+def _is_reached(found: Callable[[Fraction, int], mpf], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
+    """Say whether delta, as a second route finds it, is reached at the lower end."""
+    check_time()
+    digits = max(document.digits, FEWEST_DIGITS) + SECOND_ROUTE_DIGITS
+    return reaches(found(lower, digits + SECOND_ROUTE_DIGITS), delta * (1 - Fraction(1, 10**digits)))
 
 
 def _show(value: Fraction) -> str:

@@ -26,12 +26,20 @@ from accountant.mechanisms.fields import (
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import NOISE, NORMALISE, BoundedGradients, GaussianNoise, TrainingMechanism
 from accountant.mechanisms.quantities import require_without_replacement, sampling_rate
-from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep, WithReplacementStep
+from accountant.mechanisms.steps import (
+    GaussianStep,
+    GroupStep,
+    ShuffledStep,
+    Step,
+    SubsampledGaussianStep,
+    WithReplacementStep,
+)
 from accountant.mechanisms.words import Noise, Sampling
 from accountant.numbers import shown
 
 BATCH = "m, the batch size."
-SAMPLING = "How batches are drawn, fresh in every iteration; of shuffled epochs there is no theorem here."
+SAMPLING = "How batches are drawn: fresh in every iteration, or the next of an epoch (fixed-order, shuffle)."
+SHUFFLED = "nothing is gained from the random order: no theorem about replaced records is certified here"
 ETA = "eta, the step size, once or once an iteration."
 
 
@@ -39,7 +47,7 @@ ETA = "eta, the step size, once or once an iteration."
 class NoisyBatches(GaussianNoise):
     """An algorithm that draws a fresh batch in every iteration."""
 
-    replaced: ClassVar[bool] = False  # whether batches with replacement have a price too
+    priced: ClassVar[frozenset[Sampling]] = frozenset({Sampling.WITHOUT_REPLACEMENT})
 
     batch: Count = count(BATCH)
     sampling: Field[Sampling, Sampling | str] = choice(
@@ -48,18 +56,35 @@ class NoisyBatches(GaussianNoise):
     eta: MaybeSchedule = maybe_schedule(ETA, default=None)
 
     def check(self) -> None:
-        """Refuse other schemes than batches without replacement, and batches larger than the data."""
+        """Refuse schemes without a price, and batches larger than the data."""
         super().check()
-        if self.sampling is not Sampling.WITH_REPLACEMENT or not self.replaced:
+        if self.sampling not in self.priced:
             require_without_replacement(self.sampling)
+        if self.sampling is not Sampling.WITH_REPLACEMENT:
             sampling_rate(self.batch, self.records)
+
+    def drawn(self, nu: Fraction, noise: Noise = Noise.GAUSSIAN) -> Step:
+        """Return T releases on fresh batches; nu is sigma over what one entry of a batch moves."""
+        n, m, k, count = self.records, self.batch, self.group_size, self.iterations
+        replaced = self.sampling is Sampling.WITH_REPLACEMENT
+        if k == 1:
+            if replaced:
+                return WithReplacementStep(n, m, nu, count)
+            return SubsampledGaussianStep(sampling_rate(m, n), nu, count, noise)
+        if k + (0 if replaced else m - 1) >= n:  # no batch is without the group
+            return GaussianStep(((m if replaced else min(m, k)) / nu) ** 2, count, noise)
+        if noise is not Noise.GAUSSIAN:
+            raise UnsupportedSchemeError("group_size on drawn batches has a price under real Gaussian noise alone")
+        return GroupStep(n, m, nu, count, group=k, sampling=self.sampling)
 
 
 @described
 class NoisyGradients(NoisyBatches):
     """One noisy mean gradient an iteration: nu = sigma m/(2C)."""
 
+    batched: ClassVar[tuple[str, ...]] = ("gradient",)
     replaced: ClassVar[bool] = True
+    priced: ClassVar[frozenset[Sampling]] = frozenset(Sampling) - {Sampling.ALL, Sampling.POISSON}
 
     noise: Field[Noise, Noise | str] = choice(Noise, NOISE, default=Noise.GAUSSIAN)
 
@@ -70,15 +95,46 @@ class NoisyGradients(NoisyBatches):
         return self.noise_multiplier * 2 * self.bound / self.batch
 
     def ledger(self) -> Ledger:
-        r"""Return T subsampled Gaussian steps; the worst pair of neighbours attains them under real noise."""
+        r"""Return T subsampled Gaussian steps, or one release an epoch; a pair attains them under real noise."""
         nu = self.multiplier(lambda C: 2 * C / self.batch)
+        if self.sampling.by_epochs:
+            return self._epochs(nu)
         if self.sampling is Sampling.WITH_REPLACEMENT:
             if self.noise is not Noise.GAUSSIAN:
                 raise UnsupportedSchemeError("batches with replacement have a price under real Gaussian noise alone")
-            drawn = (WithReplacementStep(self.records, self.batch, nu, self.iterations),)
+            drawn = (self.drawn(nu),)
             return Ledger(drawn, realisable=drawn)
-        steps = (SubsampledGaussianStep(sampling_rate(self.batch, self.records), nu, self.iterations, self.noise),)
+        steps = (self.drawn(nu, self.noise),)
         return Ledger(steps, realisable=steps if self.noise is Noise.GAUSSIAN else ())
+
+    def _epochs(self, nu: Fraction) -> Ledger:
+        r"""Return the releases that hold the record: one an epoch.
+
+        Given what was released before, a batch without the record has the same law on both neighbours, whatever it is
+        computed at; so of the B = floor(n/m) disjoint batches of an epoch one costs something, sensitivity 2C/m, and T
+        iterations visit no batch more than ceil(T/B) times. A group of k costs most where few batches hold it: one of
+        j of its records costs j^2 times as much. For an order that is drawn, condition on it: hockey-stick
+        divergences are jointly convex. Who knows the order attains it.
+        """
+        batches = self.records // self.batch
+        whole, rest = divmod(self.iterations, batches)
+        visits = [(self._most_together(batches), whole), (self._most_together(rest), int(rest > 0))]
+        if visits[0][0] == visits[1][0]:
+            visits = [(visits[0][0], whole + 1)]
+        steps = tuple(GaussianStep(square / nu**2, count, self.noise) for square, count in visits if count)
+        if self.noise is not Noise.GAUSSIAN:
+            return Ledger(steps)
+        if self.sampling is Sampling.FIXED_ORDER:
+            return Ledger(steps, realisable=steps)
+        seen = ShuffledStep(
+            batches, batches if whole else rest, Fraction(batches * self.batch, self.records), nu, whole or 1
+        )
+        return Ledger(steps, realisable=(seen,), notes=(SHUFFLED,))
+
+    def _most_together(self, batches: int) -> Fraction:
+        """Return the largest sum of j^2 over so many batches that hold j of the group's records each."""
+        full, left = divmod(min(self.group_size, batches * self.batch), self.batch)
+        return Fraction(full * self.batch**2 + left**2)
 
 
 @described
@@ -86,6 +142,7 @@ class SsADMM(NoisyGradients):
     """Algorithm 1: noisy gradients on fresh batches without replacement."""
 
     algorithm: ClassVar[str] = "ssadmm"
+    computed: ClassVar[tuple[str, ...]] = ("x", "z", "y")
 
     rho: MaybeNumber = maybe_number("rho, the penalty parameter.", default=None, priced=False)
 
@@ -95,6 +152,7 @@ class DPSGD(NoisyGradients):
     """Proximal DP-SGD: it releases the same noisy gradients as ssadmm and costs the same."""
 
     algorithm: ClassVar[str] = "dpsgd"
+    computed: ClassVar[tuple[str, ...]] = ("x",)
 
 
 @described
@@ -106,6 +164,9 @@ class DPSVRG(NoisyBatches):
     """
 
     algorithm: ClassVar[str] = "dpsvrg"
+    whole: ClassVar[tuple[str, ...]] = ("anchor",)
+    batched: ClassVar[tuple[str, ...]] = ("gradient",)
+    computed: ClassVar[tuple[str, ...]] = ("x",)
 
     inner: Count = count("Iterations between two full gradients; iterations is a multiple of it.")
     anchor_sigma: MaybeNumber = maybe_number(
@@ -131,9 +192,9 @@ class DPSVRG(NoisyBatches):
     def ledger(self) -> Ledger:
         r"""Return the full gradients, Delta = 2C/n, and the corrected batch gradients, Delta = 4C/m."""
         full_multiplier, epochs = self._full_multiplier(), self.iterations // self.inner
-        full = GaussianStep(1 / full_multiplier**2, epochs)
+        full = GaussianStep((self.group_size / full_multiplier) ** 2, epochs)
         nu = self.multiplier(lambda C: 4 * C / self.batch)
-        batches = SubsampledGaussianStep(sampling_rate(self.batch, self.records), nu, self.iterations)
+        batches = self.drawn(nu)
         return Ledger((full, batches), realisable=(full,), notes=("our variant of DP-SVRG, not the authors' own",))
 
     def _full_multiplier(self) -> Fraction:
@@ -150,6 +211,7 @@ class SADMM(BoundedGradients):
     """Stochastic ADMM: never private."""
 
     algorithm: ClassVar[str] = "sadmm"
+    computed: ClassVar[tuple[str, ...]] = ("x", "z", "y")
     private: ClassVar[bool] = False
 
     batch: Count = count(BATCH)
@@ -174,6 +236,7 @@ class ADMM(TrainingMechanism):
     """ADMM on all records: never private."""
 
     algorithm: ClassVar[str] = "admm"
+    computed: ClassVar[tuple[str, ...]] = ("x", "z", "y")
     private: ClassVar[bool] = False
 
     normalise: MaybeNumber = maybe_number(NORMALISE, default=None, priced=False)

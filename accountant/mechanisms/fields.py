@@ -17,7 +17,6 @@ from typing import Final, Generic, Self, TypeVar, dataclass_transform, overload
 from accountant.errors import InvalidQuantityError
 from accountant.mechanisms.quantities import count as whole_number
 from accountant.mechanisms.quantities import positive
-from accountant.mechanisms.words import former_word
 from accountant.numbers import Exact
 
 Out_co = TypeVar("Out_co", covariant=True)
@@ -216,9 +215,6 @@ def _text(name: str, value: str | None) -> str | None:
 
 def _member_of(kind: type[Member], words: tuple[str, ...]) -> Callable[[str, Member | str], Member]:
     def convert(name: str, value: Member | str) -> Member:
-        former = former_word(kind, value)
-        if former:
-            raise InvalidQuantityError(f"{name}: {former}")
         if not isinstance(value, str) or value not in words:
             raise InvalidQuantityError(f"{name} must be one of {', '.join(words)}, got {name}={value!r}")
         return kind(value)

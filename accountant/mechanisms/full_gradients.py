@@ -1,6 +1,7 @@
 r"""Noise on models computed from all records: [CL20] Algorithm 2, and DP-ADMM.
 
-Sensitivities are for replaced records: Delta(x) = 2C/(n (rho + 1/eta)) (E1 corrected). The citations of DP-ADMM (Huang
+Sensitivities are for replaced records: Delta(x) = 2C/(n (rho + 1/eta)) (E1 corrected), k times that for a group of k,
+since the mean gradient moves k times as far and every map after it is Lipschitz. The citations of DP-ADMM (Huang
 et al. 2019) and ADMM-objP follow the paper's Related Work; its Baselines section swaps them (E6).
 
 The Lipschitz constant of a regularizer's proximal map, and what it does to the sensitivity of z and y (E11).
@@ -9,11 +10,12 @@ The Lipschitz constant of a regularizer's proximal map, and what it does to the 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
 from accountant.errors import InvalidQuantityError
+from accountant.mechanisms.declaration import Declaration
 from accountant.mechanisms.fields import (
     Count,
     Field,
@@ -87,8 +89,8 @@ class NoisyModels(GaussianNoise):
     def ratios(self, averaged: int, etas: list[Fraction], factor: Fraction) -> list[Fraction]:
         r"""Return (Delta(x)/sigma)^2 step by step; `factor` times its square is what a noise multiplier refers to."""
         if self.noise_multiplier is not None:
-            return [1 / (factor * self.noise_multiplier**2)] * len(etas)
-        unit = self.multiplier(lambda C: 2 * C / averaged)
+            return [self.group_size**2 / (factor * self.noise_multiplier**2)] * len(etas)
+        unit = self.multiplier(lambda C: 2 * C * self.group_size / averaged)
         return [1 / (unit * (self.rho + 1 / step)) ** 2 for step in etas]
 
 
@@ -102,6 +104,7 @@ class MpADMM(NoisyModels):
     """
 
     algorithm: ClassVar[str] = "mpadmm"
+    whole: ClassVar[tuple[str, ...]] = ("x", "y", "z")
 
     release: Field[Release, Release | str] = choice(
         Release, "Noisy x, z and y, or noisy x with z and y computed from it.", default=Release.ALL, stated=True
@@ -157,6 +160,14 @@ class MpADMM(NoisyModels):
             return self.proximal().separate_factor(self.rho)
         return self.proximal().joint_factor(self.rho)
 
+    def declaration(self) -> Declaration:
+        """Return noisy x, z and y, or noisy x with z and y computed from it."""
+        found = super().declaration()
+        if self.release is Release.ALL:
+            return found
+        alone = tuple(replace(release, names=("x",)) for release in found.releases)
+        return replace(found, releases=alone, computed=("z", "y"))
+
     def ledger(self) -> Ledger:
         r"""Return one Gaussian release an iteration, as the chosen sensitivity has it."""
         (etas, times), factor, proximal = self._etas(), self._factor(), self.proximal()
@@ -194,6 +205,8 @@ class DPADMM(NoisyModels):
     """
 
     algorithm: ClassVar[str] = "dpadmm"
+    whole: ClassVar[tuple[str, ...]] = ("x",)
+    computed: ClassVar[tuple[str, ...]] = ("z", "y")
 
     parties: Count = count_or("Equal parties that share the records.", default=2, stated=True)
 
@@ -210,4 +223,5 @@ class DPADMM(NoisyModels):
         r"""Return one release an iteration, Delta = 2C eta/(n_i(1+eta rho)) of the smallest party."""
         etas, times = at_each_step("eta", self.eta, self.iterations, self.iterations)
         steps = _grouped(self.ratios(self.records // self.parties, etas, Fraction(1)), times, Noise.GAUSSIAN)
-        return Ledger(steps, realisable=steps)
+        alone = self.group_size <= self.records // self.parties  # a group that one party holds
+        return Ledger(steps, realisable=steps if alone else ())

@@ -11,11 +11,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
-from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.steps import GaussianStep, PureStep, ShuffledStep, Step, SubsampledGaussianStep
 from accountant.mechanisms.words import Neighbours, Noise
 
 if TYPE_CHECKING:
     from accountant.mechanisms.mechanism import Mechanism
+
+LEAST_NOISE = Fraction(1, 20)
+"""The noise multiplier from which on the exact adversary is certified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class Ledger:
         """Refuse an empty ledger and one that mixes neighbouring relations."""
         if not self.steps:
             raise InvalidQuantityError("a ledger needs at least one step: nothing released costs nothing to prove")
+        if any(isinstance(step, ShuffledStep) for step in self.steps):
+            raise UnsupportedSchemeError("shuffled epochs have no price of their own: they cost one release an epoch")
         relations = {step.neighbours for step in self.steps}
         if len(relations) > 1:
             raise UnsupportedSchemeError(
@@ -96,3 +101,19 @@ def gdp_squared(steps: tuple[Step, ...]) -> Fraction | None:
             return None
         total += step.count * step.ratio_squared
     return total if steps else None
+
+
+def has_leader(steps: tuple[Step, ...]) -> bool:
+    """Say whether the exact adversary may price the steps: replaced records, drawn batches of a fixed size among them.
+
+    Of the other steps, wherever they stand, the profile must be known: Gaussian noise on everything, or pure.
+    """
+    drawn = [step for step in steps if isinstance(step, SubsampledGaussianStep) and step.sampling_rate < 1]
+    known = all(
+        isinstance(step, PureStep)
+        or (isinstance(step, GaussianStep | SubsampledGaussianStep) and step.noise is Noise.GAUSSIAN)
+        for step in steps
+    )
+    replaced = all(step.neighbours is Neighbours.REPLACE_ONE for step in steps)
+    noisy = any(step.noise_multiplier > LEAST_NOISE for step in drawn)
+    return known and replaced and noisy and sum(step.count for step in drawn) > 1

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import ClassVar
 
-from accountant.errors import InvalidQuantityError
+from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
+from accountant.mechanisms.declaration import Declaration, RecordBounds, declared_ledger, releases_of
 from accountant.mechanisms.fields import (
     Count,
     Field,
@@ -20,15 +21,18 @@ from accountant.mechanisms.fields import (
     MaybeText,
     choice,
     count,
+    count_or,
     described,
     maybe_number,
     text,
 )
 from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.steps import Step
 from accountant.mechanisms.words import Visibility
 from accountant.numbers import shown
 
 CLIP = "C: every record's gradient is scaled down to this norm."
+GROUP = "k, the records of one user: neighbours differ in at most so many; 1 protects single records."
 NOISE = "Real Gaussian noise, or the exact discrete Gaussian (only Renyi bounds are proved for it)."
 NORMALISE = "C: every record's features are scaled down to this norm, in place of clip."
 
@@ -40,8 +44,12 @@ class Mechanism:
     algorithm: ClassVar[str]
     private: ClassVar[bool] = True
     calibrated: ClassVar[str] = "noise_multiplier"
+    whole: ClassVar[tuple[str, ...]] = ()  # values that leave with noise, computed from all records
+    batched: ClassVar[tuple[str, ...]] = ()  # the same, computed from the records of a batch
+    computed: ClassVar[tuple[str, ...]] = ()  # values that are released without noise of their own
 
     name: MaybeText = text("What this mechanism is called in reports.", default=None)
+    group_size: Count = count_or(GROUP, default=1)
 
     def __init_subclass__(cls) -> None:
         """Let every ledger say which mechanism it is of: a certificate is re-derived from its parameters."""
@@ -60,6 +68,23 @@ class Mechanism:
         """Return the private releases of a whole run."""
         raise NotImplementedError
 
+    def declaration(self) -> Declaration:
+        """Return what is released and what protects it: `declared_ledger` of it has the same steps.
+
+        Sensitivities that are known to be violated (E1) are not declared: the corrected ones are.
+        """
+        if not self.private:
+            return Declaration((), bare=self.computed)
+        ledger = self.ledger()
+        steps = ledger.corrected or ledger.steps
+        found = self._declared(steps)
+        if declared_ledger(found).steps != steps:
+            raise UnsupportedSchemeError(f"{self.title}: a declaration has no words for what is released here")
+        return dataclasses.replace(found, computed=self.computed)
+
+    def _declared(self, steps: tuple[Step, ...]) -> Declaration:
+        return releases_of(steps, self.whole, self.batched or ("value",))
+
     @property
     def title(self) -> str:
         """The name, or the algorithm where no name was given."""
@@ -69,7 +94,9 @@ class Mechanism:
 def _signed(make: Callable[[Mechanism], Ledger]) -> Callable[[Mechanism], Ledger]:
     @functools.wraps(make)
     def ledger(self: Mechanism) -> Ledger:
-        return dataclasses.replace(make(self), mechanisms=(self,))
+        made = make(self)
+        grouped = (f"neighbours differ in at most {self.group_size} records",) if self.group_size > 1 else ()
+        return dataclasses.replace(made, mechanisms=(self,), notes=(*made.notes, *grouped))
 
     return ledger
 
@@ -88,12 +115,22 @@ class TrainingMechanism(Mechanism):
     )
 
     def check(self) -> None:
-        """Refuse one-step: it describes a game, not a run."""
+        """Refuse a group of more records than there are, and one-step: it describes a game, not a run."""
+        if self.group_size > self.records:
+            raise InvalidQuantityError(
+                f"group_size must be at most records={self.records}, got group_size={self.group_size}"
+            )
         if self.released is Visibility.ONE_STEP:
             raise InvalidQuantityError(
                 "released must be every-iterate or last-model, got released='one-step'; "
                 "a run of one step is iterations=1"
             )
+
+    def declaration(self) -> Declaration:
+        """Return what is released and what protects it, with the bound of the records."""
+        given = {kind: getattr(self, kind, None) for kind in (RecordBounds.CLIP, RecordBounds.NORMALISE)}
+        kind = next((kind for kind, radius in given.items() if radius is not None), RecordBounds.UNKNOWN)
+        return dataclasses.replace(super().declaration(), bounds=kind, radius=given.get(kind))
 
 
 @described

@@ -1,19 +1,8 @@
 r"""Releases that are described by their noise alone: Laplace and pure ones, ADMM-objP, Gaussian, Poisson batches.
 
-Pure releases on drawn records: what sampling leaves of their epsilon.
-
-A record takes part with probability q. Whether it does or not, the rest of the batch is drawn alike, so the output is
-(1-q) A + q P1 on one neighbour and (1-q) A + q Q1 on the other, with any two of A, P1 and Q1 within a factor e^eps:
-
-- `without-replacement`, q = m/n, eps for one replaced entry of the batch: A completes the batch by another record. If a
-  record is added or removed, n the larger number, the smaller data set's output is A itself.
-- `poisson`, eps for one added or removed record, neighbours `add-or-remove`: the other output is A itself.
-
-So the outputs are within a factor 1 + q (e^eps - 1): of P/Q the numerator is at most (1-q) A + q e^eps min(A, Q1), and
-that is at most (1 + q (e^eps - 1)) ((1-q) A + q Q1), because min(A, Q1) <= (1-q) A + q Q1. [BBG18] Theorems 8 and 9 at
-delta = 0.
-
 Mechanisms that are pure, delta = 0: Laplace noise, and any release of which only the epsilon is known.
+
+A group of k records: along k neighbours in a row every factor e^eps is met k times, so k eps holds, sampled or not.
 
 ADMM-objP (Wang and Zhang 2019): every subproblem has a perturbed objective and is solved exactly.
 
@@ -22,11 +11,18 @@ Mechanisms that are only priced: plain Gaussian releases, and Poisson batches to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
-from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
+from accountant.errors import InvalidQuantityError
+from accountant.mechanisms.declaration import (
+    Declaration,
+    NoisyRelease,
+    Protection,
+    amplified_epsilon,
+    require_pure_theorem,
+)
 from accountant.mechanisms.fields import (
     Count,
     Field,
@@ -47,33 +43,9 @@ from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import NOISE, NORMALISE, Mechanism, TrainingMechanism, at_each_step
 from accountant.mechanisms.quantities import count as whole_number
 from accountant.mechanisms.quantities import positive
-from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PoissonGaussianStep, PureStep
+from accountant.mechanisms.steps import GaussianStep, GroupStep, LaplaceStep, PoissonGaussianStep, PureStep, Step
 from accountant.mechanisms.words import Neighbours, Noise, Sampling
-from accountant.numbers import Bound, Exact, arb_from_fraction, arb_precision, fraction_from_arb, shown
-
-_BITS = 128
-
-
-def amplified_epsilon(epsilon: Fraction, rate: Fraction) -> Fraction:
-    """Return log(1 + q (e^eps - 1)), rounded up in about the 38th digit; exactly epsilon for q = 1."""
-    if rate == 1:
-        return epsilon
-    with arb_precision(_BITS):
-        found = (arb_from_fraction(rate) * arb_from_fraction(epsilon).expm1()).log1p()
-        return min(fraction_from_arb(found.upper()), epsilon)
-
-
-def require_pure_theorem(sampling: Sampling, neighbours: Neighbours) -> None:
-    """Refuse a scheme whose gain is not proved above for a pure release."""
-    if sampling in (Sampling.ALL, Sampling.WITHOUT_REPLACEMENT):
-        return
-    if sampling is Sampling.POISSON and neighbours is Neighbours.ADD_OR_REMOVE:
-        return
-    raise UnsupportedSchemeError(
-        f"{sampling} batches under {neighbours} neighbours have no theorem here for a pure release; "
-        "without-replacement has one, and poisson under add-or-remove"
-    )
-
+from accountant.numbers import Bound, Exact, arb_from_fraction, arb_precision, shown
 
 RELATION = "Which data sets are neighbours: the relation that the sensitivity, or epsilon, is for."
 SAMPLING = "How the records of a release are drawn: all, without-replacement, or poisson (add-or-remove)."
@@ -98,10 +70,25 @@ class PureReleases(Mechanism):
                 f"sampling_rate must lie in (0, 1], got sampling_rate={shown(self.sampling_rate)}"
             )
 
+    def _declared(self, steps: tuple[Step, ...]) -> Declaration:
+        """As on all records, and how the records are drawn: what that gains is for the price to say."""
+        found = super()._declared(steps)
+        if self.sampling is Sampling.ALL:
+            return found
+        kind = Protection.LAPLACE if isinstance(self, Laplace) else Protection.PURE
+        each = tuple((epsilon, step.count) for epsilon, step in zip(self.epsilons(), steps, strict=True))
+        drawn = NoisyRelease(found.releases[0].names, kind, each, drawn=True)
+        drawing = replace(found, sampling=self.sampling, rate=self.sampling_rate, group=self.group_size)
+        return replace(drawing, releases=(drawn,))
+
+    def epsilons(self) -> tuple[Fraction, ...]:
+        """Return the pure epsilons on all records: one for all releases, or one for each."""
+        raise NotImplementedError
+
     def step(self, epsilon: Fraction, count: int) -> PureStep:
         """Return so many releases of this epsilon, less what sampling gains."""
         rate = Fraction(1) if self.sampling_rate is None else self.sampling_rate
-        return PureStep(amplified_epsilon(epsilon, rate), count, self.neighbours)
+        return PureStep(self.group_size * amplified_epsilon(epsilon, rate), count, self.neighbours)
 
 
 @described
@@ -112,12 +99,16 @@ class Laplace(PureReleases):
 
     noise_multiplier: Number = number("The scale b over the L1 sensitivity.")
 
+    def epsilons(self) -> tuple[Fraction, ...]:
+        """Return the L1 sensitivity over the scale."""
+        return (1 / self.noise_multiplier,)
+
     def ledger(self) -> Ledger:
         """Return the releases; some pair of neighbours is as far apart as the L1 sensitivity allows."""
-        epsilon = 1 / self.noise_multiplier
+        (epsilon,) = self.epsilons()
         if self.sampling is not Sampling.ALL:
             return Ledger((self.step(epsilon, self.iterations),))
-        steps = (LaplaceStep(epsilon, self.iterations, self.neighbours),)
+        steps = (LaplaceStep(self.group_size * epsilon, self.iterations, self.neighbours),)
         return Ledger(steps, realisable=steps)
 
 
@@ -135,11 +126,15 @@ class Pure(PureReleases):
         super().check()
         at_each_step("epsilon", self.epsilon, self.iterations, self.iterations)
 
+    def epsilons(self) -> tuple[Fraction, ...]:
+        """Return those that are stated."""
+        return self.epsilon
+
     def ledger(self) -> Ledger:
         """Return the pure epsilons, which randomised response attains where nothing is drawn."""
         each = self.iterations if len(self.epsilon) == 1 else 1
         steps = tuple(self.step(epsilon, each) for epsilon in self.epsilon)
-        return Ledger(steps, realisable=steps if self.sampling is Sampling.ALL else ())
+        return Ledger(steps, realisable=steps if self.sampling is Sampling.ALL and self.group_size == 1 else ())
 
 
 EXACTLY = "pure DP only if every subproblem is solved exactly: report the solver's residual beside it"
@@ -150,6 +145,8 @@ class ObjP(TrainingMechanism):
     """ADMM-objP (Wang and Zhang 2019): pure DP each iteration, if solved exactly."""
 
     algorithm: ClassVar[str] = "objp"
+    whole: ClassVar[tuple[str, ...]] = ("objective",)
+    computed: ClassVar[tuple[str, ...]] = ("x", "z", "y")
     calibrated: ClassVar[str] = "epsilon"
 
     epsilon: Schedule = schedule("The pure epsilon that each iteration may cost: once, or once an iteration.")
@@ -164,9 +161,8 @@ class ObjP(TrainingMechanism):
 
     def ledger(self) -> Ledger:
         """Return the pure epsilons."""
-        if len(self.epsilon) == 1:
-            return Ledger((PureStep(self.epsilon[0], self.iterations),), notes=(EXACTLY,))
-        return Ledger(tuple(PureStep(each, 1) for each in self.epsilon), notes=(EXACTLY,))
+        each = self.iterations if len(self.epsilon) == 1 else 1
+        return Ledger(tuple(PureStep(self.group_size * e, each) for e in self.epsilon), notes=(EXACTLY,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +201,7 @@ class Gaussian(Mechanism):
 
     def ledger(self) -> Ledger:
         """Return the releases; some pair of neighbours is as far apart as the sensitivity allows."""
-        steps = (GaussianStep(1 / self.noise_multiplier**2, self.iterations, self.noise),)
+        steps = (GaussianStep((self.group_size / self.noise_multiplier) ** 2, self.iterations, self.noise),)
         return Ledger(steps, realisable=steps if self.noise is Noise.GAUSSIAN else ())
 
 
@@ -228,5 +224,11 @@ class Poisson(Mechanism):
 
     def ledger(self) -> Ledger:
         """Return T Poisson-subsampled steps; a record beside records that add nothing attains them."""
-        steps = (PoissonGaussianStep(self.sampling_rate, self.noise_multiplier, self.iterations),)
+        q, nu, k = self.sampling_rate, self.noise_multiplier, self.group_size
+        related = Neighbours.ADD_OR_REMOVE
+        steps: tuple[Step, ...] = (PoissonGaussianStep(q, nu, self.iterations),)
+        if k > 1 and q == 1:
+            steps = (GaussianStep((k / nu) ** 2, self.iterations, neighbours=related),)
+        elif k > 1:
+            steps = (GroupStep(q.denominator, q.numerator, nu, self.iterations, related, k, Sampling.POISSON),)
         return Ledger(steps, realisable=steps)

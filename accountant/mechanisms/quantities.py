@@ -82,8 +82,8 @@ def require_without_replacement(sampling: Sampling) -> None:
     remedy = {
         Sampling.POISSON: "Poisson batches have a size that varies and another neighbouring relation: "
         "use the mechanism `poisson`",
-        Sampling.SHUFFLE: "passing through a shuffled epoch has no amplification theorem here: draw a fresh batch "
-        "each iteration, or account with batch = records and the same noise multiplier",
+        Sampling.FIXED_ORDER: "epochs are priced for ssadmm and dpsgd alone",
+        Sampling.SHUFFLE: "epochs are priced for ssadmm and dpsgd alone",
         Sampling.WITH_REPLACEMENT: "a record may be drawn more than once, which this theorem does not cover",
         Sampling.ALL: "every record is used: account with batch = records",
     }[sampling]

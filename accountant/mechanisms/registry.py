@@ -59,7 +59,7 @@ class _Mechanisms(Mapping[str, type[Mechanism]]):
 
     def __getitem__(self, name: str) -> type[Mechanism]:
         module, kind = _HOMES[name]
-        found = getattr(importlib.import_module(f"accountant.mechanisms.{module}"), kind)
+        found = getattr(importlib.import_module(f"{__package__}.{module}"), kind)
         if not (isinstance(found, type) and issubclass(found, Mechanism) and found.algorithm == name):
             raise TypeError(f"accountant.mechanisms.{module}.{kind} is not the mechanism {name!r}")
         return found
@@ -74,25 +74,6 @@ class _Mechanisms(Mapping[str, type[Mechanism]]):
 MECHANISMS: Mapping[str, type[Mechanism]] = _Mechanisms()
 """Every mechanism by its name."""
 
-FORMER_ALGORITHMS: Mapping[str, str] = MappingProxyType(
-    {"dp-sgd": "dpsgd", "dp-admm": "dpadmm", "dp-svrg": "dpsvrg", "admm-objp": "objp"}
-)
-FORMER_FIELDS: Mapping[str, str] = MappingProxyType(
-    {
-        "mechanism": "algorithm",
-        "relation": "neighbours",
-        "count": "iterations",
-        "epochs": "iterations (of dpsvrg: all of them, epochs times inner)",
-        "releases": "iterations",
-        "sigma_full": "anchor_sigma",
-        "sigma_inner": "sigma",
-        "epsilon_iteration": "epsilon",
-        "regularizer": "a (SCAD), gamma (MCP) or lipschitz; convex regularizers need none",
-        "shape": "a (SCAD) or gamma (MCP)",
-    }
-)
-"""Spellings of earlier versions, and what they are now."""
-
 
 def mechanism_from(parameters: Mapping[str, object], *, everything: bool = False) -> Mechanism:
     """Return the mechanism that `algorithm` and the other parameters describe; None counts as absent.
@@ -100,7 +81,7 @@ def mechanism_from(parameters: Mapping[str, object], *, everything: bool = False
     With `everything`, as a claim file needs it, what is `stated` must be given even though it has a default.
     """
     given = {name: value for name, value in parameters.items() if value is not None and name != "algorithm"}
-    kind = mechanism_class(parameters.get("algorithm"), given)
+    kind = mechanism_class(parameters.get("algorithm"))
     fields = fields_of(kind)
     for name in given:
         if name not in fields:
@@ -115,25 +96,20 @@ def mechanism_from(parameters: Mapping[str, object], *, everything: bool = False
     return kind(**given)  # type: ignore[arg-type]  # every field checks its own value
 
 
-def mechanism_class(algorithm: object, given: Mapping[str, object] | None = None) -> type[Mechanism]:
+def mechanism_class(algorithm: object) -> type[Mechanism]:
     """Return the class of this name."""
     if algorithm is None:
-        former = " (mechanism is now called algorithm)" if given and "mechanism" in given else ""
-        raise InvalidQuantityError(f"algorithm is needed, one of {', '.join(MECHANISMS)}{former}")
-    if isinstance(algorithm, str) and algorithm in FORMER_ALGORITHMS:
-        raise InvalidQuantityError(f"algorithm {algorithm!r} is now called {FORMER_ALGORITHMS[algorithm]!r}")
+        raise InvalidQuantityError(f"algorithm is needed, one of {', '.join(MECHANISMS)}")
     if not isinstance(algorithm, str) or algorithm not in MECHANISMS:
         raise InvalidQuantityError(f"algorithm must be one of {', '.join(MECHANISMS)}, got algorithm={algorithm!r}")
     return MECHANISMS[algorithm]
 
 
 def unknown_field(name: str, kind: type[Mechanism]) -> str:
-    """Return why the mechanism has no such field: another one's, an earlier spelling, or none at all."""
+    """Return why the mechanism has no such field: another one's, or none at all."""
     owners = [other for other, each in MECHANISMS.items() if name in fields_of(each)]
     if owners:
         return f"{name} belongs to {', '.join(owners)}, not to {kind.algorithm}"
-    if name in FORMER_FIELDS:
-        return f"{name} is now called {FORMER_FIELDS[name]}"
     import difflib  # noqa: PLC0415 - only for a mistake
 
     known = [*fields_of(kind), "algorithm"]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from accountant.copies import Copies
 from accountant.errors import InvalidQuantityError
-from accountant.mechanisms.words import Neighbours, Noise
+from accountant.mechanisms.words import Neighbours, Noise, Sampling
 from accountant.numbers import shown
 
 
@@ -84,9 +85,39 @@ class WithReplacementStep:
         _require_sampled(Fraction(1), self.noise_multiplier, self.count)
 
     @property
+    def copies(self) -> Copies:
+        """How often the record is in a batch."""
+        return Copies(self.batch, 1, self.records)
+
+    @property
     def sampling_rate(self) -> Fraction:
         """About the probability to be in a batch, for guesses only."""
         return min(Fraction(self.batch, self.records), Fraction(1))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStep(WithReplacementStep):
+    r"""`count` iterations whose batch holds K records of a `group` of k, each of which moves it as far as one copy.
+
+    K is hypergeometric for batches without replacement, binomial with m and k/n for those with it, and binomial with k
+    and q = batch/records for Poisson batches. The theorem of `accountant.profiles.with_replacement` is about any K.
+    """
+
+    group: int = 1
+    sampling: Sampling = Sampling.WITHOUT_REPLACEMENT
+
+    def __post_init__(self) -> None:
+        """Refuse what no mechanism has, and a group that is in every batch."""
+        WithReplacementStep.__post_init__(self)
+        _require(self.group >= 1, f"group must be >= 1, got group={self.group}")
+        _require(self.copies.most >= 1, "a group that no batch can hold")
+
+    @property
+    def copies(self) -> Copies:
+        """How many records of the group are in a batch."""
+        if self.sampling is Sampling.POISSON:
+            return Copies(self.group, self.batch, self.records)
+        return Copies(self.batch, self.group, self.records, self.sampling is Sampling.WITH_REPLACEMENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +164,41 @@ class LaplaceStep(PureStep):
     """
 
 
-Step = GaussianStep | SubsampledGaussianStep | WithReplacementStep | PoissonGaussianStep | PureStep
+@dataclass(frozen=True, slots=True)
+class ShuffledStep:
+    r"""`count` epochs, each in a fresh random order: of it `taken` of the `batches` disjoint batches of m are released.
+
+    Only what a pair of neighbours attains rests on it (`accountant.shuffled`): its price is that of Gaussian
+    releases, one an epoch. nu = sigma m/(2C); `present` is the probability that a record is in a batch of an epoch,
+    below 1 where some records are left out.
+    """
+
+    batches: int
+    taken: int
+    present: Fraction
+    noise_multiplier: Fraction
+    count: int
+    neighbours: Neighbours = Neighbours.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        """Refuse epochs without batches, noise that is not positive, no epochs."""
+        _require(1 <= self.taken <= self.batches, f"taken must lie in 1 to {self.batches}, got taken={self.taken}")
+        _require_sampled(self.present, self.noise_multiplier, self.count)
+
+    @property
+    def sampling_rate(self) -> Fraction:
+        """The probability that a released batch of an epoch holds a certain record."""
+        return self.present * self.taken / self.batches
+
+    def summed(self) -> tuple[GaussianStep, ...]:
+        """Return the sums of all batches of each epoch, which hold every record: Gaussian releases."""
+        if self.sampling_rate < 1:
+            return ()
+        ratio = 1 / (self.batches * self.noise_multiplier**2)
+        return (GaussianStep(ratio, self.count, neighbours=self.neighbours),)
+
+
+Step = GaussianStep | SubsampledGaussianStep | WithReplacementStep | PoissonGaussianStep | PureStep | ShuffledStep
 
 
 def _require_sampled(rate: Fraction, noise_multiplier: Fraction, count: int) -> None:

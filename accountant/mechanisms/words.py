@@ -7,8 +7,6 @@ them says nothing about another. The wire uses the same words, so this module im
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from types import MappingProxyType
 
 
 class Algorithm(enum.StrEnum):
@@ -32,13 +30,23 @@ class Neighbours(enum.StrEnum):
 
 
 class Sampling(enum.StrEnum):
-    """How the records of one iteration are drawn."""
+    """How the records of one iteration are drawn: all, fresh ones, or the next batch of an epoch.
+
+    An epoch cuts all records into disjoint batches, in one order that never changes (`fixed-order`) or in a fresh
+    random one (`shuffle`); records that fill no batch are left out.
+    """
 
     ALL = "all"
     WITHOUT_REPLACEMENT = "without-replacement"
     WITH_REPLACEMENT = "with-replacement"
     POISSON = "poisson"
+    FIXED_ORDER = "fixed-order"
     SHUFFLE = "shuffle"
+
+    @property
+    def by_epochs(self) -> bool:
+        """Whether a record is in one batch of an epoch at most."""
+        return self in (Sampling.FIXED_ORDER, Sampling.SHUFFLE)
 
 
 class Noise(enum.StrEnum):
@@ -75,26 +83,3 @@ class Visibility(enum.StrEnum):
     EVERY_ITERATE = "every-iterate"
     LAST_MODEL = "last-model"
     ONE_STEP = "one-step"
-
-
-FORMER_WORDS: Mapping[type[enum.StrEnum], Mapping[str, str]] = MappingProxyType(
-    {
-        Neighbours: MappingProxyType({"add-or-remove-one": Neighbours.ADD_OR_REMOVE.value}),
-        Sampling: MappingProxyType({"fixed-size": Sampling.WITHOUT_REPLACEMENT.value, "none": Sampling.ALL.value}),
-    }
-)
-"""Spellings of earlier versions, and what they are now."""
-
-
-def former_word(kind: type[enum.StrEnum], word: object) -> str:
-    """Return what a word of an earlier version is called now, as a sentence; empty for every other word."""
-    now = FORMER_WORDS.get(kind, {}).get(word) if isinstance(word, str) else None
-    return "" if now is None else f"{word!r} is now called {now!r}"
-
-
-def current_word(kind: type[enum.StrEnum], word: object) -> object:
-    """Return the word; one of an earlier version raises an error that names the new one."""
-    former = former_word(kind, word)
-    if former:
-        raise ValueError(former)
-    return word

@@ -52,11 +52,11 @@ from accountant.pld.plan import (
 )
 from accountant.pld.types import BinaryStep, ComposableStep, LaplaceLosses, MixedStep, Pair, ResponseLosses
 from accountant.profiles.gaussian import gaussian_delta, gaussian_delta_upper, gaussian_epsilon
-from accountant.profiles.one_step import CurvePoint, SubsampledGaussian, single_step_delta, single_step_epsilon
+from accountant.profiles.one_step import SubsampledGaussian, single_step_delta, single_step_epsilon
 from accountant.profiles.with_replacement import PublicCopies
 from accountant.profiles.without_lattice import attained_level, event_delta, event_epsilon, levels_of, revealed_epsilon
 
-__all__ = ["ComposedProfile", "CurvePoint", "Resolution", "SubsampledGaussian", "compose"]
+__all__ = ["ComposedProfile", "Resolution", "SubsampledGaussian", "compose"]
 
 _ZERO = Fraction(0)
 _LOWER_PAIRS = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
@@ -282,10 +282,6 @@ class ComposedProfile:
             with contextlib.suppress(CannotCertifyError):  # a lower end of 0 is always true
                 best = max(best, self._pair_epsilon(pair, delta, best))
         return best
-
-    def curve(self, epsilons: Sequence[Fraction]) -> tuple[CurvePoint, ...]:
-        """Return certified points (epsilon, delta upper) of the privacy curve, for audits and trade-off functions."""
-        return tuple(CurvePoint(epsilon, self.delta_upper(epsilon)) for epsilon in epsilons)
 
     def _pair_epsilon(self, pair: Pair, delta: Fraction, least: Fraction) -> Fraction:
         planned = self._plan(pair, log_of(delta))

@@ -164,6 +164,7 @@ def sketch(step: ComposableStep, pair: Pair, z_top: float) -> Sketch:
     return Sketch(np.concatenate(parts), np.concatenate(weights), step.count)
 
 
+@np.errstate(all="ignore")
 def closed_sketch(step: ResponseLosses | LaplaceLosses) -> Sketch:
     """Return the losses and the logarithms of their weights, for guesses."""
     e = step.epsilon
@@ -209,6 +210,7 @@ def log_moment(sketches: Sequence[Sketch], theta: Floats) -> Floats:
     return np.where(np.isnan(total), np.inf, total)
 
 
+@np.errstate(all="ignore")
 def tilted_deviation(sketches: Sequence[Sketch], theta: float) -> float:
     """Return the standard deviation of the composed loss after tilting by theta."""
     variance = 0.0
@@ -242,6 +244,8 @@ def truncation_point(steps: Sequence[ComposableStep], log_mass: float) -> float:
     parts = [part for step in steps for part in _parts(step)]
     if not parts:
         return 0.0
+    if any(part.q <= 0 for part in parts):
+        raise CannotCertifyError("float64 cannot hold so small a sampling rate")
     share = min(log_mass - math.log(len(parts)), -3.0)
     tops = [
         max(
@@ -271,6 +275,7 @@ def tilt_for_delta(sketches: Sequence[Sketch], log_delta: float) -> tuple[float,
     return _minimise(epsilon, *_tilt_range(sketches))
 
 
+@np.errstate(all="ignore")
 def tilt_for_epsilon(sketches: Sequence[Sketch], epsilon: float) -> tuple[float, float]:
     """Return the Chernoff-optimal theta for epsilon and the log(delta) that it gives."""
 
@@ -304,6 +309,7 @@ def support(sketches: Sequence[Sketch]) -> tuple[float, float]:
     return bottom, sum(s.count * float(s.losses.max()) for s in sketches)
 
 
+@np.errstate(all="ignore")
 def _tilt_range(sketches: Sequence[Sketch]) -> tuple[float, float]:
     deviation = max(tilted_deviation(sketches, 0.0), 1e-300)
     steepest = max(float(np.max(np.abs(np.diff(s.log_weights) / _nonzero(np.diff(s.losses))))) for s in sketches)

@@ -11,10 +11,11 @@ import functools
 import math
 from fractions import Fraction
 
-from accountant.errors import CannotCertifyError, UnsupportedSchemeError
+from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
 from accountant.limits import check_time, time_left
 from accountant.mechanisms.steps import (
     GaussianStep,
+    GroupStep,
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
@@ -39,7 +40,13 @@ from accountant.pld.parts import joined
 from accountant.pld.plan import dominated_epsilon, log_of, plan_for_delta
 from accountant.pld.types import BinaryStep, ComposableStep, LaplaceLosses, Pair, ResponseLosses
 from accountant.profiles.pure import laplace_epsilon
-from accountant.profiles.with_replacement import PublicCopies, batch_rates, public_copies, single_epsilon
+from accountant.profiles.with_replacement import (
+    PublicCopies,
+    batch_rates,
+    public_copies,
+    rate_of_several,
+    single_epsilon,
+)
 
 SPARE_SHARE = Fraction(1, 10**6)
 """Of delta, for batches with more copies of a record than are listed."""
@@ -68,11 +75,11 @@ def composed_epsilon_upper(steps: tuple[Step, ...], delta: Fraction, tolerance: 
     if len(steps) == 1 and isinstance(steps[0], LaplaceStep) and steps[0].count == 1:
         return laplace_epsilon(steps[0].epsilon, delta).most.fraction()
     if (alone := single_with_replacement(steps)) is not None:
-        return single_epsilon(alone.records, alone.batch, alone.noise_multiplier, delta)
+        return single_epsilon(alone.copies, alone.noise_multiplier, delta)
     resolution = Resolution(tolerance=float_down(tolerance))
     if any(isinstance(step, PoissonGaussianStep | PureStep) for step in steps):
         return _known_epsilon_upper(steps, delta, resolution)
-    if any(isinstance(step, WithReplacementStep) and step.batch > 1 for step in steps):
+    if any(isinstance(step, WithReplacementStep) and step.copies.most > 1 for step in steps):
         return mixed_profile(steps, delta, resolution).epsilon_upper(delta)
     others = with_public_copies(steps, delta)[1]
     return compose(profile_steps(others, "down"), target_delta=delta, resolution=resolution).epsilon_upper(delta)
@@ -119,10 +126,10 @@ def ordered_profile(steps: tuple[Step, ...], delta: Fraction | None, resolution:
     finer = Resolution(resolution.tolerance / _FINER, resolution.most_points)
     orders = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
     sampled = any(isinstance(step, PoissonGaussianStep) and step.sampling_rate < 1 for step in steps)
-    return OrderedProfile([_in_order(steps, delta, order) for order in orders[: 2 if sampled else 1]], finer)
+    return OrderedProfile([in_order(steps, delta, order) for order in orders[: 2 if sampled else 1]], finer)
 
 
-def _in_order(steps: tuple[Step, ...], delta: Fraction | None, order: Pair) -> list[ComposableStep]:
+def in_order(steps: tuple[Step, ...], delta: Fraction | None, order: Pair) -> list[ComposableStep]:
     """Return the steps for a lattice, equal ones joined, all releases of everything as one."""
     spent, noisy = [step for step in steps if isinstance(step, PureStep)], []
     announced, others = with_public_copies(tuple(step for step in steps if step not in spent), delta or _NEAR)
@@ -150,7 +157,7 @@ def _in_order(steps: tuple[Step, ...], delta: Fraction | None, order: Pair) -> l
 def mixed_epsilon_lower(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     """Return an epsilon that a pair of neighbours violates that attains all these steps, pure ones included."""
     pure = [step for step in steps if isinstance(step, PureStep)]
-    rest = profile_steps(attained_steps(tuple(step for step in steps if step not in pure)), "up")
+    rest = profile_steps(attained_steps(tuple(step for step in steps if step not in pure), delta), "up")
     square = sum((step.count / step.noise_multiplier**2 for step in rest if step.sampling_rate == 1), Fraction(0))
     lattice: list[ComposableStep] = [
         BinaryStep(float_down(step.sampling_rate), float_down(1 / step.noise_multiplier), step.count)
@@ -187,7 +194,7 @@ def attained_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
 
 @functools.lru_cache(maxsize=8)
 def _attained_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
-    return compose(profile_steps(attained_steps(steps), "up"), target_delta=delta).epsilon_lower(delta)
+    return compose(profile_steps(attained_steps(steps, delta), "up"), target_delta=delta).epsilon_lower(delta)
 
 
 def single_with_replacement(steps: tuple[Step, ...]) -> WithReplacementStep | None:
@@ -198,22 +205,39 @@ def single_with_replacement(steps: tuple[Step, ...]) -> WithReplacementStep | No
 
 def with_public_copies(steps: tuple[Step, ...], delta: Fraction) -> tuple[list[PublicCopies], tuple[Step, ...]]:
     """Return what dominates the steps with replacement, and all others; of one draw each is without replacement."""
-    replaced = [step for step in steps if isinstance(step, WithReplacementStep) and step.batch > 1]
+    replaced = [step for step in steps if isinstance(step, WithReplacementStep) and step.copies.most > 1]
     others = tuple(attained_step(s, 1) if isinstance(s, WithReplacementStep) else s for s in steps if s not in replaced)
     spare = delta * SPARE_SHARE / sum(step.count for step in replaced) if replaced else delta
-    return [
-        public_copies(step.records, step.batch, step.noise_multiplier, step.count, spare) for step in replaced
-    ], others
+    return [public_copies(step.copies, step.noise_multiplier, step.count, spare) for step in replaced], others
 
 
-def attained_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return steps without replacement whose pairs those with replacement dominate."""
-    return tuple(attained_step(step, 0) if isinstance(step, WithReplacementStep) else step for step in steps)
+@functools.lru_cache(maxsize=64)
+def attained_steps(steps: tuple[Step, ...], delta: Fraction) -> tuple[Step, ...]:
+    """Return steps without replacement whose pairs those with replacement dominate; of groups, the best ones found."""
+    most = max((step.copies.most for step in steps if isinstance(step, GroupStep)), default=1)
+    tried = {min(j, most) for j in (1, 2, 3, 4, 6, 8, 12, 16)} if most > 1 else {1}
+    choices = []
+    for several in sorted(tried):
+        with contextlib.suppress(InvalidQuantityError):  # a probability too small to be held
+            choices.append(tuple(_attained(step, several) for step in steps))
+    if len(choices) == 1:
+        return choices[0]
+    return max(choices, key=lambda c: compose(profile_steps(c, "up"), target_delta=delta).epsilon_lower(delta))
+
+
+def _attained(step: Step, several: int) -> Step:
+    if not isinstance(step, WithReplacementStep):
+        return step
+    together = min(several, step.copies.most) if isinstance(step, GroupStep) else 1
+    if together == 1:
+        return attained_step(step, 0)
+    rate, nu = rate_of_several(step.copies, together), step.noise_multiplier / together
+    return SubsampledGaussianStep(rate, nu, step.count, neighbours=step.neighbours)
 
 
 def attained_step(step: WithReplacementStep, end: int) -> SubsampledGaussianStep:
     """Return the step without replacement that takes the record as often, one copy at a time; `end` 1 rounds up."""
-    rate = batch_rates(step.records, step.batch)[end]
+    rate = batch_rates(step.copies)[end]
     return SubsampledGaussianStep(rate, step.noise_multiplier, step.count, neighbours=step.neighbours)
 
 

@@ -6,7 +6,7 @@ epsilon by about (1 + theta) T h^2/12.
 
 From delta to epsilon on a composed lattice: guess the root, then certify a point beside it.
 
-Only `certified_near` matters for soundness: what it returns was checked with the proved bound.
+Only `certified_by_slope` matters for soundness: what it returns was checked with the proved bound.
 """
 
 from __future__ import annotations
@@ -113,10 +113,10 @@ class CompositionPlan:
     above: float
 
     @property
-    def alone(self) -> BinaryStep:
-        """The one step, where there is one that is no mixture."""
-        if len(self.steps) != 1 or not isinstance(self.steps[0], BinaryStep):
-            raise CannotCertifyError(f"one step was expected, got {len(self.steps)}")
+    def led(self) -> BinaryStep:
+        """The steps on batches that an adversary is planned for: the first ones."""
+        if not isinstance(self.steps[0], BinaryStep):
+            raise CannotCertifyError("the exact adversary needs steps on fixed-size batches")
         return self.steps[0]
 
 
@@ -365,33 +365,13 @@ def finer_resolution(
     return Resolution(tolerance=max(tolerance, _LEAST_TOLERANCE), most_points=min(asked.most_points, _MOST_REFINED))
 
 
-def certified_near(guess: float, scale: float, holds: Callable[[Fraction], bool], *, upwards: bool) -> Fraction:
-    """Return an epsilon near the guess, on the stated side, at which `holds` was checked; 0 for a lower end in need.
-
-    Candidates are decimals of nine digits: a guess that differs in the tenth, from machine to machine or from start to
-    start, leads to the same answer.
-    """
-    sign = 1 if upwards else -1
-    unit = Fraction(10) ** (math.floor(math.log10(max(abs(guess), scale))) - _GUESS_DIGITS + 1)
-    nearest = Fraction(guess) / unit
-    start = (math.ceil(nearest) if upwards else math.floor(nearest)) * unit
-    failed, margin = start, unit
-    for _ in range(_MOST_MARGINS):
-        candidate = start + sign * margin
-        if candidate <= 0 and not upwards:
-            return Fraction(0)
-        if holds(candidate):
-            return candidate if margin == unit else _narrowed(failed, candidate, holds)
-        failed, margin = candidate, margin * 4
-    raise CannotCertifyError(f"no epsilon near {guess} could be certified: use more points")
-
-
 def certified_by_slope(guess: float, scale: float, miss: Callable[[Fraction], float], *, upwards: bool) -> Fraction:
     r"""Return an epsilon near the guess, on the stated side, at which `miss` was at most 0; 0 for a lower end in need.
 
     `miss` is the logarithm of the factor by which the proved delta misses the target, at most 0 only where it does not.
     It falls by about 1/scale for each unit of epsilon, so that a miss says how far to go: two or three looks in place
-    of ten. Where it falls faster, the last two looks are joined by a chord. Candidates are decimals, as above.
+    of ten. Where it falls faster, the last two looks are joined by a chord. Candidates are decimals of nine digits: a
+    guess that differs in the tenth, from machine to machine or from start to start, leads to the same answer.
     """
     sign = 1 if upwards else -1
     unit = Fraction(10) ** (math.floor(math.log10(max(abs(guess), scale))) - _GUESS_DIGITS + 1)
@@ -441,13 +421,6 @@ def _whole_units(way: float, unit: Fraction) -> Fraction:
     units = math.ceil(Fraction(way) / unit)
     step = 10 ** max(len(str(units)) - 2, 0)
     return Fraction(-(-units // step) * step) * unit
-
-
-def _narrowed(failed: Fraction, good: Fraction, holds: Callable[[Fraction], bool]) -> Fraction:
-    for _ in range(4):
-        middle = (failed + good) / 2
-        failed, good = (failed, middle) if holds(middle) else (middle, good)
-    return good
 
 
 def log_excess(larger: Fraction, smaller: Fraction) -> float:

@@ -176,7 +176,7 @@ def attained_level(phases: Sequence[LossLevel], delta: Fraction) -> Fraction:
         choices = [choice for spent in _SPENT for choice in _choices(phases, delta, spent)]
         for choice in sorted(choices, key=lambda one: -one.guess)[:_MOST_TRIED]:
             if choice.guess > best:
-                levels = [_positive(phase.sure(choice.log_p)) for phase in choice.phases]
+                levels = [positive_part(phase.sure(choice.log_p)) for phase in choice.phases]
                 best = max(best, sum(levels, Fraction(0)) - choice.cost)
     return best
 
@@ -187,13 +187,13 @@ def _choices(phases: Sequence[LossLevel], delta: Fraction, spent: Fraction) -> I
     cost = fraction_from_arb((-arb_from_fraction(1 - spent).log()).upper())
     for size in _SIZES:
         if size <= len(phases) and log_p / size < half:
-            guesses = [(_positive(phase.about(log_p / size)), phase) for phase in phases]
+            guesses = [(positive_part(phase.about(log_p / size)), phase) for phase in phases]
             best = sorted(guesses, key=lambda entry: -entry[0])[:size]
             guess = sum((level for level, _ in best), Fraction(0)) - cost
             yield _Choice(guess, tuple(phase for _, phase in best), log_p / size, cost)
 
 
-def _positive(level: arb | None) -> Fraction:
+def positive_part(level: arb | None) -> Fraction:
     """Return the lower end of a level, at least 0: a phase may be left out."""
     check_time()
     if level is None or not level.is_finite() or not level.lower() > 0:

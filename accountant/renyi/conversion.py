@@ -148,20 +148,23 @@ class _Objective:
         self._log_delta = float(arb_from_fraction(delta).log())
 
     def __call__(self, alpha: Fraction) -> Fraction:
-        if alpha not in self._known:
-            guessed = math.nan if self._guess is None else self._guessed(self._guess(alpha), float(alpha))
-            if math.isfinite(guessed):
-                self._known[alpha] = Fraction(guessed)
-                return self._known[alpha]
+        known = self._known.get(alpha)
+        if known is None:
+            known = self._known[alpha] = self._found(alpha)
+        return known
+
+    def _found(self, alpha: Fraction) -> Fraction:
+        guessed = math.nan if self._guess is None else self._guessed(self._guess(alpha), float(alpha))
+        if math.isfinite(guessed):
+            return Fraction(guessed)
+        check_time()
+        try:
+            ball = convert(self._curve(alpha, SEARCH_BITS), alpha, self._delta, self._conversion)
+        except CannotCertifyError:
             check_time()
-            try:
-                ball = convert(self._curve(alpha, SEARCH_BITS), alpha, self._delta, self._conversion)
-            except CannotCertifyError:
-                check_time()
-                ball = arb("nan")
-            usable = ball.is_finite() and (ball.is_zero() or ball.rel_accuracy_bits() > 8)
-            self._known[alpha] = fraction_from_arb(ball.mid()) if usable else Fraction(10) ** 1000
-        return self._known[alpha]
+            ball = arb("nan")
+        usable = ball.is_finite() and (ball.is_zero() or ball.rel_accuracy_bits() > 8)
+        return fraction_from_arb(ball.mid()) if usable else Fraction(10) ** 1000
 
     def _guessed(self, moment: float, alpha: float) -> float:
         """Return about the epsilon of an order: `convert` in float64."""

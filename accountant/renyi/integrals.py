@@ -87,7 +87,7 @@ def guarded(log_peak: arb, lost_bits: int = 0) -> AbstractContextManager[None]:
 def breakpoints(end: arb, candidates: list[arb]) -> list[arb]:
     """Return 0, the candidates inside (0, end) and end, exact and in order."""
     inside = {fraction_from_arb(c.mid()): c.mid() for c in candidates if c.mid() > 0 and c.mid() < end}
-    return [arb(0), *(inside[key] for key in sorted(inside)), end]
+    return [arb(0), *(point for _, point in sorted(inside.items(), key=lambda entry: entry[0])), end]
 
 
 def _lower_bound(function: Integrand, points: list[arb]) -> arb:
@@ -137,6 +137,17 @@ def poisson_moment(rate: Fraction, noise_multiplier: Fraction, alpha: Fraction, 
         pieces, crossing = _pieces(nu, order, q, bits)
         value = integral(_integrand(nu, order, q, crossing), pieces, bits) / (2 * arb.pi()).sqrt()
         return value + rest_beyond(pieces[-1], nu, order) * arb(0.5, 0.5)
+
+
+def poisson_deficit(rate: Fraction, noise_multiplier: Fraction, alpha: Fraction, bits: int) -> arb:
+    """Bound 1 - M(alpha) = 1 - E_P[e^{-(1-alpha) L}], 0 < alpha < 1, from below: the rest beyond is left out."""
+    if rate == 1:
+        return -arb_from_fraction(alpha * (alpha - 1) / noise_multiplier**2 / 2).expm1()
+    with guarded(arb(0), 2 * math.ceil(noise_multiplier / rate / (1 - alpha)).bit_length()):
+        nu, order, q = arb_from_fraction(noise_multiplier), arb_from_fraction(alpha), arb_from_fraction(rate)
+        pieces, crossing = _pieces(nu, order, q, bits)
+        negative = _integrand(nu, order, q, crossing)
+        return integral(lambda z, analytic: -negative(z, analytic), pieces, bits) / (2 * arb.pi()).sqrt()
 
 
 def rest_beyond(end: arb, nu: arb, order: arb) -> arb:

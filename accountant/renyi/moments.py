@@ -44,6 +44,7 @@ from accountant.mechanisms.steps import (
     GaussianStep,
     PoissonGaussianStep,
     PureStep,
+    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
@@ -236,6 +237,8 @@ def ledger_log_moment(ledger: Ledger, theorem: Subsampling, alpha: Fraction, bit
 def step_log_moment(step: Step, theorem: Subsampling, alpha: Fraction, bits: int) -> arb:
     """Enclose K(alpha) = (alpha-1) eps(alpha) of one release, capped by the unamplified bound."""
     match step:
+        case ShuffledStep():
+            raise UnsupportedSchemeError("shuffled epochs are priced as Gaussian releases, one an epoch")
         case WithReplacementStep():
             raise UnsupportedSchemeError(
                 "no Renyi curve of batches with replacement: rare batches full of one record make it useless"

@@ -13,9 +13,10 @@ from pydantic import JsonValue
 from audits.errors import AuditError
 from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
-from verification.wire.black_box import BlackBoxSession, Values, hidden_trials
+from verification.wire.faces import Face
 from verification.wire.process import Limits
 from verification.wire.records import Records
+from verification.wire.session import HiddenPair, Session, Values
 
 Batch: TypeAlias = Callable[[Records, int, np.random.Generator], dict[str, Floats]]
 
@@ -28,7 +29,7 @@ class PairSource(Protocol):
         """How many calls may be under way."""
         ...
 
-    def runs(self, pair: Neighbours[Records], count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+    def runs(self, pair: Neighbours, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
         """Return ``count`` runs of each neighbour."""
         ...
 
@@ -41,7 +42,7 @@ class LocalSource:
     def __init__(self, run: Batch) -> None:
         self._run = run
 
-    def runs(self, pair: Neighbours[Records], count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+    def runs(self, pair: Neighbours, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
         """Return ``count`` runs of each neighbour."""
         return self._run(pair.first, count, rng), self._run(pair.second, count, rng)
 
@@ -62,11 +63,11 @@ class WireSource:
             raise AuditError(f"workers must be at least 1, got workers={workers!r}")
         self.workers = workers
         self._seeded = seeded
-        self._idle: queue.Queue[BlackBoxSession] = queue.Queue()
-        self._sessions: list[BlackBoxSession] = []
+        self._idle: queue.Queue[Session] = queue.Queue()
+        self._sessions: list[Session] = []
         try:
             for _ in range(workers):
-                self._sessions.append(BlackBoxSession(command, limits, request))
+                self._sessions.append(Session(command, limits, Face.BLACK_BOX, members=request))
                 self._idle.put(self._sessions[-1])
         except BaseException as error:
             self.__exit__(type(error), error, None)
@@ -75,13 +76,13 @@ class WireSource:
     @property
     def name(self) -> str:
         """What the adapter calls itself."""
-        return self._sessions[0].name
+        return self._sessions[0].description.name
 
-    def runs(self, pair: Neighbours[Records], count: int, rng: np.random.Generator) -> tuple[Values, Values]:
-        """Return ``count`` runs of each neighbour; the adapter is not told which is which."""
+    def runs(self, pair: Neighbours, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+        """Return ``count`` runs of each neighbour; nothing says which is which."""
         session = self._idle.get()
         try:
-            return hidden_trials(session, (pair.first, pair.second), count, rng, seeded=self._seeded)
+            return HiddenPair(session, pair.first, pair.second, rng).black_box_trials(count, seeded=self._seeded)
         finally:
             self._idle.put(session)
 

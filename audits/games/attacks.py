@@ -1,4 +1,4 @@
-r"""The score an adversary computes from what a run shows: high speaks for the first neighbour.
+"""The score an adversary computes from what a run shows: high speaks for the first neighbour.
 
 The score decides only how much an audit sees, never whether its conclusion is sound.
 """
@@ -10,17 +10,17 @@ from typing import Protocol
 
 import numpy as np
 
+from audits.eprocess.scores import StepwiseScores
 from audits.errors import AuditError
 from audits.games.game import Game
 from reference.gradients import batch_gradients
 from verification.reading.inverter import INSIDE
 from verification.reading.values import noise_of
+from verification.served.stepwise import StepwiseBaselines
 from verification.served.translate import noise_scales, problem_of
 from verification.wire.arrays import Floats
 from verification.wire.messages import Show
-from verification.wire.records import Run
-
-_RIDGE = 1e-3
+from verification.wire.records import Records, Run
 
 
 class Attack(Protocol):
@@ -95,55 +95,74 @@ def record_shift(game: Game, run: Run) -> Floats:
     return np.asarray((gradients[0] - gradients[1]) / m, dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LearnedScore:
-    """A linear score of *every* released value and its square, fitted on runs that are not judged by it."""
+@dataclass(frozen=True, slots=True)
+class Midpoint:
+    """The midpoint of the two b, along their difference, in units of the noise; summed over the iterations."""
 
-    names: tuple[str, ...]
-    centre: Floats
-    spread: Floats
-    weights: Floats
-
-    def scores(self, game: Game, run: Run) -> Floats:  # noqa: ARG002 - the signature of every attack
-        """Return the discriminant of each trial."""
-        return self.of(run)
-
-    def of(self, run: Run) -> Floats:
-        """Return the discriminant of each trial, which needs no game."""
-        standard = (_flat(run, self.names) - self.centre) / self.spread
-        result: Floats = np.hstack([standard, standard**2]) @ self.weights
-        return result
-
-
-def learn(first: Run, second: Run) -> LearnedScore:
-    """Fit a regularised linear discriminant on values and squares; the runs must not be used again."""
-    names = tuple(sorted(first.values))
-    if names != tuple(sorted(second.values)):
-        raise AuditError(f"both neighbours must release the same values, got {names} and {sorted(second.values)}")
-    a, b = _flat(first, names), _flat(second, names)
-    both = np.vstack([a, b])
-    centre = both.mean(axis=0)
-    spread = both.std(axis=0)
-    # a constant value carries nothing until it differs; a unit spread keeps it in the score, should it ever do so
-    spread = np.where(spread > 0.0, spread, 1.0)
-    standard = [(side - centre) / spread for side in (a, b)]
-    p, q = (np.hstack([side, side**2]) for side in standard)
-    scatter = 0.5 * (np.cov(p, rowvar=False) + np.cov(q, rowvar=False))
-    ridge = _RIDGE * max(float(np.trace(scatter)) / scatter.shape[0], 1e-12)
-    weights = np.linalg.solve(scatter + ridge * np.eye(scatter.shape[0]), p.mean(axis=0) - q.mean(axis=0))
-    return LearnedScore(names, centre, spread, weights)
+    def scores(self, game: Game, run: Run) -> Floats:
+        """Return one score per trial; a high score indicates the first neighbour."""
+        shown = with_iterations(game, run)
+        first, second = (
+            noise_of(game.algorithm, records, game.parameters, shown)["objective"]
+            for records in (game.first, game.second)
+        )
+        apart = second - first
+        length = np.linalg.norm(apart, axis=2, keepdims=True)
+        # equal values say nothing either way
+        direction = np.divide(apart, length, out=np.zeros_like(apart), where=length > 0.0)
+        scale = noise_scales(game.algorithm, game.parameters, game.records)["objective"]
+        middle: Floats = (((first + second) / 2 * direction).sum(axis=2) / scale).sum(axis=1)
+        return middle
 
 
-def _flat(run: Run, names: tuple[str, ...]) -> Floats:
-    return np.hstack([run.values[name].reshape(len(run.x), -1) for name in names])
+@dataclass(frozen=True, slots=True)
+class LaplaceMidpoints:
+    """Simulates midpoints: Laplace around +-apart/2, of scale 1 if the claim is true, 1/strength with less noise."""
+
+    apart: float
+
+    def __call__(self, strength: float, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Return ``count`` scores of each neighbour with the noise divided by ``strength``."""
+        first = rng.laplace(self.apart / 2, 1.0 / strength, count)
+        second = rng.laplace(-self.apart / 2, 1.0 / strength, count)
+        return first, second
 
 
-def canary_inner_products(output: Floats, canaries: Floats) -> Floats:
-    """Return <output, canary> / |canary| for each canary: the scores of a one-run audit."""
-    if canaries.ndim != 2 or output.shape != canaries.shape[1:]:
-        raise AuditError(f"needs canaries [k, p] and an output [p], got {canaries.shape} and {output.shape}")
-    lengths = np.linalg.norm(canaries, axis=1)
-    if not bool(np.all(lengths > 0.0)):
-        raise AuditError("a canary of length 0 cannot be recognised")
-    products: Floats = canaries @ output / lengths
-    return products
+_RUNS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class AlongTheDifference:
+    """The last x along ``direction``: 0 on average for the second neighbour, 1 for the first, ``nu`` its deviation."""
+
+    direction: tuple[float, ...]
+    origin: float
+    gap: float
+    nu: float
+
+    def scores(self, game: Game, run: Run) -> Floats:
+        """Return the log-likelihood ratio of each trial."""
+        if run.x.ndim != 2:
+            raise AuditError(f"{game.name} is scored by its last model alone, got x of shape {run.x.shape}")
+        along: Floats = (run.x @ np.array(self.direction) - self.origin) / self.gap
+        ratio: Floats = (2.0 * along - 1.0) / (2.0 * self.nu**2)
+        return ratio
+
+    def simulator(self) -> StepwiseScores:
+        """Simulates these scores for the claimed noise, or for less noise."""
+        return StepwiseScores(1.0, (self.nu,))
+
+
+def along_the_difference(game: Game) -> AlongTheDifference:
+    """Return the score of a game, from runs of the reference on both neighbours."""
+    first, second = _last_models(game, game.first, 1), _last_models(game, game.second, 2)
+    apart = first.mean(axis=0) - second.mean(axis=0)
+    gap = float(np.linalg.norm(apart))
+    direction = apart / gap
+    spread = float((second @ direction).std())
+    return AlongTheDifference(tuple(direction.tolist()), float((second @ direction).mean()), gap, spread / gap)
+
+
+def _last_models(game: Game, records: Records, seed: int) -> Floats:
+    x: Floats = StepwiseBaselines().trials(records, game.algorithm, game.parameters, _RUNS, seed)["x"]
+    return x[:, -1]

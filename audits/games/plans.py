@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from accountant.mechanisms.mechanism import BoundedGradients
 from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
+from audits.curves import GaussianCurve
+from audits.eprocess.scores import Simulator, StepwiseScores
 from audits.errors import AuditError, NothingClaimed, NothingToAudit
-from audits.games.attacks import Attack, LikelihoodRatio
-from audits.games.game import Game
-from audits.games.last_model import along_the_difference
-from audits.games.objective import LaplaceMidpoints, Midpoint
-from audits.games.subject import Subject
-from audits.score_models.model import Simulator
-from audits.score_models.stepwise import StepwiseScores
+from audits.games.attacks import Attack, LaplaceMidpoints, LikelihoodRatio, Midpoint, along_the_difference
+from audits.games.game import Game, Subject, curve_of
 from reference.regularizers import Regularizer as ReferenceRegularizer
 from verification.neighbours.families import DIMENSION, SMALL_STEP, WorstCase, opposite
+from verification.neighbours.neighbours import OWN, Neighbours
 from verification.questions.sensitivity import hard_pair
 from verification.reading.context import Context
+from verification.reading.values import noise_of
+from verification.served.stepwise import Stepwise
 from verification.served.translate import (
     anchor_sensitivities,
     anchor_sigmas,
+    noise_scales,
     perturbation_of,
     regularizer_of,
     sensitivities,
     sigmas,
 )
-from verification.wire.messages import Capability
-from verification.wire.parameters import LossName, Parameters, RegularizerName
-from verification.wire.schemes import NON_PRIVATE
+from verification.wire.messages import Capability, parameters_for
+from verification.wire.parameters import NON_PRIVATE, LossName, Parameters, RegularizerName
+from verification.wire.records import Run
 from verification.wire.session import Session
-from verification.wire.simple_parameters import parameters_for
 
 TARGET_MU = 2.0
 BOUND = 0.5
@@ -63,7 +65,7 @@ class Planned:
 
 def sees_every_iterate(subject: Subject, session: Session) -> bool:
     """Whether every iterate is claimed to be released, and the implementation shows it in full."""
-    context = Context(session, subject.mode, np.random.default_rng(0), _nobody)
+    context = Context(session, subject.mode, np.random.default_rng(0), _no_session)
     return context.sees_every_iterate and subject.visibility is Visibility.EVERY_ITERATE
 
 
@@ -98,7 +100,12 @@ def standard_games(session: Session, subject: Subject, copies: int = 1) -> list[
         return [
             *last,
             planner.game("every record in every batch", records=4, batch=4, eta=[SMALL_STEP] * steps),
-            planner.game("batches of a quarter", records=12, batch=3, eta=[SMALL_STEP] * steps),
+            # of epochs an order that nobody knows is worth nothing: every record in every batch is the whole claim
+            *(
+                [planner.game("batches of a quarter", records=12, batch=3, eta=[SMALL_STEP] * steps)]
+                if subject.sampling is None
+                else []
+            ),
         ]
     games = [planner.game("one step above 1", records=4, batch=None, eta=[LARGE_STEP])]
     if subject.sensitivity is Sensitivity.CORRECTED:
@@ -120,7 +127,7 @@ class _Planner:
     def __init__(self, session: Session, subject: Subject, copies: int = 1) -> None:
         self._subject = subject
         self._copies = copies
-        self._context = Context(session, subject.mode, np.random.default_rng(0), _nobody)
+        self._context = Context(session, subject.mode, np.random.default_rng(0), _no_session)
         self.sees_every_iterate = sees_every_iterate(subject, session)
 
     def _copied(self, name: str) -> str:
@@ -215,6 +222,7 @@ class _Planner:
             DIMENSION,
             eta=eta,
             batch=batch if batch is not None else records,
+            sampling=self._subject.sampling,
             sigma=sigma,
             bound=BOUND,
             rho=RHO,
@@ -228,7 +236,7 @@ class _Planner:
         )
 
     def _multipliers(self, game: Game, pair: WorstCase) -> tuple[float, ...]:
-        """The noise over what this pair really moves, step by step: for designs and power, not for the claim."""
+        """The noise over what this pair moves, step by step: for designs and power, not for the claim."""
         moved = sensitivities(game.algorithm, game.parameters, game.records) * pair.attained
         moved = moved * self._attained_jointly(game)
         noise = sigmas(game.algorithm, game.parameters, game.records)
@@ -246,5 +254,65 @@ class _Planner:
         return math.sqrt(shown / (1.0 + max(1.0, RHO**2)))
 
 
-def _nobody() -> Session:
+def _no_session() -> Session:
     raise AssertionError("planning a game needs no second session")
+
+
+_OWN_STEP, _OWN_STEPS = 0.5, 3
+_OWN_RUNS = 100
+_PLAYED = (Algorithm.SSADMM, Algorithm.MPADMM, Algorithm.DPSGD)
+
+
+def least_bound(mechanisms: Iterable[object]) -> float:
+    """The least bound on a record's gradient that is claimed: the one at which a pair is looked at."""
+    bounded = (each for each in mechanisms if isinstance(each, BoundedGradients))
+    return min((float(each.bound) for each in bounded if each.bound is not None), default=BOUND)
+
+
+def own_pair_game(session: Session, subject: Subject, pair: Neighbours, bound: float = BOUND) -> Planned:
+    """Return the game: every record in every batch, three ordinary steps from 0, or one if only the last is shown."""
+    if subject.algorithm not in _PLAYED:
+        raise NothingToAudit(f"{OWN} is played for {', '.join(_PLAYED)}, not for {subject.algorithm}")
+    if subject.algorithm not in session.description.algorithms or not session.can(Capability.TRIALS):
+        raise NothingToAudit(f"the implementation offers no trials of {subject.algorithm}")
+    every = sees_every_iterate(subject, session)
+    eta = [_OWN_STEP] * (_OWN_STEPS if every else 1)
+    unit = _own_parameters(session, subject, (pair, bound), eta, sigma=1.0)
+    moved = float(np.linalg.norm(sensitivities(subject.algorithm, unit, pair.first.count)))
+    parameters = _own_parameters(session, subject, (pair, bound), eta, sigma=moved / TARGET_MU)
+    seen = Visibility.EVERY_ITERATE if every else Visibility.ONE_STEP
+    game = Game(OWN, subject.algorithm, parameters, pair.first, pair.second, seen, alike=False)
+    claim = curve_of(subject.ledger(game.records, parameters))
+    claimed = claim.mu if isinstance(claim, GaussianCurve) else TARGET_MU
+    shown = session.description.released[subject.algorithm]
+    mu = _distance(game, shown)
+    if mu == 0.0:
+        raise NothingToAudit("the two records have the same gradient after bounding: no test can distinguish them")
+    return Planned(game, StepwiseScores(1.0, (1.0 / mu,)), LikelihoodRatio(), attained=mu / claimed, demanded=False)
+
+
+def _own_parameters(
+    session: Session, subject: Subject, at: tuple[Neighbours, float], eta: list[float], sigma: float
+) -> Parameters:
+    pair, bound = at
+    return parameters_for(
+        session.description,
+        subject.algorithm,
+        pair.columns,
+        eta=eta,
+        batch=pair.first.count,
+        sigma=sigma,
+        bound=bound,
+        rho=RHO,
+        release=subject.release or Release.ALL,
+    )
+
+
+def _distance(game: Game, shown: list[str]) -> float:
+    """How far apart the pair is in runs of the reference, as a mu: the root of the mean of sum |D_k|^2/sigma_k^2."""
+    values = Stepwise().trials(game.first, game.algorithm, game.parameters, _OWN_RUNS, 0)
+    run = Run({name: array for name, array in values.items() if name in shown})
+    scales = noise_scales(game.algorithm, game.parameters, game.records)
+    near, far = (noise_of(game.algorithm, side, game.parameters, run) for side in (game.first, game.second))
+    apart = [((near[name] - far[name]) ** 2).sum(axis=2) / scales[name] ** 2 for name in near]
+    return math.sqrt(float(sum(part.sum(axis=1).mean() for part in apart)))

@@ -1,7 +1,8 @@
 """The claim file: what is promised, what is said to be run, where the implementation is, how hard to look.
 
 TOML in, checked objects out. Numbers that a privacy claim depends on are decimal strings (or integers): a binary float
-would not be the number that was written.
+would not be the number that was written. [deployment] is what a run needs beside what its price depends on; everything
+there has a default, and a mechanism's own step size, rho and columns come first.
 """
 
 from __future__ import annotations
@@ -11,30 +12,50 @@ import difflib
 import math
 import re
 import tomllib
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 
 from accountant import AccountantError, Mechanism, decimal_string, exact, mechanism_from
-from accountant.mechanisms.registry import FORMER_ALGORITHMS
-from accountant.mechanisms.words import Algorithm, Neighbours, Sampling
+from accountant.mechanisms.words import Algorithm, Neighbours, Release, Sampling
 from audits.errors import ClaimFileError
-from audits.gate.declared_table import DeclaredTable
-from audits.gate.deployment import DeploymentTable, taken_from_mechanisms
+from verification.outcome import About, Finding
+from verification.reading.context import Claimed, Mode
 from verification.statistics.test import Aspect
+from verification.wire.declaration import NeighboursWord
+from verification.wire.messages import PARTIES, Name, StartResult, parameters_for
+from verification.wire.parameters import SCHEMES, LossName, RegularizerName
 from verification.wire.process import Limits
-from verification.wire.words import NeighboursWord
 
-INFINITY = "infinity"
-"""What a claim file writes for the epsilon of what is not private."""
+
+class DeclaredTable(BaseModel):
+    """Which algorithm, at which size, with which parameters; what it releases the adapter says."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    algorithm: Name
+    records: Annotated[int, Field(ge=2)]
+    columns: Annotated[int, Field(ge=1)]
+    parameters: dict[str, JsonValue] = {}
+
+
+COLUMNS = 32
+"""Columns of the data where a claim file names none."""
+
+
 _BINARY = "write it in quotes, so that it is exactly what you wrote, got the binary float {!r}"
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
 
 def _number(value: object) -> Fraction:
@@ -47,6 +68,124 @@ def _number(value: object) -> Fraction:
         return exact("value", value)
     except AccountantError as error:
         raise ValueError(str(error)) from None
+
+
+Positive = Annotated[Fraction, BeforeValidator(_number), Field(gt=0)]
+NotNegative = Annotated[Fraction, BeforeValidator(_number), Field(ge=0)]
+Columns = Annotated[int, Field(ge=1)]
+
+
+class DeploymentTable(BaseModel):
+    """How the mechanisms are run: what the stage `deploy` asks the implementation for."""
+
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True, populate_by_name=True
+    )
+
+    columns: Columns = COLUMNS
+    columns_of: dict[str, Columns] = Field(default_factory=dict)  # of single mechanisms, by title
+    eta: Positive | None = None  # step size of every iteration; by default 1/sqrt(k) in the k-th
+    rho: Positive = Fraction(1, 2)
+    loss: Annotated[LossName, Field(strict=False)] | None = None
+    regularizer: Annotated[RegularizerName, Field(strict=False)] | None = None
+    lambda_: NotNegative = Field(default=Fraction(1, 10_000), alias="lambda")
+
+
+def taken_from_mechanisms(data: object) -> object:
+    """Move `columns` out of the mechanisms of a claim file, where it may stand beside `records`."""
+    if not isinstance(data, dict) or not isinstance(data.get("mechanism"), list):
+        return data
+    tables, columns = [], {}
+    for table in data["mechanism"]:
+        if isinstance(table, dict) and "columns" in table:
+            columns[str(table.get("name", table.get("algorithm")))] = table["columns"]
+            table = {key: value for key, value in table.items() if key != "columns"}  # noqa: PLW2901
+        tables.append(table)
+    if not columns:
+        return data
+    deployment = data.get("deployment", {})
+    own = {**deployment, "columns_of": columns} if isinstance(deployment, dict) else deployment
+    return {**data, "mechanism": tables, "deployment": own}
+
+
+def claimed_run(mechanism: Mechanism, table: DeploymentTable, description: StartResult) -> Claimed:
+    """The run that a mechanism claims, asked for in what the implementation offers."""
+
+    def of(name: str) -> object:
+        return getattr(mechanism, name, None)
+
+    algorithm = Algorithm(str(of("algorithm")))
+    scheme = SCHEMES[algorithm]
+    records, iterations = _count(of("records")), _count(of("iterations"))
+    columns = table.columns_of.get(str(of("title")), table.columns)
+    drawn = of("sampling")
+    sampling = drawn if isinstance(drawn, Sampling) and drawn.by_epochs else None
+    release = None if of("release") is None else Release(str(of("release")))
+    regularizer = _regularizer(table, description)
+    parameters = parameters_for(
+        description,
+        algorithm,
+        columns,
+        eta=_steps(of("eta") if of("eta") is not None else table.eta, iterations),
+        batch=_maybe_count(of("batch")),
+        sampling=sampling,
+        sigma=_maybe_float(of("sigma")),
+        noise_multiplier=_maybe_float(of("noise_multiplier")),
+        bound=_maybe_float(of("clip")) or _maybe_float(of("normalise")) or 1.0,
+        normalise=True if of("normalise") is not None else None,
+        rho=_maybe_float(of("rho")) or float(table.rho),
+        # a proximal map on x itself would hide the noise
+        lambda_=0.0 if scheme.proximal_x else float(table.lambda_),
+        loss=table.loss,
+        regularizer=regularizer,
+        release=release or Release.ALL,
+        parties=_maybe_count(of("parties")) or PARTIES,
+        inner=_maybe_count(of("inner")),
+        anchor_sigma=_maybe_float(of("anchor_sigma")),
+        epsilon=min(_steps(of("epsilon"), iterations)) if of("epsilon") is not None else 1.0,
+    )
+    return Claimed(Mode(algorithm, release, sampling), records, columns, parameters)
+
+
+def _regularizer(table: DeploymentTable, description: StartResult) -> RegularizerName:
+    if table.regularizer is not None:
+        return table.regularizer
+    return RegularizerName.L1 if RegularizerName.L1 in description.regularizers else description.regularizers[0]
+
+
+def _steps(eta: object, iterations: int) -> list[float]:
+    if eta is None:
+        return [1 / math.sqrt(k + 1) for k in range(iterations)]
+    if isinstance(eta, Sequence) and not isinstance(eta, str):
+        return ([_float(step) for step in eta] * (iterations if len(eta) == 1 else 1))[:iterations]
+    return [_float(eta)] * iterations
+
+
+def _float(value: object) -> float:
+    if not isinstance(value, Fraction | int | float):
+        raise TypeError(f"a validated mechanism holds numbers, got {value!r}")
+    return float(value)
+
+
+def _maybe_float(value: object) -> float | None:
+    return None if value is None else _float(value)
+
+
+def _count(value: object) -> int:
+    return int(_float(value))
+
+
+def _maybe_count(value: object) -> int | None:
+    return None if value is None else _count(value)
+
+
+INFINITY = "infinity"
+"""What a claim file writes for the epsilon of what is not private."""
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
 
 def _epsilon(value: object) -> Fraction | float:
@@ -65,6 +204,12 @@ def _power(value: object) -> float:
     if match is None or float(match[1]) <= 1.0:
         raise ValueError(f'must be "noise/D" with D > 1, such as "noise/1.2", got {value!r}')
     return float(match[1])
+
+
+def _about(value: object) -> About:
+    if not isinstance(value, str):
+        raise ValueError(f"must be the id of a finding, got {value!r}")  # noqa: TRY004
+    return About.read(value)
 
 
 Number = Annotated[Fraction, BeforeValidator(_number)]
@@ -97,7 +242,7 @@ def _mechanism(value: object) -> Mechanism:
     if not isinstance(value, dict):
         raise ValueError(f"must be a table of parameters, got {value!r}")  # noqa: TRY004 - as in _number
     algorithm = value.get("algorithm")
-    if algorithm is not None and algorithm not in (*Algorithm, *FORMER_ALGORITHMS):
+    if algorithm is not None and algorithm not in list(Algorithm):
         raise ValueError(f"algorithm must be one of {', '.join(Algorithm)}, got algorithm={algorithm!r}")
     for name, number in value.items():
         if isinstance(number, float):
@@ -120,6 +265,7 @@ class ImplementationTable(_Table):
     command: Annotated[list[str], Field(min_length=1)]
     timeout: Seconds = 60.0
     memory: Annotated[int, Field(ge=64)] = Limits().memory_bytes >> 20
+    files: list[Annotated[str, Field(min_length=1)]] = []  # what it runs: hashed beside the command's own files
     _folder: Path | None = PrivateAttr(default=None)
 
     @property
@@ -165,14 +311,14 @@ class GateTable(_Table):
 class Waiver(_Table):
     """[[waiver]]: a refutation that is known and tolerated, of which mechanism, until when."""
 
-    finding: str
+    finding: Annotated[About, BeforeValidator(_about)]
     mechanism: str | None = None  # as the finding says: ssadmm, mpadmm/all, ...; any, where none is named
     reason: Annotated[str, Field(min_length=10)]
     expires: datetime.date
 
-    def covers(self, finding: str, subject: str) -> bool:
+    def covers(self, finding: Finding) -> bool:
         """Whether it is about this finding of this mechanism."""
-        return self.finding == finding and self.mechanism in (None, subject)
+        return str(self.finding) == finding.name and self.mechanism in (None, finding.subject)
 
     def holds(self, today: datetime.date) -> bool:
         """Whether it still waives anything."""
@@ -200,7 +346,7 @@ class ClaimFile(_Table):
         return taken_from_mechanisms(data)
 
     @model_validator(mode="after")
-    def _mechanisms_can_be_told_apart(self) -> Self:
+    def _mechanisms_have_different_names(self) -> Self:
         if self.declared is not None:
             return self._only_declared()
         titles = [mechanism.title for mechanism in self.mechanism]
@@ -212,6 +358,11 @@ class ClaimFile(_Table):
         if twice:
             raise ValueError(f"several mechanisms need different names, got {', '.join(twice)} more than once")
         return self
+
+    @property
+    def group_size(self) -> int:
+        """How many records of one user the claim protects, of every mechanism."""
+        return min((mechanism.group_size for mechanism in self.mechanism), default=1)
 
     def _only_declared(self) -> Self:
         if self.mechanism or self.pair is not None or self.implementation is None:
@@ -281,16 +432,19 @@ records = 48842
 columns = 124                    # features of a record; the data of the claimed size are made with so many
 batch = 221
 sampling = "without-replacement" # fresh in every iteration
+                                 # or by epochs of disjoint batches: "fixed-order", "shuffle"
 clip = "1.0"                     # C: no record's gradient is longer
 sigma = "0.0136"                 # standard deviation of each coordinate of the noise
 iterations = 2210
+# group_size = 5                 # records of one user, all of which the claim is to protect
 released = "every-iterate"       # what is shown of a run; or "last-model"
 
-[implementation]                 # who claims it: any program that speaks the protocol (docs/reference/protocol.md);
+[implementation]                 # the adapter: any program that speaks the protocol (docs/reference/protocol.md);
                                  # it runs in the folder of this file, and every path in this file is relative to it
 command = ["python", "adapter.py"]
 timeout = "60s"                  # for one request
 memory = 4096                    # what its process may use, in megabytes
+# files = ["my_admm.py", "src/*.c"]  # what it runs: their digests are part of reports, signed evidence and histories
 
 # [deployment]                   # how it is run, as far as the price does not depend on it; these are the defaults
 # eta = "0.1"                    # step size of every iteration; 1/sqrt(k) in the k-th where none is named
@@ -312,11 +466,12 @@ memory = 4096                    # what its process may use, in megabytes
 # hazards = "the machine is not shared, so that timing is not observed"
 
 [gate]
-budget = "5m"                    # time for everything; what finds no time is inconclusive, never a pass
-false_alarm = "1e-3"             # probability that a correct implementation is refuted, over all checks together
+budget = "5m"                    # time for everything; a check that runs out of time is inconclusive, never a pass
+false_alarm = "1e-6"             # probability that a correct implementation is refuted, over all checks together:
+                                 # a gate that runs nightly for ten years then has a false alarm with probability 0.4 %
 power = "noise/1.2"              # the smallest violation that must have been detectable
 # strict = true                  # also fail where something differs from the claim and is not less private
-# accepts = ["batches"]          # what need not have been looked at: noise, batches, clipping, "released values"
+# accepts = ["batches"]          # aspects that need not be checked: noise, batches, clipping, "released values"
 
 # [[waiver]]                     # a known finding, tolerated until a date
 # finding = "silent/ssadmm/claimed"

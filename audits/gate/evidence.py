@@ -7,6 +7,7 @@ every answer (or the scores of a game), and what was concluded. `dpadmm gate --e
 from __future__ import annotations
 
 import base64
+import dataclasses
 import gzip
 import json
 import re
@@ -17,14 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from audits.errors import EvidenceError
-from verification.judge import About
-from verification.outcome import Finding, Outcome, Stage
+from verification.outcome import About, Finding, Outcome, Stage
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import DeclaredStart
-from verification.wire.messages import AdapterDescription, StartResult
+from verification.wire.messages import DeclaredStart, StartResult, described
 from verification.wire.tape import Exchange, Tape
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,18 +31,17 @@ class Kept:
     """One refuted finding and what it rests on."""
 
     about: About
-    outcome: str
+    outcome: Outcome
     detail: str
     p_value: float | None
     false_alarm: float
+    description: StartResult
     seed: int
     seeded: bool
-    description: AdapterDescription
     tapes: Sequence[Tape] = ()
     seconds: float = 0.0  # what the question was given
     scores: tuple[Floats, Floats] | None = None
     stream: int = 0
-    games: int = 0
     only: tuple[str, ...] = ()  # what alone was looked for
 
 
@@ -53,17 +51,30 @@ class KeptEvidence:
 
     kept: list[Kept] = field(default_factory=list)
 
-    def keep(self, finding: Finding, kept: Kept) -> None:
+    def keep(
+        self,
+        found: Finding,
+        description: StartResult,
+        *,
+        seed: int,
+        seeded: bool,
+        tapes: Sequence[Tape] = (),
+        seconds: float = 0.0,
+        scores: tuple[Floats, Floats] | None = None,
+        stream: int = 0,
+        only: tuple[str, ...] = (),
+    ) -> None:
         """Keep what refutes; what stands needs no evidence."""
-        if finding.outcome is Outcome.REFUTED:
-            self.kept.append(kept)
+        if found.outcome is Outcome.REFUTED:
+            said = found.about, found.outcome, found.detail, found.p_value, found.false_alarm
+            self.kept.append(Kept(*said, description, seed, seeded, tapes, seconds, scores, stream, only))
 
     def write(self, folder: Path, claim_text: str) -> list[Path]:
         """Write one file a finding and return them."""
         folder.mkdir(parents=True, exist_ok=True)
         paths = []
         for number, kept in enumerate(self.kept, start=1):
-            slug = re.sub(r"[^A-Za-z0-9]+", "-", kept.about.id).strip("-").lower()
+            slug = re.sub(r"[^A-Za-z0-9]+", "-", str(kept.about)).strip("-").lower()
             path = folder / f"{number:02d}-{slug}.json.gz"
             text = json.dumps(_document(kept, claim_text), separators=(",", ":"))
             path.write_bytes(gzip.compress(text.encode(), mtime=0))
@@ -71,45 +82,12 @@ class KeptEvidence:
         return paths
 
 
-def of_finding(
-    finding: Finding,
-    description: AdapterDescription,
-    *,
-    seed: int,
-    seeded: bool,
-    tapes: Sequence[Tape] = (),
-    seconds: float = 0.0,
-    scores: tuple[Floats, Floats] | None = None,
-    stream: int = 0,
-    games: int = 0,
-    only: tuple[str, ...] = (),
-) -> Kept:
-    """What is kept of a finding."""
-    return Kept(
-        About.of(finding.name, finding.subject),
-        finding.outcome.value,
-        finding.detail,
-        finding.p_value,
-        finding.false_alarm,
-        seed,
-        seeded,
-        description,
-        tapes,
-        seconds,
-        scores,
-        stream,
-        games,
-        only,
-    )
-
-
 def _document(kept: Kept, claim_text: str) -> dict[str, object]:
     return {
         "version": VERSION,
         "claim_file": claim_text,
-        "finding": kept.about.id,
-        "subject": kept.about.subject,
-        "outcome": kept.outcome,
+        "about": dataclasses.asdict(kept.about),
+        "outcome": kept.outcome.value,
         "detail": kept.detail,
         "p_value": kept.p_value,
         "false_alarm": kept.false_alarm,
@@ -118,7 +96,6 @@ def _document(kept: Kept, claim_text: str) -> dict[str, object]:
         "description": kept.description.model_dump(mode="json"),
         "seconds": kept.seconds,
         "stream": kept.stream,
-        "games": kept.games,
         "only": list(kept.only),
         "scores": None if kept.scores is None else [_packed(side) for side in kept.scores],
         "tapes": [
@@ -138,21 +115,21 @@ def read(path: Path) -> tuple[Kept, str]:
         if document["version"] != VERSION:
             raise EvidenceError(f"{path} has version {document['version']}, known is {VERSION}")
         scores = document["scores"]
-        about = About.of(document["finding"], document["subject"])
+        said = document["about"]
+        about = About(said["question"], said["mechanism"], Stage(said["stage"]), said["subject"])
         kept = Kept(
             about,
-            document["outcome"],
+            Outcome(document["outcome"]),
             document["detail"],
             document["p_value"],
             document["false_alarm"],
+            _described(about, json.dumps(document["description"])),
             document["seed"],
             document["seeded"],
-            _described(about, json.dumps(document["description"])),
             tuple(_tape(exchanges) for exchanges in document["tapes"]),
             document["seconds"],
             None if scores is None else (_unpacked(scores[0]), _unpacked(scores[1])),
             document["stream"],
-            document["games"],
             tuple(document.get("only", ())),
         )
         return kept, str(document["claim_file"])
@@ -160,9 +137,9 @@ def read(path: Path) -> tuple[Kept, str]:
         raise EvidenceError(f"{path} is no evidence: {error}") from None
 
 
-def _described(about: About, text: str) -> AdapterDescription:
+def _described(about: About, text: str) -> StartResult:
     kind = DeclaredStart if about.stage is Stage.DECLARED else StartResult
-    return kind.model_validate_json(text)
+    return described(kind.model_validate_json(text))
 
 
 def _tape(exchanges: Sequence[dict[str, object]]) -> Tape:

@@ -8,35 +8,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
+from audits.eprocess.curve_test import anytime_p_value
 from audits.errors import EvidenceError
-from audits.estimators.curve_eprocess import refuted_after
-from audits.games.game import curve_of
+from audits.games.game import Subject, curve_of
 from audits.games.learned import NAME as LEARNED
-from audits.games.learned import game_id, judged
+from audits.games.learned import learned_game
 from audits.games.plans import COPIES, standard_games
-from audits.games.subject import Subject
-from audits.gate.claim_file import ClaimFile, read_claim_file
-from audits.gate.declared_stage import declared_bench, declared_results
-from audits.gate.deployment import claimed_run
+from audits.games.sequential import plan_audit
+from audits.gate.claim_file import ClaimFile, claimed_run, read_claim_file
+from audits.gate.declared import declared_implementation, declared_results
 from audits.gate.evidence import Kept, read
 from audits.gate.options import GateOptions
-from audits.trials.sequential import plan_audit
-from verification.declared.bench import ReplayedBench
 from verification.judge import Asked, ask, finding, generator
 from verification.outcome import Outcome, Stage
 from verification.questions.catalogue import QUESTIONS
 from verification.reading.context import ALL_MODES, Clock, Context
 from verification.reading.replayed import EFFORT
-from verification.wire.declared_messages import DeclaredStart
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault
-from verification.wire.messages import StartResult
 from verification.wire.session import Session
-from verification.wire.tape import NotOnTapeError, PlayedDeclaredSession, PlayedSession, Tape
-
-LEARNING = 1 << 21
-"""Where the streams of the learned games begin, among those of a gate's seed."""
+from verification.wire.tape import NotOnTapeError, PlayedSession, Tape
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +66,7 @@ def _examined(path: Path) -> Examined:
         Stage.GAMES: _learned if kept.about.question == LEARNED else _game,
     }
     if kept.about.stage not in draw:
-        raise EvidenceError(f"{path}: nothing can be concluded again for {kept.about.id!r}")
+        raise EvidenceError(f"{path}: nothing can be concluded again for {str(kept.about)!r}")
     outcome, detail = draw[kept.about.stage](kept, claims)
     return Examined(path, kept, outcome, detail)
 
@@ -117,19 +108,19 @@ def _asked(kept: Kept, claims: ClaimFile) -> Asked:
     question = next(q for q in QUESTIONS if q.name == kept.about.question)
     if kept.about.stage is Stage.SMALL:
         return Asked(question, next(mode for mode in ALL_MODES if str(mode) == kept.about.subject))
-    mechanism = next(mechanism for mechanism in claims.mechanism if mechanism.title == kept.about.title)
-    claimed = claimed_run(mechanism, claims.deployment, _described(kept))
+    mechanism = next(mechanism for mechanism in claims.mechanism if mechanism.title == kept.about.mechanism)
+    claimed = claimed_run(mechanism, claims.deployment, kept.description)
     return Asked(question, claimed.mode, claimed, mechanism.title)
 
 
 def _declared(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
-    if claims.declared is None or not isinstance(kept.description, DeclaredStart):
-        raise EvidenceError(f"{kept.about.id}: the claim file declares no algorithm")
+    if claims.declared is None:
+        raise EvidenceError(f"{kept.about}: the claim file declares no algorithm")
     options = GateOptions(seed=kept.seed, only=kept.only)
-    session = PlayedDeclaredSession(kept.description, next(iter(kept.tapes), Tape()))
+    session = PlayedSession(kept.description, next(iter(kept.tapes), Tape()), Face.DECLARED)
     try:
-        bench = declared_bench(claims, claims.declared, session, kept.seed, kind=ReplayedBench)
-        for result in declared_results(claims, bench, options):
+        declared = declared_implementation(claims, claims.declared, session, kept.seed)
+        for result in declared_results(claims, declared, options):
             if result.about.question == kept.about.question:
                 return result.outcome, finding(result).detail
     except AdapterFault as error:
@@ -137,16 +128,9 @@ def _declared(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
     return Outcome.INCONCLUSIVE, "the kept answers do not reach this check"
 
 
-def _described(kept: Kept) -> StartResult:
-    if not isinstance(kept.description, StartResult):
-        raise EvidenceError(f"{kept.about.id}: what the implementation said of itself is of another kind")
-    return kept.description
-
-
 def _learned(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
-    subject = _subject(kept, claims)
-    rng = np.random.default_rng([kept.seed, LEARNING, kept.stream])
-    found = judged(next(_sessions(kept)), subject, rng, seeded=kept.seeded, alpha=kept.false_alarm)
+    subject, session = _subject(kept, claims), next(_sessions(kept))
+    found = finding(learned_game(session, subject, kept.seed, seeded=kept.seeded, alpha=kept.false_alarm))
     return found.outcome, found.detail
 
 
@@ -154,9 +138,9 @@ def _game(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
     subject = _subject(kept, claims)
     session = next(_sessions(kept))
     games = (p for copies in COPIES for p in standard_games(session, subject, copies))
-    planned = next(p for p in games if game_id(subject.mode, p.game.name) == kept.about.id)
+    planned = next(p for p in games if p.game.about == kept.about)
     if kept.scores is None:
-        raise EvidenceError(f"{kept.about.id}: its scores were not kept")
+        raise EvidenceError(f"{kept.about}: its scores were not kept")
     curve = curve_of(subject.ledger(planned.game.records, planned.game.parameters))
     wanted = claims.gate.power if planned.demanded else None
     plan = plan_audit(
@@ -169,10 +153,10 @@ def _game(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
         attack=planned.attack,
     )
     first, second = kept.scores
-    after = float(refuted_after(plan.test.log_wealth(curve, first, second), kept.false_alarm))
-    if not np.isfinite(after):
+    p_value = anytime_p_value(float(plan.test.log_wealth(curve, first, second).max()))
+    if p_value > kept.false_alarm:
         return Outcome.STANDS, "the kept scores do not refute"
-    return Outcome.REFUTED, f"the kept scores refute after {int(after)} trial pairs"
+    return Outcome.REFUTED, f"the kept scores of {first.size} trial pairs refute (p = {p_value:.2g})"
 
 
 def _subject(kept: Kept, claims: ClaimFile) -> Subject:
@@ -181,4 +165,4 @@ def _subject(kept: Kept, claims: ClaimFile) -> Subject:
 
 
 def _sessions(kept: Kept) -> Iterator[Session]:
-    return (PlayedSession(_described(kept), tape) for tape in (kept.tapes or [Tape()]))
+    return (PlayedSession(kept.description, tape) for tape in (kept.tapes or [Tape()]))

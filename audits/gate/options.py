@@ -1,4 +1,4 @@
-"""What the stages of a gate are told, and what they share."""
+"""The options of a gate, and what its stages share."""
 
 from __future__ import annotations
 
@@ -8,27 +8,31 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
-from audits.games.subject import Subject
+from audits.games.executors import Target
+from audits.games.game import Subject
 from audits.gate.claim_file import ClaimFile
 from audits.gate.evidence import KeptEvidence
-from audits.trials.executors import Target
-from verification.judge import Traits
+from audits.gate.history import Night
+from verification.judge import Traits, not_asked
 from verification.neighbours.neighbours import Neighbours
-from verification.outcome import Finding, Outcome, Stage
+from verification.outcome import About, Finding, Outcome, Stage
 from verification.reading.context import Mode
 from verification.statistics.run_energies import RunEnergies
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterError
-from verification.wire.records import Records
 
 Say = Callable[[str], None]
 GAMES_SHARE = 0.4
 """Of the false alarms; the questions have the rest."""
 
 
+def silent(_line: str) -> None:
+    """No progress is shown."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class GateOptions:
-    """What a run of the gate is told beside the claim file.
+    """The options of a gate beside the claim file.
 
     ``seed`` is that of the gate's own draws. The implementation gets seeds only where ``seeded`` says so, to see a
     finding again; at the claimed size it never does.
@@ -37,27 +41,48 @@ class GateOptions:
     seed: int
     only: tuple[str, ...] = ()
     today: datetime.date = dataclasses.field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date())
-    say: Say = lambda _: None
-    pair: Neighbours[Records] | None = None
+    say: Say = silent
+    pair: Neighbours | None = None
     seeded: bool = True
     evidence: KeptEvidence | None = None
     source: Path | None = None  # the claim file, for reports that name it
+    found: Callable[[Finding], None] = lambda _: None  # told of every conclusion as it comes
+    asked: dict[str, Finding] = dataclasses.field(default_factory=dict)  # every conclusion so far, by its id
+    history: Path | None = None  # the file to which this gate adds its evidence
+    night: Night = dataclasses.field(default_factory=Night)
     reproduce: Callable[[str, int], str] = lambda finding, seed: f"dpadmm gate --seed {seed} --only {finding!r}"
 
-    def wants(self, name: str) -> bool:
-        """Whether a finding of this name was asked for: by its id, its question, what it is about, or its stage."""
-        parts = name.split("/")
-        return not self.only or any(o == name or o in parts for o in self.only)
+    def wants(self, about: About) -> bool:
+        """Whether a finding was asked for: by its id, its question, what it is about, or its stage."""
+        return not self.only or any(about.called(word) for word in self.only)
+
+    def may_want(self, stage: Stage) -> bool:
+        """Whether something of this stage may have been asked for: a word that names no stage may mean any."""
+        return not self.only or any(stage_named(word) in (None, stage) for word in self.only)
+
+    def tell(self, finding: Finding) -> None:
+        """Keep a conclusion, and pass it on."""
+        self.asked[finding.name] = finding
+        self.found(finding)
 
     @property
     def wants_an_adapter(self) -> bool:
         """Whether anything but the price was asked for."""
-        return not self.only or any(o.split("/")[-1] != Stage.PRICE for o in self.only)
+        return not self.only or any(stage_named(word) is not Stage.PRICE for word in self.only)
 
-    def wants_any(self, stage: str) -> bool:
-        """Whether something of this stage may have been asked for."""
-        stages = set(Stage)
-        return not self.only or any(o.split("/")[-1] == stage or o.split("/")[-1] not in stages for o in self.only)
+    def reproducible(self, found: Finding) -> Finding:
+        """A refutation with the command that looks for it again."""
+        if found.outcome is not Outcome.REFUTED:
+            return found
+        return dataclasses.replace(found, reproduction=self.reproduce(found.name, self.seed))
+
+
+def stage_named(word: str) -> Stage | None:
+    """The stage of an id that a user wrote; None for a question or a mechanism."""
+    try:
+        return About.read(word).stage
+    except ValueError:
+        return None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,5 +102,5 @@ class GateRun:
 
 def adapter_failed(stage: Stage, error: AdapterError, options: GateOptions) -> Finding:
     """The finding that the implementation could not be asked."""
-    again = options.reproduce(str(stage), options.seed)
-    return Finding(f"adapter/{stage}", Outcome.ADAPTER_FAILED, str(error), reproduction=again, stage=stage)
+    found = not_asked(About("adapter", stage=stage), Outcome.ADAPTER_FAILED, str(error))
+    return dataclasses.replace(found, reproduction=options.reproduce(str(stage), options.seed))

@@ -1,19 +1,133 @@
-"""What less noise than claimed costs: the certified epsilon of the mechanism with the noise that was measured."""
+"""The first stage: is the claimed epsilon what the mechanism costs? Certified, before anything is run.
+
+Also the price of noise that was measured, for a finding that noise is too small.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import math
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+from types import FrameType
 
-from accountant import AccountantError, Mechanism, decimal_string
+from accountant import AccountantError, Mechanism, Report, decimal_string, epsilon
+from accountant.mechanisms.batches import NoisyGradients
+from accountant.mechanisms.declaration import declared_ledger
+from accountant.mechanisms.words import Sampling
 from accountant.numbers import fraction_of
-from accountant.pricing import method_epsilon, methods_for
+from accountant.pricing import method_epsilon, methods_for, slow_methods_for
 from audits.gate.claim_file import Claim
-from audits.gate.time_limit import TookTooLongError, time_limit
+from verification.judge import Result, concluded
+from verification.outcome import About, Aspect, Cause, Outcome, Stage
+from verification.questions.question import Answer
 from verification.statistics.noise_size import Effective, effective
+from verification.statistics.test import Test
 from verification.wire.arrays import Floats
 
-_DIGITS = 4
+
+class TookTooLongError(Exception):
+    """The limit was reached."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `TookTooLongError` inside when the time is over; in the main thread, where signals arrive.
+
+    Compiled code that is interrupted inside a call back may turn it into another exception: whatever comes out after
+    the time is over means that it was over.
+    """
+    if math.isinf(seconds) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    late = TookTooLongError(f"no result within {seconds:.3g} seconds")
+    over = threading.Event()
+
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        over.set()
+        raise late
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    try:
+        yield
+    except Exception as error:
+        if over.is_set():
+            raise late from error
+        raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A mechanism's price by every method, and what it says about the claim."""
+
+    claim: Claim
+    mechanism: Mechanism
+    report: Report | None
+    judged: Result
+
+
+def account(claim: Claim, mechanism: Mechanism, seconds: float = math.inf) -> Account:
+    """Price the mechanism and compare: refuted below ``lower``, stands from ``upper`` on, in between inconclusive."""
+    about = About("", mechanism.title, Stage.PRICE)
+    if not mechanism.private:
+        text = (
+            f"{mechanism.algorithm} adds no noise: its epsilon is infinite (an output that one of two neighbours "
+            f"alone can show; statement SADMM-SAMPLING), claimed is {claim.epsilon_text(_DIGITS)}"
+        )
+        return Account(claim, mechanism, None, _judged(about, text, holds=claim.nothing))
+    try:
+        with time_limit(seconds):
+            report = _report(claim, mechanism)
+    except (AccountantError, TookTooLongError) as error:
+        if isinstance(error, AccountantError) and error.exit_code == 2:
+            raise
+        return Account(claim, mechanism, None, _judged(about, f"nothing could be certified: {error}", holds=None))
+    return Account(claim, mechanism, report, _compared(about, claim, report))
+
+
+def _compared(about: About, claim: Claim, report: Report) -> Result:
+    lower, upper = fraction_of(report.epsilon.lower), fraction_of(report.epsilon.upper)
+    low, high = decimal_string(lower, _DIGITS, "down"), decimal_string(upper, _DIGITS, "up")
+    delta, claimed = decimal_string(claim.delta, _DIGITS, "up"), claim.epsilon_text(_DIGITS)
+    if claim.epsilon >= upper:
+        return _judged(about, f"epsilon at delta {delta} is at most {high}, claimed is {claimed}", holds=True)
+    if claim.epsilon < lower:
+        text = f"epsilon at delta {delta} is at least {low} (two neighbouring data sets attain it)"
+        return _judged(about, f"{text}, claimed is {claimed}", holds=False)
+    text = (
+        f"claimed is {claimed}; certified is only that epsilon at delta {delta} lies between {low} (attained by a "
+        f"concrete pair) and {high} (holds for every pair). Claim {high}, or add noise"
+    )
+    return _judged(about, text, holds=None)
+
+
+def _judged(about: About, detail: str, *, holds: bool | None) -> Result:
+    """Hand the judge a test without chance; where neither end decides it is inconclusive."""
+    if holds is None:
+        return Result(about, Outcome.INCONCLUSIVE, reason=detail)
+    test = Test.exact("price", Aspect.RELEASED, holds, detail, Cause.PRICE)
+    return concluded(about, lambda: Answer("", "", 0, (test,), ()), 0.0)
+
+
+def _report(claim: Claim, mechanism: Mechanism) -> Report:
+    """Price it; where that leaves the claim undecided, with the slow methods for as long as they take."""
+    report = epsilon(mechanism, claim.delta, effort="standard")
+    undecided = fraction_of(report.epsilon.lower) <= claim.epsilon < fraction_of(report.epsilon.upper)
+    return epsilon(mechanism, claim.delta, effort="tight") if undecided and slow_methods_for(mechanism) else report
+
+
+_FEW_DIGITS = 4
 _SECONDS = 1.5  # for each method: some are slow where there is next to no noise, and others are not
 
 
@@ -24,6 +138,24 @@ def measured_cost(claim: Claim, mechanism: Mechanism, noise: dict[str, Floats]) 
     return f"{text}; {priced(claim, mechanism, seen)}"
 
 
+def epochs_cost(claim: Claim, mechanism: Mechanism) -> str:
+    """What it costs that batches which are claimed to be fresh are those of shuffled epochs; empty without a price."""
+    if not isinstance(mechanism, NoisyGradients):
+        return ""
+    try:
+        epochs = dataclasses.replace(mechanism, sampling=Sampling.SHUFFLE)
+        with time_limit(_SECONDS):
+            bound = epsilon(epochs, claim.delta, digits=_DIGITS).epsilon
+    except (AccountantError, TookTooLongError):
+        return ""
+    low = decimal_string(fraction_of(bound.lower), _DIGITS, "down")
+    high = decimal_string(fraction_of(bound.upper), _DIGITS, "up")
+    return (
+        f"batches are those of epochs: epsilon at delta {decimal_string(claim.delta, _DIGITS, 'up')} is then at "
+        f'least {low} and at most {high}, claimed is {claim.epsilon_text(_DIGITS)}; sampling = "shuffle" claims that'
+    )
+
+
 def priced(claim: Claim, mechanism: Mechanism, seen: Effective) -> str:
     """The sentence: what epsilon at the claimed delta is with the noise measured, and with its limits."""
     if not seen.ratio > 0.0:
@@ -31,15 +163,15 @@ def priced(claim: Claim, mechanism: Mechanism, seen: Effective) -> str:
     most = _epsilon(claim, mechanism, seen.low)
     at = _least(_epsilon(claim, mechanism, seen.ratio), most)
     least = _least(_epsilon(claim, mechanism, seen.high), at)
-    delta = decimal_string(claim.delta, _DIGITS, "up")
+    delta = decimal_string(claim.delta, _FEW_DIGITS, "up")
     return (
         f"epsilon at delta {delta} is then at most {_shown(at)} "
-        f"({_shown(least)} to {_shown(most)} within these limits), claimed is {claim.epsilon_text(_DIGITS)}"
+        f"({_shown(least)} to {_shown(most)} within these limits), claimed is {claim.epsilon_text(_FEW_DIGITS)}"
     )
 
 
 def _shown(bound: Fraction | None) -> str:
-    return "not certified" if bound is None else decimal_string(bound, _DIGITS, "up")
+    return "not certified" if bound is None else decimal_string(bound, _FEW_DIGITS, "up")
 
 
 def _least(bound: Fraction | None, with_less_noise: Fraction | None) -> Fraction | None:
@@ -56,25 +188,17 @@ def _epsilon(claim: Claim, mechanism: Mechanism, ratio: float) -> Fraction | Non
     factor = Fraction(ratio).limit_denominator(10**6)
     if not factor > 0:
         return None
-    ledger = with_less_noise(mechanism, factor).ledger()
+    try:
+        ledger = declared_ledger(mechanism.declaration().with_noise(factor))
+    except AccountantError:
+        return None
     bounds: list[Fraction] = []
     for method in methods_for(ledger):
         try:
             with time_limit(_SECONDS):
-                bounds.append(fraction_of(method_epsilon(ledger, claim.delta, method, digits=_DIGITS).epsilon.upper))
+                bounds.append(
+                    fraction_of(method_epsilon(ledger, claim.delta, method, digits=_FEW_DIGITS).epsilon.upper)
+                )
         except (AccountantError, TookTooLongError):
             continue
     return min(bounds) if bounds else None
-
-
-def with_less_noise(mechanism: Mechanism, factor: Fraction) -> Mechanism:
-    """The same mechanism with all of its noise multiplied by the factor."""
-    names = ("sigma", "anchor_sigma", "noise_multiplier")
-    less: dict[str, object] = {
-        name: getattr(mechanism, name) * factor for name in names if getattr(mechanism, name, None) is not None
-    }
-    spent = getattr(mechanism, "epsilon", None)
-    if spent is not None:
-        less = {"epsilon": tuple(one / factor for one in spent)}
-    changed: Mechanism = dataclasses.replace(mechanism, **less)  # type: ignore[arg-type]  # fields by name
-    return changed

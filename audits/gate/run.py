@@ -5,8 +5,8 @@
 3. claimed: the same questions at the claimed size, without a seed, on data that look like a test and that do not.
 4. games: does it leak more than the claimed curve allows, and what would have been seen?
 
-What a claim rests on and nobody could look at makes it inconclusive (`coverage`). The false-alarm probability is split
-over the stages (`options`).
+What a claim rests on and no check could look at makes it inconclusive (`coverage`). The false-alarm probability is
+split over the stages (`options`).
 """
 
 from __future__ import annotations
@@ -15,34 +15,30 @@ import dataclasses
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from pathlib import Path
 
 import numpy as np
 
-from accountant import Mechanism
 from audits.errors import AuditError, ClaimFileError
-from audits.games.subject import Subject
-from audits.gate.account_stage import Account, account
-from audits.gate.audit_stage import audit_stage
-from audits.gate.claim_file import ClaimFile
-from audits.gate.coverage import Coverage
-from audits.gate.covered import coverage_findings
-from audits.gate.declared_stage import declared_stage
-from audits.gate.declared_table import DeclaredTable
-from audits.gate.findings import GateReport
-from audits.gate.observed import ObservedNoise
-from audits.gate.options import GateOptions, GateRun
-from audits.gate.provenance import provenance_of
-from audits.gate.questions_stage import all_runs, questions_stage
-from audits.gate.time_limit import TookTooLongError, time_limit
-from audits.gate.waivers import decided, waived
-from audits.trials.executors import Target
-from audits.trials.sequential import AuditResult
-from verification.declared.runner import NAMES as DECLARED_QUESTIONS
-from verification.outcome import Finding, Outcome, Stage, worst
+from audits.games.executors import Target
+from audits.games.game import Subject
+from audits.games.sequential import AuditResult
+from audits.gate.claim_file import ClaimFile, DeclaredTable, Waiver
+from audits.gate.coverage import Coverage, coverage_findings
+from audits.gate.declared import declared_stage
+from audits.gate.games import games_stage
+from audits.gate.history import History
+from audits.gate.options import GateOptions, GateRun, stage_named
+from audits.gate.price import account
+from audits.gate.questions import all_runs, questions_stage
+from audits.gate.report import GateReport, ObservedNoise, Provenance, provenance_of
+from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
+from verification.judge import finding, not_asked
+from verification.outcome import About, Finding, Outcome, Stage, Waived, worst
 from verification.plain_text import harmless
 from verification.questions.catalogue import QUESTIONS
 from verification.questions.question import Size
-from verification.wire.declared_session import DeclaredSession
+from verification.wire.faces import Face
 from verification.wire.process import Limits
 
 __all__ = ["GateOptions", "check_only", "run_gate"]
@@ -60,11 +56,11 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
     seen: ObservedNoise | None = None
     coverage = Coverage()
     for mechanism in claims.mechanism:
-        if options.wants(f"{mechanism.title}/{Stage.PRICE}"):
+        if options.wants(About("", mechanism.title, Stage.PRICE)):
             options.say(f"price of {mechanism.title}")
-            priced = _account(claims, mechanism)
-            accounts.append(priced)
-            findings.append(priced.finding(options))
+            accounts.append(account(claims.claim, mechanism, claims.gate.budget))
+            findings.append(options.reproducible(finding(accounts[-1].judged)))
+            options.tell(findings[-1])
     needed = options.wants_an_adapter and not decided(findings, claims.waiver, options)
     if claims.implementation is not None and needed:
         subjects = list(dict.fromkeys(map(Subject.of, claims.mechanism)))
@@ -75,10 +71,12 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         with np.errstate(over="ignore", invalid="ignore"):
             findings, coverage, audits, seen = _behind_the_wire(run, findings)
         if not (options.only or claims.claim.nothing or decided(findings, claims.waiver, options)):
-            findings += coverage_findings(run, coverage)
+            findings += coverage_findings(claims, coverage)
+        if options.history is not None and not options.only:
+            findings.append(_with_history(options.history, provenance, claims, options))
     elif claims.implementation is None and not options.only:
         text = "the claim file names no [implementation]: only the price was checked"
-        findings.append(Finding(f"implementation/{Stage.COVERAGE}", Outcome.INCONCLUSIVE, text, stage=Stage.COVERAGE))
+        findings.append(not_asked(About("implementation", stage=Stage.COVERAGE), Outcome.INCONCLUSIVE, text))
     findings = [_strictly(f) for f in findings] if claims.gate.strict else findings
     findings = [_shown(f) for f in waived(findings, claims.waiver, options)]
     return GateReport(
@@ -93,7 +91,15 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         coverage,
         provenance,
         partial=bool(options.only),
+        asked=options.asked,
     )
+
+
+def _with_history(path: Path, provenance: Provenance, claims: ClaimFile, options: GateOptions) -> Finding:
+    """Add this gate's evidence to that of the nights before."""
+    history = History.of(path, provenance).with_night(options.night)
+    history.append(provenance)
+    return history.finding(float(claims.gate.false_alarm))
 
 
 def _declared_gate(claims: ClaimFile, table: DeclaredTable, options: GateOptions) -> GateReport:
@@ -102,24 +108,26 @@ def _declared_gate(claims: ClaimFile, table: DeclaredTable, options: GateOptions
     provenance = provenance_of(claims, options.source)
     if claims.implementation is not None:
         target = Target(tuple(claims.implementation.command), limits_of(claims))
-        provenance = provenance.described_by(target, DeclaredSession)
+        provenance = provenance.described_by(target, Face.DECLARED)
     findings, coverage = declared_stage(claims, table, limits_of(claims), options)
     findings = [_strictly(f) for f in findings] if claims.gate.strict else findings
     findings = [_shown(f) for f in waived(findings, claims.waiver, options)]
     outcome, seconds = _concluded(findings, options), time.monotonic() - began
     partial = bool(options.only)
     return GateReport(
-        claims, tuple(findings), (), (), None, options.seed, seconds, outcome, coverage, provenance, partial=partial
+        claims,
+        tuple(findings),
+        (),
+        (),
+        None,
+        options.seed,
+        seconds,
+        outcome,
+        coverage,
+        provenance,
+        partial=partial,
+        asked=options.asked,
     )
-
-
-def _account(claims: ClaimFile, mechanism: Mechanism) -> Account:
-    """The price, within the whole budget; what takes longer is not concluded."""
-    try:
-        with time_limit(claims.gate.budget):
-            return account(claims.claim, mechanism)
-    except TookTooLongError as error:
-        return Account(claims.claim, mechanism, None, Outcome.INCONCLUSIVE, f"nothing could be certified: {error}")
 
 
 def limits_of(claims: ClaimFile) -> Limits:
@@ -146,17 +154,53 @@ def _behind_the_wire(
     findings, coverage = [*findings, *found], coverage.joined(covered)
     if decided(findings, waivers, options):
         return findings, coverage, [], None
-    games, audits, seen, played = audit_stage(run)
+    games, audits, seen, played = games_stage(run)
     quiet, rare = all_runs(run)
     return [*findings, *games, *quiet], coverage.joined(played).joined(Coverage(rare=rare)), audits, seen
 
 
 def _concluded(findings: Sequence[Finding], options: GateOptions) -> Outcome:
     """The worst that is not waived; a part of a gate never says that a claim stands."""
-    outcome = worst(f.outcome for f in findings if f.waiver is None)
+    outcome = worst([f.outcome for f in findings if f.waiver is None])
     if options.only and outcome in (Outcome.STANDS, Outcome.DEVIATES):
         return Outcome.INCONCLUSIVE
     return outcome
+
+
+def decided(findings: Sequence[Finding], waivers: Sequence[Waiver], options: GateOptions) -> bool:
+    """Whether something is already refuted, or broken, that no waiver covers: then the rest would change nothing."""
+    return any(
+        f.outcome in (Outcome.REFUTED, Outcome.ADAPTER_FAILED, Outcome.FAULT) and _waiver(f, waivers, options) is None
+        for f in findings
+    )
+
+
+def waived(findings: list[Finding], waivers: Sequence[Waiver], options: GateOptions) -> list[Finding]:
+    """Attach each waiver to the findings that it covers; refuses one that covers nothing there could be."""
+    if not waivers:
+        return findings
+    names = {finding.name for finding in findings}
+    questions = {q.name for q in QUESTIONS}
+    for waiver in waivers:
+        known = waiver.finding.question in questions or str(waiver.finding) in names
+        if not known and not decided(findings, [], options):
+            raise ClaimFileError(
+                f"waiver.finding: nothing is called {str(waiver.finding)!r}; findings are {', '.join(sorted(names))}"
+            )
+    return [_with_waiver(f, _waiver(f, waivers, options)) for f in findings]
+
+
+def _waiver(finding: Finding, waivers: Sequence[Waiver], options: GateOptions) -> Waiver | None:
+    """The waiver that covers a finding: only what was seen can be tolerated, never a fault or what was not finished."""
+    if finding.outcome not in (Outcome.REFUTED, Outcome.DEVIATES):
+        return None
+    return next((w for w in waivers if w.covers(finding) and w.holds(options.today)), None)
+
+
+def _with_waiver(finding: Finding, waiver: Waiver | None) -> Finding:
+    if waiver is None:
+        return finding
+    return dataclasses.replace(finding, waiver=Waived(waiver.reason, waiver.expires))
 
 
 def _shown(finding: Finding) -> Finding:
@@ -173,13 +217,18 @@ def _strictly(finding: Finding) -> Finding:
 def check_only(claims: ClaimFile, only: Sequence[str]) -> None:
     """Refuse a name that no finding could have: an id, a stage, a question, or what a mechanism is called."""
     stages = {str(stage) for stage in Stage if stage is not Stage.COVERAGE}
-    known = {*stages, *(q.name for q in QUESTIONS), *(m.title for m in claims.mechanism), *DECLARED_QUESTIONS}
-    for name in only:
-        if name not in known and name.split("/")[-1] not in stages:
+    known = {
+        *stages,
+        *(q.name for q in QUESTIONS),
+        *(q.name for q in DECLARED_QUESTIONS),
+        *(m.title for m in claims.mechanism),
+    }
+    for word in only:
+        if word not in known and stage_named(word) is None:
             parts = ", ".join(sorted(stages))
             raise AuditError(
-                f"--only: {name!r} names no finding: say question/mechanism/stage, one of the stages {parts}, or a "
+                f"--only: {word!r} names no finding: say question/mechanism/stage, one of the stages {parts}, or a "
                 "question by its name"
             )
-    if claims.implementation is None and only and all(n.split("/")[-1] != Stage.PRICE for n in only):
+    if claims.implementation is None and only and all(stage_named(word) is not Stage.PRICE for word in only):
         raise ClaimFileError("the claim file names no [implementation], so there is nothing to ask")

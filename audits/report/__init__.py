@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport
+from audits.report.filed import render_badge, render_badge_svg, render_deployment, render_intoto
 from audits.report.html import render_html
-from audits.report.json import render_json
-from audits.report.junit import render_junit
-from audits.report.markdown import render_markdown
-from audits.report.sarif import render_sarif
-from audits.report.text import render_text
+from audits.report.machine import render_json, render_junit, render_sarif
+from audits.report.text import render_markdown, render_text
 
 RENDERERS: Mapping[str, Callable[[GateReport], str]] = MappingProxyType(
     {
@@ -21,5 +19,9 @@ RENDERERS: Mapping[str, Callable[[GateReport], str]] = MappingProxyType(
         "sarif": render_sarif,
         "markdown": render_markdown,
         "html": render_html,
+        "badge": render_badge,
+        "badge-svg": render_badge_svg,
+        "intoto": render_intoto,
+        "deployment": render_deployment,
     }
 )

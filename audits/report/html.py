@@ -17,10 +17,9 @@ from pydantic import BaseModel
 
 from accountant import decimal_string
 from accountant.errors import AccountantError
-from audits.gate.causes import grouped
 from audits.gate.claim_file import ClaimFile
 from audits.gate.coverage import Coverage
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport, grouped
 from audits.report.pictures import figure, plots_of, refuted_price
 from audits.report.statement import statement
 from audits.report.summary import explained, glossary, summary
@@ -161,7 +160,9 @@ def coverage_section(coverage: Coverage) -> str:
     if coverage.rare:
         parts.append(f"<p>Rare failures: {escape(harmless(coverage.rare))}.</p>")
     parts.append("<h3>Not checked</h3>")
-    skipped = dict.fromkeys((item.what, item.subject, " ".join(item.reason.split())) for item in coverage.skipped)
+    skipped = dict.fromkeys(
+        (str(item.about), item.about.subject, " ".join(item.reason.split())) for item in coverage.skipped
+    )
     if skipped:
         parts.append(table(("what", "of which mechanism", "why not"), map(escaped, skipped)))
     else:
@@ -174,7 +175,7 @@ def _rows(coverage: Coverage) -> Iterator[tuple[str, str, str, str]]:
     for item in coverage.covered:
         runs = f" ({item.runs:,} run{'s' if item.runs > 1 else ''})" if item.runs else ""
         about = ", ".join(map(str, item.aspects)) or "other"
-        rows.setdefault((item.subject, item.size, about), []).append(f"{item.question}{runs}")
+        rows.setdefault((item.about.subject, item.size, about), []).append(f"{item.about.question}{runs}")
     for key, checks in rows.items():
         yield *key, ", ".join(checks)
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from accountant import float_up
 from accountant.numbers import fraction_of
-from audits.estimators.berk_jones import roc_band
-from audits.gate.account_stage import Account
-from audits.gate.findings import GateReport
-from audits.trials.sequential import AuditResult
+from audits.eprocess.bands import roc_band
+from audits.games.sequential import AuditResult
+from audits.gate.price import Account
+from audits.gate.report import GateReport
 from verification.outcome import Finding, Outcome, Stage
 from verification.picture import Ink, Picture, Points, Series
 from verification.pictures import MOST_POINTS, pairs, quantiles, thinned
@@ -110,7 +110,7 @@ def refuted_price(report: GateReport, finding: Finding) -> Picture | None:
     """The bounds on epsilon of a mechanism whose price is refuted."""
     if finding.stage is not Stage.PRICE or finding.outcome is not Outcome.REFUTED:
         return None
-    priced = (a for a in report.accounts if a.name == finding.name and a.report is not None)
+    priced = (a for a in report.accounts if a.judged.about == finding.about and a.report is not None)
     account = next(priced, None)
     return None if account is None else epsilon_by_method(account)
 

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 
 from accountant import decimal_string
 from accountant.mechanisms.words import Neighbours
-from audits.gate.findings import GateReport
-from verification.judge import About
-from verification.outcome import Finding, Outcome, Stage
+from audits.gate.report import GateReport
+from verification.outcome import About, Finding, Outcome, Stage
 from verification.statistics.test import Aspect, Cause
 from verification.wire.messages import StartResult
 
 NOT_STATED = "not stated"
-NOT_CHECKED = "not checked by anything here"
-BEYOND = "taken as stated: no check can find it out"
+NOT_CHECKED = "not checked"
+BEYOND = "taken as stated: it cannot be checked"
 ADD = "nothing: say it in [statement] of the claim file"
 RELATIONS = {
     Neighbours.REPLACE_ONE: "one record is replaced by another, the number of records is public",
@@ -37,13 +36,13 @@ class Hazard:
     questions: tuple[str, ...]
     causes: tuple[Cause, ...] = ()  # any, where none is named
 
-    def looked_for(self, name: str) -> bool:
-        """Whether the question of this id looks for it."""
-        return About.of(name, "").question in self.questions
+    def looked_for(self, about: About) -> bool:
+        """Whether this question looks for it."""
+        return about.question in self.questions
 
     def shown_by(self, finding: Finding) -> bool:
         """Whether a finding, if it does not stand, is about it."""
-        return self.looked_for(finding.name) and (not self.causes or finding.cause in self.causes)
+        return self.looked_for(finding.about) and (not self.causes or finding.cause in self.causes)
 
 
 _AGAIN = (Cause.NOISE_REUSED, Cause.NOISE_DEPENDENT)
@@ -75,11 +74,13 @@ def statement(report: GateReport) -> list[StatementLine]:
     """Every line, in the order of the guidelines."""
     claim, own = report.claims.claim, report.claims.statement
     delta = decimal_string(claim.delta, _DIGITS, "up")
+    k = report.claims.group_size
+    grouped = f"; up to {k} records at once" if k > 1 else ""
     return [
         _own("unit of privacy", own.unit),
         StatementLine(
             "neighbouring relation",
-            f"{claim.neighbours}: {RELATIONS[claim.neighbours]}",
+            f"{claim.neighbours}: {RELATIONS[claim.neighbours]}{grouped}",
             _looked(report, Aspect.RELEASED),
         ),
         StatementLine(
@@ -156,7 +157,7 @@ def _seen(report: GateReport) -> str:
 
 def _looked(report: GateReport, aspect: Aspect) -> str:
     """What looked at an aspect, and whether that stands."""
-    looks = list(dict.fromkeys(item.what for item in report.coverage.covered if aspect in item.aspects))
+    looks = list(dict.fromkeys(str(item.about) for item in report.coverage.covered if aspect in item.aspects))
     wrong = [f"{f.name} ({f.outcome})" for f in report.findings if f.name in looks and f.outcome is not Outcome.STANDS]
     if not looks:
         return NOT_CHECKED
@@ -170,6 +171,6 @@ def _hazards(report: GateReport) -> str:
     lines = []
     for hazard in HAZARDS:
         wrong = [f"{f.name} ({f.outcome})" for f in asked if f.outcome is not Outcome.STANDS and hazard.shown_by(f)]
-        seen = [item.what for item in report.coverage.covered if hazard.looked_for(item.what)]
+        seen = [str(item.about) for item in report.coverage.covered if hazard.looked_for(item.about)]
         lines.append(f"{hazard.name}: {', '.join(dict.fromkeys(wrong or seen)) or 'not checked'}")
     return "; ".join([*lines, NEVER])

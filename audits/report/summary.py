@@ -8,8 +8,7 @@ from html import escape
 
 from accountant import decimal_string
 from accountant.mechanisms.words import Neighbours
-from audits.gate.causes import grouped
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport, grouped
 from verification.outcome import Outcome
 from verification.plain_text import harmless
 
@@ -30,8 +29,10 @@ def _promised(report: GateReport) -> str:
     claim = report.claims.claim
     if claim.nothing:
         return f"{_who(report)} promises no privacy."
+    k = report.claims.group_size
+    whom = "single record" if k == 1 else f"{k} records"
     change = (
-        "replacing one record by another"
+        ("replacing one record by another" if k == 1 else f"replacing up to {k} records by others")
         if claim.neighbours is Neighbours.REPLACE_ONE
         else "adding or removing one record"
     )
@@ -42,7 +43,7 @@ def _promised(report: GateReport) -> str:
     )
     factor = math.exp(min(float(claim.epsilon), 700.0))
     return (
-        f"{_who(report)} promises a limit on what can be learned about any single record of its data from what it "
+        f"{_who(report)} promises a limit on what can be learned about any {whom} of its data from what it "
         f"releases: {change} changes the probability of any outcome by a factor of at most "
         f"{factor:.3g} (epsilon = {float(claim.epsilon):g}), {exception}."
     )
@@ -77,10 +78,11 @@ def _would_have(report: GateReport) -> str:
     powers = [f.power for f in report.findings if f.power is not None]
     if not powers:
         return "It is a result of tests, not a proof."
-    widest = max(powers, key=lambda power: power.divisor)
+    # true of every game: the largest factor, the smallest probability, rounded down
+    factor, least = max(p.divisor for p in powers), math.floor(100 * min(p.at_least for p in powers)) / 100
     return (
-        f"It is a result of tests, not a proof: noise too small by a factor of {widest.divisor:.3g} would have been "
-        f"detected with a probability of at least {widest.at_least:.2f} in each of the games that were played."
+        f"It is a result of tests, not a proof: noise too small by a factor of {factor:.3g} would have been "
+        f"detected with a probability of at least {least:.2f} in each of the games that were played."
     )
 
 
@@ -121,7 +123,7 @@ TERMS = {
     "inconclusive": "Could not be decided. Never a pass.",
     "e-value": "A measure of the evidence against a claim. If the claim is true, it exceeds 1/a at any time with "
     "probability at most a.",
-    "trade-off": "The errors of a test that tries to tell two neighbours apart: how rarely it can be wrong on one, "
+    "trade-off": "The errors of a test that tries to distinguish two neighbours: how rarely it can be wrong on one, "
     "given how often it is wrong on the other.",
 }
 
@@ -131,14 +133,14 @@ PARTS = {
     "claimed": "Questions at the claimed size and without a seed, as the program will run. Among them:",
     "silent": "records without gradient, so that everything that moves is noise: its size, shape and independence.",
     "mixed": "ordinary records with outliers among them: the noise there, and the updates where they can be replayed.",
-    "marked": "records that can be told apart in what is released: which are in each batch, and how much each counts.",
+    "marked": "records that can be recognised in what is released: which are in each batch, and how much each counts.",
     "dependence": "ordinary records, one of them replaced: how far one step without noise moves.",
-    "identical": "equal records, too long: whatever the batch, one clipped record shows, against the noise beside it.",
+    "identical": "equal records, longer than the bound: every batch shows one clipped record, against the noise.",
     "data-shapes": "many kinds of data in turn: noise that is left out for some of them.",
     "last": "whole runs of which only the last model is shown: the noise in it.",
     "many-runs": "many runs, and many requests for one: noise left out once in a while, and draws that come twice.",
     "all-runs": "every run of the gate whose noise could be read, together: runs that were too quiet.",
-    "games": "Two neighbouring data sets, many runs on each, and a score that tries to tell them apart.",
+    "games": "Two neighbouring data sets, many runs on each, and a score that tries to distinguish them.",
     "learned-scores": "A game whose score is learned on one half of the runs and tested on the other.",
     "declared": "In place of these stages, for an algorithm that its adapter describes itself: every release with "
     "its noise and sensitivity, priced, and compared with what the program does.",

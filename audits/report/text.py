@@ -1,12 +1,13 @@
-"""The report as text, for a terminal."""
+"""The report as text, in full and for one screen, and as Markdown, for a comment on a pull request."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
-from audits.gate.causes import grouped
-from audits.gate.findings import GateReport
-from verification.outcome import Finding, Outcome
+from audits.gate.history import ABOUT as HISTORY
+from audits.gate.report import CauseGroup, GateReport, grouped
+from verification.outcome import Finding, Outcome, Power, Stage
 
 _INDENT = " " * 14
 _MOST_SKIPPED = 12
@@ -40,12 +41,75 @@ def render_text(report: GateReport) -> str:
     lines: list[str] = []
     for finding in report.findings:
         lines += _finding(finding)
-    lines += [*_causes(report), *coverage_lines(report)]
-    lines.append(
+    lines += [*_causes(report), *coverage_lines(report), *unused_waivers(report)]
+    return "\n".join([*lines, _last_line(report)]) + "\n"
+
+
+WIDTH = 100
+_MOST_LINES = 4
+
+
+def render_summary(report: GateReport) -> str:
+    """What fits a screen: the price, one entry a cause, what is missing, the power, the coverage, the conclusion."""
+    lines: list[str] = []
+    for finding in report.findings:
+        if finding.stage is Stage.PRICE and finding.outcome is Outcome.STANDS:
+            lines += _wrapped(finding.outcome.value, f"{finding.name}: {finding.detail}")
+    for group in sorted(grouped(report.findings), key=lambda group: group.findings[0].outcome is not Outcome.REFUTED):
+        lines += _cause_entry(group)
+    open_ones = [Outcome.INCONCLUSIVE, Outcome.ADAPTER_FAILED, Outcome.FAULT]
+    open_ones += [Outcome.SKIPPED] if report.outcome is Outcome.INCONCLUSIVE else []
+    for finding in report.findings:
+        pending = finding.outcome in open_ones
+        if pending or finding.waiver is not None or finding.name == str(HISTORY):
+            word = "waived" if finding.waiver is not None else finding.outcome.value
+            lines += _wrapped(word, f"{finding.name}: {finding.detail.splitlines()[0] if finding.detail else ''}")
+    powers = [f.power for f in report.findings if f.power is not None]
+    if powers:
+        least = Power(max(p.divisor for p in powers), min(p.at_least for p in powers), 0)
+        lines += _wrapped("power", f"{least.describe()}, in each of {len(powers)} games")
+    lines += _wrapped("coverage", _covered(report))
+    lines += [line[:WIDTH] for line in unused_waivers(report)]
+    return "\n".join([*lines, _last_line(report)]) + "\n"
+
+
+def _cause_entry(group: CauseGroup) -> list[str]:
+    """The cause, what the finding that says most about it saw, its price, its witness, the command."""
+    first = max(group.findings, key=lambda f: (bool(f.measured), bool(f.witness), -(f.p_value or 0.0)))
+    about = f" ({group.subject})" if group.subject else ""
+    others = len(group.findings) - 1
+    also = f", and {others} more" if others else ""
+    lines = [f"{first.outcome.value:<14} {group.cause}{about}: {first.name}{also}"]
+    shown = dict.fromkeys([first.detail.splitlines()[0] if first.detail else "", first.measured, first.witness])
+    for text in filter(None, shown):
+        lines += _wrapped("", text)
+    if first.reproduction:
+        lines.append(f"{_INDENT} again: {first.reproduction}")
+    return lines
+
+
+def _covered(report: GateReport) -> str:
+    seen: dict[str, dict[str, None]] = {}
+    for item in report.coverage.covered:
+        seen.setdefault(item.about.subject, {}).update(dict.fromkeys(map(str, item.aspects)))
+    parts = [f"{subject}: {', '.join(aspects)}" for subject, aspects in seen.items() if aspects]
+    skipped = len({str(item.about) for item in report.coverage.skipped})
+    rest = f"{len(report.asked)} questions answered" + (f", {skipped} not asked" if skipped else "")
+    return "; ".join([*parts, f"{rest} (--details lists them)"])
+
+
+def _wrapped(word: str, text: str) -> list[str]:
+    lines = textwrap.wrap(text, WIDTH - len(_INDENT) - 1, break_long_words=True, break_on_hyphens=False) or [""]
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1][: WIDTH - 20]} ..."]
+    return [f"{word:<14} {lines[0]}", *(f"{_INDENT} {line}" for line in lines[1:])]
+
+
+def _last_line(report: GateReport) -> str:
+    return (
         f"{headline(report)}; false-alarm probability at most {float(report.claims.gate.false_alarm):g} over all "
         f"checks; seed {report.seed}; {report.seconds:.1f} s"
     )
-    return "\n".join(lines) + "\n"
 
 
 def _finding(finding: Finding) -> list[str]:
@@ -65,6 +129,18 @@ def _causes(report: GateReport) -> Iterator[str]:
         about = f" ({group.subject})" if group.subject else ""
         names = ", ".join(finding.name for finding in group.findings)
         yield f"{group.findings[0].outcome.value:<14} {group.cause}{about}: {names}"
+        if group.where:
+            yield f"{_INDENT} look at {group.where}"
+
+
+def unused_waivers(report: GateReport) -> Iterator[str]:
+    """Waivers that waived nothing in a whole gate: to be deleted, or past their date."""
+    if report.partial:
+        return
+    used = {(f.name, f.waiver.reason) for f in report.findings if f.waiver is not None}
+    for waiver in report.claims.waiver:
+        if (str(waiver.finding), waiver.reason) not in used:
+            yield f"{'unused waiver':<14} {waiver.finding}: {waiver.reason} (until {waiver.expires})"
 
 
 def coverage_lines(report: GateReport) -> Iterator[str]:
@@ -72,7 +148,7 @@ def coverage_lines(report: GateReport) -> Iterator[str]:
     coverage = report.coverage
     by_size: dict[tuple[str, str], list[str]] = {}
     for item in coverage.covered:
-        by_size.setdefault((item.subject, item.size), []).append(item.question)
+        by_size.setdefault((item.about.subject, item.size), []).append(item.about.question)
     for (subject, size), what in by_size.items():
         yield f"{'covered':<14} {subject}, {size}: {', '.join(what)}"
     if coverage.rare:
@@ -80,5 +156,35 @@ def coverage_lines(report: GateReport) -> Iterator[str]:
     skipped = list(dict.fromkeys(item.describe() for item in coverage.skipped))
     yield from (f"{'not covered':<14} {text}" for text in skipped[:_MOST_SKIPPED])
     if len(skipped) > _MOST_SKIPPED:
-        names = ", ".join(dict.fromkeys(item.what for item in coverage.skipped[_MOST_SKIPPED:]))
+        names = ", ".join(dict.fromkeys(str(item.about) for item in coverage.skipped[_MOST_SKIPPED:]))
         yield f"{'not covered':<14} and {len(skipped) - _MOST_SKIPPED} more: {names}"
+
+
+def render_markdown(report: GateReport) -> str:
+    """Return a heading, a table of findings, and the command that reproduces each refutation."""
+    lines = [f"## Privacy gate: {headline(report)}", "", "| finding | outcome | detail |", "|---|---|---|"]
+    lines += [_markdown_row(finding) for finding in report.findings]
+    again = [finding for finding in report.findings if finding.reproduction]
+    if again:
+        lines += ["", "See it again:", "", "```sh", *(finding.reproduction for finding in again), "```"]
+    lines += ["", "Coverage:", "", *(f"- {_cell(line)}" for line in coverage_lines(report))]
+    alarm = float(report.claims.gate.false_alarm)
+    lines += ["", f"False-alarm probability at most {alarm:g} over all checks. Seed {report.seed}."]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_row(finding: Finding) -> str:
+    word = finding.outcome.value
+    if finding.waiver is not None:
+        word = f"{word}, waived until {finding.waiver.expires}"
+    return f"| {_cell(finding.name)} | {word} | {_cell(finding.detail)} |"
+
+
+_INERT = str.maketrans(
+    {"&": "&amp;", "@": "&#64;", "#": "&#35;"} | {character: f"\\{character}" for character in "\\`*_|<>[]~"}
+)
+
+
+def _cell(text: str) -> str:
+    """Escape what would break the table or become markup, a link, a mention or an issue: adapters choose some words."""
+    return " ".join(text.split()).translate(_INERT).replace("://", "&#58;//").replace("www.", "www&#46;")

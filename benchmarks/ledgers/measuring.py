@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from accountant.certificates.reading import read_certificate
+from accountant.certificates.certificate import read_certificate
 from accountant.certificates.recheck import recheck
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.lower_end import attained

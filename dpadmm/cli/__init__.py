@@ -30,6 +30,7 @@ SUBCOMMANDS: dict[str, str] = {
     "conform": "Check whether an implementation does what its privacy proof assumes.",
     "audit": "Test statistically whether an implementation leaks more than it claims.",
     "gate": "Run all checks for one claim file; for CI.",
+    "demo": "See it work: the reference stands, a wrong implementation is refuted.",
     "explain": "Print a statement, its place in the paper and its evidence.",
 }
 

@@ -17,15 +17,14 @@ from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationEr
 from accountant.mechanisms.words import Neighbours as Relation
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
 from audits.black_box.source import WireSource
-from audits.curves.privacy_curve import ApproximateCurve, PrivacyCurve
-from audits.curves.table import TableCurve
+from audits.curves import ApproximateCurve, PrivacyCurve, TableCurve
 from audits.errors import AuditError
 from dpadmm.cli._own_pair import load_both
 from dpadmm.cli.common import emit_json
+from verification.judge import finding
 from verification.neighbours.families import Domain, library
 from verification.neighbours.neighbours import Neighbours, own_neighbours
 from verification.wire.process import Limits
-from verification.wire.records import Records
 
 _POINTS = TypeAdapter(list[tuple[float, float]])
 _REQUEST = TypeAdapter(dict[str, JsonValue])
@@ -89,8 +88,8 @@ def black_box_audit(box: dict[str, object], rest: dict[str, object], adapter: Se
     return result.outcome.exit_code
 
 
-def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[Neighbours[Records]]:
-    found: list[Neighbours[Records]] = []
+def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[Neighbours]:
+    found: list[Neighbours] = []
     features = options.features
     if shared.own is not None:
         both = load_both(*shared.own, label_column=shared.label_column)
@@ -156,8 +155,8 @@ def _progress(text: str) -> None:
 
 def _show(result: BlackBoxResult, name: str, again: str) -> None:
     plan, found = result.plan, result.confirmed
-    click.echo(f"{result.outcome.value:<14} {name}: {result.summary}")
-    bound = f"epsilon >= {result.epsilon_at_least:.3g} at delta = {plan.delta:g}, confidence {plan.confidence:.4g}"
+    click.echo(f"{result.outcome.value:<14} {name}: {finding(result.judged).detail}")
+    bound = f"epsilon >= {found.epsilon:.3g} at delta = {plan.delta:g}, confidence {plan.confidence:.4g}"
     click.echo(f"{'':<14} {bound} (by {found.by})")
     for what, share, wealth in found.parts:
         click.echo(f"{'':<14} {what}: log-wealth {wealth:.1f} of share {share:.3g}")
@@ -175,13 +174,13 @@ def document(result: BlackBoxResult, name: str, neighbours: Relation, again: str
         "kind": "black-box",
         "adapter": name,
         "outcome": result.outcome.value,
-        "summary": result.summary,
+        "summary": finding(result.judged).detail,
         "claim": {"curve": plan.curve.describe(), "epsilon": repr(plan.epsilon), "delta": repr(plan.delta)},
         "neighbours": str(neighbours),
         "false_alarm": repr(plan.false_alarm),
         "refuted_after": found.refuted_after,
         "lower_bound": {
-            "epsilon": repr(result.epsilon_at_least),
+            "epsilon": repr(found.epsilon),
             "delta": repr(plan.delta),
             "confidence": repr(plan.confidence),
             "by": found.by,

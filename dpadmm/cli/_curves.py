@@ -168,6 +168,10 @@ def show_curve(
         rows.append([shown(point.alpha), *cells, mark])
     click.echo("Renyi epsilon(alpha) at most, of the whole run:")
     click.echo(shared.table(rows))
+    for point in points:
+        if point.between is not None:
+            below, above = point.between
+            click.echo(f"alpha {shown(point.alpha)}: lemma2 and wbk27 are the chord between orders {below} and {above}")
 
 
 def _document(
@@ -186,6 +190,7 @@ def _document(
         "points": [
             {
                 "alpha": exact_string(point.alpha),
+                "between": point.between,
                 "best_for": best.get(point.alpha, []),
                 "epsilon": {
                     name: dict(zip(("lower", "upper"), bound.printed(digits), strict=True))

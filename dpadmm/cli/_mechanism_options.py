@@ -151,6 +151,16 @@ time_limit_option = click.option(
 )
 
 
+effort_option = click.option(
+    "--effort",
+    type=click.Choice(["quick", "standard", "tight"]),
+    default="standard",
+    show_default=True,
+    help="standard uses the exact adversary where it may gain 1 % (fixed-size batches), for at most 3 s a price; quick "
+    "never does, tight always and without that limit.",
+)
+
+
 def progress(message: str) -> None:
     """Say what is being computed, on a terminal only."""
     if sys.stderr.isatty():

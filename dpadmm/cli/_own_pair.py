@@ -13,7 +13,7 @@ from verification.neighbours.neighbours import Neighbours, own_neighbours
 from verification.wire.records import Records
 
 
-def load_pair(first: Path, second: Path, *, label_column: str | None = None) -> Neighbours[Records]:
+def load_pair(first: Path, second: Path, *, label_column: str | None = None) -> Neighbours:
     """Read two files of records and require that they are replace-one neighbours."""
     return own_neighbours(*load_both(first, second, label_column=label_column), Relation.REPLACE_ONE)
 

@@ -14,8 +14,17 @@ from accountant.limits import time_limit
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.registry import mechanism_from
-from accountant.numbers import decimal_string, exact
-from accountant.pricing import THEOREMS, Effort, Report, epsilon, tighter
+from accountant.numbers import decimal_string, exact, fraction_of
+from accountant.pricing import (
+    THEOREMS,
+    WORTH_SAYING,
+    Effort,
+    Report,
+    epsilon,
+    may_gain,
+    slow_methods_for,
+    wide_by,
+)
 from dpadmm.cli import _mechanism_options as shared
 from dpadmm.cli._mechanism_options import MechanismCommand, MechanismGroup, described, options_of
 from dpadmm.cli.common import EXIT_REFUTED, emit_json, format_option
@@ -67,6 +76,7 @@ class PriceOptions(TypedDict):
 
     delta: str | None
     methods: tuple[str, ...]
+    table: bool
     effort: Effort
     digits: int
     rdp: str | None
@@ -83,16 +93,11 @@ output_options = shared.combined(
         "methods",
         multiple=True,
         type=click.Choice(list(THEOREMS)),
-        help="Only this method (repeatable); default: every proved one that is quick.",
+        help="Only this method (repeatable); default: every proved one.",
     ),
-    click.option(
-        "--effort",
-        type=click.Choice(["quick", "tight"]),
-        default="quick",
-        show_default=True,
-        help="tight adds the exact adversary (fixed-size batches, Gaussian noise): some seconds.",
-    ),
-    click.option("--digits", type=click.IntRange(1, 500), default=15, show_default=True, help="Certified digits."),
+    click.option("--methods", "table", is_flag=True, help="Also print what every method answers, and how."),
+    shared.effort_option,
+    click.option("--digits", type=click.IntRange(1, 1000), default=15, show_default=True, help="Certified digits."),
     click.option(
         "--rdp",
         metavar="ALPHA,...",
@@ -133,7 +138,7 @@ def command(ctx: click.Context, check: Path | None, time_limit: float) -> None:
 
 
 def _check(path: Path, seconds: float) -> None:
-    from accountant.certificates.reading import read_certificate
+    from accountant.certificates.certificate import read_certificate
     from accountant.certificates.recheck import certified_upper, recheck
 
     document = read_certificate(path.read_bytes())
@@ -213,9 +218,10 @@ def _answer(ledger: Ledger, **output: Unpack[PriceOptions]) -> None:
     if output["output_format"] == "json":
         emit_json(certificate(report).to_json())
     else:
-        click.echo(_text(report, unsigned(report)))
-        if methods is None and output["effort"] == "quick" and (hint := tighter(report)):
-            click.echo(hint)
+        document = unsigned(report)
+        click.echo("\n".join(_answer_lines(report, document)))
+        if output["table"] or len(output["methods"]) > 1:
+            click.echo(_table(report, document))
     if not ledger.sound:
         _refute(ledger)
 
@@ -249,24 +255,42 @@ def _refute(ledger: Ledger) -> NoReturn:
     raise click.exceptions.Exit(EXIT_REFUTED)
 
 
-def _text(report: Report, document: Certificate) -> str:
+def _answer_lines(report: Report, document: Certificate) -> list[str]:
+    """Return the answer: both ends, the theorem that proves the upper one, and what it would take to prove less."""
     lower, upper = document.epsilon.lower, document.epsilon.upper
     lines = [f"epsilon in [{lower}, {upper}] at delta {document.delta} ({report.ledger.neighbours.value} neighbours)"]
-    if not report.ledger.sound:
-        lines.append("the methods below use the printed sensitivities and bound nothing; the line above is corrected")
+    if not report.ledger.sound:  # the notes are printed once, as what refutes the claim
+        return [*lines, "the printed sensitivities bound nothing; this is the price of the corrected ones"]
+    best = min(report.methods, key=lambda name: report.methods[name].epsilon.most)
+    lines.append(f"at most {upper} by {best}: {report.methods[best].theorem}")
+    return [*lines, _what_would_give_less(report), *(f"note: {note}" for note in report.ledger.notes)]
+
+
+def _what_would_give_less(report: Report) -> str:
+    if report.adaptive is not None:
+        attained = decimal_string(report.adaptive, 6, "down")
+        return (
+            f"less than {attained} cannot be proved: steps whose vectors follow the outputs attain it; no accountant "
+            "that knows only these steps can report less"
+        )
+    if (gain := may_gain(report)) and not set(slow_methods_for(report.ledger)) & set(report.methods):
+        return f"up to {float(gain):.1%} less may be proved: --effort tight lets the exact adversary take its time"
+    slack = wide_by(report)
+    if slack <= WORTH_SAYING:
+        return "hardly less can be proved: a pair of neighbouring data sets attains the lower end"
+    if not fraction_of(report.epsilon.least):
+        return "no pair of neighbouring data sets is known that attains any of it; no other method here proves less"
+    return f"no method here proves less; a pair of data sets attains the lower end, {float(slack):.1%} below"
+
+
+def _table(report: Report, document: Certificate) -> str:
+    """Return what every method answers, how it was found, and why one has no answer."""
+    lines = [] if report.ledger.sound else ["with the printed sensitivities, which bound nothing:"]
     rows = [("method", "epsilon at most", "alpha", "theorem")]
     rows += [(name, record.upper, record.alpha or "-", record.theorem) for name, record in document.methods.items()]
     lines.append(shared.table(rows))
     lines += [f"{name}: {result.how}" for name, result in report.methods.items() if result.how]
-    if report.adaptive is not None:
-        lines.append(
-            f"steps whose vectors follow the outputs attain epsilon {decimal_string(report.adaptive, 6, 'down')}: "
-            "no accountant that knows only these steps can report less"
-        )
-    lines += [f"{name}: no answer: {reason}" for name, reason in document.refused.items()]
-    if report.ledger.sound:  # else they are said once, as what refutes the claim
-        lines += [f"note: {note}" for note in report.ledger.notes]
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"{name}: no answer: {reason}" for name, reason in document.refused.items())])
 
 
 def write_event(ledger: Ledger, path: Path) -> None:

@@ -10,13 +10,13 @@ import click
 
 from dpadmm.cli.common import EXIT_ADAPTER, SuggestingGroup, emit_json, format_option, memory_option, timeout_option
 from verification.files import write_text
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterError, as_fields
 from verification.wire.process import Limits
 from verification.wire.skeletons import (
     ACCOUNTANT_FILE,
     FILE_NAMES,
     FILLED_IN,
-    Face,
     Language,
     accountant_skeleton,
     declared_claim,
@@ -143,7 +143,7 @@ def _report_fault(error: AdapterError, passed: list[Passed], output_format: str)
 @command.command("schema")
 def schema() -> None:
     """Print the JSON schema of the protocol."""
-    from verification.wire.schema import schema_text
+    from verification.wire.declaration import schema_text
 
     click.echo(schema_text(), nl=False)
 

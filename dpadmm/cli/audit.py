@@ -1,29 +1,98 @@
-"""`dpadmm audit`: the statistics alone, on an implementation behind the wire."""
+"""`dpadmm audit`: the statistics alone, on an implementation behind the wire.
+
+What runs `--black-box` is loaded when it is run; its options are here.
+"""
 
 from __future__ import annotations
 
 import secrets
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import click
 
-from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
+from accountant.mechanisms.words import Algorithm, Neighbours, Release, Sensitivity, Visibility
 from audits.errors import NoPower
-from dpadmm.cli._black_box_options import black_box_options, require_fitting
-from dpadmm.cli.common import emit_json, format_option, memory_option, timeout_option
+from dpadmm.cli.common import Duration, emit_json, format_option, memory_option, timeout_option
 from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
 
 if TYPE_CHECKING:
-    from audits.estimators.estimates import Estimate
+    from audits.eprocess.confidence import LowerBound
+    from audits.games.checkpoint import Checkpoint
+    from audits.games.executors import Target
+    from audits.games.game import Subject
     from audits.games.plans import Planned
-    from audits.games.subject import Subject
-    from audits.trials.checkpoint import Checkpoint
-    from audits.trials.executors import Target
-    from audits.trials.sequential import AuditResult
+    from audits.games.sequential import AuditResult
+
+
+CommandT = TypeVar("CommandT", bound=Callable[..., object])
+_Kind: TypeAlias = click.Path | click.Choice[str] | click.FloatRange | click.IntRange | Duration
+_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+_NEIGHBOURS = click.Choice([relation.value for relation in Neighbours])
+_AT_LEAST_0 = click.FloatRange(min=0)
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+_CONFIDENCE = click.FloatRange(0, 1, min_open=True, max_open=True)
+# name, type, default, what it is; all for --black-box
+_OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
+    ("--epsilon", _AT_LEAST_0, None, "The claimed epsilon, at --delta (0: pure)."),
+    ("--curve", _FILE, None, "Instead: a JSON list of claimed [epsilon, delta]."),
+    ("--neighbours", _NEIGHBOURS, "replace-one", "Which data sets are neighbours."),
+    ("--records", click.IntRange(min=2), 12, "Records of a data set."),
+    ("--features", click.IntRange(min=1), 3, "Features of a record."),
+    ("--norm", _POSITIVE, 1.0, "Largest Euclidean norm of a record that the claim allows."),
+    ("--request", _FILE, None, "A JSON object whose members are added to every `trials` request."),
+    ("--budget", Duration(), "5m", "Time for the whole audit (90s, 5m)."),
+    ("--detect-epsilon", _POSITIVE, 4.0, "Inconclusive unless an epsilon this large would have been detected."),
+    ("--confidence", _CONFIDENCE, 0.95, "Confidence of the lower bound."),
+    ("--explore", click.IntRange(min=20), 800, "Runs of each neighbour to learn from."),
+)
+
+
+def black_box_options(command: CommandT) -> CommandT:
+    """Add the options of a black-box audit to a command."""
+    switch = click.option("--library/--no-library", default=True, help="Black box: run the library of pairs.")
+    command = switch(command)
+    for name, kind, default, text in reversed(_OPTIONS):
+        shown = default is not None
+        option = click.option(name, type=kind, default=default, show_default=shown, help=f"Black box: {text}")
+        command = option(command)
+    flag = click.option("--black-box", is_flag=True, help="Assume nothing about the code; see above.")
+    return flag(command)
+
+
+NAMES = frozenset({"library", *(name[2:].replace("-", "_") for name, *_ in _OPTIONS)})
+SHARED = frozenset(
+    {
+        "black_box",
+        "false_alarm",
+        "delta",
+        "pairs",
+        "own",
+        "label_column",
+        "seed",
+        "workers",
+        "timeout",
+        "memory",
+        "output_format",
+    }
+)
+
+
+def require_fitting(context: click.Context, *, black_box: bool) -> None:
+    """Refuse an option of the other kind of audit that was given on the command line."""
+    given = {
+        name
+        for name in context.params
+        if context.get_parameter_source(name) not in {click.core.ParameterSource.DEFAULT, None}
+    }
+    foreign = given - SHARED - NAMES - {"adapter"} if black_box else given & NAMES
+    if foreign:
+        listed = ", ".join(sorted(f"--{name.replace('_', '-')}" for name in foreign))
+        raise click.UsageError(f"{listed} {'do not go' if black_box else 'go only'} with --black-box")
 
 
 @click.command("audit")
@@ -134,16 +203,14 @@ def command(
 
     Exit codes: 0 stands with the power asked for, 1 refuted, 3 inconclusive, 4 the adapter failed.
     """
-    import numpy as np
-
-    from audits.estimators.estimates import estimates
+    from audits.eprocess.lower_bounds import estimates
+    from audits.games.executors import Target, executor
     from audits.games.game import curve_of
-    from audits.games.learned import judged
-    from audits.games.own_pair import own_pair_game
-    from audits.games.plans import BOUND, standard_games
-    from audits.trials.executors import Target, executor
-    from audits.trials.sequential import plan_audit, run_audit
+    from audits.games.learned import learned_game
+    from audits.games.plans import BOUND, own_pair_game, standard_games
+    from audits.games.sequential import plan_audit, run_audit
     from dpadmm.cli._own_pair import load_pair
+    from verification.judge import finding
     from verification.wire.session import Session
 
     if not adapter:
@@ -166,7 +233,7 @@ def command(
         if neighbours is not None:
             games.append(own_pair_game(session, subject, neighbours, clip or BOUND))
         share = false_alarm / (len(games) + 1)
-        learned = judged(session, subject, np.random.default_rng([chosen, 1]), seeded=target.seeded, alpha=share)
+        learned = finding(learned_game(session, subject, chosen, seeded=target.seeded, alpha=share))
     results, unseen = [], {}
     with executor(workers, cluster) as pool:
         for stream, planned in enumerate(games):
@@ -188,11 +255,9 @@ def command(
                 unseen[planned.game.name] = str(error)
                 continue
             results.append(run_audit(plan, target, pool, checkpoint=kept, progress=_progress))
-    found = [
-        estimates(r.first, r.second, r.plan.curve, delta, pair=r.plan.simulate) if lower_bounds else [] for r in results
-    ]
+    found = [estimates(r.first, r.second, delta, pair=r.plan.simulate) if lower_bounds else [] for r in results]
     again = shlex.join(["dpadmm", "audit", *_again(sys.argv[2:], chosen)])
-    outcome = worst([*(r.verdict.outcome for r in results), *[Outcome.INCONCLUSIVE] * len(unseen), learned.outcome])
+    outcome = worst([*(r.judged.outcome for r in results), *[Outcome.INCONCLUSIVE] * len(unseen), learned.outcome])
     if output_format == "json":
         emit_json(
             _document(results, found, chosen, again)
@@ -215,7 +280,7 @@ def _learned(finding: Finding) -> dict[str, object]:
 
 
 def _subject(algorithm: str, release: str | None, sensitivity: str, visibility: Visibility) -> Subject:
-    from audits.games.subject import Subject
+    from audits.games.game import Subject
 
     which = Algorithm(algorithm)
     if which is not Algorithm.MPADMM:
@@ -228,8 +293,8 @@ def _subject(algorithm: str, release: str | None, sensitivity: str, visibility: 
 def _kept(folder: Path | None, planned: Planned, target: Target, seed: int, stream: int) -> Checkpoint | None:
     if folder is None:
         return None
-    from audits.trials.checkpoint import Checkpoint, fingerprint
-    from audits.trials.sequential import CHUNK
+    from audits.games.checkpoint import Checkpoint, fingerprint
+    from audits.games.sequential import CHUNK
 
     identity = fingerprint(planned.game, target.command, seed, stream, CHUNK)
     return Checkpoint(folder / f"{stream}-{planned.game.algorithm}.jsonl", identity)
@@ -245,18 +310,24 @@ def _progress(pairs: int, log_wealth: float) -> None:
         sys.stderr.flush()
 
 
-def _show(results: list[AuditResult], found: list[list[Estimate]], unseen: dict[str, str], again: str) -> None:
+def _show(results: list[AuditResult], estimated: list[list[LowerBound]], unseen: dict[str, str], again: str) -> None:
+    from verification.judge import finding
+
     for name, reason in unseen.items():
         click.echo(f"{Outcome.INCONCLUSIVE.value:<14} {name}: {reason}")
-    for result, bounds in zip(results, found, strict=True):
-        click.echo(f"{result.verdict.outcome.value:<14} {result.plan.game.name}: claim {result.plan.curve.describe()}")
-        click.echo(f"{'':<14} {result.verdict.summary} ({result.seconds:.1f} s)")
+    for result, bounds in zip(results, estimated, strict=True):
+        found = finding(result.judged)
+        click.echo(f"{found.outcome.value:<14} {result.plan.game.name} ({result.seconds:.1f} s)")
+        click.echo(f"{'':<14} {found.detail}")
         for bound in bounds:
             click.echo(f"{'':<14} {bound.describe()}")
     click.echo(f"again: {again}")
 
 
-def _document(results: list[AuditResult], found: list[list[Estimate]], seed: int, again: str) -> dict[str, object]:
+def _document(results: list[AuditResult], found: list[list[LowerBound]], seed: int, again: str) -> dict[str, object]:
+    from verification.judge import finding
+
+    judged = [(result, finding(result.judged), bounds) for result, bounds in zip(results, found, strict=True)]
     return {
         "version": 1,
         "seed": seed,
@@ -265,19 +336,19 @@ def _document(results: list[AuditResult], found: list[list[Estimate]], seed: int
             {
                 "name": result.plan.game.name,
                 "claim": result.plan.curve.describe(),
-                "outcome": result.verdict.outcome.value,
-                "summary": result.verdict.summary,
-                "pairs": result.verdict.trials,
+                "outcome": concluded.outcome.value,
+                "summary": concluded.detail,
+                "pairs": int(result.first.size),
                 "alpha": repr(result.plan.alpha),
-                "largest_log_wealth": repr(result.verdict.log_wealth),
+                "largest_log_wealth": repr(float(result.log_wealth.max(initial=0.0))),
                 "power": None
-                if result.verdict.power is None
+                if concluded.power is None
                 else {
-                    "noise_divisor": repr(result.verdict.power.divisor),
-                    "probability_at_least": repr(result.verdict.power.at_least),
+                    "noise_divisor": repr(concluded.power.divisor),
+                    "probability_at_least": repr(concluded.power.at_least),
                 },
                 "lower_bounds": [bound.document() for bound in bounds],
             }
-            for result, bounds in zip(results, found, strict=True)
+            for result, concluded, bounds in judged
         ],
     }

@@ -18,7 +18,7 @@ from accountant.mechanisms.mechanism import GaussianNoise, Mechanism
 from accountant.mechanisms.quantities import failure_probability, positive
 from accountant.mechanisms.registry import mechanism_from
 from accountant.numbers import Bound, decimal_string, exact_string
-from accountant.pricing import THEOREMS, epsilon
+from accountant.pricing import THEOREMS, Effort, epsilon
 from dpadmm.cli import _mechanism_options as shared
 from dpadmm.cli._mechanism_options import (
     MechanismCommand,
@@ -55,6 +55,7 @@ class Goal(TypedDict):
     epsilon: str
     delta: str
     method: str | None
+    effort: Effort
     digits: int
     time_limit: float
     output_format: str
@@ -66,6 +67,7 @@ goal_options = shared.combined(
     click.option(
         "--method", type=click.Choice(list(THEOREMS)), help="The method that decides; default: the tightest proved one."
     ),
+    shared.effort_option,
     click.option("--digits", type=click.IntRange(1, 12), default=4, show_default=True, help="Digits of the noise."),
     shared.time_limit_option,
     format_option,
@@ -139,7 +141,12 @@ def _find_noise(kind: type[Mechanism], given: dict[str, object], goal: Goal) -> 
 def _least(candidate: Callable[[Fraction], Mechanism], goal: Goal) -> Calibration:
     with time_limit(goal["time_limit"]):
         return calibrate_noise(
-            candidate, epsilon=goal["epsilon"], delta=goal["delta"], method=goal["method"], digits=goal["digits"]
+            candidate,
+            epsilon=goal["epsilon"],
+            delta=goal["delta"],
+            method=goal["method"],
+            digits=goal["digits"],
+            effort=goal["effort"],
         )
 
 
@@ -170,6 +177,7 @@ def _find_count(given: dict[str, object], quantity: str, goal: Goal) -> None:
             method=goal["method"],
             largest=records if quantity == "batch" and isinstance(records, int) else 10**9,
             increasing=not fixed_sigma,
+            effort=goal["effort"],
         )
     _show(found, quantity, goal)
 

@@ -64,7 +64,8 @@ def command(
 ) -> None:
     """Check whether an implementation does what its privacy proof assumes.
 
-    Exit codes: 0 nothing refuted, 1 refuted, 3 nothing checked or the budget ran out, 4 the adapter failed.
+    Exit codes: 0 nothing refuted and everything that a claim rests on looked at, 1 refuted, 3 not everything could be
+    looked at, or the budget ran out, 4 the adapter failed.
     """
     from verification.conform import conform
     from verification.judge import Plan
@@ -123,7 +124,7 @@ def _question_document(question: Question) -> dict[str, object]:
 
 
 def _progress(result: Result) -> None:
-    click.echo(f"{result.outcome.value:<12} {result.about.id}", err=True)
+    click.echo(f"{result.outcome.value:<12} {result.about}", err=True)
 
 
 def _silent(_result: Result) -> None:
@@ -147,6 +148,10 @@ def _table(report: ConformanceReport, adapter: tuple[str, ...]) -> None:
         click.echo(f"FAULT {report.fault}")
     summary = counted(report.findings) or "nothing checked"
     headline = "conforms" if report.outcome is Outcome.STANDS else report.outcome.value
+    headline = "passed, of a part of the questions" if report.outcome is Outcome.STANDS and report.partial else headline
+    for mode in dict.fromkeys(mode for mode, _ in report.uncovered):
+        aspects = ", ".join(aspect for about, aspect in report.uncovered if about == mode)
+        click.echo(f"{'not covered':<12} {mode}: a claim would rest on {aspects}, and no question could look at it")
     click.echo(
         f"{headline}: {summary}; false-alarm probability at most {report.false_alarm:g} over all questions; "
         f"{report.seconds:.1f} s"
@@ -154,10 +159,9 @@ def _table(report: ConformanceReport, adapter: tuple[str, ...]) -> None:
 
 
 def _question(finding: Finding) -> Question:
-    from verification.judge import About
     from verification.questions.catalogue import find
 
-    return find((About.of(finding.name, finding.subject).question,))[0]
+    return find((finding.about.question,))[0]
 
 
 def _again(report: ConformanceReport, finding: Finding, adapter: tuple[str, ...]) -> str:
@@ -176,6 +180,7 @@ def as_document(report: ConformanceReport, adapter: tuple[str, ...]) -> dict[str
         "seed": report.seed,
         "seconds": f"{report.seconds:.3f}",
         "findings": [_finding_document(report, finding, adapter) for finding in report.findings],
+        "uncovered": [{"subject": mode, "aspect": aspect.value} for mode, aspect in report.uncovered],
         "fault": None if report.fault is None else as_fields(report.fault),
     }
 

@@ -1,11 +1,16 @@
-"""`dpadmm gate`: everything for one claim file; what a CI job runs."""
+"""`dpadmm gate`: everything for one claim file; what a CI job runs.
+
+`--init` on a terminal asks for what no check can find out, and writes the answers into the claim file.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import secrets
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -19,8 +24,35 @@ if TYPE_CHECKING:
     from audits.gate.claim_file import ClaimFile
     from audits.gate.evidence import KeptEvidence
     from verification.neighbours.neighbours import Neighbours
-    from verification.outcome import Outcome
-    from verification.wire.records import Records
+    from verification.outcome import Finding, Outcome
+
+
+QUESTIONS: Mapping[str, str] = {
+    "unit": "Whom does the claim protect (one person, one device), and how many records has each?",
+    "composition": "What else was or will be released from the same data?",
+    "trust": "Who sees the records, and who sees what is released?",
+    "tuned": "What was chosen by looking at the private data (step size, iterations, features)?",
+    "hazards": "Which hazards of the implementation are known (timing, shared machines, random numbers)?",
+}
+"""One question for each key of [statement]."""
+
+
+def statement_answers(ask: Callable[[str], str]) -> dict[str, str]:
+    """Ask every question; an empty answer leaves the line out."""
+    answers = {key: ask(question).strip() for key, question in QUESTIONS.items()}
+    return {key: answer for key, answer in answers.items() if answer}
+
+
+def with_statement(template: str, answers: Mapping[str, str]) -> str:
+    """The template with these answers in place of its examples; unchanged if there are none."""
+    if not answers:
+        return template
+    text = template.replace("# [statement]  ", "[statement]    ", 1)
+    for key, answer in answers.items():
+        line = f"{key} = {json.dumps(answer, ensure_ascii=False)}"
+        text = re.sub(rf"^# {key} = .*$", lambda _: line, text, count=1, flags=re.MULTILINE)  # noqa: B023 - used at once
+    return text
+
 
 DEFAULT_FILE = Path("privacy-claim.toml")
 
@@ -64,7 +96,8 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
     "--only",
     multiple=True,
     metavar="NAME",
-    help="A stage (account, conform, deploy, audit, declared) or one finding's name; a partial run never exits 0.",
+    help="A stage (price, small, claimed, games, declared), a question, a mechanism or the id of one finding; a "
+    "partial run never exits 0.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
 @click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
@@ -82,6 +115,25 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Test the evidence kept in this folder again, and exit.",
 )
+@click.option(
+    "--history",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Add this gate's evidence to that of earlier gates of the same files: power grows from night to night.",
+)
+@click.option(
+    "--verify-evidence",
+    "stated",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Examine a statement of --report intoto=F against the claim file and the files it names, and exit.",
+)
+@click.option(
+    "--compare",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    nargs=2,
+    metavar="OLD.json NEW.json",
+    help="Say what changed between two reports of --report json=F, and exit.",
+)
+@click.option("--details", is_flag=True, help="Print every finding and everything that was looked at.")
 @click.option("--fail-fast", is_flag=True, help="With several claim files: stop after the first that is refuted.")
 @format_option
 def command(
@@ -95,6 +147,10 @@ def command(
     reports: tuple[tuple[str, Path], ...],
     evidence: Path | None,
     examined: Path | None,
+    history: Path | None,
+    stated: Path | None,
+    compare: tuple[Path, Path] | None,
+    details: bool,
     fail_fast: bool,
     output_format: str,
 ) -> None:
@@ -104,7 +160,7 @@ def command(
     runs in its folder. Several are checked one after the other: the exit code is that of the worst, and a report or a
     folder for evidence gets the number of the claim file in its name.
 
-    A verdict has an outcome, a power (what would have been detected) and a coverage (what was looked at).
+    A verdict has an outcome, a power (what would have been detected) and a coverage (what was checked).
 
     Exit codes: 0 every claim stands with the power asked for (or deviates and is not less private), 1 refuted,
     2 usage or claim file, 3 inconclusive or
@@ -121,8 +177,14 @@ def command(
         return
     if examined is not None:
         _examine(examined)
+    if compare is not None:
+        _compare(*compare)
     files = claim_files or (DEFAULT_FILE,)
     _require_readable(files)
+    if stated is not None:
+        _verify(stated, files[0])
+    if history is not None and (seed is not None or only):
+        raise click.UsageError("--history adds up whole gates with fresh randomness: leave out --seed and --only")
     if output_format == "json" and len(files) > 1:
         raise click.UsageError(f"--format json is for one claim file, got {len(files)}: use --report json=FILE")
     for claim_file in files:
@@ -141,7 +203,9 @@ def command(
                 cluster=cluster,
                 reports=tuple((kind, _numbered(path, number) if several else path) for kind, path in reports),
                 evidence=_numbered(evidence, number) if several and evidence is not None else evidence,
+                history=history,
                 output_format=output_format,
+                details=details,
             )
         )
         if fail_fast and outcomes[-1] is Outcome.REFUTED:
@@ -187,13 +251,18 @@ def _check(
     reports: tuple[tuple[str, Path], ...],
     evidence: Path | None,
     output_format: str,
+    history: Path | None = None,
+    details: bool = False,
 ) -> Outcome:
     """Check one claim file, print and write what was found."""
+    from audits.errors import AuditError
+    from audits.games.executors import executor
     from audits.gate.claim_file import read_claim_file
     from audits.gate.evidence import KeptEvidence
+    from audits.gate.options import silent
     from audits.gate.run import GateOptions, run_gate
     from audits.report import RENDERERS
-    from audits.trials.executors import executor
+    from audits.report.text import render_summary
 
     claims = read_claim_file(claim_file)
     chosen = secrets.randbits(32) if seed is None else seed
@@ -208,21 +277,24 @@ def _check(
     options = GateOptions(
         chosen,
         only,
-        say=_progress(),
+        say=_progress if sys.stderr.isatty() else silent,
         pair=_pair(claims, claim_file),
         seeded=seed is not None,
         evidence=None if evidence is None else KeptEvidence(),
         source=claim_file,
         reproduce=reproduce,
+        history=history,
+        found=_as_they_come(output_format),
     )
     with executor(workers, cluster) as pool:
         report = run_gate(claims, pool, options)
     # first the verdict: a report that cannot be written must not hide it, nor change the exit code
-    click.echo(RENDERERS[output_format](report), nl=False)
+    short = output_format == "text" and not (details or only)
+    click.echo(render_summary(report) if short else RENDERERS[output_format](report), nl=False)
     for kind, path in reports:
         try:
             write_text(path, RENDERERS[kind](report))
-        except OSError as error:
+        except (OSError, AuditError) as error:
             click.echo(f"the report {kind}={path} could not be written: {error}", err=True)
     if evidence is not None and options.evidence is not None:
         _write_evidence(options.evidence, evidence, claim_file)
@@ -246,12 +318,40 @@ def _examine(folder: Path) -> NoReturn:
     found = examine(folder)
     for each in found:
         word = each.outcome.value if each.confirmed else f"{each.outcome.value}, not as kept"
-        click.echo(f"{word:<14} {each.kept.about.id}")
+        click.echo(f"{word:<14} {each.kept.about}")
         click.echo(f"{'':<14} {harmless(each.detail)}")
     raise click.exceptions.Exit(1 if all(each.confirmed for each in found) else 3)
 
 
-def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours[Records] | None:
+def _verify(stated: Path, claim_file: Path) -> NoReturn:
+    """Exit 0 if the statement is about these files and its result is a pass, 1 if not."""
+    from audits.gate.claim_file import read_claim_file
+    from audits.report.filed import verify
+
+    text = stated.read_text("utf-8")
+    wrong = verify(text, read_claim_file(claim_file), claim_file)
+    for line in wrong:
+        click.echo(f"{'differs':<14} {harmless(line)}")
+    result = json.loads(text)["predicate"]["result"]
+    click.echo(f"{stated}: {result}, {'as stated' if not wrong else 'not as stated'} about {claim_file}")
+    raise click.exceptions.Exit(1 if wrong or result == "FAILED" else 0)
+
+
+def _compare(old: Path, new: Path) -> NoReturn:
+    """Exit 1 if the new one is refuted and the old one was not."""
+    from audits.report.filed import changes
+
+    try:
+        before, after = (json.loads(path.read_text("utf-8")) for path in (old, new))
+        lines = changes(before, after)
+    except (ValueError, AttributeError, KeyError) as error:
+        raise click.UsageError(f"--compare takes two files of --report json=F: {error}") from None
+    click.echo("\n".join(harmless(line) for line in lines) or "nothing changed")
+    worse = after.get("outcome") == "refuted" != before.get("outcome")
+    raise click.exceptions.Exit(1 if worse else 0)
+
+
+def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours | None:
     """The pair that the claim file names, its paths relative to the file."""
     if claims.pair is None:
         return None
@@ -261,25 +361,29 @@ def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours[Records] | None:
     return load_pair(folder / pair.first, folder / pair.second, label_column=pair.label_column)
 
 
-def _progress() -> Callable[[str], None]:
-    """Show where it is, on a terminal only."""
-    if not sys.stderr.isatty():
+def _progress(line: str) -> None:
+    """Show what is checked now, over the line before."""
+    sys.stderr.write(f"\r\x1b[2K{line[:110]}\r")
+    sys.stderr.flush()
+
+
+def _as_they_come(output_format: str) -> Callable[[Finding], None]:
+    """Where nobody watches a terminal, a line for each conclusion on stderr: a gate in CI is never silent for long."""
+    if sys.stderr.isatty() or output_format != "text":
         return lambda _: None
-
-    def show(line: str) -> None:
-        sys.stderr.write(f"\r\x1b[2K{line[:110]}\r")
-        sys.stderr.flush()
-
-    return show
+    return lambda finding: click.echo(f"{finding.outcome.value:<14} {finding.name}", err=True)
 
 
 def _write_template(path: Path) -> None:
     from audits.gate.claim_file import TEMPLATE
-    from dpadmm.cli._statement import asked, with_statement
 
     if path.exists():
         raise click.UsageError(f"{path} is already there; name another file, or delete it first")
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    answers = asked(lambda question: click.prompt(question, default="", show_default=False)) if on_terminal else {}
+    answers = (
+        statement_answers(lambda question: click.prompt(question, default="", show_default=False))
+        if on_terminal
+        else {}
+    )
     write_text(path, with_statement(TEMPLATE, answers))
     click.echo(f"wrote {path}; fill it in, then run: dpadmm gate {shlex.quote(str(path))}")

@@ -12,9 +12,9 @@ import click
 
 from dpadmm.cli.common import EXIT_USAGE, Duration, emit_json, fail_fast_option, format_option
 from verification.outcome import Outcome, worst
-from verification.statements.catalogue import Described, catalogue, described
 
 if TYPE_CHECKING:
+    from verification.statements.catalogue import Described
     from verification.statements.model import Checked, Evidence, Statement
 
 _WIDTHS = (24, 12, 16, 10, 9)
@@ -44,8 +44,8 @@ def verify(
     listed status, 1 a statement has not, 3 something was not decided in time, 70 a piece of evidence failed to run.
     """
     try:
+        from dpadmm.statements import STATEMENTS, find  # needs the solvers
         from verification.statements.model import check
-        from verification.statements.registry import STATEMENTS, find  # needs the solvers
     except ModuleNotFoundError as missing:
         click.echo(f"error: {missing}; the proofs need their solvers: pip install 'dpadmm[proofs]'", err=True)
         sys.exit(EXIT_USAGE)
@@ -142,6 +142,8 @@ def _row(*cells: str) -> str:
 @format_option
 def explain(*, name: str | None, output_format: str) -> None:
     """Print a statement, its place in the paper and its evidence; without an id, list all statements."""
+    from verification.statements.catalogue import catalogue, described
+
     statements = catalogue() if name is None else (described(name),)
     if output_format == "json":
         entries = [asdict(statement) | {"truth": statement.truth or None} for statement in statements]

@@ -28,6 +28,7 @@ LOSSES = ("logistic", "huber")
 REGULARIZERS = ("none", "l1", "elastic-net", "group-l1", "nuclear", "scad", "mcp")
 SCHEDULES = ("constant", "per-epoch", "inverse-sqrt")
 RELEASES = ("all", "primal")
+SAMPLINGS = ("without-replacement", "fixed-order", "shuffle")
 OUTPUTS = ("auto", "last", "average", "sparse")
 FORMATS = ("libsvm", "csv", "npz")
 R = TypeVar("R")
@@ -50,6 +51,7 @@ class Choices:
     eta: float | None
     schedule: str
     batch: int | None
+    sampling: str
     iterations: int | None
     sigma: float | None
     epsilon: str | None
@@ -83,6 +85,10 @@ class Choices:
             raise click.UsageError("--noise discrete and --grid go together")
         if self.algorithm == "mpadmm" and self.batch is not None:
             raise click.UsageError(f"mpadmm uses every record in every epoch: no --batch, got --batch {self.batch}")
+        if self.algorithm == "mpadmm" and self.sampling != SAMPLINGS[0]:
+            raise click.UsageError(
+                f"mpadmm uses every record in every epoch: no --sampling, got --sampling {self.sampling}"
+            )
         if self.regularizer == "group-l1" and not self.groups:
             raise click.UsageError("--regularizer group-l1 needs --groups, such as 0,1,2;3,4")
 
@@ -182,6 +188,14 @@ OPTIONS = [
         help="How the step size falls.  [default: ssadmm per-epoch, mpadmm constant]",
     ),
     click.option("--batch", type=int, help="ssadmm: records an iteration.  [default: the root of n, rounded up]"),
+    click.option(
+        "--sampling",
+        type=click.Choice(SAMPLINGS),
+        default=SAMPLINGS[0],
+        show_default=True,
+        help="ssadmm: fresh batches, which mostly cost less; or the next batch of an epoch, one release an epoch: in "
+        "the order of the file, or of a fresh shuffle, which costs the same. Records that fill no batch are left out.",
+    ),
     click.option("--iterations", type=int, help="ssadmm: iterations, 5 epochs by default; mpadmm: epochs, 20 to 400."),
     click.option("--sigma", type=float, help="Standard deviation of the noise."),
     click.option("--epsilon", help="Calibrate the noise to this epsilon (a decimal number) ..."),

@@ -15,7 +15,7 @@ import click
 import numpy as np
 
 from accountant import decimal_string
-from accountant.mechanisms.words import Algorithm
+from accountant.mechanisms.words import Algorithm, Sampling
 from dpadmm.cli.train import Choices
 from dpadmm.defaults import Given, ProblemSize, Setting, setting, signal, typical_noise
 from dpadmm.loaders import Loaded
@@ -193,7 +193,15 @@ def _training(choices: Choices, chosen: Setting, problem: Problem) -> Training:
     algorithm, n = Algorithm(choices.algorithm), problem.records
     batch = _batch(choices, n)
     schedule = SCHEDULES[choices.schedule](chosen.eta, n, batch)
-    return Training(algorithm, schedule, chosen.iterations, batch, Release(choices.release), choices.grid)
+    return Training(
+        algorithm,
+        schedule,
+        chosen.iterations,
+        batch,
+        Release(choices.release),
+        choices.grid,
+        Sampling(choices.sampling),
+    )
 
 
 def _released(choices: Choices, finished: Finished, training: Training, chosen: Setting, sigma: float) -> Vector:

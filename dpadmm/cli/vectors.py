@@ -9,7 +9,7 @@ import secrets
 import statistics
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,10 +76,14 @@ def generate(*, only_check: bool, out: Path | None) -> None:
             raise click.exceptions.Exit(EXIT_REFUTED)
         click.echo(f"{len(texts)} files are what would be generated now")
         return
-    out.mkdir(parents=True, exist_ok=True)
+    _write(texts, out)
+
+
+def _write(texts: Mapping[str, str], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        write_text(out / name, text)
-        click.echo(f"{out / name}: {len(text.encode()):,} bytes")
+        write_text(folder / name, text)
+        click.echo(f"{folder / name}: {len(text.encode()):,} bytes")
 
 
 @command.command("check")
@@ -118,8 +122,9 @@ def check(
     raise click.exceptions.Exit(report.outcome.exit_code)
 
 
-def _progress(finding: Finding) -> None:
-    click.echo(f"\r\033[K{finding.name}\r", nl=False, err=True)
+def _progress(done: Finding | Judged) -> None:
+    name = done.name if isinstance(done, Finding) else done.question.id
+    click.echo(f"\r\033[K{name}\r", nl=False, err=True)
 
 
 def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case]) -> None:
@@ -130,7 +135,7 @@ def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case])
         if finding.outcome is Outcome.REFUTED:
             click.echo(f"failed   {finding.name}: {finding.detail}")
     from verification.vectors.suspects import diagnose
-    from verification.wire.schemes import BASELINES
+    from verification.wire.parameters import BASELINES
 
     found = diagnose(report.findings, cases)
     for line in found.lines():
@@ -172,7 +177,7 @@ def as_document(report: VectorsReport, adapter: tuple[str, ...], cases: Sequence
         "cases": len(cases),
         "counts": {outcome.value: report.count(outcome) for outcome in Outcome if report.count(outcome)},
         "findings": [
-            {"id": f.name, "outcome": f.outcome.value, "flags": list(f.tags), "detail": f.detail}
+            {"id": f.name, "outcome": f.outcome.value, "flags": list(f.flags), "detail": f.detail}
             for f in report.findings
         ],
         "differs_first": dict(found.first),
@@ -206,8 +211,31 @@ def list_cases(*, files: tuple[Path, ...], flag: str | None, output_format: str)
         click.echo(f"{case.id:<56} {case.comment}")
 
 
+@command.command("export", short_help="Write the accounting vectors with checkers that need no dpadmm.")
+@click.option("--accounting", is_flag=True, required=True, help="The accounting vectors.")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+def export(*, accounting: bool, folder: Path) -> None:  # noqa: ARG001 - said for the day when there is another kind
+    """Write the accounting vectors to FOLDER: JSON with its schema, one line a value, checkers in Python and Rust."""
+    from importlib.resources import files
+    from json import loads
+
+    stored = ("accounting.json", "accounting.schema.json", "check.py.txt", "check.rs")
+    texts = {name.removesuffix(".txt"): (files("accountant.vectors") / name).read_text("utf-8") for name in stored}
+    rows = [("id", "quantity", "inputs", "lower", "upper")]
+    for vector in loads(texts["accounting.json"])["vectors"]:
+        inputs = " ".join(f"{name}={value}" for name, value in vector["inputs"].items())
+        rows += [(vector["id"], name, inputs, ends["lower"], ends["upper"]) for name, ends in vector["values"].items()]
+    texts["accounting.tsv"] = "".join("\t".join(row) + "\n" for row in rows)
+    _write(texts, folder)
+
+
 @command.command("accountant", short_help="Compare an accountant with certified bounds.")
-@click.option("--golden/--no-golden", default=True, show_default=True, help="Ask the questions of the golden vectors.")
+@click.option(
+    "--golden/--no-golden",
+    default=True,
+    show_default=True,
+    help="Ask the golden vectors, and what users of others reported.",
+)
 @click.option("--random", "fresh", type=click.IntRange(min=0), default=40, show_default=True, help="Fresh questions.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the fresh questions; by default drawn and printed.")
 @timeout_option
@@ -232,21 +260,18 @@ def accountant(
     Exit codes: 0 nothing unsound, 1 an answer is unsound, 3 nothing was answered, 4 it failed on a question.
     """
     from verification.accountants.judging import judge_all
-    from verification.accountants.questions import golden_questions, random_questions
+    from verification.accountants.questions import golden_questions, random_questions, reported_questions
 
     chosen = secrets.randbits(32) if seed is None else seed
-    questions = (*(golden_questions() if golden else ()), *random_questions(fresh, chosen))
+    known = (*golden_questions(), *reported_questions()) if golden else ()
+    questions = (*known, *random_questions(fresh, chosen))
     limits = Limits.of(timeout, memory)
-    report = judge_all(adapter, questions, limits, _asked if sys.stderr.isatty() else None)
+    report = judge_all(adapter, questions, limits, _progress if sys.stderr.isatty() else None)
     if output_format == "json":
         emit_json(answers_document(report, adapter, chosen))
     else:
         _answers(report, chosen)
     raise click.exceptions.Exit(report.outcome.exit_code)
-
-
-def _asked(judged: Judged) -> None:
-    click.echo(f"\r\033[K{judged.question.id}\r", nl=False, err=True)
 
 
 def _answers(report: AccountantReport, seed: int) -> None:
@@ -270,11 +295,10 @@ def _answers(report: AccountantReport, seed: int) -> None:
 
 
 def _refuted(judged: Judged) -> str:
-    q = judged.question
-    ends = judged.ends.printed(8) if judged.ends is not None else ("", "")
-    given = {"epsilon": "delta", "delta": "epsilon", "renyi": "alpha"}[q.quantity]
+    q, given = judged.question, {"epsilon": "delta", "delta": "epsilon", "renyi": "alpha"}[judged.question.quantity]
+    least = judged.ends.printed(8)[0] if judged.ends is not None else ""
     return (
-        f"unsound    {q.id}: answered {_short(judged)}, the true value is at least {ends[0]} ({q.neighbours.value}, "
+        f"unsound    {q.id}: answered {_short(judged)}, the true value is at least {least} ({q.neighbours.value}, "
         f"{q.sampling}, {q.batch} of {q.records}, noise {q.noise}, {q.steps} steps, {given} {q.at}); {judged.detail}"
     )
 
@@ -302,9 +326,7 @@ def answers_document(report: AccountantReport, adapter: tuple[str, ...], seed: i
                 "question": request_of(each.question),
                 "verdict": str(each.verdict),
                 "answer": None if each.answer is None else _short(each),
-                "ends": None
-                if each.ends is None
-                else dict(zip(("lower", "upper"), each.ends.printed(12), strict=True)),
+                "ends": each.ends and dict(zip(("lower", "upper"), each.ends.printed(12), strict=True)),
                 "loose": None if each.loose is None else f"{float_up(each.loose):.6g}",
                 "detail": each.detail,
                 "seconds": f"{each.seconds:.3f}",

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpadmm.loaders.common import Column, Loaded, UnreadableData
+from dpadmm.loaders.common import Column, Loaded, UnreadableData, load_libsvm, load_npz
 from dpadmm.loaders.delimited import Categories, load_csv
-from dpadmm.loaders.libsvm import load_libsvm
-from dpadmm.loaders.numpy_archive import load_npz
 
 __all__ = ["FORMATS", "Column", "Loaded", "UnreadableData", "format_of", "load", "load_csv", "load_libsvm", "load_npz"]
 

@@ -1,4 +1,8 @@
-"""What the loaders share: the result, the error, lines of packed files, labels of two classes."""
+"""What the loaders share, and two of them: NPZ archives, and LIBSVM's sparse text.
+
+An archive has ``features`` and ``labels`` (or ``X`` and ``y``); nothing in it is executed. LIBSVM has
+``label index:value index:value ...`` a line, indices from 1, rising.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,18 @@ import gzip
 import io
 import lzma
 import math
+import zipfile
 import zlib
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import lt
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reference.arithmetic import Matrix, Vector
 
@@ -157,3 +165,115 @@ def _by_value(label: str) -> tuple[int, float, str]:
     except ValueError:
         return (1, 0.0, label)
     return (0, value, "") if math.isfinite(value) else (1, 0.0, label)
+
+
+NAMES = (("features", "labels"), ("X", "y"))
+
+
+def load_npz(path: Path) -> Loaded:
+    """Read an archive of two arrays; pickled objects are refused."""
+    arrays = _arrays(path)
+    pair = next((names for names in NAMES if set(names) <= set(arrays)), None)
+    if pair is None:
+        raise UnreadableData(
+            f"{path}: needs arrays 'features' and 'labels' (or 'X' and 'y'), got {', '.join(arrays) or 'none'}"
+        )
+    features, labels = arrays[pair[0]], arrays[pair[1]]
+    return _checked(path, features, labels)
+
+
+def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
+    try:
+        # Opened as the zip file it must be: numpy would take a pickle for one.
+        with path.open("rb") as file, np.lib.npyio.NpzFile(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise UnreadableData(f"{path}: is no NPZ archive of plain arrays ({error})") from None
+
+
+def _checked(path: Path, features: NDArray[np.generic], labels: NDArray[np.generic]) -> Loaded:
+    if features.ndim != 2 or features.dtype.kind not in "fiub" or 0 in features.shape:
+        raise UnreadableData(
+            f"{path}: features must be a non-empty matrix of numbers, "
+            f"got shape {features.shape} of dtype {features.dtype}"
+        )
+    if labels.shape != features.shape[:1]:
+        raise UnreadableData(f"{path}: labels must be one a record, {len(features)} in all, got shape {labels.shape}")
+    require_room(path, *features.shape)
+    numbers = features.astype(np.float64)
+    for row, column in np.argwhere(~np.isfinite(numbers))[:1]:
+        raise UnreadableData(
+            f"{path}, row {row}, column {column}: expected a finite number, got {numbers[row, column]}"
+        )
+    signs, classes = two_classes(path, [str(label) for label in labels.tolist()])
+    return Loaded(numbers, signs, classes, numbered_columns(numbers.shape[1]))
+
+
+Entries = tuple[list[int], list[float]]
+
+
+def load_libsvm(path: Path, *, features: int | None = None) -> Loaded:
+    """Read a LIBSVM file; ``features`` says how many there are, else the largest index does.
+
+    The largest index is a property of the data: where the number of features must be public, say it.
+    """
+    most = features if features is not None else LARGEST_BYTES // 8
+    labels: list[str] = []
+    known: dict[str, str] = {}
+    columns, values, lengths = array("q"), array("d"), array("q")
+    for number, line in numbered_lines(path):
+        record = line.partition("#")[0]
+        words = record.split(None, 1)
+        if words:
+            labels.append(known.setdefault(words[0], words[0]))
+            entries = words[1] if len(words) > 1 else ""
+            row = _well_formed(entries, most) or _entries(entries.split(), f"{path}, line {number}", most)
+            columns.extend(row[0])
+            values.extend(row[1])
+            lengths.append(len(row[0]))
+    signs, classes = two_classes(path, labels)
+    dimension = features if features is not None else max(columns, default=0)
+    if dimension < 1:
+        raise UnreadableData(f"{path}: no record has a feature; state their number (--features)")
+    require_room(path, len(labels), dimension)
+    matrix = np.zeros((len(labels), dimension))
+    matrix[np.repeat(np.arange(len(labels)), lengths), np.frombuffer(columns, dtype=np.int64) - 1] = values
+    return Loaded(matrix, signs, classes, numbered_columns(dimension))
+
+
+def _well_formed(entries: str, most: int) -> Entries | None:
+    """Indices and values of a line that keeps every rule, fast; None for any other, which :func:`_entries` explains."""
+    pairs = entries.count(":")
+    words = entries.replace(":", " : ").split()
+    indices = words[::3]
+    if len(entries.split()) != pairs or len(words) != 3 * pairs or words[1::3] != [":"] * pairs:
+        return None
+    together = "".join(indices)
+    if pairs and not (together.isascii() and together.isdigit()):
+        return None
+    try:
+        columns, values = list(map(int, indices)), list(map(float, words[2::3]))
+    except ValueError:
+        return None
+    rising = all(map(lt, columns, columns[1:]))
+    inside = not columns or (columns[0] >= 1 and columns[-1] <= most)
+    return (columns, values) if rising and inside and all(map(math.isfinite, values)) else None
+
+
+def _entries(words: list[str], where: str, most: int) -> Entries:
+    columns: list[int] = []
+    values: list[float] = []
+    for word in words:
+        index, colon, value = word.partition(":")
+        if not colon or not (index.isascii() and index.isdigit()):
+            raise UnreadableData(f"{where}: expected index:value after the label")
+        column = int(index)
+        if column < 1:
+            raise UnreadableData(f"{where}: indices count from 1, got index 0")
+        if columns and column <= columns[-1]:
+            raise UnreadableData(f"{where}: indices must rise, got index {column} after index {columns[-1]}")
+        if column > most:
+            raise UnreadableData(f"{where}: index must be at most {most}, got index {column}")
+        columns.append(column)
+        values.append(number_at(value, where))
+    return columns, values

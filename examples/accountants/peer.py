@@ -1,8 +1,9 @@
 """Public accountants behind dpadmm's wire: ``dpadmm vectors accountant -- python3 peer.py NAME``.
 
-NAME is one of dp-accounting-rdp, dp-accounting-pld, autodp, jax-privacy, opacus-rdp. Each is called as its own
-documentation says, with the noise multiplier that it defines; nothing is corrected on its behalf. What a library does
-not offer is refused, never replaced by something else. It needs the library that NAME names and nothing of dpadmm.
+NAME is a key of PEERS. Each is called as its own documentation says, with the noise multiplier that it defines; nothing
+is corrected on its behalf. What a library does not offer is refused, never replaced by something else. It needs the
+library that NAME names and nothing of dpadmm; fsrdp is no package: put the folder of its `fs_rdp_bounds.py`
+(github.com/star-ailab/FSRDP) on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def autodp(question: Question) -> float:
     return float(accountant.get_eps(number(question, "delta")))
 
 
-def jax_privacy(question: Question) -> float:
+def jax_privacy(question: Question, kind: str) -> float:
     """jax-privacy: the training accountant of DP-SGD; its noise multiplier is the noise over the clipping norm."""
     from jax_privacy import accounting  # noqa: PLC0415
 
@@ -103,7 +104,7 @@ def jax_privacy(question: Question) -> float:
         if question["sampling"] == "without-replacement"
         else sampling.POISSON,
     )
-    config = accounting.RdpAccountantConfig()
+    config = accounting.RdpAccountantConfig() if kind == "rdp" else accounting.PldAccountantConfig()
     accountant = accounting.DpsgdTrainingAccountant(dp_accountant_config=config)
     return float(accountant.compute_epsilon(whole(question, "steps"), parameters))
 
@@ -130,12 +131,85 @@ def opacus_rdp(question: Question) -> float:
     return float(rdp.get_privacy_spent(orders=orders, rdp=curve, delta=number(question, "delta"))[0])
 
 
+def opacus_prv(question: Question) -> float:
+    """opacus: privacy random variables, what its PrivacyEngine uses by default; it returns the upper end."""
+    from opacus.accountants import PRVAccountant  # noqa: PLC0415
+
+    if question["neighbours"] != "add-or-remove" or question["sampling"] == "without-replacement":
+        raise NotImplementedError("Poisson sampling and one record added or removed only")
+    if question["ask"] != "epsilon":
+        raise NotImplementedError("epsilon only")
+    rate = whole(question, "batch") / whole(question, "records")
+    accountant = PRVAccountant()
+    accountant.history = [(number(question, "noise"), rate, whole(question, "steps"))]
+    return float(accountant.get_epsilon(number(question, "delta")))
+
+
+def prv_accountant(question: Question) -> float:
+    """Microsoft's prv_accountant: the upper end, at the errors that its README and find_noise_multiplier take."""
+    from prv_accountant import GaussianMechanism, PoissonSubsampledGaussianMechanism, PRVAccountant  # noqa: PLC0415
+
+    if question["ask"] == "renyi" or question["sampling"] == "without-replacement":
+        raise NotImplementedError("epsilon and delta, Gaussian noise and Poisson sampling only")
+    if question["sampling"] == "all":
+        sensitivity = 2 if question["neighbours"] == "replace-one" else 1
+        step = GaussianMechanism(number(question, "noise") / sensitivity)
+    else:
+        rate = whole(question, "batch") / whole(question, "records")
+        step = PoissonSubsampledGaussianMechanism(rate, number(question, "noise"))
+    steps, delta = whole(question, "steps"), number(question, "delta") if question["ask"] == "epsilon" else 1e-7
+    accountant = PRVAccountant(prvs=[step], max_self_compositions=[steps], eps_error=0.1, delta_error=delta / 1000)
+    if question["ask"] == "epsilon":
+        return float(accountant.compute_epsilon(delta, [steps])[2])
+    return float(accountant.compute_delta(number(question, "epsilon"), [steps])[2])
+
+
+def pld_accounting(question: Question) -> float:
+    """PLD_accounting: subsampling of a privacy loss distribution by its dual."""
+    from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: PLC0415
+    from PLD_accounting import subsample_pld  # noqa: PLC0415
+
+    if question["ask"] == "renyi" or question["sampling"] == "without-replacement":
+        raise NotImplementedError("epsilon and delta, Gaussian noise and Poisson sampling only")
+    sensitivity = 2 if question["neighbours"] == "replace-one" else 1
+    one = pld.from_gaussian_mechanism(number(question, "noise"), sensitivity)
+    if question["sampling"] == "poisson":
+        rate = whole(question, "batch") / whole(question, "records")
+        one = subsample_pld(pld=one, sampling_probability=rate)
+    composed = one.self_compose(whole(question, "steps"))
+    if question["ask"] == "epsilon":
+        return float(composed.get_epsilon_for_delta(number(question, "delta")))
+    return float(composed.get_delta_for_epsilon(number(question, "epsilon")))
+
+
+def fsrdp(question: Question) -> float:
+    """FSRDP: Theorem 3.4 of its paper with m = 4, its orders and its conversion, as in its CIFAR example."""
+    import fs_rdp_bounds  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415
+
+    if question["sampling"] != "without-replacement" or question["ask"] == "delta":
+        raise NotImplementedError("batches of fixed size, epsilon and Renyi epsilon only")
+    rate, sigma = whole(question, "batch") / whole(question, "records"), number(question, "noise")
+    steps = whole(question, "steps")
+    if question["ask"] == "renyi":
+        return steps * float(fs_rdp_bounds.FSwoR_RDP_ro(number(question, "alpha"), sigma, 4, rate))
+    orders = np.array([1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64)))
+    curve = np.array([steps * fs_rdp_bounds.FSwoR_RDP_ro(order, sigma, 4, rate) for order in orders])
+    converted = curve - (np.log(number(question, "delta")) + np.log(orders)) / (orders - 1) + np.log1p(-1 / orders)
+    return float(np.nanmin(converted))
+
+
 PEERS: dict[str, tuple[str, Callable[[Question], float]]] = {
     "dp-accounting-rdp": ("dp-accounting", lambda question: dp_accounting(question, "rdp")),
     "dp-accounting-pld": ("dp-accounting", lambda question: dp_accounting(question, "pld")),
     "autodp": ("autodp", autodp),
-    "jax-privacy": ("jax-privacy", jax_privacy),
+    "jax-privacy": ("jax-privacy", lambda question: jax_privacy(question, "rdp")),
+    "jax-privacy-pld": ("jax-privacy", lambda question: jax_privacy(question, "pld")),
     "opacus-rdp": ("opacus", opacus_rdp),
+    "opacus-prv": ("opacus", opacus_prv),
+    "prv-accountant": ("prv-accountant", prv_accountant),
+    "pld-accounting": ("PLD-accounting", pld_accounting),
+    "fsrdp": ("", fsrdp),
 }
 
 
@@ -143,7 +217,7 @@ def answer(question: Question, name: str) -> dict[str, str]:
     """The answer to one question."""
     package, peer = PEERS[name]
     if question["ask"] == "describe":
-        return {"name": name, "version": importlib.metadata.version(package)}
+        return {"name": name, "version": importlib.metadata.version(package) if package else "799f7b7"}
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(sys.stderr):
             warnings.simplefilter("ignore")

@@ -7,7 +7,7 @@ The minimiser of a rho-strongly convex function moves by at most 2/(n rho) when 
 
 import numpy as np
 
-from dpadmm.declaring import DeclaredRun, LabelledPoints, serve_declared
+from dpadmm.declaring import DeclaredRun, Records, serve_declared
 
 
 def declare(parameters, records, _columns):
@@ -45,10 +45,10 @@ def exact_x(points, y, z, rho):
     return x
 
 
-def run(data: LabelledPoints, parameters: dict, run: DeclaredRun) -> None:
+def run(data: Records, parameters: dict, run: DeclaredRun) -> None:
     """One run; what leaves goes through `run`."""
     lengths = np.linalg.norm(data.features, axis=1, keepdims=True)
-    points = LabelledPoints(data.features / np.maximum(lengths, 1.0), data.labels)
+    points = Records(data.features / np.maximum(lengths, 1.0), data.labels)
     rho, threshold = parameters["rho"], parameters["lambda"] / parameters["rho"]
     p = points.features.shape[1]
     y, z = np.zeros(p), np.zeros(p)

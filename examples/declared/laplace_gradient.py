@@ -6,7 +6,7 @@ the l1 norm; an iteration costs epsilon 2 clip/(n scale).
 
 import numpy as np
 
-from dpadmm.declaring import DeclaredRun, LabelledPoints, serve_declared
+from dpadmm.declaring import DeclaredRun, Records, serve_declared
 
 
 def declare(parameters, records, _columns):
@@ -21,7 +21,7 @@ def declare(parameters, records, _columns):
     }
 
 
-def run(data: LabelledPoints, parameters: dict, run: DeclaredRun) -> None:
+def run(data: Records, parameters: dict, run: DeclaredRun) -> None:
     """One run; what leaves goes through `run`."""
     features, labels = data.features, data.labels
     x = np.zeros(features.shape[1])

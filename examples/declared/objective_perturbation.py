@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from dpadmm.declaring import DeclaredRun, LabelledPoints, serve_declared
+from dpadmm.declaring import DeclaredRun, Records, serve_declared
 
 
 def declare(parameters, records, _columns):
@@ -23,7 +23,7 @@ def declare(parameters, records, _columns):
     }
 
 
-def run(data: LabelledPoints, parameters: dict, run: DeclaredRun) -> None:
+def run(data: Records, parameters: dict, run: DeclaredRun) -> None:
     """One run; what leaves goes through `run`."""
     lengths = np.linalg.norm(data.features, axis=1, keepdims=True)
     signed = data.features / np.maximum(lengths, 1.0) * data.labels[:, None]

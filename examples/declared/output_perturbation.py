@@ -5,7 +5,7 @@ Records are scaled down to norm 1, so the minimiser of a ridge-strongly convex m
 
 import numpy as np
 
-from dpadmm.declaring import DeclaredRun, LabelledPoints, serve_declared
+from dpadmm.declaring import DeclaredRun, Records, serve_declared
 
 
 def declare(parameters, records, _columns):
@@ -42,7 +42,7 @@ def train(data, ridge):
     return w
 
 
-def run(data: LabelledPoints, parameters: dict, run: DeclaredRun) -> None:
+def run(data: Records, parameters: dict, run: DeclaredRun) -> None:
     """One run; what leaves goes through `run`."""
     model = train(data, parameters["ridge"])
     run.release("model", model, run.gamma_norm(len(model), parameters["scale"]))

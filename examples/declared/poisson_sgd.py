@@ -6,7 +6,7 @@ batch, moves by at most clip/(rate records) when a record is added or removed; `
 
 import numpy as np
 
-from dpadmm.declaring import DeclaredRun, LabelledPoints, serve_declared
+from dpadmm.declaring import DeclaredRun, Records, serve_declared
 
 
 def declare(parameters, _records, _columns):
@@ -22,7 +22,7 @@ def declare(parameters, _records, _columns):
     }
 
 
-def run(data: LabelledPoints, parameters: dict, run: DeclaredRun) -> None:
+def run(data: Records, parameters: dict, run: DeclaredRun) -> None:
     """One run; what leaves goes through `run`."""
     n, p = data.features.shape
     x = np.zeros(p)

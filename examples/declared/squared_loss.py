@@ -6,7 +6,7 @@ gradient is what is released; x, z and y are computed from it.
 
 import numpy as np
 
-from dpadmm.declaring import DeclaredRun, LabelledPoints, serve_declared
+from dpadmm.declaring import DeclaredRun, Records, serve_declared
 
 
 def declare(parameters, _records, _columns):
@@ -22,7 +22,7 @@ def declare(parameters, _records, _columns):
     }
 
 
-def run(data: LabelledPoints, parameters: dict, run: DeclaredRun) -> None:
+def run(data: Records, parameters: dict, run: DeclaredRun) -> None:
     """One run; what leaves goes through `run`."""
     n, p = data.features.shape
     eta, rho, clip = parameters["eta"], parameters["rho"], parameters["clip"]

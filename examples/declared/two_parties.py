@@ -7,7 +7,7 @@ belongs to one party, and moves its x by at most 2 clip eta/(records of the part
 
 import numpy as np
 
-from dpadmm.declaring import DeclaredRun, LabelledPoints, serve_declared
+from dpadmm.declaring import DeclaredRun, Records, serve_declared
 
 
 def declare(parameters, records, _columns):
@@ -31,7 +31,7 @@ def mean_gradient(features, labels, x, clip):
     return np.mean(gradients * np.minimum(1.0, clip / np.maximum(lengths, 1e-300)), axis=0)
 
 
-def run(data: LabelledPoints, parameters: dict, run: DeclaredRun) -> None:
+def run(data: Records, parameters: dict, run: DeclaredRun) -> None:
     """One run; what leaves goes through `run`."""
     n, p = data.features.shape
     parts = (slice(0, n // 3), slice(n // 3, n))

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from dpadmm.declaring import DeclaredRun, LabelledPoints, serve_declared
+from dpadmm.declaring import DeclaredRun, Records, serve_declared
 
 warnings.filterwarnings("ignore")
 
@@ -61,7 +61,7 @@ def declare(parameters, _records, _columns):
     }
 
 
-def run(data: LabelledPoints, parameters: dict, run: DeclaredRun) -> None:
+def run(data: Records, parameters: dict, run: DeclaredRun) -> None:
     """All rounds; what the client sends goes through `run`."""
     torch.seed() if run.seed is None else torch.manual_seed(run.seed % (1 << 63))
     trainer_class, aggregator, module = PAIRS[WHICH]

@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 
-from dpadmm.declaring import DeclaredRun, LabelledPoints, serve_declared
+from dpadmm.declaring import DeclaredRun, Records, serve_declared
 from verification.served.black_box import serve_function
 
 warnings.filterwarnings("ignore")
@@ -71,7 +71,7 @@ def with_public(features, labels):
     return np.vstack([features, np.zeros((2, features.shape[1]))]), np.append(labels, PUBLIC_LABELS)
 
 
-def run(data: LabelledPoints, parameters: dict, run: DeclaredRun) -> None:
+def run(data: Records, parameters: dict, run: DeclaredRun) -> None:
     """One fit; what leaves goes through `run`."""
     seed = None if run.seed is None else run.seed % (1 << 32)
     w, noise, gradient = fit(*with_public(data.features, data.labels), parameters, seed)

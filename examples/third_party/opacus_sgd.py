@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from dpadmm.declaring import DeclaredRun, LabelledPoints, serve_declared
+from dpadmm.declaring import DeclaredRun, Records, serve_declared
 
 warnings.filterwarnings("ignore")
 
@@ -37,7 +37,7 @@ def declare(parameters, records, _columns):
     }
 
 
-def run(data: LabelledPoints, parameters: dict, run: DeclaredRun) -> None:
+def run(data: Records, parameters: dict, run: DeclaredRun) -> None:
     """One training; every noisy sum and every model goes through `run`."""
     for_noise, for_batches = (generator(run, stream) for stream in range(2))
     features, labels = torch.tensor(data.features), torch.tensor(data.labels)

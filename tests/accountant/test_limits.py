@@ -14,7 +14,16 @@ from pathlib import Path
 import pytest
 from flint import acb, arb
 
-from accountant import certificate, epsilon, mechanism_from, pricing, read_certificate, recheck, renyi_curve
+from accountant import (
+    certificate,
+    delta_curve,
+    epsilon,
+    mechanism_from,
+    pricing,
+    read_certificate,
+    recheck,
+    renyi_curve,
+)
 from accountant.errors import AccountantError, CannotCertifyError, TimeLimitError
 from accountant.limits import check_time, time_left, time_limit
 from accountant.mechanisms.ledger import Ledger
@@ -256,3 +265,27 @@ def test_an_extreme_number_in_a_certificate_is_refused_in_time(text: str) -> Non
         with pytest.raises(AccountantError):
             recheck(read_certificate(json.dumps(forged)), seconds=1)
         assert time.process_time() - began < 2
+
+
+FAULTS = (
+    ({"algorithm": "laplace", "iterations": 1000, "noise_multiplier": "1e1999"}, "1e-20"),
+    ({"algorithm": "poisson", "iterations": 10**18, "sampling_rate": "1e-1999", "noise_multiplier": "1e6"}, "1e-300"),
+    ({**BATCHES, "noise_multiplier": "1e1999"}, "1e-300"),
+    ({**BATCHES, "noise_multiplier": "1e17", "group_size": 2}, "1e-1999"),
+    ({**BATCHES, "noise_multiplier": "1e-1999", "sampling": "shuffle"}, "0.5"),
+    ({"algorithm": "mpadmm", "records": 3, "eta": "1e17", "rho": "1e1999", "clip": "1", "sigma": "1e-1999"}, "0.9"),
+)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("entry", "delta"), FAULTS, ids=lambda value: value["algorithm"] if isinstance(value, dict) else ""
+)
+def test_extreme_parameters_have_an_answer_or_a_refusal_and_no_fault(entry: dict[str, object], delta: str) -> None:
+    """Numbers that float64 cannot hold: found by random ledgers of such numbers."""
+    ledger = mechanism_from({"iterations": 1, **entry}).ledger()
+    for epsilon_asked in ("1e1999", "1e300", "0"):
+        with contextlib.suppress(AccountantError), time_limit(1):
+            delta_curve(ledger)(epsilon_asked)
+    with contextlib.suppress(AccountantError), time_limit(1):
+        epsilon(ledger, delta)

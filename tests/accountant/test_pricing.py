@@ -147,7 +147,7 @@ def test_poisson_gets_neither_lemma_2_nor_company() -> None:
         ledger + SsADMM(records=100, batch=1, noise_multiplier=1, iterations=1).ledger()
 
 
-@pytest.mark.parametrize("sampling", [Sampling.POISSON, Sampling.SHUFFLE, Sampling.ALL])
+@pytest.mark.parametrize("sampling", [Sampling.POISSON, Sampling.ALL])
 def test_other_samplings_are_refused_with_what_would_be_right(sampling: Sampling) -> None:
     with pytest.raises(UnsupportedSchemeError, match="without-replacement"):
         SsADMM(records=100, batch=1, noise_multiplier=1, iterations=1, sampling=sampling).ledger()

@@ -36,6 +36,8 @@ def test_it_refutes_noise_that_the_symmetrised_curve_lets_pass() -> None:
     assert tight.description == "exact adversary"
 
 
-def test_several_kinds_of_steps_keep_the_composed_profile() -> None:
+def test_other_steps_are_composed_with_the_exact_adversary() -> None:
     mixed = Ledger((*_ledger(NU).steps, GaussianStep(Fraction(1, 4), 1, Noise.GAUSSIAN)))
-    assert delta_curve(mixed, effort="tight").description == "composed profile"
+    tight, one = delta_curve(mixed, effort="tight"), Fraction(1)
+    assert tight.description == "exact adversary"
+    assert delta_curve(_ledger(NU), effort="tight")(one) < tight(one) <= delta_curve(mixed)(one)

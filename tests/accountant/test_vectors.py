@@ -14,8 +14,7 @@ from accountant.mechanisms.steps import PoissonGaussianStep, SubsampledGaussianS
 from accountant.numbers import CONTEXT, fraction_of
 from accountant.renyi.conversion import Conversion
 from accountant.renyi.moments import Subsampling
-from accountant.vectors.model import Vector, Vectors
-from accountant.vectors.sets import parameter_sets
+from tools.accounting_vector_sets import Vector, Vectors, parameter_sets
 from tools.accounting_vectors import DATA, SCHEMA, main, vector
 
 FILE = Vectors.model_validate_json(DATA.read_text("utf-8"))

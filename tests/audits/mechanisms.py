@@ -8,15 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from audits.curves.privacy_curve import (
-    ApproximateCurve,
-    GaussianCurve,
-    LaplaceCurve,
-    PrivacyCurve,
-    gaussian_delta_upper,
-    rounded_up,
-)
-from audits.score_models.model import GaussianScores, SampledScores, ScoreModel
+from audits.curves import ApproximateCurve, GaussianCurve, PrivacyCurve, gaussian_delta_upper, rounded_up
+from audits.eprocess.scores import GaussianScores, SampledScores, ScoreModel
+from benchmarks.estimators import LaplaceCurve
 from verification.wire.arrays import Floats
 
 

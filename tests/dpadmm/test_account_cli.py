@@ -11,7 +11,7 @@ from typing import TypedDict
 
 import pytest
 
-from accountant import Certificate, SsADMM, read_certificate
+from accountant import Certificate, SsADMM, pricing, read_certificate
 from accountant.certificates.certificate import ledger_record
 from dpadmm.cli import main
 
@@ -104,7 +104,9 @@ def test_thirty_digits_of_the_plain_gaussian(run: Run) -> None:
         (["ssadmm", *SSADMM, "--noise-multiplier", "nan"], "noise_multiplier must be a finite number"),
         (["ssadmm", *SSADMM, "--noise-multiplier", "-1"], "noise_multiplier must be finite and > 0"),
         (["ssadmm", *SSADMM, "--sampling", "poisson"], "without-replacement"),
-        (["ssadmm", *SSADMM, "--sampling", "shuffle"], "without-replacement"),
+        (["ssadmm", *SSADMM, "--group-size", "0"], "group_size must be >= 1"),
+        (["ssadmm", *SSADMM, "--group-size", "10000000"], "group_size must be at most records"),
+        (["ssadmm", *SSADMM, "--group-size", "2", "--noise", "discrete"], "real Gaussian noise alone"),
         (["ssadmm", *SSADMM, "--noise", "discrete", "--method", "profile"], "not proved"),
         (["ssadmm", *SSADMM, "--sigma", "1"], "either noise_multiplier, or sigma and with it clip"),
         (["mpadmm", *MPADMM, "--eta", "1", "--eta", "2"], "eta must be one value or 10 values"),
@@ -352,10 +354,41 @@ def test_the_batch_at_a_fixed_sigma_meets_the_target_and_says_what_was_not_tried
 W1 = ("ssadmm", "--records", "48842", "--batch", "221", "--noise-multiplier", "4", "--iterations", "2210")
 
 
-def test_a_quick_answer_says_what_more_effort_would_gain(run: Run) -> None:
-    """By how much at most, by which option, how soon; not where one method was asked for or nothing is gained."""
-    hint = run("account", *W1, "--delta", "1e-8").out.splitlines()[-1]
-    assert hint.startswith("epsilon may be up to 7.8% smaller: --effort tight adds adversary (")
-    assert "--effort" not in run("account", *W1, "--delta", "1e-8", "--method", "profile").out
-    assert "--effort" not in run("account", "gaussian", "--noise-multiplier", "2", "--delta", "1e-8").out
-    assert "--effort" not in run("account", *W1, "--delta", "1e-8", "--format", "json").out
+def test_the_default_answer_is_three_lines(run: Run) -> None:
+    """Both ends, the theorem, and what it would take to prove less; the table on demand."""
+    ends, theorem, less = run("account", *W1, "--delta", "1e-8", "--effort", "quick").out.splitlines()
+    assert ends.startswith("epsilon in [0.262")
+    assert theorem.startswith("at most 0.284")
+    assert "[BBG18]" in theorem
+    assert less.startswith("up to 7.8% less may be proved: --effort tight")
+    shown = run("account", *W1, "--delta", "1e-8", "--effort", "quick", "--methods").out
+    assert "lemma2-prop1" in shown
+    exact = run("account", "gaussian", "--noise-multiplier", "2", "--delta", "1e-8").out
+    assert exact.splitlines()[2].startswith("hardly less can be proved")
+
+
+@pytest.mark.standard_effort
+def test_the_exact_adversary_is_used_where_it_gains(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any option, and its certificate checks; a limit that is too short leaves the quick answer."""
+    few = ["ssadmm", "--records=100", "--batch=10", "--noise-multiplier=2", "--iterations=60", "--delta=1e-6"]
+    monkeypatch.setattr(pricing, "STANDARD_SECONDS", 600.0)  # whatever the load of the machine
+    tight = run("account", *few, "--format=json").price()
+    quick = run("account", *few, "--format=json", "--effort=quick").price()
+    assert "adversary" in tight.methods
+    assert "adversary" not in quick.methods
+    assert Fraction(tight.epsilon.lower) >= Fraction(quick.epsilon.lower)
+    assert Fraction(tight.epsilon.upper) < Fraction(quick.epsilon.upper) * Fraction(98, 100)
+    monkeypatch.setattr(pricing, "STANDARD_SECONDS", 1e-3)
+    late = run("account", *few, "--format=json").price()
+    assert late.epsilon == quick.epsilon
+    assert "time limit" in late.refused["adversary"]
+
+
+@pytest.mark.slow
+@pytest.mark.standard_effort
+def test_calibration_uses_it_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pricing, "STANDARD_SECONDS", 600.0)
+    few = ["ssadmm", "--records=100", "--batch=10", "--iterations=60", "--epsilon=2", "--delta=1e-6", "--format=json"]
+    tight, quick = run("calibrate", *few).calibrated(), run("calibrate", *few, "--effort=quick").calibrated()
+    assert Fraction(tight["epsilon"]["upper"]) <= 2
+    assert Fraction(tight["value"]) < Fraction(quick["value"]) * Fraction(98, 100)

@@ -94,7 +94,7 @@ def test_there_is_one_of_it() -> None:
 
 def test_it_is_for_private_fits_only() -> None:
     budget = PrivacyBudget(epsilon=1, delta="1e-6")
-    for parameters in ({"random_state": 3}, {"sigma": 0.0}):
+    for parameters in ({"epsilon": 1, "random_state": 3}, {"sigma": 0.0}):
         model = SsADMMClassifier(iterations=5, budget=budget).set_params(**parameters)
         with pytest.raises(InvalidParameter, match="a budget is for private fits"):
             model.fit(X, y)

@@ -36,14 +36,15 @@ EITHER = [SsADMMClassifier, MpADMMClassifier]
 Classifier = type[SsADMMClassifier] | type[MpADMMClassifier]
 
 
+@pytest.mark.filterwarnings("ignore::dpadmm.NotCoveredWarning")  # the checks fit many clones
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     [
         SsADMMClassifier(sigma=0.1, iterations=20),
         MpADMMClassifier(sigma=0.1, iterations=20),
         SsADMMClassifier(sigma=0.1, iterations=20, random_state=0),
         MpADMMClassifier(sigma=0.1, iterations=20, random_state=0, release="all"),
-        SsADMMClassifier(iterations=5),  # the default target, calibrated
-        MpADMMClassifier(iterations=5, clip=1.0, loss="huber"),
+        SsADMMClassifier(epsilon=1, iterations=5),  # calibrated
+        MpADMMClassifier(epsilon=1, iterations=5, clip=1.0, loss="huber"),
     ]
 )
 def test_scikit_learns_checks(estimator: object, check: Callable[[object], None]) -> None:
@@ -143,7 +144,7 @@ def test_bad_parameters_are_refused_by_name(
 def test_targets_that_are_none_are_refused(target: dict[str, object], message: str) -> None:
     X, y = separable(20)
     with pytest.raises(AccountantError, match=message):
-        SsADMMClassifier(iterations=5).set_params(**target).fit(X, y)
+        SsADMMClassifier(epsilon=1, iterations=5).set_params(**target).fit(X, y)
 
 
 def test_what_only_one_of_them_has() -> None:

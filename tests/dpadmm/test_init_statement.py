@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from audits.gate.claim_file import TEMPLATE, StatementTable, read_claim_file
-from dpadmm.cli._statement import QUESTIONS, asked, with_statement
+from dpadmm.cli.gate import QUESTIONS, statement_answers, with_statement
 
 
 def written(tmp_path: Path, answers: dict[str, str]) -> StatementTable:
@@ -23,11 +23,11 @@ def test_there_is_a_question_for_each_line() -> None:
 
 @pytest.mark.parametrize("answer", ["one person", 'said "so" \\ and\nmore', "größer \\1 & <b>"])
 def test_answers_are_read_back_as_they_were_given(tmp_path: Path, answer: str) -> None:
-    answers = asked(lambda question: f"  {answer} " if question == QUESTIONS["trust"] else "")
+    answers = statement_answers(lambda question: f"  {answer} " if question == QUESTIONS["trust"] else "")
     assert written(tmp_path, answers) == StatementTable(trust=answer)
     assert written(tmp_path, dict.fromkeys(QUESTIONS, answer)).hazards == answer
 
 
 def test_without_answers_the_file_is_the_template(tmp_path: Path) -> None:
-    assert with_statement(TEMPLATE, asked(lambda _: " ")) == TEMPLATE
+    assert with_statement(TEMPLATE, statement_answers(lambda _: " ")) == TEMPLATE
     assert written(tmp_path, {}) == StatementTable()

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from sklearn.feature_selection import SelectKBest
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
+from sklearn.feature_selection import RFE, SelectKBest
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, cross_val_score
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
 
 from dpadmm import NotCoveredWarning, SsADMMClassifier
+from reference.errors import InvalidParameter
 
 X = np.random.default_rng(0).normal(size=(200, 3))
 y = np.where(X[:, 0] > 0, 1, -1)
@@ -53,3 +61,50 @@ def test_the_guarantee_is_readable_and_says_what_it_does_not_cover() -> None:
     assert all(line.startswith("  not covered: ") for line in rest)
     for word in ("preprocessing", "grid search", "repeated fits", "PrivacyBudget"):
         assert any(word in line for line in rest)
+
+
+CLASSES = np.arange(200) % 3
+MANY = [
+    pytest.param(lambda m: BaggingClassifier(m, n_estimators=3), y, id="bagging"),
+    pytest.param(lambda m: CalibratedClassifierCV(m, cv=2), y, id="calibration"),
+    pytest.param(OneVsRestClassifier, CLASSES, id="one-vs-rest"),
+    pytest.param(OneVsOneClassifier, CLASSES, id="one-vs-one"),
+    pytest.param(lambda m: RFE(m, n_features_to_select=1), y, id="feature elimination"),
+    pytest.param(lambda m: StackingClassifier([("a", m)], cv=2), y, id="stacking"),
+    pytest.param(lambda m: VotingClassifier([("a", m), ("b", m)]), y, id="voting"),
+    pytest.param(lambda m: TunedThresholdClassifierCV(m, cv=2), y, id="threshold"),
+]
+
+
+@pytest.mark.parametrize(("wrap", "labels"), MANY)
+def test_whatever_fits_several_clones_is_warned_of(
+    wrap: Callable[[SsADMMClassifier], BaseEstimator], labels: NDArray[np.int64]
+) -> None:
+    model = SsADMMClassifier(epsilon="1", delta="1e-6", iterations=2, fit_intercept=False)
+    with pytest.warns(NotCoveredWarning, match="each fit costs as much again"):
+        wrap(model).fit(X, labels)
+
+
+def test_one_clone_and_fixed_categories_are_not_warned_of() -> None:
+    data = np.column_stack([np.arange(200) % 2, X[:, 0]])
+    columns = ColumnTransformer([("kind", OneHotEncoder(categories=[[0, 1]]), [0])], remainder="passthrough")
+    learned = ColumnTransformer([("kind", OneHotEncoder(), [0])], remainder="passthrough")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clone(SsADMMClassifier(epsilon="1", iterations=2)).fit(X, y)
+    with pytest.warns(NotCoveredWarning, match="columntransformer"):
+        make_pipeline(learned, SsADMMClassifier(epsilon="1", iterations=2)).fit(data, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make_pipeline(columns, SsADMMClassifier(epsilon="1", iterations=2)).fit(data, y)
+
+
+def test_no_epsilon_is_assumed() -> None:
+    with pytest.raises(InvalidParameter, match="epsilon is needed"):
+        SsADMMClassifier(iterations=2).fit(X, y)
+
+
+def test_a_notebook_shows_the_guarantee() -> None:
+    html = SsADMMClassifier(epsilon="1", iterations=2).fit(X, y).guarantee()._repr_html_()
+    assert html.startswith("<b>epsilon &lt;= ")
+    assert "<li>not covered:" in html

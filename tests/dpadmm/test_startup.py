@@ -52,6 +52,7 @@ def test_the_words_of_train_are_those_of_the_code() -> None:
     assert tuple(training.REGULARIZERS) == train.REGULARIZERS
     assert tuple(training.SCHEDULES) == train.SCHEDULES
     assert tuple(release.value for release in Release) == train.RELEASES
+    assert tuple(sampling.value for sampling in training.SAMPLINGS) == train.SAMPLINGS
     assert (training.AUTO, *(output.value for output in Output)) == train.OUTPUTS
     assert train.FORMATS == loaders.FORMATS
 

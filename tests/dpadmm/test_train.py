@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from accountant import SsADMM, epsilon
+from accountant.numbers import fraction_of
 from dpadmm.cli import main
 from reference.dataset import Dataset
 from reference.losses import Logistic
 from reference.problem import Problem, State
-from reference.randomness import Seeded
+from reference.randomness import Seeded, in_order
 from reference.regularizers import L1
 from reference.schedules import PerEpoch, steps
 from reference.ssadmm import ssadmm
@@ -94,6 +96,26 @@ def test_a_seeded_run_is_the_references_own(shell: Shell) -> None:
     assert archive["coefficients"].tolist() == last.x.tolist()
     assert archive["classes"].tolist() == ["-1", "1"]
     assert "anyone who knows it can remove the noise" in ran.stderr
+
+
+@pytest.mark.parametrize("sampling", ["fixed-order", "shuffle"])
+def test_epochs_are_trained_on_and_priced_as_one_release_each(shell: Shell, sampling: str) -> None:
+    options = f"--iterations 9 --sigma 2 --normalise --seed 7 --batch 8 --eta 2 --rho 0.25 --sampling {sampling}"
+    ran = shell.train(f"{options} --lambda 0.01 --output-kind last --delta 1e-6")
+    assert ran.code == 0, ran.stderr
+    problem = Problem.of(
+        Dataset.of(shell.features, shell.labels).with_intercept().normalised(), Logistic(), L1(0.01), rho=0.25
+    )
+    batches = in_order(N, 8, 9) if sampling == "fixed-order" else Seeded(7).shuffled(N, 8, 9)
+    noise = Seeded(7).noise(P + 1, 2.0, 9)
+    etas = steps(PerEpoch(2.0, N, 8), 9)
+    *_, last = ssadmm(problem, State.zero(P + 1), step_sizes=etas, batches=batches, noise=noise)
+    assert shell.coefficients() == last.x.tolist()
+    run = SsADMM(records=N, batch=8, iterations=9, noise_multiplier=8, sampling="fixed-order")  # two epochs of five
+    privacy = shell.manifest()["privacy"]
+    assert isinstance(privacy, dict)
+    priced = fraction_of(epsilon(run, "1e-6").epsilon.upper)
+    assert float(privacy["epsilon"]) == pytest.approx(float(priced), rel=1e-4)
 
 
 def test_runs_without_a_seed_differ(shell: Shell) -> None:
@@ -239,6 +261,7 @@ def test_a_trace_comes_with_a_warning(shell: Shell) -> None:
         ("--normalise --sigma 1 --regularizer nuclear --matrix 2x3", "a model of 4 entries is no 2 x 3 matrix"),
         ("--normalise --sigma 1 --matrix 2by3", "'2by3' is no shape such as 4x31"),
         ("--normalise --sigma 1 --algorithm mpadmm --batch 3", "no --batch, got --batch 3"),
+        ("--normalise --sigma 1 --algorithm mpadmm --sampling shuffle", "no --sampling, got --sampling shuffle"),
         ("--normalise --sigma 1 --bounds 1:0", "'1:0' is not LOW:HIGH or NAME=LOW:HIGH"),
         ("--normalise --sigma 1 --bounds 0:1 --bounds 0:2", "states bounds of every column a second time"),
         ("--normalise --sigma 1 --bounds age=0:1", "--bounds age: this column is not there"),

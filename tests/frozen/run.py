@@ -24,11 +24,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from audits.gate.causes import grouped
+from audits.games.executors import executor
 from audits.gate.claim_file import read_claim_file
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport, grouped
 from audits.gate.run import GateOptions, run_gate
-from audits.trials.executors import executor
 from verification.statistics.test import Cause
 
 HERE = Path(__file__).parent
@@ -130,7 +129,7 @@ def _read(report: GateReport) -> Conclusion:
     causes = {VOCABULARY[Cause(group.cause)] for group in grouped(decisive)}
     covered: dict[str, set[str]] = {}
     for item in report.coverage.covered:
-        covered.setdefault(item.subject.partition("/")[0], set()).update(map(str, item.aspects))
+        covered.setdefault(item.about.subject.partition("/")[0], set()).update(map(str, item.aspects))
     aspects = {algorithm: tuple(sorted(found)) for algorithm, found in sorted(covered.items()) if found}
     return Conclusion(report.outcome.value, report.outcome.exit_code, tuple(sorted(causes)), aspects)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.mutants.patches import Mutant
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("reference", "accountant")
+PACKAGES = ("reference", "accountant", "audits")
 
 
 def prepare(folder: Path, mutant: Mutant | None) -> None:

@@ -175,7 +175,13 @@ MUTANTS = (
         ("E10", "E8", "E9", "THEOREM-2"),
     ),
     Mutant("grid-floor", "reference/rounding.py", "np.rint(", "np.floor(", ("GRID",)),
-    Mutant("accountant-c-for-2c", f"{_A}/full_gradients.py", "2 * C / averaged", "C / averaged", ("JOINT",)),
+    Mutant(
+        "accountant-c-for-2c",
+        f"{_A}/full_gradients.py",
+        "2 * C * self.group_size / averaged",
+        "C * self.group_size / averaged",
+        ("JOINT",),
+    ),
     Mutant("accountant-m-over-c", f"{_A}/batches.py", "2 * C / self.batch", "C / self.batch", ("THEOREM-1",)),
     Mutant(
         "accountant-forgets-rho",

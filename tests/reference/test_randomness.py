@@ -16,7 +16,7 @@ from scipy import stats
 
 from reference.errors import InvalidParameter
 from reference.mpadmm import Release
-from reference.randomness import Entropy, Randomness, Seeded, model_noise, seeded_batches, seeded_noise
+from reference.randomness import Entropy, Randomness, Seeded, in_order, model_noise, seeded_batches, seeded_noise
 from reference.words import PhiloxWords, Words
 
 FINGERPRINT = """
@@ -154,3 +154,29 @@ def test_impossible_draws_are_refused(source: Randomness) -> None:
 def test_seeds_and_runs_count_from_zero(seed: int, run: int) -> None:
     with pytest.raises(InvalidParameter, match="must be an integer >= 0, got"):
         Seeded(seed, run)
+
+
+@pytest.mark.parametrize("draws", [Seeded(3, 2), Entropy()])
+@pytest.mark.parametrize(("n", "m", "iterations"), [(12, 3, 10), (13, 3, 9), (5, 5, 3), (7, 4, 2)])
+def test_an_epoch_holds_every_record_once_at_most(draws: Randomness, n: int, m: int, iterations: int) -> None:
+    each = n // m
+    for batches in ([*draws.shuffled(n, m, iterations)], [*in_order(n, m, iterations)]):
+        assert [len(batch) for batch in batches] == [m] * iterations
+        for start in range(0, iterations, each):
+            epoch = np.concatenate(batches[start : start + each])
+            assert len(set(epoch.tolist())) == len(epoch)
+            assert set(epoch.tolist()) <= set(range(n))
+    stays = [*in_order(n, m, 2 * each)]
+    assert all(np.array_equal(stays[k], stays[k + each]) for k in range(each))
+
+
+def test_a_shuffled_epoch_has_every_order_equally_often() -> None:
+    """All 24 orders of 4 records in batches of one; 4,800 epochs, fixed seed."""
+    order = np.array([*Seeded(8).shuffled(4, 1, 4 * 4800)]).reshape(4800, 4)
+    counts = Counter(map(tuple, order.tolist()))
+    assert len(counts) == 24
+    statistic = sum((count - 200) ** 2 / 200 for count in counts.values())
+    assert stats.chi2.sf(statistic, 23) > 1e-4
+    again = [*Seeded(8).shuffled(4, 1, 40)]
+    assert np.array_equal(order[:10].ravel(), np.array(again).ravel())
+    assert not np.array_equal(order[:10].ravel(), np.array([*Seeded(8, 1).shuffled(4, 1, 40)]).ravel())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 
@@ -10,8 +11,8 @@ import pytest
 from scipy import stats
 
 from tests.verification.questions.in_process import InProcess
-from verification.judge import About, Asked, Plan, Result, concluded, finding, generator, judge, shares
-from verification.outcome import Outcome, Stage
+from verification.judge import Asked, Plan, Result, concluded, finding, generator, judge, shares
+from verification.outcome import About, Outcome, Stage
 from verification.questions.catalogue import at
 from verification.questions.question import Answer, Ask, Question, Size
 from verification.reading.context import (
@@ -276,12 +277,12 @@ def test_a_process_that_dies_ends_the_run_and_the_other_one() -> None:
 def test_the_id_of_a_finding_says_what_it_is_about(mode: Mode, stage: Stage) -> None:
     for title in (str(mode), f"first/second of {mode}"):
         about = About("one-step-sensitivity", title, stage, str(mode))
-        assert About.of(about.id, str(mode)) == about
+        assert dataclasses.replace(About.read(str(about)), subject=str(mode)) == about
 
 
 def test_no_two_questions_of_a_mode_and_size_have_one_id_and_each_draws_a_stream_of_its_own() -> None:
     asked = [Asked(q, mode) for q in at(Size.SMALL) for mode in q.modes]
-    assert len({each.about.id for each in asked}) == len(asked)
+    assert len({str(each.about) for each in asked}) == len(asked)
     assert len({int(generator(1, each).integers(1 << 60)) for each in asked}) == len(asked)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from verification.served.slack import SINGLE, single_precision_error
+from verification.served.translate import SINGLE, single_precision_error
 from verification.wire.arrays import Floats
 
 C = 0.8

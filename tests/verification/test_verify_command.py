@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from dpadmm.statements import STATEMENTS
 from tests.dpadmm.in_process import CommandLine
 from tests.verification.coq.folders import needs_coq
 from verification.statements.errata import WORDING
-from verification.statements.registry import STATEMENTS
 
 
 @pytest.fixture

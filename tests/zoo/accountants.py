@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from accountant.mechanisms.words import Neighbours, Sampling
 from accountant.numbers import fraction_of
+from verification.accountants.judging import enclosure
 from verification.accountants.questions import AccountantQuestion, Quantity, random_questions
-from verification.accountants.truth import enclosure
 
 SEED = 111
 """Its first four questions need no composition: they are cheap, and of every scheme, quantity and relation."""

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from audits.games.executors import executor
 from audits.gate.claim_file import read_claim_file
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport
 from audits.gate.run import GateOptions, run_gate
-from audits.trials.executors import executor
 from tests.zoo import MEMBERS, named
 from tests.zoo.claims import claim_file
 from tests.zoo.specimen import Harm, Member, Sight

@@ -20,17 +20,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.curves.privacy_curve import GaussianCurve
-from audits.estimators.curve_eprocess import CurveTest, design_test, refuted_after
-from audits.score_models.model import GaussianScores
+from audits.curves import GaussianCurve
+from audits.eprocess.curve_test import CurveTest, design_test, refuted_after
+from audits.eprocess.scores import GaussianScores
 from verification.served.translate import sensitivities
 from verification.wire.arrays import Floats
-from verification.wire.hidden_pair import HiddenPair
-from verification.wire.messages import Capability, Show
+from verification.wire.messages import Capability, Show, parameters_for
 from verification.wire.parameters import Algorithm, Parameters, Release
 from verification.wire.records import Records
-from verification.wire.session import Session
-from verification.wire.simple_parameters import parameters_for
+from verification.wire.session import HiddenPair, Session
 
 _RECORDS = 4
 _LENGTH = 8.0  # of the features, times C: clipped at every margin below 1.9

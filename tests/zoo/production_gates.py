@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from audits.gate.causes import grouped
+from audits.games.executors import executor
 from audits.gate.claim_file import read_claim_file
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport, grouped
 from audits.gate.run import GateOptions, run_gate
-from audits.trials.executors import executor
 from tests.zoo import PRODUCTION, PRODUCTION_GROUPS, named
 from tests.zoo.claims import claim_file
 from tests.zoo.specimen import Harm, Member

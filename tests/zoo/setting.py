@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, RegularizerOptions, Release
-from verification.wire.schemes import SCHEMES, Law
+from verification.wire.parameters import (
+    SCHEMES,
+    Algorithm,
+    Law,
+    LossName,
+    Parameters,
+    RegularizerName,
+    RegularizerOptions,
+    Release,
+)
 
 
 @dataclass(frozen=True, slots=True)

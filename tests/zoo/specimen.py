@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 
 from audits.errors import AuditError
 from tests.zoo.setting import ZooSetting
-from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise import StepwiseBaselines
 from verification.wire import messages as m
 from verification.wire.parameters import Algorithm
 

@@ -15,7 +15,7 @@ from tests.zoo.last_model import audit_last_model
 from tests.zoo.table import HONEST, SLIPPED, page
 from verification.questions import clipping, noise, sampling, scale, sensitivity, updates
 from verification.questions.question import Question, Size
-from verification.wire.schemes import PAPER
+from verification.wire.parameters import PAPER
 from verification.wire.session import Session
 
 PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "zoo.md"

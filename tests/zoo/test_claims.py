@@ -6,8 +6,8 @@ import pytest
 
 from accountant.mechanisms.mechanism import TrainingMechanism
 from accountant.mechanisms.words import Visibility
-from audits.gate.account_stage import account
 from audits.gate.claim_file import read_claim_file
+from audits.gate.price import account
 from tests.zoo import Sight, named
 from tests.zoo.claims import claim_file
 from verification.outcome import Outcome
@@ -24,7 +24,7 @@ def test_the_claim_of_a_member_is_one_that_the_accountant_certifies(
     claims = read_claim_file(file)
     assert [mechanism.algorithm for mechanism in claims.mechanism] == list(named(identity).algorithms)
     for mechanism in claims.mechanism:
-        assert account(claims.claim, mechanism).outcome is Outcome.STANDS
+        assert account(claims.claim, mechanism).judged.outcome is Outcome.STANDS
         assert isinstance(mechanism, TrainingMechanism)
         assert (mechanism.released is Visibility.LAST_MODEL) == (sight is Sight.LAST_MODEL)
     assert claims.implementation is not None

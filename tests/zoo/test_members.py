@@ -12,12 +12,10 @@ from tests.zoo import MEMBERS, Harm, Member, Sight, named
 from tests.zoo.catalogue import catalogue
 from tests.zoo.specimen import Specimen, member
 from verification.served.serve import Server, Values
-from verification.served.stepwise import Stepwise
-from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise import Stepwise, StepwiseBaselines
 from verification.wire.messages import Capability
-from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.parameters import PAPER, Algorithm, Parameters
 from verification.wire.records import Records
-from verification.wire.schemes import PAPER
 from verification.wire.smoke import smoke
 
 PAIRS = [(entry, algorithm) for entry in MEMBERS.values() for algorithm in entry.algorithms]

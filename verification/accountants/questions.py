@@ -4,21 +4,24 @@ Every record contributes a vector of norm at most 1, noise of standard deviation
 batch, and this is repeated `steps` times. So replacing a record moves the sum by at most 2, adding or removing one by
 at most 1: an accountant that is told the relation must know the difference.
 
-The golden questions are those of the accounting vectors, put in these words; the random ones are drawn from a seed.
+The golden questions are those of the accounting vectors, put in these words; the reported ones are what users of public
+accountants stumbled over, with the issue; the random ones are drawn from a seed.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import enum
+import json
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.resources import files
 
 from accountant.mechanisms.words import Neighbours, Sampling
 from accountant.numbers import exact
-from accountant.vectors.sets import ParameterSet, parameter_sets
 
 MOST_RECORDS = 10**9
 """Rates that need more records than this are no question about a data set."""
@@ -68,10 +71,56 @@ class AccountantQuestion:
 def golden_questions() -> tuple[AccountantQuestion, ...]:
     """Return the accounting vectors' sets as questions, each once."""
     found: dict[AccountantQuestion, None] = {}
-    for parameters in parameter_sets():
-        for question in _asked(parameters):
+    for vector in json.loads(files("accountant.vectors").joinpath("accounting.json").read_bytes())["vectors"]:
+        for question in _asked(vector["kind"], vector["inputs"]):
             found.setdefault(question)
     return tuple(_numbered("golden", found))
+
+
+REPORTED = (
+    # small delta: microsoft/prv_accountant#17
+    ("epsilon", "poisson", 750_000, 250, "4", 10_000, ("1e-10", "1.1e-18", "1.13e-18", "1e-30", "1e-100")),
+    # large epsilon: microsoft/prv_accountant#36 and #42, meta-pytorch/opacus#601 and #604
+    ("epsilon", "poisson", 5, 1, "1", 500, ("1e-5",)),
+    ("epsilon", "poisson", 1000, 100, "0.4", 100, ("1e-5", "1e-8")),
+    ("epsilon", "poisson", 100, 50, "0.3", 50, ("1e-5",)),
+    ("delta", "poisson", 1000, 100, "0.4", 100, ("60", "150")),
+    # a rate of 1, or next to it: meta-pytorch/opacus#74 and #813
+    ("epsilon", "poisson", 1000, 999, "5", 30, ("1e-6",)),
+    ("epsilon", "poisson", 1000, 1000, "5", 30, ("1e-6",)),
+    ("epsilon", "without-replacement", 1000, 1000, "10", 30, ("1e-6",)),
+    ("epsilon", "without-replacement", 1000, 999, "10", 30, ("1e-6",)),
+    # an epsilon of 0, or below: meta-pytorch/opacus#585 and #844
+    ("epsilon", "poisson", 100_000, 10, "50", 1, ("1e-3", "1e-5", "1e-9")),
+    ("epsilon", "without-replacement", 100_000, 10, "100", 1, ("1e-3", "1e-9")),
+    ("delta", "poisson", 1000, 10, "1", 100, ("0", "1e-9")),
+    ("delta", "all", 1000, 1000, "10", 1, ("0", "1e-9", "5")),
+    ("delta", "without-replacement", 1000, 10, "2", 100, ("0", "1e-9")),
+    # a Renyi epsilon taken for 0, orders next to 1: tensorflow/privacy#166
+    ("renyi", "poisson", 20_000, 21, "1", 1, ("1.00000001", "1.1", "300")),
+    ("renyi", "without-replacement", 20_000, 21, "2", 1, ("1.00000001", "1.1", "300")),
+)
+"""What is asked, sampling, records, batch, noise, steps, and the values of delta, epsilon or alpha."""
+
+
+def reported_questions() -> tuple[AccountantQuestion, ...]:
+    """Return questions of the kinds that users of public accountants reported."""
+    asked = (
+        AccountantQuestion(
+            "",
+            Quantity(quantity),
+            Sampling(sampling),
+            Neighbours.REPLACE_ONE if sampling == "without-replacement" else Neighbours.ADD_OR_REMOVE,
+            records,
+            batch,
+            Fraction(noise),
+            steps,
+            Fraction(at),
+        )
+        for quantity, sampling, records, batch, noise, steps, values in REPORTED
+        for at in values
+    )
+    return tuple(_numbered("reported", asked))
 
 
 def random_questions(count: int, seed: int) -> tuple[AccountantQuestion, ...]:
@@ -80,23 +129,20 @@ def random_questions(count: int, seed: int) -> tuple[AccountantQuestion, ...]:
     return tuple(_numbered("random", (_drawn(draw) for _ in range(count))))
 
 
-def _numbered(
-    source: str, questions: Iterator[AccountantQuestion] | dict[AccountantQuestion, None]
-) -> Iterator[AccountantQuestion]:
+def _numbered(source: str, questions: Iterable[AccountantQuestion]) -> Iterator[AccountantQuestion]:
     for number, q in enumerate(questions, start=1):
-        name = f"{source}-{number:03d}-{q.sampling}-{q.quantity}"
-        yield AccountantQuestion(name, q.quantity, q.sampling, q.neighbours, q.records, q.batch, q.noise, q.steps, q.at)
+        yield dataclasses.replace(q, id=f"{source}-{number:03d}-{q.sampling}-{q.quantity}")
 
 
-def _asked(parameters: ParameterSet) -> Iterator[AccountantQuestion]:
-    numbers = {name: exact(name, text) for name, text in parameters.inputs.items()}
-    if parameters.kind == "gaussian":
+def _asked(kind: str, inputs: dict[str, str]) -> Iterator[AccountantQuestion]:
+    numbers = {name: exact(name, text) for name, text in inputs.items()}
+    if kind == "gaussian":
         yield from _gaussian(numbers)
         return
     rate = numbers["sampling_rate"]
     if rate.denominator > MOST_RECORDS:
         return
-    poisson = parameters.kind == "poisson"
+    poisson = kind == "poisson"
     sampling = Sampling.POISSON if poisson else Sampling.WITHOUT_REPLACEMENT
     neighbours = Neighbours.ADD_OR_REMOVE if poisson else Neighbours.REPLACE_ONE
     noise = numbers["noise_multiplier"] * (1 if poisson else 2)

@@ -248,22 +248,3 @@ Proof.
   eapply Rle_trans; [ apply (Main T []); reflexivity | ]. simpl joint.
   rewrite homogeneous_value by (lra || apply PF; lia). replace (y * 1 / 1) with y by field. lra.
 Qed.
-
-(** Settles: COMPOSITION, L. One profile K above every step: its T-fold product, rounded up anywhere on the
-    way, is above T adaptive steps. *)
-Theorem adaptive_composition_one_profile :
-  forall {X : Type} (I : integral X) (T : nat) (p q : list X -> X -> R) (K : profile) (F : nat -> profile) (tau : R),
-  (forall h, density I (p h)) -> (forall h, density I (q h)) -> 0 <= tau ->
-  proper K -> (forall y, 0 <= y -> pos (1 - y) <= value K y) ->
-  (forall k, (k <= T)%nat -> proper (F k)) ->
-  (forall y, 0 <= y -> pos (1 - y) <= value (F O) y) ->
-  (forall k y, (k < T)%nat -> 0 <= y -> value (product K (F k)) y <= value (F (S k)) y) ->
-  (forall h y, (length h < T)%nat -> 0 < y -> hockey I y (p h) (q h) <= value K y + tau) ->
-  forall y, 0 <= y -> sections I T (fun h => pos (joint p h - y * joint q h)) ->
-  composed I T y p q <= value (F T) y + INR T * tau.
-Proof.
-  intros X I T p q K F tau Dp Dq Htau PK HK PF HF0 HF Dom y Hy Sec.
-  apply (adaptive_composition I T 1 p q (fun _ _ => K)); auto.
-  intros k h Hk. exists (fun _ => 1). repeat split; [ intros; lra | simpl; lra | ].
-  intros z Hz. simpl. pose proof (Dom h z ltac:(lia) Hz). lra.
-Qed.

@@ -1,11 +1,86 @@
 (* A profile whose atoms lie on a grid is above a convex falling function everywhere as soon as it is above at the grid
-   points. So the recursion over T steps may be computed at grid points only, and errors of its arithmetic add up, step
-   by step. *)
+   points: the lattice of the program "connects the dots". Values at grid points make such a profile if they fall and
+   their slopes grow. *)
 
 From Coq Require Import Reals Lra List Lia.
-From DPADMM Require Export Composition Interpolation.
+From DPADMM Require Export Profiles.
 Import ListNotations.
 Open Scope R_scope.
+
+(* ---- Piecewise linear functions, as sums of hinges (slope, place): slope (place - w)_+. ---- *)
+
+Definition hinge (l : list (R * R)) (w : R) : R := lsum (fun a => fst a * pos (snd a - w)) l.
+
+(* The slope of the values v over the cell [u j, u (j+1)]. *)
+Definition slope (u v : nat -> R) (j : nat) : R := (v (S j) - v j) / (u (S j) - u j).
+
+(* The hinges of the interpolation from node j on, k cells being left after the cell j; beyond the last node the
+   last slope is continued down to 0. *)
+Fixpoint hinges (u v : nat -> R) (j k : nat) : list (R * R) :=
+  match k with
+  | O => if Req_EM_T (slope u v j) 0 then [] else [(- slope u v j, u (S j) - v (S j) / slope u v j)]
+  | S k' => (slope u v (S j) - slope u v j, u (S j)) :: hinges u v (S j) k'
+  end.
+
+(* The checks on one array of values at the nodes u 0 .. u M: nonnegative, falling, convex, and reaching 0. *)
+Definition array_checked (u v : nat -> R) (M : nat) : Prop :=
+  (forall j, (j <= M)%nat -> 0 <= v j) /\
+  (forall j, (j < M)%nat -> slope u v j <= 0) /\
+  (forall j, (S j < M)%nat -> slope u v j <= slope u v (S j)) /\
+  (slope u v (M - 1) < 0 \/ v M = 0).
+
+Section Hinges.
+  Context (u v : nat -> R) (M : nat) (Hu : forall j, (j < M)%nat -> u j < u (S j)) (Hv : array_checked u v M).
+
+  Lemma hinges_left k : forall j w, (j + S k = M)%nat -> w <= u (S j) ->
+    hinge (hinges u v j k) w = v (S j) + slope u v j * (w - u (S j)).
+  Proof.
+    destruct Hv as (V0 & V1 & V2 & V3). induction k as [ | k IH ]; intros j w Hj Hw; simpl.
+    - assert (j = M - 1)%nat by lia. assert (S j = M) by lia.
+      destruct (Req_EM_T (slope u v j) 0) as [ E | E ]; simpl.
+      + rewrite E, Rmult_0_l, Rplus_0_r. replace (S j) with M by lia. subst j. destruct V3; [ lra | now symmetry ].
+      + assert (Neg : slope u v j < 0) by (pose proof (V1 j ltac:(lia)); lra).
+        assert (0 <= - (v (S j) / slope u v j)).
+        { replace (- (v (S j) / slope u v j)) with (v (S j) / - slope u v j) by (field; lra).
+          apply Rmult_le_pos; [ apply V0; lia | left; apply Rinv_0_lt_compat; lra ]. }
+        unfold hinge; simpl. rewrite pos_of_nonneg by lra. field; lra.
+    - unfold hinge in *; simpl. rewrite pos_of_nonneg by lra.
+      rewrite IH by (lia || (pose proof (Hu (S j) ltac:(lia)); lra)).
+      assert (E : v (S (S j)) = v (S j) + slope u v (S j) * (u (S (S j)) - u (S j))).
+      { unfold slope. pose proof (Hu (S j) ltac:(lia)). field; lra. }
+      rewrite E. ring.
+  Qed.
+
+  Lemma hinges_cell i : forall j k w, (j + S k = M)%nat -> (i <= k)%nat -> u (j + i) <= w <= u (S (j + i)) ->
+    (i = O \/ u j <= w) ->
+    hinge (hinges u v j k) w = v (S (j + i)) + slope u v (j + i) * (w - u (S (j + i))).
+  Proof.
+    induction i as [ | i IH ]; intros j k w Hj Hk Hw Hjw.
+    - rewrite Nat.add_0_r in *. apply hinges_left; [ lia | apply Hw ].
+    - destruct k as [ | k ]; [ lia | ]. simpl. unfold hinge; simpl. fold (hinge (hinges u v (S j) k) w).
+      assert (Le : forall a b, (a <= b <= M)%nat -> u a <= u b).
+      { intros a b Hab. induction b as [ | b IHb ]; [ replace a with O by lia; lra | ].
+        destruct (Nat.eq_dec a (S b)) as [ -> | ]; [ lra | ].
+        pose proof (IHb ltac:(lia)). pose proof (Hu b ltac:(lia)). lra. }
+      pose proof (Le (S j) (j + S i)%nat ltac:(lia)).
+      rewrite pos_of_nonpos by lra.
+      replace (j + S i)%nat with (S j + i)%nat in * by lia.
+      rewrite (IH (S j) k w) by (lia || assumption || (right; lra)). ring.
+  Qed.
+
+  Lemma hinges_good k : forall j a, (j + S k = M)%nat -> In a (hinges u v j k) -> 0 <= fst a /\ u (S j) <= snd a.
+  Proof.
+    destruct Hv as (V0 & V1 & V2 & V3). induction k as [ | k IH ]; intros j a Hj Ha; simpl in Ha.
+    - destruct (Req_EM_T (slope u v j) 0) as [ E | E ]; simpl in Ha; [ easy | ]. destruct Ha as [ <- | [] ]; simpl.
+      pose proof (V1 j ltac:(lia)). split; [ lra | ].
+      assert (0 <= v (S j) / - slope u v j)
+        by (apply Rmult_le_pos; [ apply V0; lia | left; apply Rinv_0_lt_compat; lra ]).
+      replace (v (S j) / slope u v j) with (- (v (S j) / - slope u v j)) by (field; lra). lra.
+    - destruct Ha as [ <- | Ha ]; simpl.
+      + pose proof (V2 j ltac:(lia)). lra.
+      + destruct (IH (S j) a ltac:(lia) Ha). pose proof (Hu (S j) ltac:(lia)). lra.
+  Qed.
+End Hinges.
 
 Definition convex_falling (f : R -> R) : Prop :=
   (forall t y z, 0 <= t <= 1 -> 0 <= y -> 0 <= z -> f (t * y + (1 - t) * z) <= t * f y + (1 - t) * f z) /\
@@ -89,7 +164,7 @@ Proof.
     rewrite !Z by lra. ring.
 Qed.
 
-(** Settles: GRID-RECURSION, L. Connecting the dots: a profile with atoms on the grid that is above a convex falling
+(** Settles: CONNECT-THE-DOTS, L. Connecting the dots: a profile with atoms on the grid that is above a convex falling
     function at every grid point is above it everywhere. *)
 Theorem connect_the_dots :
   forall (f : R -> R) (F : profile) (y : nat -> R) (n : nat),
@@ -123,7 +198,7 @@ Proof.
     + exists i; split; [ lia | exact Ei ].
 Qed.
 
-(** Settles: GRID-RECURSION. Values at grid points that start at 1, fall, and have growing slopes are those of exactly
+(** Settles: CONNECT-THE-DOTS. Values at grid points that start at 1, fall, and have growing slopes are those of exactly
     such a profile: every weight y_j (slope right - slope left) is nonnegative. *)
 Theorem grid_values_make_a_profile :
   forall (y v : nat -> R) (n : nat),
@@ -170,155 +245,4 @@ Proof.
     + pose proof (Hy j ltac:(lia)). pose proof (grid_le y n 0 (S j) G ltac:(lia)).
       unfold h. rewrite (hinges_cell y s n Hy Ok j 0) by (lia || (simpl; lra) || (right; lra)).
       simpl. unfold s. ring.
-Qed.
-
-(* ---- The recursion: K applied to any function, the largest over the list, and the exact iterates. ---- *)
-
-Definition apply_to (K : profile) (f : R -> R) (y : R) : R := base K + lsum (fun a => fst a * f (y / snd a)) (atoms K).
-
-Fixpoint largest (f : nat -> R) (N : nat) : R :=
-  match N with O => f O | S k => Rmax (largest f k) (f (S k)) end.
-
-Lemma largest_ge f N i : (i <= N)%nat -> f i <= largest f N.
-Proof.
-  induction N as [ | N IH ]; intro Hi; simpl; [ replace i with O by lia; lra | ].
-  destruct (Nat.eq_dec i (S N)) as [ -> | ]; [ apply Rmax_r | ].
-  eapply Rle_trans; [ apply IH; lia | apply Rmax_l ].
-Qed.
-
-Lemma largest_least f N b : (forall i, (i <= N)%nat -> f i <= b) -> largest f N <= b.
-Proof.
-  induction N as [ | N IH ]; intro H; simpl; [ apply H; lia | ].
-  apply Rmax_lub; [ apply IH; intros; apply H; lia | apply H; lia ].
-Qed.
-
-(* F 0 = (1 - y)_+, and F (k+1) has the largest of the products K i F k at the grid points. *)
-Fixpoint exact_iterate (y : nat -> R) (n N : nat) (K : nat -> profile) (k : nat) : profile :=
-  match k with
-  | O => unit_profile
-  | S k' => grid_profile y (fun j => largest (fun i => value (product (K i) (exact_iterate y n N K k')) (y j)) N) n
-  end.
-
-Section Recursion.
-  Context (y : nat -> R) (n N : nat) (K : nat -> profile) (G : grid y n)
-    (HK : forall i, (i <= N)%nat -> proper (K i) /\ forall z, 0 <= z -> pos (1 - z) <= value (K i) z).
-
-  Lemma grid_nonneg j : (j <= n)%nat -> 0 <= y j.
-  Proof. intro Hj. destruct G as (Y0 & G'). rewrite <- Y0. apply (grid_le y n); [ exact G | lia ]. Qed.
-
-  Lemma exact_step F : proper F ->
-    let v := fun j => largest (fun i => value (product (K i) F) (y j)) N in
-    proper (grid_profile y v n) /\ atoms_on_grid y n (grid_profile y v n) /\
-    (forall j, (j <= n)%nat -> value (grid_profile y v n) (y j) = v j) /\
-    (forall i z, (i <= N)%nat -> 0 <= z -> value (product (K i) F) z <= value (grid_profile y v n) z).
-  Proof.
-    intros PF v. pose proof G as (Y0 & Hn & Hy).
-    assert (CF : forall i, (i <= N)%nat -> convex_falling (value (product (K i) F)))
-      by (intros; apply value_convex_falling, product_proper; [ now apply HK | assumption ]).
-    destruct (grid_values_make_a_profile y v n) as (P & On & Val); auto.
-    - unfold v. rewrite Y0.
-      assert (One : forall i, (i <= N)%nat -> value (product (K i) F) 0 = 1)
-        by (intros; apply value_zero, product_proper; [ now apply HK | assumption ]).
-      apply Rle_antisym; [ apply largest_least; intros; rewrite One; auto; lra | ].
-      rewrite <- (One O ltac:(lia)) at 1. apply (largest_ge (fun i => value (product (K i) F) 0)). lia.
-    - eapply Rle_trans; [ | apply (largest_ge (fun i => value (product (K i) F) (y n)) N 0); lia ].
-      apply value_nonneg, product_proper; [ apply HK; lia | assumption ].
-    - intros j Hj. pose proof (Hy j Hj). apply Rmult_le_reg_r with (y (S j) - y j); [ lra | ].
-      unfold slope, Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_0_l, Rmult_1_r by lra.
-      assert (v (S j) <= v j); [ | lra ]. apply largest_least; intros i Hi.
-      eapply Rle_trans; [ | apply (largest_ge (fun i => value (product (K i) F) (y j)) N i Hi) ].
-      apply (proj2 (CF i Hi)). pose proof (grid_nonneg j ltac:(lia)). lra.
-    - intros j Hj. pose proof (Hy j ltac:(lia)) as H1. pose proof (Hy (S j) Hj) as H2.
-      set (a := y (S j) - y j) in *. set (b := y (S (S j)) - y (S j)) in *. assert (0 < a) by (unfold a; lra).
-      assert (0 < b) by (unfold b; lra).
-      set (t := b / (a + b)).
-      assert (Ht : 0 <= t <= 1).
-      { split; [ apply Rmult_le_pos; [ lra | left; apply Rinv_0_lt_compat; lra ] | ].
-        apply Rmult_le_reg_r with (a + b); [ lra | ]. unfold t, Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra. }
-      assert (M : v (S j) <= t * v j + (1 - t) * v (S (S j))).
-      { apply largest_least; intros i Hi.
-        replace (y (S j)) with (t * y j + (1 - t) * y (S (S j))) by (unfold t, a, b; field; unfold a, b in *; lra).
-        eapply Rle_trans; [ apply (proj1 (CF i Hi)); auto; apply grid_nonneg; lia | ].
-        apply Rplus_le_compat; apply Rmult_le_compat_l; try lra; now apply (largest_ge (fun i => value (product (K i) F)
-          _)). }
-      unfold slope. fold a b. apply Rmult_le_reg_r with (a * b); [ nra | ].
-      replace ((v (S j) - v j) / a * (a * b)) with ((v (S j) - v j) * b) by (field; lra).
-      replace ((v (S (S j)) - v (S j)) / b * (a * b)) with ((v (S (S j)) - v (S j)) * a) by (field; lra).
-      apply (Rmult_le_compat_r (a + b)) in M; [ | lra ].
-      replace ((t * v j + (1 - t) * v (S (S j))) * (a + b)) with (b * v j + a * v (S (S j))) in M by (unfold t; field;
-        lra).
-      nra.
-    - repeat split; try apply P; auto. intros i z Hi Hz. apply (connect_the_dots _ _ y n); auto.
-      intros j Hj. rewrite Val by assumption. now apply (largest_ge (fun i => value (product (K i) F) (y j))).
-  Qed.
-
-  Lemma exact_proper k : proper (exact_iterate y n N K k).
-  Proof. induction k as [ | k IH ]; simpl; [ apply unit_proper | now apply exact_step ]. Qed.
-
-  (* Numbers computed with error e k in step k stay above the exact iterates, up to the sum of the errors. *)
-  Lemma computed_above c e :
-    (forall z, 0 <= z -> pos (1 - z) <= c O z) ->
-    (forall k j t, (j < n)%nat -> 0 <= t <= 1 ->
-       t * c (S k) (y j) + (1 - t) * c (S k) (y (S j)) <= c (S k) (t * y j + (1 - t) * y (S j))) ->
-    (forall k z, y n <= z -> c (S k) (y n) <= c (S k) z) ->
-    (forall k i j, (i <= N)%nat -> (j <= n)%nat -> apply_to (K i) (c k) (y j) <= c (S k) (y j) + e k) ->
-    (forall k, 0 <= e k) ->
-    forall k z, 0 <= z -> value (exact_iterate y n N K k) z <= c k z + lsum e (seq 0 k).
-  Proof.
-    intros C0 Cell Far Step He. induction k as [ | k IH ]; intros z Hz.
-    - simpl. rewrite unit_value, Rplus_0_r. auto.
-    - rewrite seq_S, lsum_app. simpl. rewrite Rplus_0_r. set (E := lsum e (seq 0 k)) in *.
-      assert (HE : 0 <= E) by (apply lsum_nonneg; auto).
-      destruct (exact_step _ (exact_proper k)) as (P & On & Val & _). set (F := grid_profile y _ n) in *.
-      assert (Node : forall j, (j <= n)%nat -> value F (y j) <= c (S k) (y j) + (E + e k)).
-      { intros j Hj. rewrite (Val j Hj). apply largest_least; intros i Hi. destruct (HK i Hi) as ((K0 & HA & K1) & _).
-        rewrite product_first_form; [ | intros; now apply HA | intros; now apply (exact_proper k) ].
-        pose proof (Step k i j Hi Hj) as S0. unfold apply_to in S0.
-        assert (lsum (fun a => fst a * value (exact_iterate y n N K k) (y j / snd a)) (atoms (K i))
-          <= lsum (fun a => fst a * c k (y j / snd a)) (atoms (K i)) + E).
-        { apply Rle_trans with (lsum (fun a => fst a * c k (y j / snd a) + E * fst a) (atoms (K i))).
-          - apply lsum_le; intros a Ha. destruct (HA a Ha). rewrite (Rmult_comm E), <- Rmult_plus_distr_l.
-            apply Rmult_le_compat_l; [ assumption | ]. apply IH.
-            apply Rmult_le_pos; [ now apply grid_nonneg | left; now apply Rinv_0_lt_compat ].
-          - rewrite lsum_plus, lsum_scal. apply Rplus_le_compat_l.
-            change (lsum (fun a => fst a) (atoms (K i))) with (lsum fst (atoms (K i))). rewrite <- (Rmult_1_r E) at 2.
-            apply Rmult_le_compat_l; lra. }
-        lra. }
-      destruct (grid_affine y n F G P On) as (Aff & Const).
-      destruct (grid_locate y n z G Hz) as [ Hz' | (j & t & Hj & Ht & -> ) ].
-      + rewrite (Const z Hz'). pose proof (Node n (le_n n)). pose proof (Far k z Hz'). lra.
-      + rewrite Aff by assumption. pose proof (Cell k j t Hj Ht).
-        pose proof (Rmult_le_compat_l t _ _ ltac:(lra) (Node j ltac:(lia))).
-        pose proof (Rmult_le_compat_l (1 - t) _ _ ltac:(lra) (Node (S j) ltac:(lia))). lra.
-  Qed.
-End Recursion.
-
-(** Settles: GRID-RECURSION, COMPOSITION. T adaptive steps, each dominated by the list K 0 .. K N: iterates c k that are
-    computed at the grid points only, with error at most e k in step k, chords between them, the chord to (0, 1) below
-    and a constant above the grid, give H_y <= c T y + e 0 + .. + e (T-1) + T tau. *)
-Theorem grid_recursion_bounds :
-  forall {X : Type} (I : integral X) (T N n : nat) (p q : list X -> X -> R) (K : nat -> profile) (tau : R)
-    (y : nat -> R) (c : nat -> R -> R) (e : nat -> R),
-  (forall h, density I (p h)) -> (forall h, density I (q h)) -> 0 <= tau -> grid y n ->
-  (forall i, (i <= N)%nat -> proper (K i) /\ forall z, 0 <= z -> pos (1 - z) <= value (K i) z) ->
-  (forall h, (length h < T)%nat -> dominated I (S N) K tau (p h) (q h)) ->
-  (forall z, 0 <= z -> pos (1 - z) <= c O z) ->
-  (forall k j t, (j < n)%nat -> 0 <= t <= 1 ->
-     t * c (S k) (y j) + (1 - t) * c (S k) (y (S j)) <= c (S k) (t * y j + (1 - t) * y (S j))) ->
-  (forall k z, y n <= z -> c (S k) (y n) <= c (S k) z) ->
-  (forall k i j, (i <= N)%nat -> (j <= n)%nat -> apply_to (K i) (c k) (y j) <= c (S k) (y j) + e k) ->
-  (forall k, 0 <= e k) ->
-  forall z, 0 <= z -> sections I T (fun h => pos (joint p h - z * joint q h)) ->
-  composed I T z p q <= c T z + lsum e (seq 0 T) + INR T * tau.
-Proof.
-  intros X I T N n p q K tau y c e Dp Dq Htau G HK Dom C0 Cell Far Step He z Hz Sec.
-  eapply Rle_trans.
-  - apply (adaptive_composition I T (S N) p q (fun _ => K) (exact_iterate y n N K) tau); auto.
-    + lia.
-    + intros k i _ Hi. apply HK; lia.
-    + intros. now apply exact_proper.
-    + intros w Hw. simpl. rewrite unit_value. lra.
-    + intros k i w _ Hi Hw. simpl. apply (exact_step y n N K G HK); auto; [ now apply exact_proper | lia ].
-    + intros k h Hk. apply Dom; lia.
-  - pose proof (computed_above y n N K G HK c e C0 Cell Far Step He T z Hz). lra.
 Qed.

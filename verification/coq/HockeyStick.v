@@ -46,38 +46,6 @@ Proof.
     apply lsum_le; intros a Ha. rewrite int_scal; [ apply Rle_refl | ]. apply intg_hockey; now apply H.
 Qed.
 
-(* A Markov kernel acts on densities as a linear, positive map that keeps (or loses) mass. *)
-Record kernel {X X'} (I : integral X) (I' : integral X') (k : (X -> R) -> X' -> R) : Prop := Kernel {
-  kernel_intg : forall f, intg I f -> intg I' (k f);
-  kernel_lin : forall a b f g x, intg I f -> intg I g -> k (fun x => a * f x + b * g x) x = a * k f x + b * k g x;
-  kernel_nonneg : forall f x, intg I f -> (forall x, 0 <= f x) -> 0 <= k f x;
-  kernel_mass : forall f, intg I f -> (forall x, 0 <= f x) -> int I' (k f) <= int I f
-}.
-
-(** Settles: HOCKEY-STICK, P. Whatever is computed from a release, at random or not, is at most as
-    distinguishable as the release. *)
-Theorem hockey_post_processing :
-  forall {X X' : Type} (I : integral X) (I' : integral X') (k : (X -> R) -> X' -> R) (y : R) (p q : X -> R),
-  kernel I I' k -> intg I p -> intg I q -> hockey I' y (k p) (k q) <= hockey I y p q.
-Proof.
-  intros X X' I I' k y p q K Hp Hq. unfold hockey.
-  set (d := fun x => 1 * p x + - y * q x).
-  assert (Hd : intg I d) by (apply intg_lin; assumption).
-  assert (Hdp : intg I (fun x => pos (d x))) by (now apply intg_pos).
-  apply Rle_trans with (int I' (k (fun x => pos (d x)))).
-  - apply int_le.
-    + apply intg_hockey; now apply (kernel_intg _ _ _ K).
-    + now apply (kernel_intg _ _ _ K).
-    + intro x. apply pos_least.
-      * apply (kernel_nonneg _ _ _ K); [ assumption | intro; apply pos_nonneg ].
-      * replace (k p x - y * k q x) with (k d x) by (unfold d; rewrite (kernel_lin _ _ _ K) by assumption; lra).
-        assert (Hx : 0 <= k (fun x => 1 * pos (d x) + -1 * d x) x).
-        { apply (kernel_nonneg _ _ _ K); [ now apply intg_lin | ]. intro z; pose proof (pos_ge (d z)); lra. }
-        rewrite (kernel_lin _ _ _ K) in Hx by assumption. lra.
-  - eapply Rle_trans; [ apply (kernel_mass _ _ _ K); [ assumption | intro; apply pos_nonneg ] | ].
-    right; apply int_ext; [ assumption | ]. intro x; unfold d; f_equal; lra.
-Qed.
-
 (** Settles: HOCKEY-STICK, TESTS. No test, at random or not, has a larger advantage P(phi) - y Q(phi). *)
 Theorem hockey_bounds_every_test :
   forall {X : Type} (I : integral X) (y : R) (p q phi : X -> R),
@@ -107,6 +75,32 @@ Proof.
   rewrite <- (int_lin _ I 1 (- y)) by assumption.
   apply int_ext; [ now apply intg_lin | ]. intro x; unfold phi.
   destruct (Rlt_dec (y * q x) (p x)); [ rewrite pos_of_nonneg | rewrite pos_of_nonpos ]; lra.
+Qed.
+
+(* A density p' of what is computed from a release of density p: every test phi of it is a test k phi of the release. For a
+   function f of the release, k phi is phi after f; a random computation averages. *)
+Definition processed {X X'} (I : integral X) (I' : integral X') (k : (X' -> R) -> X -> R) (p : X -> R) (p' : X' -> R) : Prop :=
+  forall phi : X' -> R, (forall x', 0 <= phi x' <= 1) -> intg I' (fun x' => p' x' * phi x') ->
+  intg I (fun x => p x * k phi x) /\ int I' (fun x' => p' x' * phi x') = int I (fun x => p x * k phi x).
+
+(** Settles: HOCKEY-STICK, P. Whatever is computed from a release, at random or not, is at most as
+    distinguishable as the release. *)
+Theorem hockey_post_processing :
+  forall {X X' : Type} (I : integral X) (I' : integral X') (k : (X' -> R) -> X -> R) (y : R) (p q : X -> R)
+    (p' q' : X' -> R),
+  (forall f x, (forall x', 0 <= f x' <= 1) -> 0 <= k f x <= 1) ->
+  processed I I' k p p' -> processed I I' k q q' -> intg I p -> intg I q -> intg I' p' -> intg I' q' ->
+  let phi := fun x' => if Rlt_dec (y * q' x') (p' x') then 1 else 0 in
+  intg I' (fun x' => p' x' * phi x') -> intg I' (fun x' => q' x' * phi x') ->
+  hockey I' y p' q' <= hockey I y p q.
+Proof.
+  intros X X' I I' k y p q p' q' Hk Pp Pq Hp Hq Hp' Hq' phi Hpp Hqq.
+  assert (B : forall x', 0 <= phi x' <= 1) by (intro x'; unfold phi; destruct (Rlt_dec (y * q' x') (p' x')); lra).
+  destruct (Pp phi B Hpp) as (I1 & E1), (Pq phi B Hqq) as (I2 & E2).
+  assert (A : int I' (fun x' => p' x' * phi x') - y * int I' (fun x' => q' x' * phi x') = hockey I' y p' q')
+    by now apply hockey_attained_by_likelihood_ratio.
+  rewrite <- A, E1, E2.
+  apply hockey_bounds_every_test; auto.
 Qed.
 
 (** Settles: TESTS. A claim (eps, delta) that holds is one that no test refutes, also after any

@@ -6,14 +6,12 @@ From Coq Require Import Reals Lra.
 From DPADMM Require Export Integral.
 Open Scope R_scope.
 
-(** Settles: TRIPLES. Jensen: factors w1, w2 of mean 1 that multiply the two exponentials can only raise the
-    expectation. *)
-Theorem noise_raises_payoff :
-  forall {W : Type} (E : integral W) (alpha gamma x1 x2 : R) (w1 w2 : W -> R),
+(* Given the two exponentials, factors w1, w2 of mean 1 can only raise the expectation. *)
+Lemma noise_raises {W : Type} (E : integral W) (alpha gamma x1 x2 : R) (w1 w2 : W -> R) :
   expectation E -> intg E w1 -> intg E w2 -> int E w1 = 1 -> int E w2 = 1 ->
   pos (1 - alpha * x1 - gamma * x2) <= int E (fun w => pos (1 - alpha * (x1 * w1 w) - gamma * (x2 * w2 w))).
 Proof.
-  intros W E alpha gamma x1 x2 w1 w2 (H1 & E1) Hw1 Hw2 Ew1 Ew2.
+  intros (H1 & E1) Hw1 Hw2 Ew1 Ew2.
   set (f := fun w => 1 * 1 + 1 * (- (alpha * x1) * w1 w + - (gamma * x2) * w2 w)).
   assert (Hl : intg E (fun w => - (alpha * x1) * w1 w + - (gamma * x2) * w2 w)) by now apply intg_lin.
   assert (Hf : intg E f) by (apply (intg_lin _ E 1 1 (fun _ => 1)); assumption).
@@ -26,6 +24,19 @@ Proof.
     + rewrite <- Ef. apply int_le; [ assumption.. | ]. intro; apply pos_ge.
   - eapply intg_ext; [ | exact Hp ]. intro w; unfold f; cbv beta. f_equal; ring.
   - intro w; unfold f. f_equal; ring.
+Qed.
+
+(** Settles: TRIPLES. Jensen: independent factors w1, w2 of mean 1 that multiply the two exponentials x1, x2 can only
+    raise the expectation. *)
+Theorem noise_raises_payoff :
+  forall {V W : Type} (O : integral V) (E : integral W) (alpha gamma : R) (x1 x2 : V -> R) (w1 w2 : W -> R),
+  expectation E -> intg E w1 -> intg E w2 -> int E w1 = 1 -> int E w2 = 1 ->
+  let raised := fun v => int E (fun w => pos (1 - alpha * (x1 v * w1 w) - gamma * (x2 v * w2 w))) in
+  intg O (fun v => pos (1 - alpha * x1 v - gamma * x2 v)) -> intg O raised ->
+  int O (fun v => pos (1 - alpha * x1 v - gamma * x2 v)) <= int O raised.
+Proof.
+  intros V W O E alpha gamma x1 x2 w1 w2 HE H1 H2 E1 E2 raised I1 I2. apply int_le; [ assumption.. | ].
+  intro v. now apply noise_raises.
 Qed.
 
 (** Settles: TRIPLES. The payoff is supermodular: moving two quantities in the same direction costs no less than moving

@@ -1,9 +1,8 @@
 (* The product of profiles is associative and commutative, so T steps that are composed one by one are one power of the
-   profile, as the program takes it. If one profile L is above every step at one function g, powers of L are above all steps:
-   a leader need not dominate each step, only lead it at g. *)
+   profile, as the program takes it: T adaptive steps on uniform batches cost at most the power of one step's profile. *)
 
-From Coq Require Import Reals Lra List Lia.
-From DPADMM Require Export Composition.
+From Coq Require Import Reals Lra List Lia Permutation.
+From DPADMM Require Export Triples.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -82,36 +81,6 @@ Proof.
   - simpl. apply product_commutative; [ assumption | ]. apply power_proper; auto using unit_proper.
 Qed.
 
-Lemma power_monotone L n g g' : proper L -> proper g -> proper g' ->
-  (forall y, 0 <= y -> value g y <= value g' y) -> forall y, 0 <= y -> value (power L n g) y <= value (power L n g') y.
-Proof.
-  intros PL Pg Pg' H. induction n as [ | n IH ]; [ exact H | ]. simpl.
-  apply product_monotone; auto using power_proper, Rle_refl.
-Qed.
-
-(** Settles: COMPOSITION. A block of steps: if L leads every reference K i at the one function g, that is
-    (K i) g <= L g, and g is above no loss at all, then T adaptive steps that the references dominate are bounded by L^T g;
-    L need not dominate any step at other functions. *)
-Theorem leader_block :
-  forall {X : Type} (I : integral X) (T N : nat) (p q : list X -> X -> R) (K : nat -> profile) (L g : profile) (tau : R),
-  (forall h, density I (p h)) -> (forall h, density I (q h)) -> (0 < N)%nat -> 0 <= tau ->
-  (forall i, (i < N)%nat -> proper (K i) /\ forall y, 0 <= y -> pos (1 - y) <= value (K i) y) ->
-  proper L -> proper g -> (forall y, 0 <= y -> pos (1 - y) <= value g y) ->
-  (forall i y, (i < N)%nat -> 0 <= y -> value (product (K i) g) y <= value (product L g) y) ->
-  (forall h, (length h < T)%nat -> dominated I N K tau (p h) (q h)) ->
-  forall y, 0 <= y -> sections I T (fun h => pos (joint p h - y * joint q h)) ->
-  composed I T y p q <= value (power L T g) y + INR T * tau.
-Proof.
-  intros X I T N p q K L g tau Dp Dq HN Ht HK PL Pg Hg Lead Dom y Hy Sec.
-  apply (adaptive_composition I T N p q (fun _ => K) (fun k => power L k g) tau); auto.
-  - intros k _. now apply power_proper.
-  - intros k i z _ Hi Hz. destruct (HK i Hi) as (PK & _).
-    rewrite product_into_power by assumption.
-    change (power L (S k) g) with (product L (power L k g)). rewrite (product_into_power L L) by assumption.
-    apply power_monotone; auto using product_proper.
-  - intros k h Hk. apply Dom. lia.
-Qed.
-
 (** Settles: COMPOSITION. Composed releases have a symmetric divergence: H_y(p||q) = 1 - y + y H_{1/y}(q||p), so that a
     bound for y >= 1 of both orders is one for all y. *)
 Theorem composed_reversal :
@@ -133,4 +102,36 @@ Proof.
     replace (y * (joint q h - 1 / y * joint p h)) with (- (joint p h - y * joint q h)) by (field; lra). ring. }
   rewrite E. unfold f. rewrite (iterated_lin I T [] 1 y) by (try apply sections_lin; assumption).
   rewrite (iterated_lin I T [] 1 (- y)) by assumption. rewrite !Mass by assumption. simpl joint. ring.
+Qed.
+
+(** Settles: L, D, SUBSAMPLING, COMPOSITION. If h bounds what one exchanged record of a batch costs at every y >= 1, and
+    the lattice profile K is above the amplified h on both sides of 1 up to tau, then T adaptive steps on batches of m + 1
+    of n records cost at most the T-th power of K, and T tau. *)
+Theorem accounting_on_batches :
+  forall {A X : Type} (I : integral X) (m : nat) (s s' : A) (l : list A) (mu : list X -> list A -> X -> R) (h : R -> R)
+    (K : profile) (T : nat) (tau : R),
+  (m <= length l)%nat -> 0 <= tau ->
+  (forall past b, density I (mu past b)) ->
+  (forall past b b' x, Permutation b b' -> mu past b x = mu past b' x) ->
+  (forall past z a a' B, 1 <= z -> length B = m -> hockey I z (mu past (a :: B)) (mu past (a' :: B)) <= h z) ->
+  let q := INR (S m) / INR (S (length l)) in
+  proper K -> (forall z, 0 <= z -> pos (1 - z) <= value K z) ->
+  (forall z, 1 <= z -> q * h (1 + (z - 1) / q) <= value K z + tau) ->
+  (forall z, 0 < z < 1 -> 1 - z + z * (q * h (1 + (1 / z - 1) / q)) <= value K z + tau) ->
+  let p := fun r past => on_batch (S m) (r :: l) (mu past) in
+  forall z, 0 <= z -> sections I T (fun past => pos (joint (p s) past - z * joint (p s') past)) ->
+  composed I T z (p s) (p s') <= value (power K T unit_profile) z + INR T * tau.
+Proof.
+  intros A X I m s s' l mu h K T tau Hm Htau Dmu Perm Hh q PK HK Up Down p z Hz Sec.
+  assert (Dp : forall r past, density I (p r past)) by (intros; apply on_batch_density; [ simpl; lia | auto ]).
+  apply (adaptive_composition I T 1 (p s) (p s') (fun _ _ => K) (fun k => power K k unit_profile) tau); auto.
+  - intros. apply power_proper; auto using unit_proper.
+  - intros y _. simpl. rewrite unit_value. lra.
+  - intros. simpl. lra.
+  - intros k past _. exists (fun _ => 1). repeat split; [ intros; lra | simpl; lra | ]. intros w Hw. simpl.
+    destruct (subsampled_profile I m s s' l (mu past) h Hm) as (Above & Below); auto.
+    + intro b. split; apply Dmu.
+    + fold q in Above, Below. assert (hockey I w (p s past) (p s' past) <= value K w + tau); [ | lra ].
+      destruct (Rle_lt_dec 1 w); eapply Rle_trans; [ apply Above; assumption | now apply Up | apply Below; lra |
+        apply Down; lra ].
 Qed.

@@ -67,12 +67,6 @@ Qed.
 (* The payoff of a round x: hit is the indicator of the event under the one data set, hit' under the other. *)
 Definition payoff {X} (eps delta : R) (hit hit' : X -> R) (x : X) : R := hit x - exp eps * hit' x - delta.
 
-Fixpoint wealth {X} (eps delta : R) (hit hit' : list X -> X -> R) (fraction : list X -> R) (h : list X) : R :=
-  match h with
-  | [] => 1
-  | x :: h' => wealth eps delta hit hit' fraction h' * (1 + fraction h' * payoff eps delta (hit h') (hit' h') x)
-  end.
-
 (** Settles: VILLE, TESTS. Under the claim the payoff of a test has mean at most 0. The round x is a pair of trials:
     the marginals of the test phi are those of the densities p and q. *)
 Theorem payoff_mean :
@@ -93,50 +87,6 @@ Proof.
   - apply intg_ext with (fun x => (1 * hit x + - exp eps * hit' x) + - delta); [ | now apply (intg_plus E) ].
     intro x; unfold payoff; ring.
   - intro x; unfold payoff; ring.
-Qed.
-
-(** Settles: VILLE. The wealth of a bettor who stakes a predictable fraction of at most 1/(e^eps + delta)
-    on payoffs of mean at most 0 is a nonnegative supermartingale. *)
-Theorem betting_supermartingale :
-  forall {X : Type} (E : list X -> integral X) (eps delta : R) (hit hit' : list X -> X -> R) (fraction : list X -> R),
-  0 <= delta -> (forall h, expectation (E h)) ->
-  (forall h x, 0 <= hit h x <= 1) -> (forall h x, 0 <= hit' h x <= 1) ->
-  (forall h, intg (E h) (hit h)) -> (forall h, intg (E h) (hit' h)) ->
-  (forall h, int (E h) (payoff eps delta (hit h) (hit' h)) <= 0) ->
-  (forall h, 0 <= fraction h <= 1 / (exp eps + delta)) ->
-  supermartingale E (wealth eps delta hit hit' fraction).
-Proof.
-  intros X E eps delta hit hit' fraction Hd HE Bh Bh' Hh Hh' Mean Frac.
-  pose proof (exp_pos eps) as Hexp.
-  assert (Nonneg : forall h, 0 <= wealth eps delta hit hit' fraction h).
-  { induction h as [ | x h IH ]; simpl; [ lra | ]. apply Rmult_le_pos; [ assumption | ]. unfold payoff.
-    pose proof (Bh h x); pose proof (Bh' h x); destruct (Frac h) as (F0 & F1).
-    assert (fraction h * (exp eps + delta) <= 1).
-    { apply (Rmult_le_compat_r (exp eps + delta)) in F1; [ | lra ].
-      replace (1 / (exp eps + delta) * (exp eps + delta)) with 1 in F1 by (field; lra). assumption. }
-    assert (exp eps * hit' h x <= exp eps * 1) by (apply Rmult_le_compat_l; lra).
-    assert (fraction h * - (exp eps + delta) <= fraction h * (hit h x - exp eps * hit' h x - delta))
-      by (apply Rmult_le_compat_l; lra).
-    lra. }
-  assert (Pay : forall h, intg (E h) (payoff eps delta (hit h) (hit' h))).
-  { intro h. destruct (int_const (E h) (- delta) (HE h)) as (Hc & _).
-    apply intg_ext with (fun x => (1 * hit h x + - exp eps * hit' h x) + - delta).
-    - intro x; unfold payoff; ring.
-    - apply (intg_plus (E h)); [ now apply intg_lin | exact Hc ]. }
-  assert (Next : forall h, let w := wealth eps delta hit hit' fraction h in
-    intg (E h) (fun x => w * 1 + w * fraction h * payoff eps delta (hit h) (hit' h) x))
-    by (intros; apply (intg_lin _ (E h) w (w * fraction h) (fun _ => 1)); [ apply HE | apply Pay ]).
-  constructor; [ assumption | | ]; intro h; simpl.
-  - eapply intg_ext; [ | exact (Next h) ]. intro x; cbv zeta beta; ring.
-  - set (w := wealth eps delta hit hit' fraction h).
-    rewrite (int_ext (E h) _ (fun x => w * 1 + w * fraction h * payoff eps delta (hit h) (hit' h) x)).
-    + destruct (HE h) as (H1 & H2).
-      rewrite (int_lin _ (E h) w (w * fraction h) (fun _ => 1)), H2 by auto.
-      assert (0 <= w * fraction h) by (apply Rmult_le_pos; [ apply Nonneg | apply Frac ]).
-      assert (w * fraction h * int (E h) (payoff eps delta (hit h) (hit' h)) <= w * fraction h * 0)
-        by (apply Rmult_le_compat_l; auto). lra.
-    + eapply intg_ext; [ | exact (Next h) ]. intro x; cbv zeta beta; unfold w; ring.
-    + intro x; unfold w; ring.
 Qed.
 
 (* The wealth of a bettor who places several bets within one round, each with a stake of its own that may depend on the
@@ -215,33 +165,9 @@ Proof.
     apply Rmult_le_compat_l; [ now apply H | apply (wealth_falls E _ (proj2 (H b Hb))) ].
 Qed.
 
-(** Settles: VILLE. A portfolio of bets, each against one point (eps, delta) of a true claim, refutes the claim
-    within T rounds with probability at most alpha. *)
+(** Settles: VILLE. The bets that the audits place, several within each round, in several portfolios that hold fixed
+    shares of the initial wealth, refute a true claim within T rounds with probability at most alpha. *)
 Theorem false_refutations_are_rare :
-  forall {X B : Type} (E : list X -> integral X) (bets : list B) (share eps delta : B -> R)
-    (hit hit' : B -> list X -> X -> R) (fraction : B -> list X -> R) (T : nat) (alpha : R),
-  let W := fun h => lsum (fun b => share b * wealth (eps b) (delta b) (hit b) (hit' b) (fraction b) h) bets in
-  0 < alpha -> (forall h, expectation (E h)) -> lsum share bets <= 1 ->
-  (forall b, 0 <= share b /\ 0 <= delta b) ->
-  (forall b h x, 0 <= hit b h x <= 1 /\ 0 <= hit' b h x <= 1) ->
-  (forall b h, intg (E h) (hit b h) /\ intg (E h) (hit' b h)) ->
-  (forall b h, int (E h) (payoff (eps b) (delta b) (hit b h) (hit' b h)) <= 0) ->
-  (forall b h, 0 <= fraction b h <= 1 / (exp (eps b) + delta b)) ->
-  (forall k h, intg (E h) (fun x => path_mean E k (x :: h) (alarm W (1 / alpha)))) ->
-  path_mean E T [] (alarm W (1 / alpha)) <= alpha.
-Proof.
-  intros X B E bets share eps delta hit hit' fraction T alpha W Ha HE Hs Hb Hh Hi Mean Frac Meas.
-  eapply Rle_trans.
-  - apply ville; [ assumption | | assumption | assumption ].
-    apply portfolio_supermartingale. intros b _. split; [ apply Hb | ].
-    apply betting_supermartingale; try (intros; apply Hh || apply Hi || apply Hb); auto.
-  - unfold W; simpl. rewrite (lsum_ext _ share) by (intros; ring).
-    rewrite <- (Rmult_1_r alpha) at 2. apply Rmult_le_compat_l; lra.
-Qed.
-
-(** Settles: VILLE. The same for the bets that the audits place: several within each round, in several portfolios that hold
-    fixed shares of the initial wealth. *)
-Theorem false_refutations_of_portfolios_are_rare :
   forall {X B : Type} (E : list X -> integral X) (portfolios : list (R * list B)) (eps delta : B -> R)
     (hit hit' : B -> list X -> X -> R) (stake : B -> list X -> R) (T : nat) (alpha : R),
   let W := fun h => lsum (fun p => fst p * joint_wealth (snd p) eps delta hit hit' stake h) portfolios in

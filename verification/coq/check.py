@@ -5,7 +5,8 @@ r"""Check every theorem: it compiles, states what the table says, and rests on n
 3. Every theorem, by its fully qualified name, must be a proof of the statement in the table. There the names of our
    definitions are qualified as well and the libraries are imported last: a file cannot change what a word means.
 4. ``Print Assumptions`` must list nothing but the axioms of the reals, each with the type it has in the library.
-5. The table must be that of ``names.toml``, and every theorem with a long list of hypotheses has an instance.
+5. The table must be that of ``names.toml``. Every theorem with a long list of hypotheses must be applied, in
+   ``Instances.v``, to values that satisfy them, until nothing is left to assume.
 
 What is not checked is never reported as proved.
 """
@@ -16,12 +17,13 @@ import functools
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from verification.coq.coq import Coq, CoqFault
 from verification.coq.sources import Source, sentences, without_comments, words
-from verification.coq.table import FOLDER, Definition, Instance, Theorem, TheoremTable, read
+from verification.coq.table import FOLDER, Definition, Theorem, TheoremTable, read
 
 # The axioms behind Coq's real numbers (Reals) with their types, and nothing else.
 ALLOWED: Mapping[str, str] = {
@@ -34,7 +36,10 @@ ALLOWED: Mapping[str, str] = {
 }
 LONG = 12
 """A theorem whose statement has this many arrows or more needs an instance."""
+INSTANCES = "Instances"
+"""The file in which ``at_`` and the name of a theorem is its instance."""
 _CLOSED = "Closed under the global context"
+_WORKERS = 2
 
 Entry = Theorem | Definition
 
@@ -87,8 +92,7 @@ def check(sources: Path, work: Path) -> ProofReport:
     if not faults:
         coq.copy(sources)
         try:
-            for module in coq.order():
-                coq.compile(module)
+            _compile_all(coq, texts)
             faults = coq.recheck(sorted(texts))
         except CoqFault as fault:
             faults = [str(fault)]
@@ -101,8 +105,10 @@ def check(sources: Path, work: Path) -> ProofReport:
 def _compared(coq: Coq, table: TheoremTable, texts: Mapping[str, Source]) -> ProofReport:
     entries: list[Entry] = [*table.theorem, *table.definition]
     wrong: dict[tuple[str, str], str] = {}
-    for name in texts:
-        wrong |= _mismatches(coq, name, texts, [entry for entry in entries if entry.file == name])
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        of_file = {name: [entry for entry in entries if entry.file == name] for name in texts}
+        for found in pool.map(lambda name: _mismatches(coq, name, texts, of_file[name]), texts):
+            wrong |= found
     stating = [theorem for theorem in table.theorem if (theorem.file, theorem.name) not in wrong]
     shared = _axioms(coq, stating)
     clean = shared is not None and not _beyond(shared)  # if not, one of them is to blame: list each by itself
@@ -118,6 +124,22 @@ def _compared(coq: Coq, table: TheoremTable, texts: Mapping[str, Source]) -> Pro
         if (d.file, d.name) in wrong
     ]
     return ProofReport(coq.version(), verdicts, (*faults, *_instance_faults(coq, table, texts)))
+
+
+def _compile_all(coq: Coq, texts: Mapping[str, Source]) -> None:
+    """Compile every file once those that it requires are compiled, two at a time; the first refusal is raised."""
+    done: dict[str, Future[str]] = {}
+
+    def after(module: str, needed: Sequence[Future[str]]) -> str:
+        for each in needed:  # files are begun in an order in which none waits for a later one
+            each.result()
+        return coq.compile(module)
+
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        for module in coq.order():
+            done[module] = pool.submit(after, module, [done[name] for name in texts[module].modules() if name in done])
+    for each in done.values():
+        each.result()
 
 
 def _verdict(theorem: Theorem, rests_on: Mapping[str, str] | None) -> TheoremVerdict:
@@ -151,22 +173,13 @@ def _hidden_names(texts: Mapping[str, Source]) -> list[str]:
 
 
 def _table_faults(table: TheoremTable) -> list[str]:
-    """Statements that are more than one sentence, and instances that break the rules of a file of proofs."""
+    """Statements that are more than one sentence."""
     entries: list[Entry] = [*table.theorem, *table.definition]
-    found = [
+    return [
         f"{entry.file}.{entry.name}: a statement is one sentence of Coq"
         for entry in entries
         if len(sentences(without_comments(entry.text))) != 1 or '"' in entry.text
     ]
-    known = {f"{theorem.file}.{theorem.name}" for theorem in table.theorem}
-    for name, text in table.lemmas.items():
-        found += Source(f"instances, {name}", without_comments(text)).faults()
-    for instance in table.instance:
-        if len(sentences(without_comments(instance.term))) != 1:
-            found.append(f"instance of {instance.of}: a term is one expression of Coq")
-    have = [instance.of for instance in table.instance]
-    found += [f"instance of {name}: there is no such theorem" for name in have if name not in known]
-    return found
 
 
 def _not_pinned(entries: Sequence[Entry], texts: Mapping[str, Source]) -> list[str]:
@@ -299,34 +312,32 @@ def arrows(theorem: Theorem) -> int:
     return theorem.statement.count("->")
 
 
-def without_instance(table: TheoremTable) -> list[str]:
-    """The theorems with long lists of hypotheses that no instance is given for."""
-    have = {instance.of for instance in table.instance}
-    long = (f"{theorem.file}.{theorem.name}" for theorem in table.theorem if arrows(theorem) >= LONG)
-    return [name for name in long if name not in have]
+def instances(table: TheoremTable, made: Iterable[str]) -> list[Theorem]:
+    """The theorems that have an instance among the definitions ``made`` by ``Instances.v``."""
+    names = set(made)
+    return [theorem for theorem in table.theorem if f"at_{theorem.name}" in names]
 
 
 def _instance_faults(coq: Coq, table: TheoremTable, texts: Mapping[str, Source]) -> list[str]:
-    """Instances that Coq refuses, that leave a hypothesis open, or that rest on an axiom of ours."""
-    if not table.instance:
-        return []
-    if len(table.instance) > 1 and not _refused(coq, table, texts, table.instance):
-        return []
-    return [fault for instance in table.instance for fault in _refused(coq, table, texts, [instance])]
+    """Long theorems without an instance; instances that leave a hypothesis open, or that rest on an axiom of ours."""
+    have = instances(table, texts[INSTANCES].definitions()) if INSTANCES in texts else []
+    found = [
+        f"{theorem.file}.{theorem.name}: no instance shows that its hypotheses can be met"
+        for theorem in table.theorem
+        if arrows(theorem) >= LONG and theorem not in have
+    ]
+    if have and _refused(coq, have):
+        found += [fault for theorem in have for fault in _refused(coq, [theorem])]
+    return found
 
 
-def _refused(coq: Coq, table: TheoremTable, texts: Mapping[str, Source], instances: Sequence[Instance]) -> list[str]:
-    """What is wrong with instances in one generated file; compiled together, they load the libraries once."""
-    about = ", ".join(instance.of for instance in instances)
-    files = dict.fromkeys(instance.of.partition(".")[0] for instance in instances)
-    head = dict.fromkeys(line for file in files for line in _head(file, texts))
-    own = [line for line in head if line.startswith("From DPADMM ")]
-    text = [*own, *(line for line in head if line not in own), *_NOTHING_LEFT]
-    for number, instance in enumerate(instances):
-        text += [f"Module Instance_{number}.", *(table.lemmas[name] for name in instance.lemmas), *_applied(instance)]
-        text.append(f"End Instance_{number}.")
-    everything = ", ".join(f"Instance_{number}.instance" for number in range(len(instances)))
-    text += [f"Definition everything := ({everything}, tt).", "Set Printing Width 100000."]
+def _refused(coq: Coq, theorems: Sequence[Theorem]) -> list[str]:
+    """What is wrong with instances in one generated file; checked together, they load the libraries once."""
+    about = ", ".join(theorem.name for theorem in theorems)
+    constants = {theorem: f"DPADMM.{INSTANCES}.at_{theorem.name}" for theorem in theorems}
+    text = [f"Require DPADMM.{INSTANCES}.", *_NOTHING_LEFT]
+    text += [line for theorem, constant in constants.items() for line in _applied(theorem, constant)]
+    text += [f"Definition everything := ({', '.join(constants.values())}, tt).", "Set Printing Width 100000."]
     try:
         printed = coq.text("Instances_of_theorems", "\n".join([*text, "Print Assumptions everything.", ""]))
     except CoqFault as fault:
@@ -336,16 +347,15 @@ def _refused(coq: Coq, table: TheoremTable, texts: Mapping[str, Source], instanc
 
 
 _NOTHING_LEFT = (
-    "Ltac nothing_left T := let U := eval hnf in T in",
+    "Ltac nothing_left T := let U := eval cbv beta zeta in T in",
     '  lazymatch U with forall _, _ => fail "a hypothesis is left" | _ => idtac end.',
 )
 
 
-def _applied(instance: Instance) -> tuple[str, ...]:
-    inside = f"lazymatch t with context [@{instance.of_name}] => idtac"
+def _applied(theorem: Theorem, constant: str) -> tuple[str, ...]:
+    inside = f"lazymatch t with context [@{theorem.full_name}] => idtac"
     return (
-        f"Definition instance := {instance.term.strip()}.",
-        "Goal True. let T := type of instance in nothing_left T. exact I. Qed.",
-        f'Goal True. let t := eval unfold instance in instance in {inside} | _ => fail "not applied" end.',
+        f"Goal True. let T := type of {constant} in nothing_left T. exact I. Qed.",
+        f'Goal True. let t := eval unfold {constant} in {constant} in {inside} | _ => fail "not applied" end.',
         "exact I. Qed.",
     )

@@ -2,22 +2,30 @@ r"""The link to the code: Coq's definitions and the Python reference, on the sam
 
 Coq computes with ``Algorithm.v`` on rationals (``Rationals.v`` proves that these are the values of the formulas that
 the theorems are about); Python runs the shipped functions on ``fractions.Fraction``. Both are exact, so there is no
-tolerance: one value that differs is a fault of one side.
+tolerance: one value that differs is a fault of one side. The reference's functions are looked up when a case runs, so
+that a change of theirs is seen.
 """
 
 from __future__ import annotations
 
 import functools
-import random
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from random import Random
+from typing import cast
 
+import numpy as np
+
+from reference import clipping, losses, mpadmm, regularizers, rounding, ssadmm, updates
+from reference.arithmetic import Indices, Scalar, Vector, fractions, number_system
+from reference.losses import Loss
+from reference.problem import Problem, State
+from reference.regularizers import Regularizer
 from verification.coq.coq import Coq, CoqFault
-from verification.coq.link_cases import CASES, LinkCase, literal
 from verification.coq.table import FOLDER
 
 EACH = 30  # random inputs for every definition
@@ -37,6 +45,383 @@ Definition rational_slope (v : Q) : Q :=
   let size := absolute rationals v in
   if greater rationals v 0%Q then (- (1 / (2 + size)))%Q else (- ((1 + size) / (2 + size)))%Q.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCase:
+    """One input: the definition's name, the expression in Coq, and the computation in Python."""
+
+    name: str
+    coq: str
+    python: Callable[[], list[Fraction]]
+
+
+def literal(value: Fraction) -> str:
+    """A rational in Coq's syntax."""
+    return f"(({value.numerator})#{value.denominator})%Q"
+
+
+def _rational(g: Random, lowest: int = -40, highest: int = 40) -> Fraction:
+    return Fraction(g.randint(lowest, highest), g.randint(1, 9))
+
+
+def _positive(g: Random) -> Fraction:
+    return Fraction(g.randint(1, 30), g.randint(1, 9))
+
+
+def _vector(g: Random, p: int) -> list[Fraction]:
+    return [_rational(g) for _ in range(p)]
+
+
+def _array(values: Sequence[object]) -> Vector:
+    return fractions().array(cast(Vector, np.array(values, dtype=object)))
+
+
+def _scalar(value: Fraction) -> Scalar:
+    return fractions().scalar(cast(float, value))
+
+
+def _exact(values: Vector) -> list[Fraction]:
+    if not fractions().all_finite(values):
+        raise TypeError(f"a computation on rationals left them: {values}")
+    return [cast(Fraction, value) for value in values.flat]
+
+
+def _call(name: str, *arguments: Fraction) -> str:
+    return f"(show [{name} rationals {' '.join(map(literal, arguments))}])"
+
+
+def _list(values: Sequence[Fraction]) -> str:
+    return "[" + "; ".join(map(literal, values)) + "]"
+
+
+def _soft_threshold(g: Random) -> LinkCase:
+    w, t = _rational(g), _positive(g)
+    return LinkCase(
+        "soft_threshold",
+        _call("soft_threshold", w, t),
+        lambda: _exact(regularizers.soft_threshold(_array([w]), _scalar(t))),
+    )
+
+
+def _regularizer(g: Random, name: str) -> tuple[Regularizer, tuple[Fraction, ...], Fraction]:
+    """A regularizer, its parameters in the order of the Coq definition, and a rho that it accepts."""
+    lam, rho = _positive(g) / 4, _positive(g)
+    match name:
+        case "prox_none":
+            return regularizers.Unregularized(), (), rho
+        case "prox_l1":
+            return regularizers.L1(_scalar(lam)), (lam,), rho
+        case "prox_elastic_net":
+            r = Fraction(g.randint(0, 9), 9)
+            return regularizers.ElasticNet(_scalar(lam), _scalar(r)), (lam, r), rho
+        case "prox_scad":
+            a = 2 + _positive(g)
+            return regularizers.SCAD(_scalar(lam), _scalar(a)), (lam, a), 1 / (a - 1) + rho
+    gamma = 1 + _positive(g)
+    return regularizers.MCP(_scalar(lam), _scalar(gamma)), (lam, gamma), 1 / gamma + rho
+
+
+PROXES = ("prox_none", "prox_l1", "prox_elastic_net", "prox_scad", "prox_mcp")
+
+
+def _prox(name: str) -> Callable[[Random], LinkCase]:
+    def make(g: Random) -> LinkCase:
+        regularizer, parameters, rho = _regularizer(g, name)
+        w = _rational(g)
+        return LinkCase(
+            name, _call(name, *parameters, w, rho), lambda: _exact(regularizer.prox(_array([w]), _scalar(rho)))
+        )
+
+    return make
+
+
+def _update_x(g: Random) -> LinkCase:
+    (gradient, x, z, y), rho, eta = _vector(g, 4), _positive(g), _positive(g)
+
+    def run() -> list[Fraction]:
+        vectors = (_array([gradient]), _array([x]), _array([z]), _array([y]))
+        return _exact(updates.update_x(*vectors, rho=_scalar(rho), eta=_scalar(eta)))
+
+    return LinkCase("update_x", _call("update_x", gradient, x, z, y, rho, eta), run)
+
+
+def _partial(name: str, parameters: Sequence[Fraction]) -> str:
+    return f"({' '.join([name, 'rationals', *map(literal, parameters)])})"
+
+
+def _update_z(g: Random) -> LinkCase:
+    name = g.choice(PROXES)
+    regularizer, parameters, rho = _regularizer(g, name)
+    x, y = _vector(g, 2)
+    coq = f"(show [update_z rationals {_partial(name, parameters)} {' '.join(map(literal, (x, y, rho)))}])"
+    return LinkCase(
+        "update_z",
+        coq,
+        lambda: _exact(updates.update_z(_array([x]), _array([y]), rho=_scalar(rho), regularizer=regularizer)),
+    )
+
+
+def _update_y(g: Random) -> LinkCase:
+    (y, x, z), rho = _vector(g, 3), _positive(g)
+    return LinkCase(
+        "update_y",
+        _call("update_y", y, x, z, rho),
+        lambda: _exact(updates.update_y(_array([y]), _array([x]), _array([z]), rho=_scalar(rho))),
+    )
+
+
+def _huber_slope(g: Random) -> LinkCase:
+    h, margin = Fraction(g.randint(1, 9), 9), _rational(g, -9, 9)
+    return LinkCase(
+        "huber_slope",
+        _call("huber_slope", h, margin),
+        lambda: _exact(losses.HuberizedHinge(_scalar(h)).slope(_array([margin]))),
+    )
+
+
+def _clipped_slope(g: Random) -> LinkCase:
+    slope, norm, bound = _rational(g, -9, 9), _positive(g), _positive(g)
+    return LinkCase(
+        "clipped_slope",
+        _call("clipped_slope", slope, norm, bound),
+        lambda: _exact(clipping.clipped_slopes(_array([slope]), _array([norm]), _scalar(bound))),
+    )
+
+
+def _half_even(g: Random) -> LinkCase:
+    """The rounding that ships, in binary64, at values and grids that are exact there; half of them are ties."""
+    grid = Fraction(1, 2 ** g.randint(0, 4))
+    value = Fraction(g.randint(-41, 41), 2 ** g.randint(0, 3)) * grid
+    rounded = f"(inject_Z (half_even rationals ({literal(value)} / {literal(grid)})) * {literal(grid)})%Q"
+
+    def run() -> list[Fraction]:
+        return [Fraction(entry) for entry in rounding.on_grid(np.array([float(value)]), float(grid))]
+
+    return LinkCase("half_even", f"(show [{rounded}])", run)
+
+
+_PYTHAGOREAN = ((3, 4), (5, 12), (8, 15), (20, 21), (2, 3, 6), (1, 4, 8), (2, 5, 14))
+
+
+def _prox_group(g: Random) -> LinkCase:
+    """Groups of rational length beside coordinates in no group."""
+    lam, rho = 4 * _positive(g), _positive(g)
+    members = [*g.choice(_PYTHAGOREAN), g.randint(-9, 9), *g.choice(_PYTHAGOREAN)]
+    scale = _positive(g)
+    w = [scale * value * g.choice((-1, 1)) for value in members]
+    free = next(k for k in range(2, 4) if members[:k] in [list(t) for t in _PYTHAGOREAN])
+    groups = (tuple(range(free)), tuple(range(free + 1, len(w))))
+    shown = "[" + "; ".join("[" + "; ".join(f"{i}%nat" for i in group) + "]" for group in groups) + "]"
+    call = f"prox_group rationals rational_length {literal(lam)} {shown} (vec {_list(w)}) {literal(rho)}"
+    regularizer = regularizers.GroupL1(_scalar(lam), groups)
+    return LinkCase(
+        "prox_group", f"(show (take {len(w)} ({call})))", lambda: _exact(regularizer.prox(_array(w), _scalar(rho)))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _RationalLoss:
+    """A loss with the shape of the logistic one and rational slopes; any slope will do for the algorithms."""
+
+    name = "rational"
+    steepest = 1.0
+    curvature = 1.0
+
+    def value(self, margin: Vector) -> Vector:
+        """Not used: the algorithms need slopes alone."""
+        raise NotImplementedError
+
+    def slope(self, margin: Vector) -> Vector:
+        """-1/(2 + v) for v > 0, else -(1 - v)/(2 - v): rising from -1 to 0."""
+        system = number_system(margin)
+        size = system.absolute(margin)
+        return system.where(system.greater(margin, 0.0), -1 / (2 + size), -(1 + size) / (2 + size))
+
+
+_GROUPED = "prox_group"  # in runs with groups of one coordinate, whose lengths stay rational
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A small problem: n records of p features, a loss, a regularizer, a grid, a starting point and step sizes."""
+
+    h: Fraction | None
+    data: list[list[Fraction]]
+    clip: Fraction | None
+    norms: list[Fraction]
+    prox: str
+    regularizer: Regularizer
+    rho: Fraction
+    grid: Fraction | None
+    start: list[list[Fraction]]
+    etas: list[Fraction]
+
+    @classmethod
+    def draw(cls, g: Random) -> _Run:
+        p, n, name = g.randint(1, 2), g.randint(2, 3), g.choice((*PROXES, _GROUPED))
+        if name == _GROUPED:
+            lam, rho = _positive(g) / 4, _positive(g)
+            members = tuple((i,) for i in range(g.randint(1, p)))
+            regularizer: Regularizer = regularizers.GroupL1(_scalar(lam), members)
+            shown = "[" + "; ".join(f"[{i}%nat]" for (i,) in members) + "]"
+            prox = f"(prox_group rationals rational_length {literal(lam)} {shown})"
+        else:
+            regularizer, parameters, rho = _regularizer(g, name)
+            prox = f"(coordinatewise rationals {_partial(name, parameters)})"
+        return cls(
+            h=Fraction(g.randint(1, 9), 9) if g.random() < 0.6 else None,
+            data=[[_rational(g, -9, 9) for _ in range(p)] for _ in range(n)],
+            clip=_positive(g) / 4 if g.random() < 0.5 else None,
+            norms=[_positive(g) for _ in range(n)],
+            prox=prox,
+            regularizer=regularizer,
+            rho=rho,
+            grid=Fraction(1, g.randint(1, 8)) if g.random() < 0.5 else None,
+            start=[_vector(g, p) for _ in range(3)],
+            etas=[_positive(g) for _ in range(g.randint(1, 3))],
+        )
+
+    @property
+    def p(self) -> int:
+        return len(self.data[0])
+
+    def loss(self) -> Loss:
+        return _RationalLoss() if self.h is None else losses.HuberizedHinge(_scalar(self.h))
+
+    def problem(self) -> Problem:
+        clip = None if self.clip is None else _scalar(self.clip)
+        return Problem(_array(self.data), self.loss(), self.regularizer, _scalar(self.rho), clip, _array(self.norms))
+
+    def state(self) -> State:
+        return State(*(_array(part) for part in self.start))
+
+    def scaled_grid(self) -> float | None:
+        return None if self.grid is None else _scalar(self.grid)
+
+    def records(self) -> str:
+        rows = (f"({literal(norm)}, vec {_list(row)})" for norm, row in zip(self.norms, self.data, strict=True))
+        return "[" + "; ".join(rows) + "]"
+
+    def gradient(self) -> str:
+        slope = "rational_slope" if self.h is None else f"(huber_slope rationals {literal(self.h)})"
+        return f"(record_gradient rationals {slope} {_option(self.clip)} {self.p}%nat)"
+
+    def call(self, algorithm: str, inputs: str) -> str:
+        sizes = f"{literal(self.rho)} {self.p}%nat {_option(self.grid)} (vec {_list(self.etas)})"
+        given = f"{self.gradient()} {self.records()} {_coq_state(self.start)} {inputs}"
+        run = f"{algorithm} rationals {self.prox} {sizes} {given}"
+        return f"(flat_map (show_state {self.p}) (rev ({run})))"
+
+
+def _option(value: Fraction | None) -> str:
+    return "None" if value is None else f"(Some {literal(value)})"
+
+
+def _coq_state(parts: Sequence[Sequence[Fraction]]) -> str:
+    return f"(State rationals {' '.join(f'(vec {_list(part)})' for part in parts)})"
+
+
+def _newest_first(inputs: Sequence[str]) -> str:
+    return "[" + "; ".join(reversed(inputs)) + "]"
+
+
+def _flat(states: Iterable[State]) -> list[Fraction]:
+    return [value for state in states for part in (state.x, state.z, state.y) for value in _exact(part)]
+
+
+def _gradient(g: Random) -> LinkCase:
+    run = _Run.draw(g)
+    h = run.h or Fraction(1, 2)
+    problem = Problem(
+        _array(run.data), losses.HuberizedHinge(_scalar(h)), run.regularizer, _scalar(run.rho), None, _array([0])
+    )
+    rows = "; ".join(map(_list, run.data))
+    sizes = f"{run.p}%nat {len(run.data)}%nat"
+    call = f"huber_mean_gradient rationals {literal(h)} {sizes} (fun r => vec (nth r [{rows}] []))"
+    coq = f"(show (take {run.p} ({call} (vec {_list(run.start[0])}))))"
+    return LinkCase("huber_mean_gradient", coq, lambda: _exact(problem.gradient(_array(run.start[0]))))
+
+
+def _record_gradient(g: Random) -> LinkCase:
+    """The mean gradient of a batch, of either loss, clipped or not."""
+    run = _Run.draw(g)
+    batch = g.sample(range(len(run.data)), g.randint(1, len(run.data)))
+    call = f"mean_gradient rationals {run.gradient()} (picked {run.records()} {_positions(batch)})"
+    coq = f"(show (take {run.p} ({call} (vec {_list(run.start[0])}))))"
+    return LinkCase(
+        "record_gradient", coq, lambda: _exact(run.problem().gradient(_array(run.start[0]), _indices(batch)))
+    )
+
+
+def _positions(batch: Sequence[int]) -> str:
+    return "[" + "; ".join(f"{position}%nat" for position in batch) + "]"
+
+
+def _indices(batch: Sequence[int]) -> Indices:
+    return np.array(batch, dtype=np.intp)
+
+
+def _ssadmm(g: Random) -> LinkCase:
+    run = _Run.draw(g)
+    batches = [g.sample(range(len(run.data)), g.randint(1, len(run.data))) for _ in run.etas]
+    noise = [_vector(g, run.p) for _ in run.etas]
+    drawn = [f"({_positions(batch)}, vec {_list(gamma)})" for batch, gamma in zip(batches, noise, strict=True)]
+
+    def python() -> list[Fraction]:
+        return _flat(
+            ssadmm.ssadmm(
+                run.problem(),
+                run.state(),
+                step_sizes=[_scalar(eta) for eta in run.etas],
+                batches=[_indices(batch) for batch in batches],
+                noise=[_array(gamma) for gamma in noise],
+                grid=run.scaled_grid(),
+            )
+        )
+
+    return LinkCase("ssadmm", run.call("ssadmm", _newest_first(drawn)), python)
+
+
+def _mpadmm(release: str) -> Callable[[Random], LinkCase]:
+    def make(g: Random) -> LinkCase:
+        run = _Run.draw(g)
+        noise = [[_vector(g, run.p) for _ in range(3)] for _ in run.etas]
+        drawn = [_coq_state(parts) if release == "all" else f"(vec {_list(parts[0])})" for parts in noise]
+
+        def python() -> list[Fraction]:
+            return _flat(
+                mpadmm.mpadmm(
+                    run.problem(),
+                    run.state(),
+                    step_sizes=[_scalar(eta) for eta in run.etas],
+                    noise=[mpadmm.ModelNoise(*(_array(part) for part in parts)) for parts in noise],
+                    release=mpadmm.Release(release),
+                    grid=run.scaled_grid(),
+                )
+            )
+
+        return LinkCase(f"mpadmm_{release}", run.call(f"mpadmm_{release}", _newest_first(drawn)), python)
+
+    return make
+
+
+CASES: dict[str, Callable[[Random], LinkCase]] = {
+    "soft_threshold": _soft_threshold,
+    **{name: _prox(name) for name in PROXES},
+    "update_x": _update_x,
+    "update_z": _update_z,
+    "update_y": _update_y,
+    "huber_slope": _huber_slope,
+    "clipped_slope": _clipped_slope,
+    "huber_mean_gradient": _gradient,
+    "half_even": _half_even,
+    "prox_group": _prox_group,
+    "record_gradient": _record_gradient,
+    "ssadmm": _ssadmm,
+    "mpadmm_all": _mpadmm("all"),
+    "mpadmm_primal": _mpadmm("primal"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +459,7 @@ def compare(sources: Path = FOLDER, *, each: int = EACH, seed: int = SEED) -> Li
 
 def drawn(each: int, seed: int) -> list[LinkCase]:
     """The random inputs: ``each`` for every linked definition."""
-    generator = random.Random(seed)
+    generator = Random(seed)
     return [make(generator) for make in CASES.values() for _ in range(each)]
 
 

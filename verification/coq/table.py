@@ -3,8 +3,7 @@ r"""The table of theorems: what each must state, in full, and the definitions th
 The statements are written apart from the proofs, with every bound spelled out, so that a theorem that is weakened in
 its ``.v`` file no longer matches. Definitions are pinned for the same reason: a statement about ``norm`` means nothing
 if ``norm`` may change. ``names.toml`` lists every entry with a digest, so that deleting or weakening one on *both*
-sides is a changed line of a second file; ``instances.toml`` applies theorems to values that satisfy their hypotheses,
-so that contradictory hypotheses are found.
+sides is a changed line of a second file.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from verification.errors import BadProofTable
 
 FOLDER = Path(__file__).parent
 NAMES = "names.toml"
-INSTANCES = "instances.toml"
 _IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_']*$"
 
 
@@ -74,33 +72,13 @@ class Definition(_Entry):
         return self.body or self.type or self.same_as or ""
 
 
-class Instance(BaseModel):
-    """Values that satisfy a theorem's hypotheses: ``term`` applies it to them until nothing is left to assume.
-
-    ``lemmas`` names the texts of the table that are compiled first; the rules of a file of proofs hold for them.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    of: str = Field(pattern=r"^\w+\.\w+$")  # File.theorem
-    lemmas: tuple[str, ...] = ()
-    term: str = Field(min_length=1)
-
-    @property
-    def of_name(self) -> str:
-        """The theorem's name in Coq, fully qualified."""
-        return f"DPADMM.{self.of}"
-
-
 class TheoremTable(BaseModel):
-    """All theorems and definitions, and the instances of theorems."""
+    """All theorems and definitions."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     theorem: tuple[Theorem, ...] = ()
     definition: tuple[Definition, ...] = ()
-    instance: tuple[Instance, ...] = ()
-    lemmas: dict[str, str] = {}  # what instances need, by name
     names: dict[str, str] = {}  # File.name: digest of what is pinned
 
     @model_validator(mode="after")
@@ -109,9 +87,6 @@ class TheoremTable(BaseModel):
             twice = [key for key, count in Counter((e.file, e.name) for e in entries).items() if count > 1]
             if twice:
                 raise ValueError(f"listed twice: {twice}")
-        unknown = {name for instance in self.instance for name in instance.lemmas} - self.lemmas.keys()
-        if unknown:
-            raise ValueError(f"instances name lemmas that are not there: {sorted(unknown)}")
         return self
 
     def of_statement(self, identifier: str) -> tuple[Theorem, ...]:
@@ -159,18 +134,12 @@ def read(folder: Path = FOLDER) -> TheoremTable:
         definitions += document.pop("definition", [])
         if document:
             raise BadProofTable(f"{path.name}: a table holds theorem and definition, got {sorted(document)}")
-    listed = _document(folder / NAMES).get("names", {})
-    instances = _document(folder / INSTANCES)
+    names = folder / NAMES
+    listed = tomllib.loads(names.read_text("utf-8")).get("names", {}) if names.is_file() else {}
     try:
-        table = TheoremTable.model_validate(
-            {"theorem": theorems, "definition": definitions, "names": listed, **instances}
-        )
+        table = TheoremTable.model_validate({"theorem": theorems, "definition": definitions, "names": listed})
     except ValidationError as wrong:
         raise BadProofTable(f"theorems/*.toml: {wrong}") from wrong
     if not table.theorem:
         raise BadProofTable("theorems/*.toml list no theorem")
     return table
-
-
-def _document(path: Path) -> dict[str, object]:
-    return tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}

@@ -25,14 +25,11 @@ import numpy as np
 from scipy import stats
 
 from accountant.mechanisms.words import Sampling
-from verification.declared.bench import Bench, OutOfTimeError
-from verification.declared.promise import Pricing
-from verification.declared.seen import Seen, TwoScales
-from verification.reading.context import Undecided
+from verification.declared.implementation import DeclaredImplementation, OutOfTimeError
+from verification.reading.context import NotApplicable, Undecided
 from verification.statistics.test import Aspect, Cause, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import PURE, DeclaredValue, NoiseKind
-from verification.wire.faults import AdapterSkipped
 
 LEVEL = 1e-9
 """How unlikely it is that a measured bound does not hold."""
@@ -45,6 +42,31 @@ _MOST, _HALVINGS = 500.0, 40
 _AT_ONCE = 200_000  # numbers in an answer, about
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TwoScales:
+    """Neighbours with the same randomness whose noise differs by a factor above 1, and which data has the smaller one.
+
+    `moved` is the Euclidean distance of the values before the noise. `probable` if nothing was released before, or what
+    a run of its own releases. `identical`: all other records have the same features.
+    """
+
+    factor: float
+    moved: float
+    dimension: int
+    release: int
+    smaller: str
+    larger: str
+    outputs: dict[str, Floats]
+    probable: bool
+    identical: bool
+    text: str
+
+    def within(self, other: TwoScales) -> bool:
+        """Whether the other shows no less, and whether its other records are identical is the same."""
+        less = self.factor <= other.factor and self.moved <= other.moved and self.probable <= other.probable
+        return less and self.identical == other.identical
+
+
 @dataclass(frozen=True, slots=True)
 class Leakage:
     """An epsilon below which no claim holds, and what shows it."""
@@ -53,36 +75,36 @@ class Leakage:
     text: str
 
 
-def scale_tests(bench: Bench, pricing: Pricing, seen: Seen) -> list[Test]:
+def scale_tests(declared: DeclaredImplementation, scales: dict[str, list[TwoScales]]) -> list[Test]:
     """Refute a scale that depends on a record where what it gives away exceeds the claim; else undecided."""
-    for name, found in seen.scales.items():
-        value = next(v for v in bench.declaration.noised if v.name == name)
+    for name, found in scales.items():
+        value = next(v for v in declared.declaration.noised if v.name == name)
         worst = max(found, key=lambda pair: pair.factor)
-        leak = _leakage(bench, pricing, value, found)
+        leak = _leakage(declared, value, found)
         said = "infinite" if leak.epsilon == math.inf else f"at least {leak.epsilon:.6g}"
-        cost = f"{leak.text}: epsilon is {said}, {pricing.promise.claimed()}"
+        cost = f"{leak.text}: epsilon is {said}, {declared.pricing.claimed()}"
         text = f"the scale of the noise of {name} depends on a record"
-        if leak.epsilon > pricing.promise.epsilon:
+        if leak.epsilon > declared.pricing.epsilon:
             asked, price = ("data-independence", Aspect.RELEASED), functools.partial(str, cost)
             return [Test.exact(*asked, False, text, Cause.DATA_DEPENDENT, price=price, witness=worst.text)]
         raise Undecided(f"{text}\n{worst.text}\n{cost}; no theorem here prices that from above")
     return []
 
 
-def _leakage(bench: Bench, pricing: Pricing, value: DeclaredValue, found: list[TwoScales]) -> Leakage:
-    delta = float(pricing.promise.delta)
-    drawn = bench.declaration.sampling.kind is not Sampling.ALL and value.uses == "batch"
+def _leakage(declared: DeclaredImplementation, value: DeclaredValue, found: list[TwoScales]) -> Leakage:
+    delta = float(declared.pricing.delta)
+    drawn = declared.declaration.sampling.kind is not Sampling.ALL and value.uses == "batch"
     if drawn or (value.enters == "objective" and delta > 0):
-        return _measured(bench, pricing, value, found)
+        return _measured(declared, value, found)
     probable = [pair for pair in found if pair.probable or delta == 0]
     if not probable:
         return Leakage(0.0, "seen only after releases that hardly occur")
     best = max(tail_epsilon(value.noise, pair.factor, pair.dimension, delta) for pair in probable)
     alone = Leakage(best, "the size of the noise alone tells them apart")
-    if value.noise is not NoiseKind.GAUSSIAN or best > pricing.promise.epsilon:
+    if value.noise is not NoiseKind.GAUSSIAN or best > declared.pricing.epsilon:
         return alone
     try:
-        moved = max(_beside(bench, value, pair, delta) for pair in _hopeful(probable))
+        moved = max(_beside(declared, value, pair, delta) for pair in _hopeful(probable))
     except OutOfTimeError:
         return alone
     text = "the size of the noise and the distance of the values together tell them apart"
@@ -126,51 +148,51 @@ def two_scales_epsilon(mu: float, factor: float, delta: float) -> float:
     return low
 
 
-def _beside(bench: Bench, value: DeclaredValue, pair: TwoScales, delta: float) -> float:
+def _beside(declared: DeclaredImplementation, value: DeclaredValue, pair: TwoScales, delta: float) -> float:
     """The bound by the noise of two scales beside values as far apart as they were seen."""
     if pair.factor > _MOST_FACTOR:
         return 0.0
     squares, numbers = 0.0, 0
-    while numbers < NUMBERS * bench.effort:
-        run = bench.record(pair.smaller, seed=bench.seed(), outputs=pair.outputs)
+    while numbers < NUMBERS * declared.effort:
+        run = declared.record(pair.smaller, seed=declared.seed(), outputs=pair.outputs)
         noise = run.values[value.name].noise[pair.release]
         squares, numbers = squares + float(noise @ noise), numbers + noise.size
     most = math.sqrt(squares / float(stats.chi2.ppf(LEVEL, numbers)))
     return two_scales_epsilon(pair.moved / most, pair.factor, delta)
 
 
-def _measured(bench: Bench, pricing: Pricing, value: DeclaredValue, found: list[TwoScales]) -> Leakage:
+def _measured(declared: DeclaredImplementation, value: DeclaredValue, found: list[TwoScales]) -> Leakage:
     """The bound by counting, at most that of so many runs."""
-    # where all other records are alike, batches without the changed one have one scale
-    hopeful = sorted(found, key=lambda pair: (not pair.alike, -pair.factor))[:CHOICES]
-    best, delta = 0.0, float(pricing.promise.delta)
+    # where all other records are identical, batches without the changed one have one scale
+    hopeful = sorted(found, key=lambda pair: (not pair.identical, -pair.factor))[:CHOICES]
+    best, delta = 0.0, float(declared.pricing.delta)
     text = f"by counting in {TRIALS // 2} runs of each (confidence 1 - {LEVEL:g})"
     try:
         for pair in hopeful:
-            best = max(best, _counted(bench, value, pair, delta))
-            if best > pricing.promise.epsilon:
+            best = max(best, _counted(declared, value, pair, delta))
+            if best > declared.pricing.epsilon:
                 break
     except OutOfTimeError:
         text += ", as many as there was time for"
-    except AdapterSkipped as answer:
-        text = f"runs are not offered ({answer.reason})"
+    except NotApplicable as reason:
+        text = f"runs are {reason}"
     return Leakage(best, text)
 
 
-def _counted(bench: Bench, value: DeclaredValue, pair: TwoScales, delta: float) -> float:
-    shown = [_released(bench, value, data, pair) for data in (pair.smaller, pair.larger)]
+def _counted(declared: DeclaredImplementation, value: DeclaredValue, pair: TwoScales, delta: float) -> float:
+    shown = [_released(declared, value, data, pair) for data in (pair.smaller, pair.larger)]
     half = TRIALS // 2
     middle = np.median(shown[0][:half], axis=0)
     one, other = (np.linalg.norm(rows - middle, axis=1) for rows in shown)
     return counted_epsilon((one[:half], other[:half]), (one[half:], other[half:]), delta, LEVEL / CHOICES)
 
 
-def _released(bench: Bench, value: DeclaredValue, data: str, pair: TwoScales) -> Floats:
+def _released(declared: DeclaredImplementation, value: DeclaredValue, data: str, pair: TwoScales) -> Floats:
     """One release of many runs, [runs, numbers]; runs that are too short or have another shape are left at 0."""
     rows = np.zeros((TRIALS, pair.dimension))
-    together = max(1, _AT_ONCE // (bench.declaration.releases(value) * max(1, pair.dimension)))
+    together = max(1, _AT_ONCE // (declared.declaration.releases(value) * max(1, pair.dimension)))
     for start in range(0, TRIALS, together):
-        for k, run in enumerate(bench.trials(data, min(together, TRIALS - start)), start):
+        for k, run in enumerate(declared.trials(data, min(together, TRIALS - start)), start):
             array = run[value.name]
             if len(array) > pair.release and array[pair.release].size == pair.dimension:
                 rows[k] = array[pair.release].ravel()

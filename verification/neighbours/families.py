@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from accountant.mechanisms.words import Neighbours as Relation
 from accountant.mechanisms.words import Sampling
 from verification.errors import VerificationError
-from verification.neighbours.neighbours import Neighbours, changed, replaced
+from verification.neighbours.neighbours import Neighbours, changed
 from verification.wire.arrays import Floats
 from verification.wire.declaration import BoundKind, Declaration, DeclaredSampling
-from verification.wire.declared_session import LabelledPoints, Recorded
+from verification.wire.messages import initial_point
 from verification.wire.parameters import Initial, LossName
 from verification.wire.records import Records
-from verification.wire.simple_parameters import initial_point
+from verification.wire.session import Recorded
 
 LARGE = 1e3
 """How much longer than the bound a record is made, where the implementation bounds records itself."""
@@ -117,7 +117,7 @@ class WorstCase:
     stays 0; then y follows x, where without a penalty it stays 0.
     """
 
-    neighbours: Neighbours[Records]
+    neighbours: Neighbours
     x: Floats
     z: Floats
     y: Floats
@@ -153,7 +153,7 @@ class WorstCase:
         return None if self.start == 0.0 else initial_point(self.x, self.z, self.y)
 
 
-def opposite(count: int, odd: Floats, usual: Floats, name: str = "") -> Neighbours[Records]:
+def opposite(count: int, odd: Floats, usual: Floats, name: str = "") -> Neighbours:
     """All records ``usual``, but the first of the first data set."""
     rows = Records(np.tile(usual, (count, 1)), np.ones(count, dtype=np.int64))
     return Neighbours(rows.replace(0, odd, 1), rows, 0, name)
@@ -197,11 +197,11 @@ def far_enough(etas: Sequence[float], rho: float, *, C: float = 1.0, sigma: floa
 def silent(case: WorstCase) -> WorstCase:
     """An empty record for the odd one, and z held at 0: counts and losses differ where opposites agree, y moves."""
     pair = case.neighbours
-    first = replaced(pair.second, pair.position, np.zeros(pair.columns), 1)
+    first = pair.second.replace(pair.position, np.zeros(pair.columns), 1)
     return replace(case, neighbours=replace(pair, first=first), attained=case.attained / 2, held=True)
 
 
-def cancelling(count: int, dimension: int, length: float) -> Neighbours[Records]:
+def cancelling(count: int, dimension: int, length: float) -> Neighbours:
     """Records along and against one axis in turn, one turned round: what bounds their mean alone moves furthest."""
     signs = (-1.0) ** np.arange(count)
     data = Records(signs[:, None] * _axis(dimension, length), np.ones(count, dtype=np.int64))
@@ -235,7 +235,7 @@ class Families:
         self._domain, self._rng = domain, rng
         self._low, self._high = domain.labels
 
-    def data(self, kind: Others, direction: Floats) -> LabelledPoints:
+    def data(self, kind: Others, direction: Floats) -> Records:
         """A data set of this kind, as large as the bound allows."""
         n, p, rng = self._domain.records, self._domain.columns, self._rng
         labels = np.where(rng.random(n) < 0.5, self._low, self._high)
@@ -243,7 +243,7 @@ class Families:
         sizes: Floats | float = 1.0
         match kind:
             case Others.ZERO:
-                return LabelledPoints(np.zeros((n, p)), labels)
+                return Records(np.zeros((n, p)), labels)
             case Others.OPPOSED:
                 rows[::2] *= -1.0
             case Others.ORTHOGONAL:
@@ -254,13 +254,13 @@ class Families:
             labels = np.full(n, self._high)
         if kind is Others.MIXED:
             sizes = rng.random((n, 1))
-        return LabelledPoints(self._domain.filled(rows, sizes), labels)
+        return Records(self._domain.filled(rows, sizes), labels)
 
-    def different(self) -> list[LabelledPoints]:
+    def different(self) -> list[Records]:
         """Data sets that have little in common, as large as may be sent."""
         found = [self.data(kind, self.direction()) for kind in (Others.RANDOM, Others.OPPOSED, Others.ZERO)]
         if not self._domain.closed:
-            found.append(LabelledPoints(LARGE * found[0].features, found[0].labels))
+            found.append(Records(LARGE * found[0].features, found[0].labels))
         return found
 
     def direction(self) -> Floats:
@@ -268,7 +268,7 @@ class Families:
         random = self._rng.standard_normal(self._domain.columns)
         return _axis(self._domain.columns, 1.0) if self._rng.random() < 0.5 else random / np.linalg.norm(random)
 
-    def all(self) -> Iterator[tuple[Neighbours[LabelledPoints], Floats]]:
+    def all(self) -> Iterator[tuple[Neighbours, Floats]]:
         """Every kind of data with the changed record at the ends and somewhere between, and its direction."""
         count = self._domain.records
         positions = list(dict.fromkeys((0, count - 1, int(self._rng.integers(count)))))
@@ -276,23 +276,23 @@ class Families:
             direction = self.direction()
             yield from ((pair, direction) for pair in self.neighbours(kind, position, direction))
 
-    def neighbours(self, kind: Others, position: int, direction: Floats) -> Iterator[Neighbours[LabelledPoints]]:
+    def neighbours(self, kind: Others, position: int, direction: Floats) -> Iterator[Neighbours]:
         """All changes of one record of a data set of this kind."""
         base = self.data(kind, direction)
         changes = self._changes(direction)
         if self._domain.relation is Relation.ADD_OR_REMOVE:
             for name, features, label in changes:
-                there = replaced(base, position, features, label)
+                there = base.replace(position, features, label)
                 yield changed(there, position, None, f"{kind} others, record {name}, removed")
             return
-        before = replaced(base, position, *changes[0][1:])
+        before = base.replace(position, *changes[0][1:])
         for name, features, label in changes[1:]:
             yield changed(before, position, (features, label), f"{kind} others, record {name}")
         for name, near in (("mirrored", False), ("nearly the same and relabelled", True)):
             sides = self._tilted(direction, near=near)
             if sides:
                 after = self._low if near else self._high
-                one = replaced(base, position, sides[0], self._high)
+                one = base.replace(position, sides[0], self._high)
                 yield changed(one, position, (sides[1], after), f"{kind} others, record {name}")
 
     def _changes(self, direction: Floats) -> list[tuple[str, Floats, float]]:
@@ -331,7 +331,7 @@ class Families:
         return [self._domain.filled((a * direction + b * across)[None])[0] for a, b in tilts]
 
 
-def library(domain: Domain) -> list[Neighbours[Records]]:
+def library(domain: Domain) -> list[Neighbours]:
     """The pairs at which unknown code tends to leak, the most telling first; every record lies within the bound."""
     if domain.records < 2:
         raise VerificationError(f"needs at least 2 records, got records={domain.records}")
@@ -347,7 +347,7 @@ def library(domain: Domain) -> list[Neighbours[Records]]:
         turns[-1] = 0.0  # so that the sum is 0
     ones, mixed = np.ones(others, dtype=np.int64), np.where(rows % 2 == 0, 1, -1).astype(np.int64)
 
-    def pair(name: str, after: tuple[Floats, int], rest: Floats, labels: NDArray[np.int64]) -> Neighbours[Records]:
+    def pair(name: str, after: tuple[Floats, int], rest: Floats, labels: NDArray[np.int64]) -> Neighbours:
         data = Records(np.vstack([first[None], rest]), np.concatenate([ones[:1], labels]))
         return changed(data, 0, None if domain.relation is Relation.ADD_OR_REMOVE else after, name)
 
@@ -414,13 +414,13 @@ def _aimed(direction: Floats, width: int) -> Floats:
 
 
 def held_batches(
-    sampling: DeclaredSampling, pair: Neighbours[LabelledPoints], steps: int, rng: np.random.Generator, *, inside: bool
+    sampling: DeclaredSampling, pair: Neighbours, steps: int, rng: np.random.Generator, *, inside: bool
 ) -> list[list[int]] | None:
     """Batches that all hold the changed record, or none of them; None where no records are drawn."""
     position = pair.position
     others = np.array([i for i in range(pair.count) if i != position])
     match sampling.kind:
-        case Sampling.WITHOUT_REPLACEMENT:
+        case Sampling.WITHOUT_REPLACEMENT | Sampling.FIXED_ORDER | Sampling.SHUFFLE:
             size = min(sampling.batch or 1, pair.count)
             if not inside and size > len(others):
                 return None
@@ -439,9 +439,7 @@ def held_batches(
     return [sorted([*batch, position]) for batch in drawn] if inside else drawn
 
 
-def second_batches(
-    batches: list[list[int]] | None, pair: Neighbours[LabelledPoints], sampling: Sampling
-) -> list[list[int]] | None:
+def second_batches(batches: list[list[int]] | None, pair: Neighbours, sampling: Sampling) -> list[list[int]] | None:
     """The same batches for the second data set; of a fixed size, another record takes the place of a missing one."""
     if batches is None or not pair.removed:
         return batches
@@ -450,7 +448,7 @@ def second_batches(
     return [_refilled(batch, pair) for batch in batches]
 
 
-def _refilled(batch: list[int], pair: Neighbours[LabelledPoints]) -> list[int]:
+def _refilled(batch: list[int], pair: Neighbours) -> list[int]:
     taken = {i for i in batch if i != pair.position}
     free = [i for i in range(pair.count) if i not in taken and i != pair.position]
     spare = free[0] if free else next(i for i in range(pair.count) if i != pair.position)

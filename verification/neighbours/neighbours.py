@@ -10,18 +10,15 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from accountant.mechanisms.words import Neighbours as Relation
 from verification.errors import VerificationError
 from verification.wire.arrays import Floats
-from verification.wire.declared_session import LabelledPoints
 from verification.wire.records import Records
 
-Data = TypeVar("Data", Records, LabelledPoints)
 OWN = "your own pair"
 _SHOWN_COLUMNS, _SHOWN_OTHERS, _SHOWN_PLACES = 8, 3, 5
 _SIDES = ("first", "second")
@@ -33,14 +30,14 @@ class NotNeighbours(VerificationError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbours(Generic[Data]):
+class Neighbours:
     """Two data sets that differ in the record at ``position``; ``name`` is that of the family they belong to.
 
     With ``REPLACE_ONE`` the second holds another record there, or the same one; with ``ADD_OR_REMOVE`` it lacks it.
     """
 
-    first: Data
-    second: Data
+    first: Records
+    second: Records
     position: int = 0
     name: str = ""
     relation: Relation = Relation.REPLACE_ONE
@@ -68,7 +65,7 @@ class Neighbours(Generic[Data]):
         return int(self.first.features.shape[1])
 
     @property
-    def others(self) -> Data:
+    def others(self) -> Records:
         """The records that both have."""
         return without_record(self.first, self.position)
 
@@ -101,10 +98,10 @@ class Neighbours(Generic[Data]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Attack(Generic[Data]):
+class Attack:
     """Neighbours and what is taken as released before, or as the starting point, by name: [releases, ...]."""
 
-    neighbours: Neighbours[Data]
+    neighbours: Neighbours
     history: Mapping[str, Floats] = field(default_factory=dict)
 
     def key(self) -> bytes:
@@ -127,40 +124,26 @@ class Attack(Generic[Data]):
         return self.neighbours.text() + (f"; released so far {', '.join(given)}" if given else "")
 
 
-def replaced(data: Data, position: int, features: Floats, label: float) -> Data:
-    """The data set with another record at this position."""
-    rows, labels = data.features.copy(), data.labels.copy()
-    rows[position], labels[position] = features, label
-    return replace(data, features=rows, labels=labels)
-
-
-def without_record(data: Data, position: int) -> Data:
+def without_record(data: Records, position: int) -> Records:
     """The data set without this record."""
-    return replace(data, features=np.delete(data.features, position, axis=0), labels=np.delete(data.labels, position))
+    kept = np.arange(data.count) != position
+    return Records(data.features[kept], data.labels[kept])
 
 
-def changed(data: Data, position: int, after: tuple[Floats, float] | None, name: str = "") -> Neighbours[Data]:
+def changed(data: Records, position: int, after: tuple[Floats, float] | None, name: str = "") -> Neighbours:
     """The data set and its neighbour in which the record becomes ``after``, or is missing where that is None."""
     if after is None:
         return Neighbours(data, without_record(data, position), position, name, Relation.ADD_OR_REMOVE)
-    return Neighbours(data, replaced(data, position, *after), position, name)
+    return Neighbours(data, data.replace(position, *after), position, name)
 
 
-def as_records(pair: Neighbours[LabelledPoints]) -> Neighbours[Records]:
+def as_records(pair: Neighbours) -> Neighbours:
     """The same pair with whole labels, -1 and 1."""
     first, second = (Records(side.features, side.labels.astype(np.int64)) for side in (pair.first, pair.second))
     return Neighbours(first, second, pair.position, pair.name, pair.relation)
 
 
-def as_points(pair: Neighbours[Records]) -> Neighbours[LabelledPoints]:
-    """The same pair with labels that may be any number."""
-    first, second = (
-        LabelledPoints(side.features, side.labels.astype(np.float64)) for side in (pair.first, pair.second)
-    )
-    return Neighbours(first, second, pair.position, pair.name, pair.relation)
-
-
-def own_neighbours(first: Records, second: Records, relation: Relation) -> Neighbours[Records]:
+def own_neighbours(first: Records, second: Records, relation: Relation) -> Neighbours:
     """The user's own pair, in any order of records; what is no pair in this sense is refused with the reason.
 
     The differing record comes first, then the others in the order of the first file, or of the longer one.
@@ -209,7 +192,7 @@ def _before(records: Records, row: int, others: Records) -> Records:
     return Records(rows, np.concatenate([records.labels[row : row + 1], others.labels]))
 
 
-def _equal(first: Data, second: Data) -> bool:
+def _equal(first: Records, second: Records) -> bool:
     same = np.array_equal(first.features, second.features, equal_nan=True)
     return same and np.array_equal(first.labels, second.labels)
 

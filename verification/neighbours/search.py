@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Generic
 
 import hypothesis.strategies as st
 import numpy as np
@@ -30,9 +29,9 @@ from scipy.optimize import minimize
 
 from accountant.mechanisms.words import Neighbours as Relation
 from verification.neighbours.families import Domain
-from verification.neighbours.neighbours import Attack, Data, changed
+from verification.neighbours.neighbours import Attack, changed
 from verification.wire.arrays import Floats
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.records import Records
 
 _KEPT = 40
 """The largest choice of a simplification: 0 leaves out, 1 to 3 are digits, everything above keeps a part as it is."""
@@ -59,29 +58,29 @@ class SearchLimits:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found(Generic[Data]):
+class Found:
     """The attack with the largest measurement, or None if there was none; and how many were measured."""
 
-    attack: Attack[Data] | None
+    attack: Attack | None
     ratio: float
     evaluations: int
 
 
-Measure = Callable[[Attack[Data]], float | None]
+Measure = Callable[[Attack], float | None]
 """How far a value moves over what is declared; None where the movement does not repeat."""
 
 
-class _Search(Generic[Data]):
+class _Search:
     """One run of the engine: measures every attack once, and keeps the largest."""
 
-    def __init__(self, measure: Measure[Data], limits: SearchLimits) -> None:
-        self._measure: Measure[Data] = measure
+    def __init__(self, measure: Measure, limits: SearchLimits) -> None:
+        self._measure: Measure = measure
         self._limits = limits
         self._known: dict[bytes, float | None] = {}
         self._failure: Exception | None = None
-        self.largest: Found[Data] = Found(None, 0.0, 0)
+        self.largest: Found = Found(None, 0.0, 0)
 
-    def ratio(self, attack: Attack[Data]) -> float | None:
+    def ratio(self, attack: Attack) -> float | None:
         key = attack.key()
         if key not in self._known:
             if len(self._known) >= self._limits.evaluations or time.monotonic() > self._limits.deadline:
@@ -92,7 +91,7 @@ class _Search(Generic[Data]):
             self.largest = Found(attack, found, 0)
         return found
 
-    def _measured(self, attack: Attack[Data]) -> float | None:
+    def _measured(self, attack: Attack) -> float | None:
         """A failure to measure ends the search and is raised by it: Hypothesis would take it for a witness."""
         try:
             return self._measure(attack)
@@ -100,14 +99,14 @@ class _Search(Generic[Data]):
             self._failure = error
             raise _Spent from error
 
-    def run(self, strategy: st.SearchStrategy[Attack[Data]], above: float | None) -> Attack[Data] | None:
+    def run(self, strategy: st.SearchStrategy[Attack], above: float | None) -> Attack | None:
         """Measure proposals; return the smallest one above the threshold, if there is a threshold."""
-        violating: list[Attack[Data]] = []
+        violating: list[Attack] = []
 
         @seeded(self._limits.seed)
         @_engine(self._limits.evaluations, shrinks=above is not None)
         @given(strategy)
-        def proposed(attack: Attack[Data]) -> None:
+        def proposed(attack: Attack) -> None:
             ratio = self.ratio(attack)
             if ratio is None:
                 return
@@ -123,7 +122,7 @@ class _Search(Generic[Data]):
             raise self._failure
         return min(reversed(violating), key=_complexity) if violating else None
 
-    def found(self) -> Found[Data]:
+    def found(self) -> Found:
         return replace(self.largest, evaluations=len(self._known))
 
 
@@ -154,7 +153,7 @@ def _no_files() -> Iterator[None]:
             configuration.set_hypothesis_home_dir(before)
 
 
-def explore(strategy: st.SearchStrategy[Attack[Data]], measure: Measure[Data], limits: SearchLimits) -> Found[Data]:
+def explore(strategy: st.SearchStrategy[Attack], measure: Measure, limits: SearchLimits) -> Found:
     """Propose attacks and climb where a value moves more; return the one that moves it furthest."""
     search = _Search(measure, limits)
     search.run(strategy, None)
@@ -162,15 +161,15 @@ def explore(strategy: st.SearchStrategy[Attack[Data]], measure: Measure[Data], l
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Proposals(Generic[Data]):
+class Proposals:
     """A strategy and its measurement. One above ``most`` shows that what is declared is not about this size."""
 
-    strategy: st.SearchStrategy[Attack[Data]]
-    measure: Measure[Data]
+    strategy: st.SearchStrategy[Attack]
+    measure: Measure
     most: float = math.inf
 
 
-def smallest(proposals: Sequence[Proposals[Data]], limits: SearchLimits, *, above: float) -> Found[Data]:
+def smallest(proposals: Sequence[Proposals], limits: SearchLimits, *, above: float) -> Found:
     """The smallest attack above, of the first proposals that have one; None in it where there is none.
 
     Each may use its share of the evaluations that are left.
@@ -199,7 +198,7 @@ def ascend(
         minimize(negative, start, method="L-BFGS-B", options={"maxiter": rounds})
 
 
-def _complexity(attack: Attack[Data]) -> tuple[int, int, int, int]:
+def _complexity(attack: Attack) -> tuple[int, int, int, int]:
     """Fewer records, fewer columns, fewer numbers that are not 0, fewer digits."""
     pair = attack.neighbours
     arrays = [pair.first.features, pair.second.features[pair.position : pair.position + 1], *attack.history.values()]
@@ -239,7 +238,7 @@ def _released(draw: st.DrawFn, shape: tuple[int, ...]) -> Floats:
 @st.composite
 def attacks(
     draw: st.DrawFn, domain: Domain, shapes: Mapping[str, tuple[int, ...]] | None = None, patterns: int = 3
-) -> Attack[LabelledPoints]:
+) -> Attack:
     """Any attack in a domain: other records of at most so many different kinds, one changed, a history."""
     history = {name: _released(draw, shape) for name, shape in (shapes or {}).items()}
     labels = domain.labels[::-1]
@@ -250,13 +249,13 @@ def attacks(
     kinds = [drawn() for _ in range(min(domain.records - 1, patterns))]
     others = [kinds[i % patterns] for i in range(domain.records - 1)]
     rows = [drawn(), *others]
-    data = LabelledPoints(np.array([row for row, _ in rows]), np.array([label for _, label in rows]))
+    data = Records(np.array([row for row, _ in rows]), np.array([label for _, label in rows]))
     after = None if domain.relation is Relation.ADD_OR_REMOVE else drawn()
     return Attack(changed(data, 0, after, "searched"), history)
 
 
 @st.composite
-def simplified(draw: st.DrawFn, attack: Attack[Data], domain: Domain) -> Attack[Data]:
+def simplified(draw: st.DrawFn, attack: Attack, domain: Domain) -> Attack:
     """Simplifications of an attack: columns, records and histories left out, or numbers rounded to a few digits.
 
     Every choice is 0 for the plainest and large for what is kept, so that a proposal is nearly the attack itself and

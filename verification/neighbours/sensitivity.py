@@ -17,13 +17,11 @@ from verification.neighbours.families import WorstCase
 from verification.neighbours.neighbours import Neighbours
 from verification.neighbours.search import ascend
 from verification.served.loopback import Loopback
-from verification.served.slack import rounding_slack
-from verification.served.translate import joint_factor, problem_of, regularizer_of
+from verification.served.translate import joint_factor, problem_of, regularizer_of, rounding_slack
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, Release
+from verification.wire.messages import initial_point, options_for
+from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, Release, noised_names
 from verification.wire.records import Records
-from verification.wire.schemes import noised_names
-from verification.wire.simple_parameters import initial_point, options_for
 
 Replay = Callable[
     [Records, Algorithm, Parameters, Mapping[str, Floats], Sequence[Sequence[int]] | None], Mapping[str, Floats]

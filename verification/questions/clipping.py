@@ -9,7 +9,7 @@ import numpy as np
 from verification.picture import Picture
 from verification.pictures import against_claim
 from verification.questions.question import Needs, Observation, at_few_records
-from verification.questions.updates import Difference, compare
+from verification.questions.updates import Difference
 from verification.reading.context import Context, NotApplicable
 from verification.reading.inverter import INSIDE
 from verification.reading.replayed import noiseless_read
@@ -18,10 +18,9 @@ from verification.served.translate import problem_of
 from verification.statistics.test import Aspect, Cause
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterFault, AdapterRefusal, Fault
-from verification.wire.messages import Capability
+from verification.wire.messages import Capability, initial_point
 from verification.wire.parameters import Parameters
 from verification.wire.records import Records, Run
-from verification.wire.simple_parameters import initial_point
 
 _C = 0.8
 _OTHERS = 7
@@ -55,22 +54,6 @@ def mean_gradient(context: Context, parameters: Parameters, run: Run) -> Floats:
 
 def _longest(gradients: Floats) -> float:
     return float(np.linalg.norm(gradients, axis=-1).max())
-
-
-def _ordinary(context: Context, *, normalise: bool, intercept: bool = False) -> Difference | None:
-    """Mixtures of short, long and boundary records: whether the mean gradient is the reference's."""
-    long = min(1e6, context.largest)
-    for lengths in ((0.1, 0.1), (50.0, 0.01), (long, long), (2 * _C, 2 * _C), (3.0, 1.9 * _C), (long, 0.3)):
-        # Scaling down and scaling to a length are both normalising; they agree on records of at least that length.
-        sizes = [max(length, _C) if normalise else length for length in lengths]
-        directions = context.gaussian(len(sizes), 3)
-        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        records = Records(directions * np.array(sizes)[:, None], np.array([1, -1], dtype=np.int64))
-        parameters = _step(context, len(sizes), 3, normalise=normalise, intercept=intercept)
-        wrong = compare(context, records, parameters, None, None, rounded=True)
-        if wrong:
-            return Difference(f"records of length {sizes}: {wrong.text}", wrong.picture)
-    return None
 
 
 def _lengths(length: float, allowed: float) -> Picture:
@@ -115,23 +98,14 @@ def _extreme_sizes(largest: float) -> tuple[float, ...]:
 
 
 def _bounded(context: Context, *, normalise: bool) -> Observation:
-    how = "normalised" if normalise else "clipped"
-    text = f"ordinary, huge, tiny and boundary records are {how} one by one"
-    return _judged(_too_much(context, normalise=normalise), _ordinary(context, normalise=normalise), text)
-
-
-def _judged(wrong: Difference | None, different: Difference | None, fine: str) -> Observation:
-    """More than C is refuted; another gradient, such as one that is clipped at less, is a difference."""
-    if wrong is not None:
-        return Observation.exact(False, wrong.text, wrong.picture)
-    if different is not None:
-        return Observation(1.0, different.text, 0.0, different.text, different.picture)
-    return Observation.exact(True, fine)
-
-
-def _too_much(context: Context, *, normalise: bool) -> Difference | None:
     """One record that is replaced among others moves the mean by at most 2C/n; none is longer than C."""
-    return _moves(context, normalise=normalise) or _extreme(context, normalise=normalise)
+    how = "normalised" if normalise else "clipped"
+    wrong = _moves(context, normalise=normalise) or _extreme(context, normalise=normalise)
+    return _judged(wrong, f"ordinary, huge, tiny and boundary records are {how} one by one")
+
+
+def _judged(wrong: Difference | None, fine: str) -> Observation:
+    return Observation.exact(True, fine) if wrong is None else Observation.exact(False, wrong.text, wrong.picture)
 
 
 def _moves(context: Context, *, normalise: bool, intercept: bool = False) -> Difference | None:
@@ -180,9 +154,8 @@ def _intercept(context: Context) -> Observation:
         if not (context.can(Capability.NORMALISE) if normalise else context.clips):
             continue
         wrong = _too_long(context, normalise) or _moves(context, normalise=normalise, intercept=True)
-        found = _judged(wrong, _ordinary(context, normalise=normalise, intercept=True), "")
-        if found.detail:
-            return found
+        if wrong is not None:
+            return _judged(wrong, "")
     return Observation.exact(True, "the column of ones is in front, and counted before a record is bounded")
 
 

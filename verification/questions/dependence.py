@@ -1,9 +1,14 @@
-r"""What one record changes at the claimed size, on ordinary data: the same batch, no noise, one record replaced.
+r"""What one record changes at the claimed size, on ordinary data: the same batch and noise, one record replaced.
 
 Scaling, skipping, stopping and weighting that look at the data are harmless in an update only if they do not depend on
 one record: then one step moves by at most what is claimed, 2C/m through the x update, whichever record of the batch is
 replaced by whatever. A record that is turned round, empty, of one huge column, or so long that low precision overflows
 shows preprocessing by statistics of the data, loss scaling that skips a step, weights and step sizes of the batch.
+
+Where the step is no smooth function of the mean gradient, as with a threshold, rounding or a choice of the largest
+coordinates before the noise, a record counts for more next to the jump. All records are along (+-1, ..., +-1), so that
+all coordinates reach a threshold together; the mean is moved from next to nothing to C, and where the step does not
+follow in proportion, the jump is found by bisection and neighbours are put to both sides of it.
 """
 
 from __future__ import annotations
@@ -17,10 +22,18 @@ from verification.outcome import Aspect, Cause
 from verification.pictures import against_claim
 from verification.questions import scenes
 from verification.questions.question import REPLAY, Answer, Question, Size
-from verification.reading.context import EVERY_MODE, FEWER_VALUES, Claimed, Clock, Context, require_private
+from verification.reading.context import (
+    EVERY_MODE,
+    FEWER_VALUES,
+    Claimed,
+    Clock,
+    Context,
+    NotApplicable,
+    require_private,
+)
 from verification.reading.inverter import INSIDE, with_count
-from verification.reading.replayed import as_the_reference
-from verification.reading.values import no_noise
+from verification.reading.replayed import as_the_reference, inputs
+from verification.served.serve import Values
 from verification.served.translate import problem_of
 from verification.statistics.test import Test
 from verification.wire.arrays import Floats
@@ -29,6 +42,9 @@ from verification.wire.records import Records, Run
 
 _SMALL_RECORDS, _SMALL_COLUMNS, _SMALL_BATCH = 200, 12, 20
 _LENGTHS = (1e3, 1e9, 1e20)
+_LADDER_VALUES, _FEWEST, _LONG = 100_000, 4, 4.0
+_LEAST, _MOST, _GRID, _MOST_JUMPS = 1e-7, 0.75, 24, 4
+_PROPORTION, _EXACTLY = 0.02, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +83,114 @@ def dependence(context: Context, at_size: Claimed | None, _clock: Clock) -> Answ
     members = np.sort(context.rng.permutation(claimed.records)[:m])
     place = int(members[int(context.rng.integers(m))])
     batches = None if parameters.batch is None else [members.tolist()]
-    usual = _step(context, claimed, records, batches, may_refuse=False)
+    noise = inputs(claimed, context.rng)[0]
+    try:
+        usual = _step(context, claimed, records, batches, noise, may_refuse=False)
+    except NotApplicable:  # what is computed from noisy values hides noise of this size
+        noise = {name: 0.0 * array for name, array in noise.items()}
+        usual = _step(context, claimed, records, batches, noise, may_refuse=False)
     allowed = INSIDE[context.mode.algorithm].moves(parameters, claimed.records)["x"]
     slack = INSIDE[context.mode.algorithm].slack(parameters, problem_of(records, parameters), {"x": usual.x[0]}, 0.0)
     moved = [Moved(0.0, "nothing could be replaced")]
     for name, features in changes(records.features[place], parameters.bound, context.largest, context.rng).items():
         other = records.replace(place, features, int(records.labels[place]))
         with contextlib.suppress(AdapterRefusal):
-            moved.append(Moved(_share(context, claimed, other, batches, (usual, allowed, slack)), name))
+            moved.append(
+                Moved(_share(context, claimed, other, batches, noise=noise, usual=(usual, allowed, slack)), name)
+            )
+    with contextlib.suppress(AdapterRefusal):
+        moved += _at_jumps(context, claimed, allowed, slack, noise)
     return _answer(claimed, moved, place, 1 + context.rounding)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ladder:
+    """Records along one dense direction whose mean gradient is any multiple q C of it, and a step on them."""
+
+    context: Context
+    claimed: Claimed
+    direction: Floats  # of length 1, all coordinates alike but for their signs
+    across: Floats  # of length 1, orthogonal to it
+    slope: float  # of the loss at 0
+    noise: Values
+    slack: float
+
+    def step(self, t: float, special: Floats | None = None) -> Floats:
+        """x after a step on records of gradient t C, of which one is another."""
+        parameters, n = self.claimed.parameters, self.claimed.records
+        features = np.tile(t * parameters.bound / self.slope * self.direction, (n, 1))
+        if special is not None:
+            features[0] = special
+        records = Records(features, np.ones(n, dtype=np.int64))
+        batches = None if parameters.batch is None else [list(range(parameters.batch))]
+        x: Floats = _step(self.context, self.claimed, records, batches, self.noise).x[0, 0]
+        return x
+
+    def moves(self, q: float, axis: Floats | None = None) -> float:
+        """How far x moves where a record of gradient -C along the axis, at a mean of q C, is turned round."""
+        m = self.claimed.parameters.batch or self.claimed.records
+        t = (q * m + 1) / (m - 1) if axis is None else q
+        if abs(t) > 1:
+            return 0.0
+        special = _LONG * self.claimed.parameters.bound / self.slope * (self.direction if axis is None else axis)
+        return float(np.linalg.norm(self.step(t, special) - self.step(t, -special)))
+
+    def jumps(self) -> list[float]:
+        """Means q on either side of where the step is out of proportion, the second less by one record's part."""
+        grid = np.geomspace(_LEAST, _MOST, _GRID)
+        values = [float(self.step(q) @ self.direction) for q in grid]
+        part = 2 / (self.claimed.parameters.batch or self.claimed.records)
+        rate, found = abs(values[-1] - values[0]) / (grid[-1] - grid[0]), [-part / 2]
+        rises, widths = np.abs(np.diff(values)), np.diff(grid)
+        steep = np.flatnonzero(rises > (1 + _PROPORTION) * rate * widths + self.slack)
+        for i in steep[np.argsort(rate * widths[steep] - rises[steep])][:_MOST_JUMPS]:
+            low, below, high, above = grid[i], values[i], grid[i + 1], values[i + 1]
+            while high - low > _EXACTLY * high:
+                middle = (low + high) / 2
+                there = float(self.step(middle) @ self.direction)
+                if abs(there - below) / (middle - low) > abs(above - there) / (high - middle):
+                    high, above = middle, there
+                else:
+                    low, below = middle, there
+            found += [low, high - part]
+        return found
+
+
+def _at_jumps(context: Context, at_size: Claimed, allowed: float, slack: float, noise: Values) -> list[Moved]:
+    """The moves next to jumps, and where a record decides between coordinates that are as large."""
+    claimed = at_size.fitting(_LADDER_VALUES)
+    m = claimed.parameters.batch or claimed.records
+    if claimed.parameters.clip is None or m < _FEWEST or claimed.parameters.intercept:
+        return []
+    signs = context.rng.choice([-1.0, 1.0], claimed.columns)
+    across = signs * np.where(np.arange(claimed.columns) % 2, -1.0, 1.0)
+    one = Records(np.zeros((1, claimed.columns)), np.ones(1, dtype=np.int64))
+    slope = float(abs(problem_of(one, claimed.parameters).loss.slope(np.zeros(1))[0]))
+    root = np.sqrt(claimed.columns)
+    # without batches fewer records count for more each
+    scale = allowed if claimed.parameters.batch is not None else allowed * at_size.records / claimed.records
+    # rounding of the values themselves: every coordinate by a unit of the mean gradient, on both sides
+    slack += 2 * context.unit * scale * m / 2
+    ladder = _Ladder(context, claimed, signs / root, across / root, slope, noise, slack)
+    found = [Moved(ladder.moves(q), f"at a mean gradient of {q:.6g} C") for q in ladder.jumps()]
+    found += [Moved(ladder.moves(q, ladder.across), f"among coordinates of {q:g} C") for q in (0.02, 0.3)]
+    return [Moved(max(0.0, each.share - slack) / scale, each.change) for each in found]
+
+
 def _step(
-    context: Context, claimed: Claimed, records: Records, batches: list[list[int]] | None, *, may_refuse: bool
+    context: Context,
+    claimed: Claimed,
+    records: Records,
+    batches: list[list[int]] | None,
+    noise: Values,
+    *,
+    may_refuse: bool = True,
 ) -> Run:
-    """x after one iteration without noise, as the reference would have shown the same gradient; [1, 1, p]."""
+    """x after one iteration with this noise, as the reference would have shown the same gradient; [1, 1, p]."""
     session, algorithm, parameters = context.session, context.mode.algorithm, claimed.parameters
     name = session.send(records, may_refuse=may_refuse)
-    silence = no_noise(algorithm, parameters, claimed.columns)
-    run = with_count(session.replay(name, algorithm, parameters, silence, batches, may_refuse=may_refuse))
-    return as_the_reference(context, parameters, run, claimed.records) if context.own else run
+    run = with_count(session.replay(name, algorithm, parameters, noise, batches, may_refuse=may_refuse))
+    return as_the_reference(context, parameters, run, claimed.records, quiet=True) if context.own else run
 
 
 def _share(
@@ -94,11 +198,13 @@ def _share(
     claimed: Claimed,
     records: Records,
     batches: list[list[int]] | None,
+    *,
+    noise: Values,
     usual: tuple[Run, float, float],
 ) -> float:
     """How far the record moved x, over what is allowed; infinite where the output is not finite."""
     try:
-        run = _step(context, claimed, records, batches, may_refuse=True)
+        run = _step(context, claimed, records, batches, noise)
     except AdapterFault as fault:
         if fault.fault is not Fault.NOT_FINITE:
             raise

@@ -36,15 +36,16 @@ from verification.statistics.run_energies import RunEnergies
 from verification.statistics.test import Aspect, Cause, Test, union
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
+from verification.wire.messages import options_for
 from verification.wire.parameters import LossName, RegularizerName
 from verification.wire.records import Records, Run
-from verification.wire.simple_parameters import options_for
 
 _SHORT_VALUES = 192
 _SMALL_RECORDS = 64
 _SMALL_BATCH = 32
 _WHOLE_RUNS, _SIZED_RUNS, _REQUESTS, _SMALL_RUNS = 160, 1000, 600, 3000
 _RUNS_A_REQUEST = 200
+_REMEMBERED, _RUNS_AT_MOST = 1_200_000, 16_384
 _RECORDS_SEEN, _VALUES_SHOWN = 2_000_000, 1_500_000
 # its proximal map is slow, and says nothing that the others do not
 _LEFT_OUT = (RegularizerName.NUCLEAR,)
@@ -205,6 +206,11 @@ def many_runs(context: Context, claimed: Claimed | None, clock: Clock) -> Answer
         each = _cheap(setting, max(1, -(-_SMALL_RUNS // (fewer_runs * len(settings)))))
         for noise in _noise(context, here, wanted=each, at_once=at_once, seconds=seconds / len(settings)):
             tally.add(noise, whole=False)
+    if not context.own:
+        # so many values that a pool of a million starts again: only whether they come twice is looked at
+        left = max(1, -(-_REMEMBERED // max(1, many.claimed.parameters.iterations * claimed.columns)))
+        for noise in _noise(context, many, wanted=left, at_once=_RUNS_AT_MOST, seconds=seconds):
+            tally.vectors += [array.reshape(-1, array.shape[2]) for array in noise.values()]
     energies = RunEnergies.joined(tally.parts)
     title = f"many runs, {len(runs)} requests for one, {len(settings)} losses and regularizers"
     tests = tuple(tally.tests())

@@ -50,6 +50,7 @@ class Answer:
     noise: dict[str, Floats] | None = None
     vectors: tuple[Floats, ...] = ()  # noise in the order in which it was drawn, [draws, p], for what is used again
     tightness: float | None = None  # the largest observed value over its bound
+    by_epochs: bool = False  # batches that are claimed to be fresh are those of epochs
 
 
 Ask = Callable[[Context, Claimed | None, Clock], Answer]
@@ -94,6 +95,7 @@ class Observation:
     deviation: float = 1.0
     difference: str = ""
     picture: Picture | None = None
+    cause: Cause | None = None  # where it is not that of the question
 
     @classmethod
     def exact(cls, holds: bool, detail: str, picture: Picture | None = None) -> Observation:
@@ -123,7 +125,9 @@ def at_few_records(  # noqa: PLR0917 - in the order in which a question is descr
         picture = seen.picture
         draw: Draw | None = None if picture is None else lambda: picture
         exact = not statistical
-        tests = [Test(name, aspect, seen.p_value, seen.detail, cause, cost, deterministic=exact, draw=draw)]
+        tests = [
+            Test(name, aspect, seen.p_value, seen.detail, seen.cause or cause, cost, deterministic=exact, draw=draw)
+        ]
         if seen.difference:
             tests.append(
                 Test(

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import signal
 
-from accountant.mechanisms.words import Algorithm
+from accountant.mechanisms.words import Algorithm, Sampling
 from reference.clipping import clipped_slopes
 from verification.picture import Draw, Picture
 from verification.pictures import shares
@@ -35,17 +36,16 @@ from verification.reading.context import (
     repeated,
     require_every_iterate,
 )
-from verification.reading.inverter import INSIDE, InsideSvrg
+from verification.reading.inverter import INSIDE, InsideSvrg, with_count
 from verification.reading.replayed import as_the_reference
-from verification.reading.values import resolution
+from verification.reading.values import no_noise, resolution
 from verification.served.translate import problem_of
-from verification.statistics.batches import PartCounts, batch_tests, chernoff
+from verification.statistics.batches import PartCounts, batch_tests, by_epochs, chernoff, epoch_tests
 from verification.statistics.test import Aspect, Cause, Cost, Test
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
-from verification.wire.messages import Capability
+from verification.wire.messages import Capability, initial_point
 from verification.wire.records import Records, Run
-from verification.wire.simple_parameters import initial_point
 
 WHOLE = 1e-3
 """How far a weight may be from a whole number: single precision inside is allowed, another weight is not."""
@@ -166,15 +166,23 @@ def _parts(claimed: Claimed, scene: Marked, x: Floats) -> tuple[Floats, Floats]:
 
 
 def marked_answer(
-    claimed: Claimed, scene: Marked, run: Run, again: Start | None = None, *, own: bool = False, unit: float = 0.0
+    claimed: Claimed,
+    scene: Marked,
+    run: Run,
+    again: Start | None = None,
+    *,
+    own: bool = False,
+    unit: float = 0.0,
+    memory: Floats | None = None,
 ) -> Answer:
     """Everything that marked records show; ``again`` is the start of a run of another request.
 
     ``own``: gradients were taken elsewhere than at the reference's x. A mark that is not in the batch still adds
     nothing, whatever that point is, and one that is adds C/m at most; but how much it adds is not known, it may be
-    nothing. So weights need not be whole, and only what comes too often is held against it.
+    nothing. So weights need not be whole, and only what comes too often is held against it. ``memory`` is the weight
+    of a mark in the iterations after the one whose batch held it, where gradients are averaged over iterations.
     """
-    read = read_weights(claimed, scene, run, unit)
+    read = _fresh(read_weights(claimed, scene, run, unit), memory)
     runs = len(run.x)
     if read is None:
         reason = "batches cannot be read off: the noise does not become small with sigma, or values are rounded"
@@ -190,13 +198,26 @@ def marked_answer(
     ordinary = ~scene.extreme
     held = np.abs(weights[:, :, ordinary]) > _present(read)[:, read.first :, ordinary]
     seen = np.asarray(clear[:, :, ordinary].all(axis=(0, 2))) & (claimed.parameters.batch is not None)
-    if seen.any():
+    sampling, epochs = claimed.parameters.sampling, False
+    if seen.any() and sampling is not None:
+        read_as = np.zeros((runs, read.first + held.shape[1], held.shape[2]), dtype=np.bool_)
+        read_as[:, read.first :][:, seen] = held[:, seen]
+        found += epoch_tests(
+            read_as,
+            scene.places[ordinary],
+            records=claimed.records,
+            batch=claimed.parameters.batch or 1,
+            shuffle=sampling is Sampling.SHUFFLE,
+            every=bool(seen.all()) and not read.first and not own,
+        )
+    elif seen.any():
+        epochs = bool(seen.all()) and by_epochs(held, records=claimed.records, batch=claimed.parameters.batch or 1)
         found += batch_tests(
             held[:, seen],
             scene.places[ordinary],
             records=claimed.records,
             batch=claimed.parameters.batch or 1,
-            again=None if again is None else _held_again(again, scene, seen, read.first),
+            again=None if again is None else _held_again(again, scene, seen, read.first, memory),
             parts=_part_counts(read, scene, seen) if counted and whole else None,
             groups={f"with label {label:+d}": scene.alone.labels[ordinary] == label for label in (-1, 1)},
             short=not whole or any(s.cost is Cost.NOTHING and s.p_value == 0.0 for s in counted),
@@ -207,7 +228,7 @@ def marked_answer(
     rated: Draw = lambda: _rates_picture(scene.places[ordinary], held[:, seen], share)  # noqa: E731
     drawn = {Aspect.BATCHES: rated if seen.any() else weighed}
     tests = tuple(dataclasses.replace(t, draw=drawn.get(t.aspect, weighed)) for t in found)
-    return Answer("marked records", claimed.size, runs, tests, covers)
+    return Answer("marked records", claimed.size, runs, tests, covers, by_epochs=epochs)
 
 
 def _part_counts(read: Weights, scene: Marked, seen: NDArray[np.bool_]) -> PartCounts | None:
@@ -221,9 +242,38 @@ def _part_counts(read: Weights, scene: Marked, seen: NDArray[np.bool_]) -> PartC
     return PartCounts(np.rint(counts).astype(np.int64).sum(axis=(0, 1)), unmarked)
 
 
-def _held_again(again: Start, scene: Marked, seen: NDArray[np.bool_], first: int) -> NDArray[np.bool_] | None:
+def _fresh(read: Weights | None, memory: Floats | None) -> Weights | None:
+    """The weights that each batch by itself gave, where they are kept on in later iterations."""
+    if read is None or memory is None:
+        return read
+    fresh = signal.lfilter([1.0], memory[: read.weights.shape[1]], read.weights, axis=1)
+    return dataclasses.replace(read, weights=fresh)
+
+
+def _memory(context: Context, claimed: Claimed, scene: Marked, name: str) -> Floats | None:
+    """The weights of marks that are in the first batch of a replay alone, by iteration; None where none is kept on."""
+    m, ordinary = claimed.parameters.batch or 0, ~scene.extreme
+    others = np.setdiff1d(np.arange(claimed.records), scene.places)
+    marks = scene.places[ordinary][:m]
+    if not context.can(Capability.REPLAY) or not m or others.size < m or claimed.parameters.iterations < 2:
+        return None
+    first = np.concatenate([marks, others[: m - marks.size]])
+    batches = [first.tolist(), *[others[:m].tolist()] * (claimed.parameters.iterations - 1)]
+    silence = no_noise(claimed.mode.algorithm, claimed.parameters, claimed.columns)
+    run = context.session.replay(name, claimed.mode.algorithm, claimed.parameters, silence, batches)
+    read = read_weights(claimed, scene, _as_read(context, claimed, with_count(run)), context.unit)
+    if read is None:
+        return None
+    seen = np.flatnonzero(np.isin(scene.places, marks) & read.clear.all(axis=(0, 1)))
+    kept: Floats = read.weights[0][:, seen].mean(axis=1) if seen.size else np.zeros(claimed.parameters.iterations)
+    return kept if kept[0] > _PRESENT and np.abs(kept[1:]).max() > _PRESENT else None
+
+
+def _held_again(
+    again: Start, scene: Marked, seen: NDArray[np.bool_], first: int, memory: Floats | None
+) -> NDArray[np.bool_] | None:
     """What the batches of another request held, in the iterations that could be read of the first one."""
-    read = read_weights(again.claimed, scene, again.run)
+    read = _fresh(read_weights(again.claimed, scene, again.run), memory)
     if read is None:
         return None
     held = np.abs(read.weights[:, first:, ~scene.extreme]) > _present(read)[:, first:, ~scene.extreme]
@@ -362,7 +412,9 @@ def marked(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
         claimed.parameters.bound,
         context.rng,
         ordinary=ordinary,
-        extreme_lengths=scenes.EXTREME if at_size is not None else scenes.LONG,
+        extreme_lengths=context.within(scenes.EXTREME, claimed.parameters.bound)
+        if at_size is not None
+        else scenes.LONG,
     )
     name = context.session.send(scene.records)
     quiet = [quiet_noise(claimed, share) for share in QUIET] if claimed.private else [claimed]
@@ -371,7 +423,8 @@ def marked(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
             used = asked if asked.runs is not None else clock.fitting(context, name, asked).used
             run = _as_read(context, used, context.run(name, used.parameters, repeated(used)))
             again = None if used.parameters.batch is None else _another_as_read(context, name, used)
-            return marked_answer(used, scene, run, again, own=context.own, unit=context.unit)
+            memory = _memory(context, used, scene, name) if context.own else None
+            return marked_answer(used, scene, run, again, own=context.own, unit=context.unit, memory=memory)
         except RefusedRequest:  # it may refuse next to no noise
             if number == len(quiet) - 1:
                 raise
@@ -380,7 +433,7 @@ def marked(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
 
 def _as_read(context: Context, claimed: Claimed, run: Run) -> Run:
     """A run whose gradients the reference's updates show."""
-    return as_the_reference(context, claimed.parameters, run, claimed.records) if context.own else run
+    return as_the_reference(context, claimed.parameters, run, claimed.records, quiet=True) if context.own else run
 
 
 def _another_as_read(context: Context, name: str, claimed: Claimed) -> Start:
@@ -393,7 +446,8 @@ QUESTIONS = (
         "marked",
         marked,
         "a record that adds more than C/m, at whatever position and length; batches of another size, records that are "
-        "drawn more often than others, a shuffle accounted as subsampling, batches kept for several iterations or runs",
+        "drawn more often than others, a shuffle accounted as subsampling, batches kept for several iterations or runs"
+        ", a record that comes back within an epoch",
         ("E18", "SENS-GRADIENT"),
         (Size.SMALL, Size.CLAIMED),
     ),

@@ -15,8 +15,7 @@ from verification.statistics import tails
 from verification.statistics.test import Aspect, Cause
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
-from verification.wire.parameters import Parameters, RegularizerName
-from verification.wire.schemes import Law
+from verification.wire.parameters import Law, Parameters, RegularizerName
 
 _DIMENSION, _TRIALS = 4, 800
 _MULTIPLIER = (frozenset({Capability.TRIALS, Capability.MULTIPLIER}),)

@@ -31,7 +31,10 @@ POSITIVE = 0.25
 """The share of the label +1, as in data that are not balanced."""
 EXTREME = (1e3, 1e6, 1e9)
 LONG = (2e1, 1e1, 5e0)
-"""The same at a few records, where a short run gets far: no margin overflows the exponential of a plain program."""
+"""The same at a few records, where noise of 3 C in 6 columns carries x up to 30 away in 3 iterations: margins stay
+below 600, so that the exponential of a plain program does not overflow (at 709). Longer records are sent by
+`clips-each-record`, at x = 0, and at the claimed size, as far as the implementation runs them (`reach`)."""
+_LENGTHS = (8.0, 1000.0)
 _MOST_MARKS = 96
 _MOST_PARTS = 10
 _OUTLIERS = 12
@@ -81,6 +84,15 @@ def random_records(rng: np.random.Generator, count: int, columns: int, length: f
 def silent(count: int, columns: int, rng: np.random.Generator) -> Records:
     """Records without features, both labels."""
     return Records(np.zeros((count, columns)), _labels(count, rng))
+
+
+def identical(count: int, columns: int, bound: float, rng: np.random.Generator, reach: float) -> Records:
+    """One dense record, n times, with labels of both signs; between 8 and 1,000 times as long as the bound, or less."""
+    direction = rng.standard_normal(columns)
+    direction /= np.linalg.norm(direction)
+    length = bound * float(np.exp(rng.uniform(*np.log(np.minimum(_LENGTHS, reach)))))
+    labels = np.where(rng.random(count) < 0.5, -1, 1).astype(np.int64)
+    return Records(labels[:, None] * (length * direction), labels)
 
 
 @functools.lru_cache(maxsize=1)

@@ -22,7 +22,7 @@ from verification.neighbours.families import (
     saturated,
     silent,
 )
-from verification.neighbours.neighbours import Attack, Neighbours, as_points, as_records, changed
+from verification.neighbours.neighbours import Attack, Neighbours, as_records, changed
 from verification.neighbours.search import Proposals, SearchLimits, attacks, simplified, smallest
 from verification.pictures import against_claim, scores
 from verification.questions.question import EVERY_ITERATE, OBSERVABLE, REPLAY, TRIALS, Observation, at_few_records
@@ -44,13 +44,10 @@ from verification.served.translate import anchor_sensitivities, claimed_distance
 from verification.statistics import tails
 from verification.statistics.test import Aspect, Cause
 from verification.wire.arrays import Floats
-from verification.wire.declared_session import LabelledPoints
 from verification.wire.faults import AdapterRefusal, RefusedRequest
-from verification.wire.messages import Capability
-from verification.wire.parameters import Initial, LossName, Parameters, RegularizerName, RegularizerOptions
+from verification.wire.messages import Capability, initial_point
+from verification.wire.parameters import Initial, Law, LossName, Parameters, RegularizerName, RegularizerOptions
 from verification.wire.records import Records, Run
-from verification.wire.schemes import Law
-from verification.wire.simple_parameters import initial_point
 from verification.wire.tape import NotOnTapeError
 
 _FAR = 2.0**14  # times the tilt: margins of -160, where the sigmoid is 1 to the last bit
@@ -67,6 +64,7 @@ _LOUD = 30.0
 _FOUND = FOUND * 10.0**3
 _LOW_PRECISION = 2.0**-36  # a unit above it is not that of doubles
 _FEW = 5
+_SMALL_NOISE, _SIZES = 1e-2, (0.1, 1.0, 10.0)
 _ROUNDINGS = 64  # of released values, in three iterations
 _PLAIN_DIGITS = 1e-7  # a combination of outputs this much quieter than the loudest is taken for a constant
 
@@ -94,7 +92,7 @@ def hard_pair(context: Context, count: int, bound: float = 1.0, *, normalise: bo
 class _Step:
     """One step on neighbours, and what is asked of it."""
 
-    pair: Neighbours[Records]
+    pair: Neighbours
     regularizer: RegularizerName
     loss: LossName
     rho: float
@@ -195,18 +193,18 @@ def _step(context: Context, attack: int) -> _Step:
 def _smallest_witness(context: Context, step: _Step, moves: _Moves, rounding: float) -> str:
     """The smallest neighbours that one such step moves too far, in words: at a few records first, else at these."""
 
-    def at(attack: Attack[LabelledPoints]) -> _Step:
+    def at(attack: Attack) -> _Step:
         far = attack.neighbours.columns == step.pair.columns
         return replace(step, pair=as_records(attack.neighbours), initial=step.initial if far else None)
 
-    def ratio(attack: Attack[LabelledPoints]) -> float | None:
+    def ratio(attack: Attack) -> float | None:
         try:
             found = known[attack.key()] = _moves(context, at(attack), rounding)
         except (NotOnTapeError, RefusedRequest):
             return None
         return max(found.ratio(name) for name in found.moved)
 
-    own = as_points(step.pair)
+    own = step.pair
     known = {Attack(own).key(): moves}
     sizes = [size for size in _SMALL_SIZES if size[0] <= own.count and size[1] <= own.columns]
     strategies = [attacks(Domain(*size, closed=False)) for size in sizes]
@@ -225,7 +223,7 @@ def _smallest_witness(context: Context, step: _Step, moves: _Moves, rounding: fl
 
 def _moved(context: Context, allowed: dict[str, float], first: Run, second: Run) -> dict[str, float]:
     """How far each value that is released, and that a bound is known for, moved; and all of x, z, y together."""
-    shown = set(context.description.released[context.mode.algorithm])
+    shown = set(context.description.released[context.mode.algorithm]) - context.processed
     moved = {
         name: float(np.linalg.norm(first.values[name][0] - second.values[name][0])) for name in allowed if name in shown
     }
@@ -247,8 +245,44 @@ def _coupled(context: Context) -> Observation:
     context.require_private()
     # Of two records that cancel one is turned round: a mean that is clipped as a whole moves as well.
     pair = hard_pair(context, 2)
-    findings = [_coupled_pair(context, each) for each in (pair, silent(pair))]
+    coupled = _coupled_hidden if context.hides else _coupled_pair
+    findings = [coupled(context, each) for each in (pair, silent(pair))]
+    if context.processed and context.sees_every_iterate:
+        records = random_records(context.rng, 5, 3)
+        parameters = context.parameters(3, eta=[0.5, 4.0, 1.0], batch=5, sigma=1.0, rho=0.5, lambda_=0.2)
+        run = context.trials(records, parameters, _FEW)
+        findings += [_replayed_alike(context, records, parameters, run, set(context.processed)) or findings[0]]
     return min(findings, key=lambda finding: finding.p_value)
+
+
+def _coupled_hidden(context: Context, pair: WorstCase) -> Observation:
+    """One step of an implementation that hides large noise: the move that hides a record, found where noise is small.
+
+    Then everything released must be the same whatever the noise, if the neighbour's is moved by as much.
+    """
+    parameters = _pair_parameters(context, pair, 2, [0.5], sigma=1.0)
+    batches = None if parameters.batch is None else [[0, 1]]
+    sides = (pair.first, pair.second) if context.rng.random() < 0.5 else (pair.second, pair.first)
+    first, second = (context.session.send(side) for side in sides)
+    algorithm, standard = context.mode.algorithm, random_noise(context, parameters, DIMENSION)
+
+    def shown(name: str, noise: dict[str, Floats]) -> Run:
+        run = context.session.replay(name, algorithm, parameters, noise, batches)
+        return Run({value: run.values[value] for value in context.description.released[algorithm]})
+
+    small = {stream: _SMALL_NOISE * array for stream, array in standard.items()}
+    found = own_noise(context, second, parameters, with_count(shown(first, small)), batches, quiet=True)
+    move = {stream: found[stream][0] - array for stream, array in context.with_noise(small).items()}
+    moved = np.sqrt(sum(np.sum(array**2, axis=-1) for array in move.values()))
+    wrong = _moves_too_far(moved, sensitivities(algorithm, parameters, 2), context.rounding)
+    for size in _SIZES if wrong is None else ():
+        noise = {stream: size * array for stream, array in standard.items()}
+        other = {stream: array + move.get(stream, 0.0) for stream, array in noise.items()}
+        seen = _all_coincide(shown(first, noise), shown(second, other), pair.start, _FOUND + context.rounding)
+        if seen.p_value == 0.0:
+            return seen
+    text = "whatever is released is a function of the noised values alone, at every size of the noise"
+    return wrong or Observation.exact(True, text)
 
 
 def _coupled_pair(context: Context, pair: WorstCase) -> Observation:
@@ -291,7 +325,7 @@ def _moves_too_far(moved: Floats, allowed: Floats, rounding: float) -> Observati
     if ratios[k] <= 1 + rounding + _FOUND:
         return None
     text = f"noise must be moved by {moved[k]:.6g} in iteration {k + 1} to hide one record, claimed is {allowed[k]:.6g}"
-    return Observation.exact(False, text)
+    return Observation(0.0, text, cause=Cause.CONTRIBUTION)
 
 
 def _all_coincide(run: Run, twin: Run, start: float, solved: float) -> Observation:
@@ -357,11 +391,8 @@ def _post_processing(context: Context) -> Observation:
                     ),
                 )
     text = f"{' and '.join(sorted(released))} follow from the released x alone"
-    return (
-        Observation(1.0, text, 0.0, f"{text}, by updates that are not the reference's")
-        if context.own
-        else (Observation.exact(True, text))
-    )
+    other = f"{text}, by updates that are not the reference's"
+    return Observation(1.0, text, 0.0, other) if context.own else Observation.exact(True, text)
 
 
 def _replayed_alike(
@@ -369,7 +400,7 @@ def _replayed_alike(
 ) -> Observation | None:
     """Whether replays with the same x show other z and y: those of a replay are functions of x (coupled-releases)."""
     name = context.session.send(records)
-    noise = own_noise(context, name, parameters, run)
+    noise = own_noise(context, name, parameters, run, quiet=True)
     for trial in range(len(run.x)):
         alone = {stream: array[trial] for stream, array in noise.items()}
         again = context.session.replay(name, context.mode.algorithm, parameters, alone, first_batches(parameters))

@@ -12,17 +12,24 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from accountant.mechanisms.words import Algorithm
-from verification.served.slack import SINGLE
+from accountant.mechanisms.words import Algorithm, Sampling
+from verification.served.translate import SINGLE
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
-from verification.wire.hidden_pair import HiddenPair
-from verification.wire.messages import Capability, Show, StartResult
-from verification.wire.parameters import Initial, LossName, Parameters, RegularizerName, Release
+from verification.wire.messages import EPSILON, Capability, Show, StartResult, parameters_for
+from verification.wire.parameters import (
+    BASELINES,
+    SCHEMES,
+    Initial,
+    Law,
+    LossName,
+    Parameters,
+    RegularizerName,
+    Release,
+    Scheme,
+)
 from verification.wire.records import Records, Run
-from verification.wire.schemes import BASELINES, SCHEMES, Law, Scheme
-from verification.wire.session import Session
-from verification.wire.simple_parameters import EPSILON, parameters_for
+from verification.wire.session import HiddenPair, Session
 
 _FEW, _MORE = 16, 128
 OWN_REPLAYS = 20
@@ -38,6 +45,7 @@ class Mode:
 
     algorithm: Algorithm
     release: Release | None = None
+    sampling: Sampling | None = field(default=None, compare=False)  # of batches by epochs
 
     def __str__(self) -> str:
         return str(self.algorithm) if self.release is None else f"{self.algorithm}/{self.release}"
@@ -59,10 +67,13 @@ class NotApplicable(Exception):
 
 DOUBLE = 2.0**-52
 ROUNDINGS, FEW_ROUNDINGS = 64, 4
-"""Roundings that an honest implementation may add up in a few iterations on a few records; of numbers of 8 or 11 bits,
-which are rounded at random, fewer: the rest is held against it."""
+"""Roundings that an honest implementation may add up in a few iterations on a few records. Numbers of 8 or 11 bits get
+fewer, for each costs privacy: the unit that is measured is half of the last place of the coordinate that showed it, so
+a difference of two values is off by 2 units, and by 4 where that coordinate was half as large as the largest one. With
+bfloat16 (2^-8) a record that counts for 1.6 % too much is not told from rounding, and costs as much epsilon."""
 COARSEST = 2.0**-7
-"""What looks like rounding and is coarser than that of bfloat16 is none, and nothing is allowed for it."""
+"""The coarsest unit that bfloat16 can show: a second difference of values each half of a last place (2^-7 of the value
+at most) off is 2 last places, and half of that is the unit. Nothing is allowed for what is coarser."""
 LARGEST_DOUBLE, LARGEST_SINGLE, LARGEST_HALF = 1e300, 1e37, 6e4
 _COARSER_THAN_DOUBLE, _COARSER_THAN_SINGLE, _COARSER_THAN_HALF = 2.0**-36, 2.0**-17, 2.0**-9.5
 """Above the first a unit is that of single precision, above the second of binary16, above the third of bfloat16, which
@@ -131,7 +142,8 @@ class Context:
     asked about. ``own``: its updates are not the reference's, so that noise is read off by replays (`replayed`).
     ``unit`` is the relative rounding of its arithmetic, as measured (`working_unit`), ``processed`` the values that
     are functions of what was released before them, though noise is claimed for them as well. ``hides``: what it does
-    with noisy values (such as scaling them to a length) hides how large their noise was.
+    with noisy values (such as scaling them to a length) hides how large their noise was. ``reach`` is the length over
+    C of the longest records that it runs: an exponential may overflow where a margin is large.
     """
 
     session: Session
@@ -146,6 +158,7 @@ class Context:
     unit: float = DOUBLE
     processed: frozenset[str] = frozenset()
     hides: bool = False
+    reach: float = 1e9
 
     def with_noise(self, noise: dict[str, Floats]) -> dict[str, Floats]:
         """The streams that carry noise of their own."""
@@ -163,6 +176,10 @@ class Context:
         if self.unit <= _COARSER_THAN_DOUBLE:
             return LARGEST_DOUBLE
         return LARGEST_SINGLE if self.unit <= _COARSER_THAN_SINGLE or self.unit > _COARSER_THAN_HALF else LARGEST_HALF
+
+    def within(self, lengths: tuple[float, ...], bound: float) -> tuple[float, ...]:
+        """The lengths over the bound that its numbers hold and that it runs."""
+        return tuple(min(length, self.reach, self.largest / (8 * bound)) for length in lengths)
 
     def keep(self, noise: dict[str, Floats]) -> dict[str, Floats]:
         """Keep the noise over its scale of some runs, [runs, draws, p] by stream, and return it."""
@@ -234,6 +251,7 @@ class Context:
             loss=loss,
             regularizer=regularizer,
             release=self.mode.release or Release.ALL,
+            sampling=self.mode.sampling,
             initial=initial,
             normalise=normalise,
             intercept=intercept,

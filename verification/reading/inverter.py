@@ -39,22 +39,22 @@ from reference.gradients import batch_gradients, full_gradients
 from reference.problem import Problem, State
 from reference.updates import update_x, update_y, update_z
 from verification.reading.context import NotApplicable
-from verification.served.cores import CORES, Inputs
+from verification.served.loopback import CORES, Inputs
 from verification.served.serve import Values
-from verification.served.slack import proximal_slack, rounding_slack
-from verification.served.stepwise_baselines import initial_states, shown
+from verification.served.stepwise import initial_states, shown
 from verification.served.translate import (
     joint_factor,
     parties_of,
     party_name,
     party_sizes,
     perturbation_of,
+    proximal_slack,
     regularizer_of,
+    rounding_slack,
 )
 from verification.wire.arrays import Floats
-from verification.wire.parameters import Parameters, Release
+from verification.wire.parameters import SCHEMES, Law, Parameters, Release
 from verification.wire.records import Run
-from verification.wire.schemes import SCHEMES, Law
 
 Pair = tuple[Run, Run]
 _MARGINS_AT_ONCE = 1 << 23
@@ -96,13 +96,6 @@ class Inside(abc.ABC):
     def batch_gradients(self, parameters: Parameters, problem: Problem, run: Run) -> Floats:  # noqa: ARG002 - the interface
         """The gradients over batches, noise included, that led to each iterate; [count, T, p]."""
         raise NotApplicable(f"{self.algorithm} draws no batches")
-
-    def counts(self, parameters: Parameters, problem: Problem, run: Run) -> Floats:
-        """How often each one-hot record was counted in each batch; [count, T, n], whole numbers if all is well."""
-        old = self.previous(parameters, problem, run)
-        size = float(parameters.batch or problem.records)
-        weights: Floats = self.batch_gradients(parameters, problem, run) / one_hot_gradients(problem, old.x) * size
-        return weights
 
     def after_x(self, parameters: Parameters, problem: Problem, x: Floats) -> Values:
         """z and y as functions of the released x: the post-processing of ADMM."""
@@ -165,15 +158,6 @@ def all_gradients(problem: Problem, x: Floats) -> Floats:
     """The gradient over all records at each x, [rows, p]; so few rows at once that their margins fit the memory."""
     rows = max(1, _MARGINS_AT_ONCE // problem.records)
     return np.concatenate([full_gradients(problem, x[k : k + rows]) for k in range(0, len(x), rows)])
-
-
-def one_hot_gradients(problem: Problem, x: Floats) -> Floats:
-    """The only non-zero entry of each one-hot record's own gradient at x; [count, T, n]."""
-    flat = x.reshape(-1, x.shape[-1])
-    each = [
-        batch_gradients(problem, flat, np.full((len(flat), 1), i, dtype=np.intp))[:, i] for i in range(problem.records)
-    ]
-    return np.stack(each, axis=-1).reshape(x.shape)
 
 
 def averaged(algorithm: Algorithm, parameters: Parameters, records: int) -> int:
@@ -355,17 +339,6 @@ class InsideSvrg(InsideProximal):
     def batch_gradients(self, parameters: Parameters, problem: Problem, run: Run) -> Floats:
         """The change over the batch, noise included."""
         return super().batch_gradients(parameters, problem, run) - _full(run)
-
-    def counts(self, parameters: Parameters, problem: Problem, run: Run) -> Floats:
-        """Only behind the first step of an epoch, in which nothing has changed since the anchor."""
-        x, anchors = self.shifted(parameters, problem, "x", run.x), self.anchors(parameters, problem, run)
-        later = [k for k in range(parameters.iterations) if k % (parameters.inner or 1)]
-        changes = one_hot_gradients(problem, x) - one_hot_gradients(problem, anchors)
-        if not later or not np.all(changes[:, later]):
-            raise NotApplicable("batches show where gradients have changed since the anchor, and here they have not")
-        size = float(parameters.batch or problem.records)
-        weights: Floats = self.batch_gradients(parameters, problem, run)[:, later] / changes[:, later] * size
-        return weights
 
     def noise(self, parameters: Parameters, problem: Problem, run: Run) -> Values:
         """On the full gradients, and on the changes."""

@@ -31,9 +31,8 @@ from verification.served.translate import initial_of, noise_scales, party_name, 
 from verification.statistics.test import Aspect, Cause, Cost, Test
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
-from verification.wire.parameters import Parameters, Release
+from verification.wire.parameters import Parameters, Release, noised_names
 from verification.wire.records import Records, Run
-from verification.wire.schemes import noised_names
 
 READABLE = (Algorithm.SSADMM, Algorithm.MPADMM)
 """The algorithms whose noise can be found in this way."""
@@ -45,36 +44,57 @@ FOUND = 1e-9
 """How exactly noise is found, over the largest value: what a replay lacks, in the reference's units."""
 _PASSES = 40
 _SMALL_STEP, _FLAT = 1e-3, 1e-2
+"""Where a change of the noise shows a hundred times less than another, noise is not read but compared with replays:
+what is found to 1e-9 would be known to 1e-7 alone, and repeated values no longer told from fresh ones."""
 _REMEMBERED = 12
 _FITTED_RUNS = 20
 
 
 def own_noise(
-    context: Context, name: str, parameters: Parameters, run: Run, batches: list[list[int]] | None = None
+    context: Context,
+    name: str,
+    parameters: Parameters,
+    run: Run,
+    batches: list[list[int]] | None = None,
+    *,
+    quiet: bool = False,
 ) -> Values:
-    """The noise under which a replay on the records ``name`` shows the runs [count, T, p]; not applicable if none."""
+    """The noise under which a replay on the records ``name`` shows the runs [count, T, p]; not applicable if none.
+
+    Values without noise of their own are given none. ``quiet``: the runs have next to no noise, and are read where
+    something is computed from noisy values that hides large noise, if it hides none of theirs.
+    """
     if not context.can(Capability.REPLAY):
         raise NotApplicable(UNREAD)
-    if context.hides:
+    if context.hides and not quiet:
         raise NotApplicable(HIDDEN)
     runs = [Run({key: array[[r]] for key, array in run.values.items()}) for r in range(len(run.x))]
     found = [_one(context, name, parameters, each, batches) for each in runs]
-    return {stream: np.concatenate([each[stream] for each in found]) for stream in found[0]}
+    noise = {stream: np.concatenate([each[stream] for each in found]) for stream in found[0]}
+    if context.hides:
+        lengths = np.linalg.norm(next(iter(context.with_noise(noise).values())), axis=-1)
+        r, k = np.unravel_index(int(np.argmax(lengths)), lengths.shape)
+        longest = {stream: array[r] for stream, array in noise.items()}
+        if hides_noise(context, name, parameters, longest, batches=batches, k=int(k)):
+            raise NotApplicable(HIDDEN)
+    return noise
 
 
 def _one(context: Context, name: str, parameters: Parameters, target: Run, batches: list[list[int]] | None) -> Values:
     """One run: correct the noise by what a replay still lacks, until nothing is lacking (Anderson's acceleration)."""
     given = first_batches(parameters) if batches is None else batches
-    wanted = _apparent(context, parameters, target)
+    shown = apparent(context, parameters, target)
+    wanted = context.with_noise(shown)
+    none = {stream: np.zeros_like(array) for stream, array in shown.items()}
     shapes = {stream: array.shape for stream, array in wanted.items()}
     right = _flat(wanted)
     noises, lacks = [right], list[Floats]()
     close = max(FOUND, _ROUNDINGS * context.unit)  # of the noise, in the implementation's own arithmetic
     for _ in range(_PASSES):
-        noise = _parts(noises[-1], shapes)
+        noise = none | _parts(noises[-1], shapes)
         alone = {stream: array[0] for stream, array in noise.items()}
         again = context.session.replay(name, context.mode.algorithm, parameters, alone, given)
-        lacks.append(right - _flat(_apparent(context, parameters, with_count(again))))
+        lacks.append(right - _flat(context.with_noise(apparent(context, parameters, with_count(again)))))
         if float(np.abs(lacks[-1]).max()) <= close * max(float(np.abs(part).max()) for part in (right, noises[-1])):
             return noise
         noises, lacks = noises[-_REMEMBERED:], lacks[-_REMEMBERED:]
@@ -84,19 +104,30 @@ def _one(context: Context, name: str, parameters: Parameters, target: Run, batch
     raise NotApplicable("its updates are not the reference's, and no noise was found under which a replay agrees")
 
 
-def hides_noise(context: Context, name: str, parameters: Parameters, noise: Values) -> bool:
-    """Whether a replay of one iteration shows the same x, to first order, for some change of this noise of [1, p]."""
-    batches, algorithm = first_batches(parameters), context.mode.algorithm
+def hides_noise(
+    context: Context,
+    name: str,
+    parameters: Parameters,
+    noise: Values,
+    *,
+    batches: list[list[int]] | None = None,
+    k: int = 0,
+) -> bool:
+    """Whether a replay shows the same x in iteration k, to first order, for some change of its noise of [T, p]."""
+    given, algorithm = first_batches(parameters) if batches is None else batches, context.mode.algorithm
     stream = next(iter(context.with_noise(noise)))
-    step = _SMALL_STEP * float(np.abs(noise[stream]).max())
+    step = _SMALL_STEP * float(np.abs(noise[stream][k]).max())
+    if not step:
+        return False
 
     def shown(change: Floats) -> Floats:
-        moved = {**noise, stream: noise[stream] + step * change}
-        x: Floats = context.session.replay(name, algorithm, parameters, moved, batches).x[0]
+        moved = noise[stream].copy()
+        moved[k] += step * change
+        x: Floats = context.session.replay(name, algorithm, parameters, {**noise, stream: moved}, given).x[k]
         return x
 
     axes = np.eye(noise[stream].shape[-1])
-    responses = np.array([shown(axis[None]) - shown(-axis[None]) for axis in axes])
+    responses = np.array([shown(axis) - shown(-axis) for axis in axes])
     sizes = np.linalg.svd(responses, compute_uv=False)
     return bool(sizes[-1] <= _FLAT * sizes[0])
 
@@ -120,7 +151,7 @@ def _parts(flat: Floats, shapes: dict[str, tuple[int, ...]]) -> Values:
     return {s: part.reshape(shapes[s]) for s, part in zip(shapes, np.split(flat, ends[:-1]), strict=True)}
 
 
-def _apparent(context: Context, parameters: Parameters, run: Run) -> Values:
+def apparent(context: Context, parameters: Parameters, run: Run) -> Values:
     """The noise as the reference's updates would have it, gradients included."""
     return INSIDE[context.mode.algorithm].noise(parameters, problem_of(_nothing(run.x.shape[-1]), parameters), run)
 
@@ -142,22 +173,22 @@ def follows_rules_of_its_own(context: Context, records: Records, plain: Paramete
         return False
     run = context.trials(records, penalised, _FITTED_RUNS)
     right = INSIDE[context.mode.algorithm].after_x(penalised, problem_of(records, penalised), run.x)
-    close = _close(run, right)
+    close = close_to(run, right)
     if all(float(np.abs(run.values[name] - right[name]).max()) <= close for name in ("z", "y")):
         return False
-    if not _combined(run, "y", ("x", "z"), close):
+    if not combined(run, "y", ("x", "z"), close):
         return False
     run = context.trials(records, plain, _FITTED_RUNS)
-    return _combined(run, "z", ("x",), _close(run, {}))
+    return combined(run, "z", ("x",), close_to(run))
 
 
-def _close(run: Run, right: Values) -> float:
+def close_to(run: Run, right: Values | None = None) -> float:
     """As `post-processing` has it: 1e-10 of the largest value, or 64 roundings of what is released."""
-    largest = max(float(np.abs(array).max()) for array in (*run.values.values(), *right.values()))
+    largest = max(float(np.abs(array).max()) for array in (*run.values.values(), *(right or {}).values()))
     return max(1e-10 * (1 + largest), 64 * max(resolution(array) for array in run.values.values()))
 
 
-def _combined(run: Run, name: str, now: tuple[str, ...], close: float) -> bool:
+def combined(run: Run, name: str, now: tuple[str, ...], close: float) -> bool:
     """Whether a value is a fixed combination of these of its iteration and of x, z, y of the one before."""
     before = [run.values[each][:, :-1].ravel() for each in ("x", "z", "y")]
     known = np.column_stack([*(run.values[each][:, 1:].ravel() for each in now), *before])
@@ -186,16 +217,16 @@ def noiseless_read(context: Context, records: Records, parameters: Parameters, *
     run = noiseless(context, records, parameters, may_refuse=may_refuse)
     if not context.own:
         return run
-    read = as_the_reference(context, parameters, with_count(run), records.count)
+    read = as_the_reference(context, parameters, with_count(run), records.count, quiet=True)
     return Run({name: array[0] for name, array in read.values.items()})
 
 
-def as_the_reference(context: Context, parameters: Parameters, run: Run, records: int) -> Run:
+def as_the_reference(context: Context, parameters: Parameters, run: Run, records: int, *, quiet: bool = False) -> Run:
     """The runs [count, T, p] that the reference makes of the same noisy gradients: what the other checks can read."""
     dimension = run.x.shape[-1]
     silent = Records(np.zeros((records, dimension)), np.ones(records, dtype=np.int64))
     plain = parameters.model_copy(update={"intercept": False, "normalise": None, "clip": parameters.bound})
-    noise = own_noise(context, context.session.send(silent), plain, run)
+    noise = own_noise(context, context.session.send(silent), plain, run, quiet=quiet)
     return reference_run(context.mode.algorithm, plain, noise, dimension)
 
 
@@ -282,7 +313,7 @@ def _added(
         seen = {name: array[0] for name, array in inside.noise(parameters, problem, run).items()}
         return seen, {party_name(i): noise["x"][:, i] for i in range(noise["x"].shape[1])}
     if batches is None or claimed.mode.algorithm is Algorithm.DPSVRG:
-        seen = {name: array[0] for name, array in inside.noise(parameters, problem, run).items()}
+        seen = {name: array[0] for name, array in inside.noise(parameters, problem, run).items() if name in noise}
         if batches is not None:
             del seen["gradient"]  # what a batch changed since the anchor is not recomputed here
         return seen, {name: noise[name] for name in seen}

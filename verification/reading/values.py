@@ -28,9 +28,8 @@ from verification.reading.inverter import INSIDE
 from verification.served.translate import noise_scales, problem_of, sigmas
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
-from verification.wire.parameters import Parameters
+from verification.wire.parameters import SCHEMES, Law, Parameters, noised_names
 from verification.wire.records import Records, Run
-from verification.wire.schemes import SCHEMES, Law, noised_names
 
 # Noise this small hides nothing that matters, and a normal value exceeds nine deviations once in 1e18 draws.
 _DECIMALS = 13
@@ -142,11 +141,6 @@ def gaussianised(vectors: Floats) -> Floats:
     return normal
 
 
-def memberships(algorithm: Algorithm, records: Records, parameters: Parameters, run: Run) -> Floats:
-    """How often each one-hot record was counted in each batch; [count, T, n], whole numbers if all is well."""
-    return INSIDE[algorithm].counts(parameters, problem_of(records, parameters), run)
-
-
 def resolution(values: Floats) -> float:
     """The rounding of released values: of doubles, of single precision, or to so many decimals.
 
@@ -202,7 +196,7 @@ def _needed(claimed: Claimed, records: Records, outside: bool) -> Records:
     takes = claimed.scheme.takes
     silent = "parties" not in takes and claimed.scheme.law is not Law.OBJECTIVE and not records.features.any()
     if silent or (outside and "batch" in takes and "inner" not in takes):
-        return Records(records.features[:1], np.array(records.labels[:1]))
+        return Records(records.features[:1], records.labels[:1])
     return records
 
 

@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 import traceback
 from collections.abc import Callable, Mapping
 from typing import BinaryIO, TypeAlias
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import JsonValue, TypeAdapter
 
+from verification.served.serve import on_standard_streams, write_line
 from verification.wire.arrays import Floats, WireArray, pack, unpack
 from verification.wire.messages import PROTOCOL
 from verification.wire.records import Records
@@ -33,9 +32,7 @@ def serve_function(train: Train, name: str = "black box") -> None:
 
 def serve_batches(run: Batch, name: str = "black box") -> None:
     """The same for a function that makes many runs at once: arrays by name, their first axis the run."""
-    with os.fdopen(os.dup(1), "wb", buffering=0) as wire:
-        os.dup2(2, 1)
-        answer_streams(run, name, sys.stdin.buffer, wire)
+    on_standard_streams(lambda source, sink: answer_streams(run, name, source, sink))
 
 
 def answer_streams(run: Batch, name: str, source: BinaryIO, sink: BinaryIO) -> None:
@@ -43,16 +40,14 @@ def answer_streams(run: Batch, name: str, source: BinaryIO, sink: BinaryIO) -> N
     data: dict[str, Records] = {}
     while line := source.readline():
         request = json.loads(line)
-        unsent = memoryview(json.dumps({"id": request["id"], **_answer(run, name, data, request)}).encode() + b"\n")
-        while unsent:  # a raw pipe may take part of a long line
-            unsent = unsent[sink.write(unsent) :]
+        write_line(sink, json.dumps({"id": request["id"], **_answer(run, name, data, request)}).encode() + b"\n")
         if request["request"] == "stop":
             return
 
 
 def repeated(train: Train, records: Records, count: int, rng: np.random.Generator) -> dict[str, Floats]:
     """Return ``count`` runs, stacked; runs of different lengths are filled up with NaN, which the audit also sees."""
-    runs = [train(records.features.copy(), records.labels.copy(), rng) for _ in range(count)]
+    runs = [train(records.features.copy(), records.labels.astype(np.int64), rng) for _ in range(count)]
     named = [run if isinstance(run, Mapping) else {"released": run} for run in runs]
     return {
         key: _stacked([run.get(key, ()) for run in named]) for key in dict.fromkeys(k for run in named for k in run)

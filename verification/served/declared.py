@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, BinaryIO
@@ -19,26 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
-from verification.wire import declared_messages as d
+from verification.served.serve import on_standard_streams, refusal, write_line
+from verification.wire import declaration as d
 from verification.wire import messages as m
 from verification.wire.arrays import Floats, PackedArray, WireModel, pack, unpack
 from verification.wire.declaration import Declaration
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.records import Records
 
 Declare = Callable[[d.OpaqueParameters, int, int], Mapping[str, object]]
-_REQUEST: TypeAdapter[
-    m.StartRequest | m.StopRequest | d.DeclareRequest | d.DeclaredDataRequest | d.RecordRequest | d.OwnTrialsRequest
-] = TypeAdapter(
-    Annotated[
-        m.StartRequest
-        | m.StopRequest
-        | d.DeclareRequest
-        | d.DeclaredDataRequest
-        | d.RecordRequest
-        | d.OwnTrialsRequest,
-        Field(discriminator="request"),
-    ]
-)
+Request = Annotated[
+    m.StartRequest | m.StopRequest | d.DeclareRequest | d.DeclaredDataRequest | d.RecordRequest | d.OwnTrialsRequest,
+    Field(discriminator="request"),
+]
+_REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 
 
 class DeclaredRun:
@@ -58,6 +49,7 @@ class DeclaredRun:
         self._order: list[str] = []
         self._drawn: list[list[int]] = []
         self._public: dict[str, list[float]] = {}
+        self._epoch: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
 
     def gaussian(self, shape: int | tuple[int, ...], sigma: float) -> Floats:
         """Independent normal values of standard deviation sigma."""
@@ -75,15 +67,22 @@ class DeclaredRun:
 
     def batch(self, records: int, size: int) -> NDArray[np.intp]:
         """So many distinct records, fresh in every call."""
-        return self._batch(lambda: self._batches.permutation(records)[:size])
+        return self.taken_batch(self._batches.permutation(records)[:size])
+
+    def in_epochs(self, records: int, size: int, *, shuffle: bool) -> NDArray[np.intp]:
+        """The next batch of an epoch of disjoint ones, in the order of the records or in a fresh one for each epoch."""
+        number = len(self._drawn) % (records // size)
+        if number == 0:
+            self._epoch = self._batches.permutation(records) if shuffle else np.arange(records)
+        return self.taken_batch(self._epoch[number * size : (number + 1) * size])
 
     def poisson(self, records: int, rate: float) -> NDArray[np.intp]:
         """Every record with this probability, fresh in every call."""
-        return self._batch(lambda: np.flatnonzero(self._batches.random(records) < rate))
+        return self.taken_batch(np.flatnonzero(self._batches.random(records) < rate))
 
     def with_replacement(self, records: int, size: int) -> NDArray[np.intp]:
         """So many records, each drawn from all of them."""
-        return self._batch(lambda: self._batches.integers(0, records, size))
+        return self.taken_batch(self._batches.integers(0, records, size))
 
     def release(self, name: str, before: Floats, noise: Floats, released: Floats | None = None) -> Floats:
         """Release ``before + noise`` (or ``released``, where something else leaves) and return what was released."""
@@ -109,9 +108,6 @@ class DeclaredRun:
     def public(self, name: str, value: float) -> None:
         """Show what must not depend on the data: a step size, a penalty, ..."""
         self._public.setdefault(name, []).append(float(value))
-
-    def _batch(self, draw: Callable[[], NDArray[np.intp]]) -> NDArray[np.intp]:
-        return self.taken_batch(draw())
 
     def taken_batch(self, drawn: NDArray[np.intp]) -> NDArray[np.intp]:
         """The batch to use: the one that was drawn, or the one that the harness gave in its place."""
@@ -155,7 +151,7 @@ class DeclaredRun:
         return d.RecordResult(values=values, batches=self._drawn or None, public=dict(public), order=order)
 
 
-RunOnce = Callable[[LabelledPoints, d.OpaqueParameters, DeclaredRun], None]
+RunOnce = Callable[[Records, d.OpaqueParameters, DeclaredRun], None]
 
 
 def serve_declared(name: str, declare: Declare, run: RunOnce, *, version: str = "0", seeded: bool = True) -> None:
@@ -163,9 +159,7 @@ def serve_declared(name: str, declare: Declare, run: RunOnce, *, version: str = 
 
     ``seeded`` is false for an algorithm whose randomness is not that of the run it is given.
     """
-    with os.fdopen(os.dup(1), "wb", buffering=0) as wire:
-        os.dup2(2, 1)
-        DeclaredServer(name, declare, run, version, seeded=seeded).serve(sys.stdin.buffer, wire)
+    on_standard_streams(DeclaredServer(name, declare, run, version, seeded=seeded).serve)
 
 
 class DeclaredServer:
@@ -174,38 +168,36 @@ class DeclaredServer:
     def __init__(self, name: str, declare: Declare, run: RunOnce, version: str = "0", *, seeded: bool = True) -> None:
         self._seeded = seeded
         self._name, self._declare, self._run, self._version = name, declare, run, version
-        self._data: dict[str, LabelledPoints] = {}
+        self._data: dict[str, Records] = {}
         self._stopped = False
 
     def serve(self, source: BinaryIO, sink: BinaryIO) -> None:
         """Answer requests from one stream on another."""
         while not self._stopped and (line := source.readline()):
-            unsent = memoryview(self.answer(line))
-            while unsent:  # a raw pipe may take part of a long line
-                unsent = unsent[sink.write(unsent) :]
+            write_line(sink, self.answer(line))
 
     def answer(self, line: bytes) -> bytes:
         """Return the one line that answers a request; never raises."""
         try:
             request = _REQUEST.validate_json(line)
         except ValidationError as error:
-            return _refusal(json.loads(line).get("id", 0), "invalid-parameters", str(error))
+            return refusal(json.loads(line).get("id", 0), "invalid-parameters", str(error))
         try:
             return b'{"id":%d,"result":%b}\n' % (request.id, m.line_of(self._result(request)).rstrip())
         except KeyError as error:
-            return _refusal(request.id, "invalid-data", f"there is no {error}")
+            return refusal(request.id, "invalid-data", f"there is no {error}")
         except ValidationError as error:
-            return _refusal(request.id, "invalid-parameters", str(error))
+            return refusal(request.id, "invalid-parameters", str(error))
         except Exception as error:  # whatever it is, it must become an answer: the harness decides what it means
             traceback.print_exc()
-            return _refusal(request.id, "internal", f"{type(error).__name__}: {error}")
+            return refusal(request.id, "internal", f"{type(error).__name__}: {error}")
 
     def _result(self, request: WireModel) -> WireModel:
         match request:
             case m.StartRequest():
                 return self._start()
             case d.DeclaredDataRequest():
-                points = LabelledPoints(unpack(request.features, "features"), np.array(request.labels))
+                points = Records(unpack(request.features, "features"), np.array(request.labels))
                 self._data[request.name] = points
                 return m.DataResult(records=points.count, columns=int(points.features.shape[1]))
             case d.DeclareRequest():
@@ -220,8 +212,8 @@ class DeclaredServer:
                 self._stopped = True
                 return m.StopResult()
 
-    def _start(self) -> d.DeclaredStart:
-        return d.DeclaredStart(
+    def _start(self) -> m.DeclaredStart:
+        return m.DeclaredStart(
             protocol=m.PROTOCOL,
             name=self._name,
             version=self._version,
@@ -247,8 +239,3 @@ def _seed(request: d.RecordRequest | d.OwnTrialsRequest, number: int) -> list[in
 
 def _stacked(arrays: Sequence[Floats]) -> PackedArray:
     return pack(np.array(arrays, dtype=np.float64))
-
-
-def _refusal(identity: int, kind: m.RefusalKind, message: str) -> bytes:
-    error = m.Refusal(kind=kind, message=message[:2000] or kind)
-    return m.line_of(m.Answer[m.StopResult](id=identity, error=error))

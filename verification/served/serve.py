@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import BinaryIO, Protocol
 
 import numpy as np
@@ -18,9 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 from reference.errors import InvalidData, RefusedByReference
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, WireModel, pack, unpack
-from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.parameters import SCHEMES, Algorithm, Parameters
 from verification.wire.records import Records
-from verification.wire.schemes import SCHEMES
 
 Values = dict[str, Floats]
 _BUFFER = 1 << 20
@@ -74,18 +73,18 @@ class Server:
         try:
             request = _REQUEST.validate_json(line)
         except ValidationError as error:
-            return _refusal(_id_of(line), "invalid-parameters", str(error))
+            return refusal(_id_of(line), "invalid-parameters", str(error))
         try:
             return b'{"id":%d,"result":%b}\n' % (request.id, m.line_of(self._result(request)).rstrip())
         except NotOfferedError as reason:
             return m.line_of(m.Answer[m.StopResult](id=request.id, skipped=m.Skipped(reason=str(reason))))
         except (InvalidData, KeyError) as error:
-            return _refusal(request.id, "invalid-data", str(error))
+            return refusal(request.id, "invalid-data", str(error))
         except (RefusedByReference, ArrayError) as error:
-            return _refusal(request.id, "invalid-parameters", str(error))
+            return refusal(request.id, "invalid-parameters", str(error))
         except Exception as error:  # whatever it is, it must become an answer: the harness decides what it means
             traceback.print_exc()
-            return _refusal(request.id, "internal", f"{type(error).__name__}: {error}")
+            return refusal(request.id, "internal", f"{type(error).__name__}: {error}")
 
     def _result(self, request: m.Request) -> WireModel:
         match request:
@@ -138,19 +137,29 @@ class Server:
 
 def serve(implementation: Implementation) -> None:
     """Answer requests on stdin until `stop` or the end of input; stray prints go to stderr, not onto the wire."""
-    with os.fdopen(os.dup(1), "wb", buffering=0) as wire, os.fdopen(os.dup(0), "rb", buffering=_BUFFER) as source:
-        os.dup2(2, 1)
-        serve_streams(implementation, source, wire)
+    on_standard_streams(lambda source, sink: serve_streams(implementation, source, sink))
 
 
 def serve_streams(implementation: Implementation, source: BinaryIO, sink: BinaryIO) -> None:
     """Answer requests from one stream on another."""
     server = Server(implementation)
     while not server.stopped and (line := source.readline()):
-        unsent = memoryview(server.answer(line))
-        while unsent:  # a raw pipe may take part of a long line
-            unsent = unsent[sink.write(unsent) :]
-        sink.flush()
+        write_line(sink, server.answer(line))
+
+
+def on_standard_streams(serve_on: Callable[[BinaryIO, BinaryIO], None]) -> None:
+    """Serve on stdin and stdout; stray prints go to stderr, not onto the wire."""
+    with os.fdopen(os.dup(1), "wb", buffering=0) as wire, os.fdopen(os.dup(0), "rb", buffering=_BUFFER) as source:
+        os.dup2(2, 1)
+        serve_on(source, wire)
+
+
+def write_line(sink: BinaryIO, line: bytes) -> None:
+    """Write all of an answer."""
+    unsent = memoryview(line)
+    while unsent:  # a raw pipe may take part of a long line
+        unsent = unsent[sink.write(unsent) :]
+    sink.flush()
 
 
 def _batches(lists: Sequence[Sequence[int]], parameters: Parameters, count: int) -> NDArray[np.intp]:
@@ -172,7 +181,8 @@ def _run_result(values: Values) -> m.RunResult:
     )
 
 
-def _refusal(identity: int, kind: m.RefusalKind, message: str) -> bytes:
+def refusal(identity: int, kind: m.RefusalKind, message: str) -> bytes:
+    """The line that answers `error`."""
     error = m.Refusal(kind=kind, message=message[:2000] or kind)
     return m.line_of(m.Answer[m.StopResult](id=identity, error=error))
 

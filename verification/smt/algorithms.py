@@ -91,31 +91,6 @@ def one_term_changes() -> list[Obligation]:
     return result
 
 
-def lengths() -> list[Obligation]:
-    r"""||slope row|| <= C if ||row|| <= C; and ||u - v|| <= 2C if both are no longer than C.
-
-    About squared lengths and inner products, hence about vectors of any length: ||u - v||^2 = uu - 2 uv + vv, and
-    ||u + v||^2 = uu + 2 uv + vv >= 0.
-    """
-    slope, row, bound, uu, uv, vv = z3.Reals("slope row bound uu uv vv")
-    record = (bound > 0, slope >= -1, slope <= 0, row >= 0, row <= square(bound))
-    length = square(slope) * row
-    pair = (bound > 0, uu >= 0, vv >= 0, uu <= square(bound), vv <= square(bound), uu + 2 * uv + vv >= 0)
-    apart = uu - 2 * uv + vv
-    return [
-        Obligation(
-            "a record's gradient", record, length <= square(bound), length <= ALMOST * square(bound), general=True
-        ),
-        Obligation(
-            "two records' gradients",
-            pair,
-            apart <= 4 * square(bound),
-            apart <= 4 * ALMOST * square(bound),
-            general=True,
-        ),
-    ]
-
-
 def batch_mean_is_unbiased() -> list[Obligation]:
     """The mean over all m-subsets of the batch gradient is the full gradient (n = 4, m = 2): E<delta, x* - x> = 0."""
     loss, x = UnknownLoss(), vector("x")
@@ -298,12 +273,3 @@ def _one_round(problem: Problem, eta: z3.ArithRef, own_noise: str) -> State:
     initial = State(matrix_of(vector("x0"), vector("x1")), vector("z0"), matrix_of(vector("y0"), vector("y1")))
     noise = matrix_of(vector(own_noise), vector("gamma"))
     return next(dpadmm(parties, initial, step_sizes=[eta], noise=[noise]))
-
-
-def half_for_margins() -> list[Obligation]:
-    """Statement DPSVRG-MARGIN: slopes in [-1, 0] at both points, so a record's two gradients differ by at most C."""
-    now, then, row, bound = z3.Reals("now then row bound")
-    domain = (bound > 0, now >= -1, now <= 0, then >= -1, then <= 0, row >= 0, row <= square(bound))
-    length = square(now - then) * row
-    name = "a record's change of gradient"
-    return [Obligation(name, domain, length <= square(bound), length <= ALMOST * square(bound), general=True)]

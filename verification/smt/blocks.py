@@ -256,21 +256,6 @@ def group_threshold() -> list[Obligation]:
     ]
 
 
-def any_convex() -> list[Obligation]:
-    r"""For every convex h: from the two subgradient inequalities alone.
-
-    z minimises lambda h + rho/2 ||. - w||^2, so rho (w - z) is a subgradient of lambda h at z, and likewise for z'.
-    The unknowns are the numbers h(z), h(z'), <w - z, z' - z>, <w' - z', z - z'> and ||z - z'||^2; then
-    <z - z', w - w'> - ||z - z'||^2 = -<w - z, z' - z> - <w' - z', z - z'>. No coordinates: any dimension, any h.
-    """
-    rho = parameter("rho")
-    h, h_other, first, second, length = z3.Reals("h h_ first second length")
-    inner = length - first - second
-    subgradients = (rho > 0, length >= 0, h_other >= h + rho * first, h >= h_other + rho * second)
-    name = "every convex prox is firmly nonexpansive"
-    return [Obligation(name, subgradients, inner >= length, inner > length, general=True)]
-
-
 Folded = tuple[Regularizer, Hypotheses]
 
 

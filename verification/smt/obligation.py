@@ -78,8 +78,6 @@ class Obligation:
     hypotheses: tuple[z3.BoolRef, ...]
     goal: z3.BoolRef
     sharper: z3.BoolRef
-    general: bool = False
-    """Whether it is mathematics that no function of the reference takes part in: no change of the code can turn it."""
 
     def negated(self) -> str:
         """The SMT-LIB script that is unsatisfiable if and only if the obligation holds."""

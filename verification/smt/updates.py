@@ -167,22 +167,6 @@ def _copy_update(regularizer: Regularizer) -> Map:
     return lambda x, y: update_z(x, y, rho=parameter("rho"), regularizer=regularizer)
 
 
-def sums() -> list[Obligation]:
-    """Partial sums S, T of the first coordinates and the next coordinate a, b."""
-    c, first, second, a, b = z3.Reals("c first second a b")
-    domain = (c >= 0, first <= c * second, a <= c * b)
-    goal = first + a <= c * (second + b)
-    return [
-        Obligation(
-            "coordinate bounds add up",
-            (*domain, second >= 0, b >= 0),
-            goal,
-            first + a <= ALMOST * c * (second + b),
-            general=True,
-        )
-    ]
-
-
 def one_iteration() -> list[Obligation]:
     """The identity behind the inequality: bound less left side is a sum of squares."""
     rho, eta = parameter("rho"), parameter("eta")

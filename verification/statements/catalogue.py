@@ -8,10 +8,12 @@ from __future__ import annotations
 import difflib
 import functools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
 
 from verification.errors import UnknownStatement
 
@@ -79,35 +81,8 @@ def _described(evidence: Evidence) -> DescribedEvidence:
 @functools.cache
 def catalogue() -> tuple[Described, ...]:
     """Every statement, in the order of the registry."""
-    entries = json.loads((resources.files(__package__) / FILE_NAME).read_text("utf-8"))
-    return tuple(_read(entry) for entry in entries)
-
-
-def _read(entry: dict[str, object]) -> Described:
-    def text(key: str) -> str:
-        return str(entry[key])
-
-    def listed(holder: dict[str, object], key: str) -> Sequence[object]:
-        found = holder[key]
-        return found if isinstance(found, list) else ()
-
-    def evidence(found: object) -> DescribedEvidence:
-        holder = found if isinstance(found, dict) else {}
-        obligations = tuple(
-            DescribedObligation(str(each["name"]), str(each["digest"]))
-            for each in listed(holder, "obligations")
-            if isinstance(each, dict)
-        )
-        return DescribedEvidence(str(holder["name"]), str(holder["kind"]), obligations)
-
-    return Described(
-        text("id"),
-        tuple(str(alias) for alias in listed(entry, "aliases")),
-        text("status"),
-        text("statement"),
-        text("truth"),
-        text("place"),
-        tuple(evidence(found) for found in listed(entry, "evidence")),
+    return TypeAdapter(tuple[Described, ...]).validate_json(
+        (resources.files(__package__) / FILE_NAME).read_text("utf-8")
     )
 
 

@@ -7,8 +7,17 @@ from dataclasses import dataclass, replace
 from verification.smt import algorithms, blocks, updates
 from verification.smt.prover import Prover
 from verification.statements.evidence import accounting, convergence, optimiser
-from verification.statements.evidence.smt import Model, coordinatewise, counterexample, proved
-from verification.statements.model import Evidence, EvidenceResult, Kind, Statement, Status
+from verification.statements.model import (
+    Evidence,
+    EvidenceResult,
+    Kind,
+    Model,
+    Statement,
+    Status,
+    coordinatewise,
+    counterexample,
+    proved,
+)
 
 
 @dataclass(frozen=True, slots=True)

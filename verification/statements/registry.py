@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from verification.coq.check import checked
@@ -50,17 +50,18 @@ def collected(*groups: Iterable[Statement]) -> dict[str, Statement]:
     return found
 
 
-_THEOREMS = read()
-_GROUPS = (optimiser, accounting, errata)
-BY_NAME = collected(*((with_theorems(s, _THEOREMS) for s in group.STATEMENTS) for group in _GROUPS))
-STATEMENTS: tuple[Statement, ...] = tuple(dict.fromkeys(BY_NAME.values()))
+def registry(*more: Statement) -> dict[str, Statement]:
+    """Every statement by id and alias, with its theorems; ``more`` are those whose evidence runs other packages."""
+    table = read()
+    groups = (optimiser.STATEMENTS, accounting.STATEMENTS, more, errata.STATEMENTS)
+    return collected(*((with_theorems(statement, table) for statement in group) for group in groups))
 
 
-def find(name: str) -> Statement:
+def find(name: str, known: Mapping[str, Statement]) -> Statement:
     """The statement of this id or alias, whatever its case; an unknown one is refused with the nearest names."""
-    statement = BY_NAME.get(name.upper())
+    statement = known.get(name.upper())
     if statement is None and name.upper() in {wording.id for wording in errata.WORDING}:
         raise UnknownStatement(f"{name.upper()} is about wording: `dpadmm explain {name.upper()}`; nothing can be run")
     if statement is None:
-        raise unknown(name, BY_NAME)
+        raise unknown(name, known)
     return statement

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from verification.statistics import tails
-from verification.statistics.test import Aspect, Cause, TailFamily, Test, union
+from verification.statistics.test import Aspect, Cause, Cost, TailFamily, Test, union
 from verification.wire.arrays import Floats
 
 Table = NDArray[np.bool_]
@@ -28,6 +28,7 @@ Bound = Callable[[int, int, float], float]
 Groups = dict[str, NDArray[np.bool_]]
 _LAGS = 64
 _RAREST = 1e-12
+_ENOUGH, _MOSTLY = 100, 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +91,93 @@ def batch_tests(
         Test("batch-rate", Aspect.BATCHES, rate, f"least likely: {at}", Cause.BATCH_LAW),
         Test("batch-fresh", Aspect.BATCHES, fresh, f"least likely: {when}", Cause.BATCH_REUSED),
     ]
+
+
+def epoch_tests(
+    held: Table, places: NDArray[np.intp], *, records: int, batch: int, shuffle: bool, every: bool = True
+) -> list[Test]:
+    """Batches by epochs: a mark is in one batch of an epoch at most, and in the same, or in a fresh one, of the next.
+
+    A mark that comes back within an epoch costs privacy: it is visited more often than is priced. Its order costs
+    nothing, since the price is that of an order that everybody knows. Where not ``every`` iteration could be read, the
+    others count as empty, and nothing is said of the order.
+    """
+    runs, iterations, marks = held.shape
+    each = records // batch
+    whole = np.zeros((runs, -(-iterations // each) * each, marks), dtype=np.bool_)
+    whole[:, :iterations] = held
+    visits = whole.reshape(runs, -1, each, marks)
+    often = visits.sum(axis=2)
+    r, e, i = np.unravel_index(int(np.argmax(often)), often.shape)
+    found = f"record {places[i]} is in {often[r, e, i]} batches of epoch {e + 1}, run {r + 1}"
+    once = Test(
+        "epoch-once",
+        Aspect.BATCHES,
+        0.0 if often[r, e, i] > 1 else 1.0,
+        f"{found}: an epoch of {each} disjoint batches has it once at most",
+        Cause.BATCH_REUSED,
+        deterministic=True,
+    )
+    complete = iterations // each
+    if often.max() > 1 or not every or not complete:
+        return [once]
+    place = np.where(often > 0, visits.argmax(axis=2), -1)
+    absent = int(np.sum(place[:, :complete] < 0)) if each * batch == records else 0
+    order, where = _fresh_order(place, iterations, each, batch / records) if shuffle else _same_order(place, complete)
+    left_out = f"{absent} times a record is in no batch of an epoch; " if absent else ""
+    p_value = 0.0 if absent else order
+    sure = bool(absent) or not shuffle
+    detail = f"{left_out}{where}"
+    law = Test("epoch-order", Aspect.BATCHES, p_value, detail, Cause.BATCH_LAW, Cost.NOTHING, deterministic=sure)
+    return [once, law]
+
+
+def _same_order(place: NDArray[np.int64], complete: int) -> tuple[float, str]:
+    """Whether every epoch of a run has the order of its first one; an order of each run's own is none the worse."""
+    moved = (place != place[:, :1]) & ((place >= 0) | (np.arange(place.shape[1]) < complete)[:, None])
+    found = f"{int(moved.sum())} of {place.size} times a record is in another batch than in the first epoch"
+    return (0.0 if moved.any() else 1.0), found
+
+
+def _fresh_order(place: NDArray[np.int64], iterations: int, each: int, share: float) -> tuple[float, str]:
+    """Whether a mark is in the same batch of two epochs, and of two runs, as often as by chance.
+
+    The batches of one mark in different epochs and runs are independent, so that its count is binomial.
+    """
+    runs, epochs, _ = place.shape
+    taken = np.minimum(each, iterations - each * np.arange(epochs))  # of a last epoch that is broken off, fewer
+    pairs = [
+        (f"epochs {e + 1} and {e + 2}", place[:, e], place[:, e + 1], taken[e + 1]) for e in range(0, epochs - 1, 2)
+    ]
+    if runs > 1:
+        pairs += [
+            (f"epoch {e + 1} of two runs", place[0 : runs - 1 : 2, e], place[1::2, e], taken[e]) for e in range(epochs)
+        ]
+    families = []
+    for name, first, second, batches in pairs:
+        alike = ((first == second) & (first >= 0)).sum(axis=0)
+        tails_of = tails.binomial(alike, len(first), float(batches) * share**2)
+        families.append(TailFamily(f"the same batch of {name}:", tails_of, _came(alike, len(first))))
+    if not families:
+        return 1.0, "one epoch of one run shows no order"
+    p_value, at = union(families)
+    return p_value, f"least likely: {at}"
+
+
+def _came(alike: NDArray[np.int64], trials: int) -> Callable[[int], str]:
+    return lambda i: f"mark {i + 1} {alike[i]} of {trials} times"
+
+
+def by_epochs(held: Table, *, records: int, batch: int) -> bool:
+    """Whether batches that are claimed to be fresh look like those of epochs: no mark twice, over some whole ones."""
+    runs, iterations, marks = held.shape
+    each = records // batch
+    if each < 2 or iterations < each:
+        return False
+    whole = iterations // each
+    often = held[:, : whole * each].reshape(runs, whole, each, marks).sum(axis=2)
+    # a fresh sampler has a mark twice in an epoch with probability 1/4 at least: about 1e-12 in 100 of them
+    return bool(often.max() <= 1 and often.size >= _ENOUGH and often.mean() >= _MOSTLY)
 
 
 def chernoff(count: int, trials: int, probability: float) -> float:

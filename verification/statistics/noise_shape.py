@@ -97,11 +97,13 @@ def shape_tests(
     again: dict[str, Floats] | None = None,
     *,
     step: float = 0.0,
+    constant: float | None = None,
 ) -> list[Test]:
     """Shape, centring, independence and freshness, each over all streams.
 
     ``grain`` is how exactly the noise could be read; without it single values are not compared. ``again`` is noise of
-    another request: nothing of it may be the same. ``step`` is that of a grid on which everything noised lies, too.
+    another request: nothing of it may be the same. ``step`` is that of a grid on which everything noised lies, too,
+    ``constant`` what is shown in place of some values.
     """
     scaled = {name: Scaled.of(array, rng) for name, array in noise.items()}
     checks = (
@@ -119,8 +121,21 @@ def shape_tests(
     rows = np.vstack([a.reshape(-1, a.shape[2]) for a in every if a.shape[2] == width])
     found.append(repeats("noise-freshness", rows))
     if grain is not None:
-        found.append(twins("noise-values-fresh", np.concatenate([a.ravel() for a in every]), grain, step))
+        # vectors without any noise are not used again: they are too small, which is said already
+        values = np.concatenate([a[np.abs(a).max(axis=2) > max(_SAME, grain)].ravel() for a in every])
+        if constant is not None:
+            values = values[np.abs(values - constant) > max(_SAME, grain)]
+        found.append(twins("noise-values-fresh", values, grain, step))
     return found
+
+
+def commonest(values: Floats, grain: float) -> float | None:
+    """The value that occurs most often, up to what rounding hides, if some do again and again; None otherwise."""
+    ordered = np.sort(values)
+    steps = np.flatnonzero(np.diff(ordered) > max(_SAME, grain)) + 1
+    ends = np.concatenate([[0], steps, [ordered.size]])
+    most = int(np.argmax(np.diff(ends)))
+    return float(ordered[ends[most]]) if ends[most + 1] - ends[most] >= FEWEST_EQUAL else None
 
 
 def length_test(noise: dict[str, Floats]) -> Test:
@@ -298,7 +313,8 @@ def paired_energies(noise: Floats) -> tuple[Floats, NDArray[np.int64], list[str]
                 totals += [mean + product, mean - product]
                 degrees += [half.size * runs * p] * 2
                 labels += [f"of draws {lag} apart", f"of differences of draws {lag} apart"]
-    return np.array(totals), np.array(degrees, dtype=np.int64), labels
+    # of equal draws the difference is nothing: rounding can leave less
+    return np.maximum(0.0, np.array(totals)), np.array(degrees, dtype=np.int64), labels
 
 
 _CLOSE = 1e-6
@@ -361,7 +377,7 @@ def windows_fresh(vectors: Sequence[Floats]) -> Test:
     found = -(-int(equal.sum()) // 2)
     steps = np.flatnonzero(np.diff(np.round(first / _CLOSE))) + 1
     common = int(np.max(np.diff(np.concatenate([[0], steps, [count]]))))
-    single = max(2 * _CLOSE / float(np.sqrt(2 * np.pi)), 2 * common / count if common > _FEWEST_EQUAL else 0.0)
+    single = max(2 * _CLOSE / float(np.sqrt(2 * np.pi)), 2 * common / count if common > FEWEST_EQUAL else 0.0)
     chance = min(1.0, count * (count - 1) / 2 * single**_WINDOW)
     detail = f"{found} of {count:,} stretches of {_WINDOW} noise values used twice"
     return Test("noise-windows-fresh", Aspect.NOISE, tails.coincidences(found, chance), detail, Cause.NOISE_REUSED)
@@ -387,7 +403,7 @@ _LARGE_SIZES = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 _LIKELIEST = 2.0**-20
 """No single number of noise drawn in single precision, over its scale, is more likely than this: its values lie at
 least 2^-24 of their size apart up to 16 times the scale, and no density here exceeds 1."""
-_FEWEST_EQUAL = 4
+FEWEST_EQUAL = 4
 
 
 def light_tails(noise: dict[str, Floats]) -> Test:
@@ -415,6 +431,6 @@ def atoms(noise: dict[str, Floats], discrete: Collection[str]) -> Test:
         ways = special.gammaln(array.size + 1) - special.gammaln(most + 1) - special.gammaln(array.size - most + 1)
         chance = min(1.0, float(np.exp(min(0.0, ways + (most - 1) * np.log(2 * _LIKELIEST)))))
         label = f"{name}: the size {sizes[counts.argmax()]:.6g} occurs {most} times"
-        families.append(TailFamily(label, np.array([chance if most >= _FEWEST_EQUAL else 1.0])))
+        families.append(TailFamily(label, np.array([chance if most >= FEWEST_EQUAL else 1.0])))
     p_value, at = union(families)
     return Test("noise-atoms", Aspect.NOISE, p_value, f"least likely: {at}", Cause.NOISE_LAW)

@@ -35,6 +35,7 @@ from verification.statistics.test import Aspect, Cause, Cost, TailFamily, Test, 
 from verification.wire.arrays import Floats
 
 PERIODS = range(2, 17)
+_TIED = 1e-6
 BLOCKS = 16
 
 
@@ -46,6 +47,7 @@ class Parts:
     totals: Floats
     degrees: NDArray[np.int64]
     label: Callable[[int], str]
+    turned: bool = False  # sums of squares along combinations of values
 
 
 def parts(noise: Floats) -> list[Parts]:
@@ -54,8 +56,8 @@ def parts(noise: Floats) -> list[Parts]:
     energy = np.sum(noise**2, axis=2)
     by_draw, by_column = energy.sum(axis=0), np.sum(noise**2, axis=(0, 1))
 
-    def alike(kind: str, totals: Floats, degrees: int, label: Callable[[int], str]) -> Parts:
-        return Parts(kind, totals, np.full(totals.size, degrees, dtype=np.int64), label)
+    def alike(kind: str, totals: Floats, degrees: int, label: Callable[[int], str], turned: bool = False) -> Parts:
+        return Parts(kind, totals, np.full(totals.size, degrees, dtype=np.int64), label, turned)
 
     found = [
         alike("overall", energy.sum(keepdims=True).ravel(), noise.size, lambda _: ""),
@@ -65,20 +67,22 @@ def parts(noise: Floats) -> list[Parts]:
         *_every(by_draw, runs * p),
     ]
     if p > 1:
-        found.append(alike("cosine over coordinates", *energies_of_directions(noise), lambda j: str(j + 1)))
+        found.append(
+            alike("cosine over coordinates", *energies_of_directions(noise), lambda j: str(j + 1), turned=True)
+        )
     if draws > 1:
         by_frequency, entries = energies_of_frequencies(noise)
-        found.append(alike("cosine over iterations", by_frequency, entries, lambda k: str(k + 1)))
-        found += _stretches(by_frequency, entries, "cosines over iterations")
+        found.append(alike("cosine over iterations", by_frequency, entries, lambda k: str(k + 1), turned=True))
+        found += _stretches(by_frequency, entries, "cosines over iterations", turned=True)
         totals, degrees, labels = paired_energies(noise)
-        found.append(Parts("sums", totals, degrees, lambda i: labels[i]))
+        found.append(Parts("sums", totals, degrees, lambda i: labels[i], turned=True))
     if runs > 1:
         found.append(alike("run", energy.sum(axis=1), draws * p, lambda r: str(r + 1)))
         found.append(alike("vector", energy.ravel(), p, lambda i: f"{i % draws + 1} of run {i // draws + 1}"))
     return found
 
 
-def _stretches(by_draw: Floats, degrees: int, kind: str = "iterations") -> list[Parts]:
+def _stretches(by_draw: Floats, degrees: int, kind: str = "iterations", *, turned: bool = False) -> list[Parts]:
     draws, total = len(by_draw), np.concatenate([[0.0], np.cumsum(by_draw)])
     spans = [
         (start, start + 2**k)
@@ -95,6 +99,7 @@ def _stretches(by_draw: Floats, degrees: int, kind: str = "iterations") -> list[
             total[last] - total[first],
             (last - first) * degrees,
             lambda i: f"{spans[i][0] + 1} to {spans[i][1]}",
+            turned=turned,
         )
     ]
 
@@ -118,7 +123,7 @@ def _along(noise: Floats, before: dict[str, Floats]) -> list[Parts]:
     if noise.shape[1] < 2 or noise.shape[2] < 2:
         return []
     totals, degrees, names = energies_along(noise, before)
-    return [Parts("along the last", totals, degrees, lambda i: names[i])]
+    return [Parts("along the last", totals, degrees, lambda i: names[i], turned=True)]
 
 
 def size_tests(noise: dict[str, Floats], before: dict[str, Floats] | None = None) -> list[Test]:
@@ -126,20 +131,24 @@ def size_tests(noise: dict[str, Floats], before: dict[str, Floats] | None = None
 
     ``before`` are values of every iteration along which the noise of the next one is looked at.
     """
-    small, large, shares = [], [], []
+    small, large, turned = list[TailFamily](), list[TailFamily](), list[TailFamily]()
+    shares = []
     for name, array in noise.items():
         for part in [*parts(array), *_along(array, before or {})]:
             label = _sized(name, part)
-            small.append(TailFamily(part.kind, _float64(special.chdtr(part.degrees, part.totals)), label))
+            below_it = turned if part.turned else small
+            below_it.append(TailFamily(part.kind, _float64(special.chdtr(part.degrees, part.totals)), label))
             large.append(TailFamily(part.kind, _float64(special.chdtrc(part.degrees, part.totals)), label))
-        small += quietest_direction(array)
+        turned += quietest_direction(array)
         low, high = interval(float(np.sum(array**2)), array.size)
         shares.append(f"{name} {np.sqrt(np.mean(array**2)):.4g} ({low:.4g} to {high:.4g})")
     measured = f"standard deviation over the claimed one: {', '.join(shares)}"
-    below, at = union(small)
+    below, at = union([*small, *turned])
     above, at_most = union(large)
+    # of the claimed size where it is added, too small in a combination: what is wrong is that its parts are tied
+    cause = Cause.NOISE_DEPENDENT if union(small)[0] > _TIED else Cause.NOISE_SMALL
     return [
-        Test("noise-size", Aspect.NOISE, below, f"{measured}; smallest: {at}", Cause.NOISE_SMALL),
+        Test("noise-size", Aspect.NOISE, below, f"{measured}; smallest: {at}", cause),
         Test("noise-excess", Aspect.NOISE, above, f"{measured}; largest: {at_most}", Cause.NOISE_LARGE, Cost.NOTHING),
     ]
 

@@ -77,13 +77,6 @@ def correlation(first: Floats, second: Floats) -> Floats:
     return np.where(lengths > 0.0, normal(dots), 0.0)
 
 
-def overlap(total: int, pairs: int, records: int, size: int) -> float:
-    """Two-sided tail of the summed overlaps of `pairs` independent pairs of batches: hypergeometric, convolved."""
-    mass = _summed_overlaps(pairs, records, size)
-    lower, upper = float(mass[: total + 1].sum()), float(mass[total:].sum())
-    return min(1.0, 2.0 * min(lower, upper) + _FFT_ERROR)
-
-
 @functools.lru_cache(maxsize=64)
 def _summed_overlaps(pairs: int, records: int, size: int) -> Floats:
     """The law of the sum of the overlaps of `pairs` independent pairs of batches."""
@@ -114,15 +107,6 @@ def shifted_means(first: Floats, second: Floats, distance: float) -> float:
     return float(stats.ncf.sf(observed, d, freedom, weight * distance**2))
 
 
-def repeated_vectors(count: int, dimension: int, closeness: float) -> float:
-    r"""P(some two of `count` standard normal vectors agree up to sign within `closeness` in every coordinate).
-
-    The difference of two coordinates has density at most 1/(2 sqrt pi), likewise their sum; union over pairs.
-    """
-    one = min(1.0, 4 * closeness / (2 * math.sqrt(math.pi)))
-    return min(1.0, count * (count - 1) / 2 * one**dimension)
-
-
 def coincidences(pairs: int, chance: float) -> float:
     """P(at least so many disjoint pairs coincide) if one pair among all does with at most this chance: union bound.
 
@@ -131,8 +115,3 @@ def coincidences(pairs: int, chance: float) -> float:
     if pairs == 0 or chance >= 1:
         return 1.0
     return min(1.0, math.exp(pairs * math.log(chance) - math.lgamma(pairs + 1))) if chance > 0 else 0.0
-
-
-def equal_values(count: int, distinct_bits: int) -> float:
-    """P(some two of `count` values are equal) if no value has a probability above 2^-distinct_bits: union bound."""
-    return min(1.0, count * (count - 1) / 2 * 2.0**-distinct_bits)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from verification.outcome import Aspect, Cause, Cost
+from verification.outcome import Aspect, Cause, Cost, Power
 from verification.picture import Draw
 from verification.wire.arrays import Floats
 
@@ -21,6 +21,7 @@ class Test:
 
     A deterministic one uses no false alarms: its ``p_value`` is 0 or 1. ``draw`` makes the picture of what was seen,
     ``price`` the sentence that says what it costs, each only if it is needed; ``witness`` is the data that shows it.
+    ``power`` is what it would have detected; ``weakness`` says why that is too little: then nothing stands by it.
     """
 
     __test__: ClassVar[bool] = False  # not one of pytest's
@@ -35,6 +36,8 @@ class Test:
     draw: Draw | None = None
     price: Callable[[], str] | None = None
     witness: str = ""
+    power: Power | None = None
+    weakness: str = ""
 
     @classmethod
     def exact(  # noqa: PLR0917 - in the order of the fields

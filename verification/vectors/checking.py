@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from verification.outcome import Finding, Outcome, worst
+from verification.outcome import About, Finding, Outcome, worst
 from verification.vectors import model
 from verification.vectors.recipe import Recipe, read
 from verification.vectors.wire import PlainSession, data_fields, noise_arrays, parameter_fields, replay_fields
@@ -21,12 +21,48 @@ from verification.wire.records import Records, Run
 ITERATES = ("x", "z", "y")
 
 
+@dataclass(frozen=True, slots=True)
+class ValueDifference:
+    """Where an iterate is first outside its tolerance."""
+
+    value: str  # x, z or y
+    index: int
+    iteration: int
+    got: float
+    expected: model.Value
+
+    def __str__(self) -> str:
+        return (
+            f"{self.value}[{self.index}] after iteration {self.iteration} is {self.got!r}, {described(self.expected)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFinding(Finding):
+    """What a case showed: the bugs it looks for, and what differs first where a value does."""
+
+    flags: tuple[str, ...] = ()
+    difference: ValueDifference | None = None
+
+    @classmethod
+    def of(cls, case: model.Case, recipe: Recipe, wrong: str | ValueDifference | None) -> CaseFinding:
+        """The conclusion of a case that was played."""
+        outcome = Outcome.REFUTED if wrong else Outcome.STANDS
+        difference = wrong if isinstance(wrong, ValueDifference) else None
+        return cls(About(case.id), outcome, str(wrong or ""), flags=recipe.flags, difference=difference)
+
+    @classmethod
+    def skipped(cls, case: model.Case, recipe: Recipe, reason: str) -> CaseFinding:
+        """A case that was not played."""
+        return cls(About(case.id), Outcome.SKIPPED, reason, flags=recipe.flags)
+
+
 @dataclass(slots=True)
 class VectorsReport:
     """Result of every case."""
 
     description: StartResult | None = None
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[CaseFinding] = field(default_factory=list)
     fault: AdapterFault | None = None
     during: str = ""  # the case that was played last: the one that a fault belongs to
 
@@ -45,7 +81,7 @@ def check_adapter(
     command: Sequence[str],
     cases: Sequence[model.Case],
     limits: Limits | None = None,
-    progress: Callable[[Finding], None] | None = None,
+    progress: Callable[[CaseFinding], None] | None = None,
     *,
     fail_fast: bool = False,
 ) -> VectorsReport:
@@ -69,21 +105,20 @@ def check_adapter(
     return report
 
 
-def _findings(session: PlainSession, cases: Sequence[model.Case], report: VectorsReport) -> Iterator[Finding]:
+def _findings(session: PlainSession, cases: Sequence[model.Case], report: VectorsReport) -> Iterator[CaseFinding]:
     for case in cases:
         report.during = case.id
         recipe = read(case)
         lacking = not_offered(session.description, recipe)
         if lacking:
-            yield Finding(case.id, Outcome.SKIPPED, f"not offered: {', '.join(lacking)}", tags=recipe.flags)
+            yield CaseFinding.skipped(case, recipe, f"not offered: {', '.join(lacking)}")
             continue
         try:
             wrong = _wrong(session, case, recipe)
         except AdapterSkipped as skipped:
-            yield Finding(case.id, Outcome.SKIPPED, skipped.reason, tags=recipe.flags)
+            yield CaseFinding.skipped(case, recipe, skipped.reason)
         else:
-            outcome = Outcome.REFUTED if wrong else Outcome.STANDS
-            yield Finding(case.id, outcome, wrong or "", tags=recipe.flags)
+            yield CaseFinding.of(case, recipe, wrong)
 
 
 def not_offered(description: StartResult, recipe: Recipe) -> list[str]:
@@ -101,7 +136,7 @@ def not_offered(description: StartResult, recipe: Recipe) -> list[str]:
     return names + [str(c) for c, wanted in needed.items() if wanted and c not in description.capabilities]
 
 
-def _wrong(session: PlainSession, case: model.Case, recipe: Recipe) -> str | None:
+def _wrong(session: PlainSession, case: model.Case, recipe: Recipe) -> str | ValueDifference | None:
     """What is wrong with how the implementation treats a case; None if nothing is."""
     if case.error is not None:
         return _wrongly_accepted(session, recipe, case.error)
@@ -129,7 +164,7 @@ def _wrongly_accepted(session: PlainSession, recipe: Recipe, error: model.Refusa
     return f"accepted what must be refused: {error.about}"
 
 
-def first_difference(expected: model.Expected, run: Run) -> str | None:
+def first_difference(expected: model.Expected, run: Run) -> ValueDifference | None:
     """Where an iterate is first outside its tolerance, in the order in which they are computed."""
     rows = {name: run.values[name].reshape(len(expected.x), -1) for name in ITERATES if getattr(expected, name)}
     for k in range(len(expected.x)):
@@ -137,7 +172,7 @@ def first_difference(expected: model.Expected, run: Run) -> str | None:
             for j, value in enumerate(getattr(expected, name)[k]):
                 got = float(found[k, j])
                 if not value.admits(got):
-                    return f"{name}[{j}] after iteration {k + 1} is {got!r}, {described(value)}"
+                    return ValueDifference(name, j, k + 1, got, value)
     return None
 
 

@@ -7,13 +7,13 @@ are about the value that differs first, among them by the share of their cases t
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from verification.outcome import Finding, Outcome
+from verification.outcome import Outcome
 from verification.vectors import model
+from verification.vectors.checking import CaseFinding, ValueDifference
 from verification.vectors.recipe import POINT, Recipe, read
 
 _Z = frozenset({"threshold", "at-threshold", "party-mean", "elastic-net", "folded", "groups", "matrix"})
@@ -40,7 +40,6 @@ _ONLY = {
     "normalising": ("bounded by", {"normalising"}),
 }
 """A bug of these kinds shows only where all failed cases have this in common."""
-_DIGITS = re.compile(r"is (\S+), expected ([^\s,]+)")
 _ROUNDING, _MOST = 1e-5, 0.8
 _ABOUT = ("algorithm", "release", "loss", "regularizer", "bounded by", "intercept", "start", "batches")
 
@@ -81,15 +80,16 @@ class Diagnosis:
         return found
 
 
-def diagnose(findings: Sequence[Finding], cases: Sequence[model.Case]) -> Diagnosis:
+def diagnose(findings: Sequence[CaseFinding], cases: Sequence[model.Case]) -> Diagnosis:
     """Rank the flags of the failed cases."""
     played = [finding for finding in findings if finding.outcome is not Outcome.SKIPPED]
     failed = [finding for finding in played if finding.outcome is Outcome.REFUTED]
-    first = Counter(name for finding in failed if (name := first_value(finding.detail)))
+    differences = [finding.difference for finding in failed if finding.difference is not None]
+    first = Counter(difference.value for difference in differences)
     leading = first.most_common(1)[0][0] if first else ""
-    counts = Counter(flag for finding in failed for flag in finding.tags)
-    of_all = Counter(flag for finding in played for flag in finding.tags)
-    rounded = bool(first) and sum(map(_rounded, failed)) >= _MOST * len(failed)
+    counts = Counter(flag for finding in failed for flag in finding.flags)
+    of_all = Counter(flag for finding in played for flag in finding.flags)
+    rounded = bool(first) and sum(map(_rounded, differences)) >= _MOST * len(failed)
     traits = _traits(failed, cases)
     suspects = [
         Suspect(flag, count, of_all[flag], _fits(flag, leading, rounded=rounded) and _explains(flag, traits))
@@ -99,19 +99,10 @@ def diagnose(findings: Sequence[Finding], cases: Sequence[model.Case]) -> Diagno
     return Diagnosis(tuple(first.most_common()), len(failed), _only(played, cases), tuple(suspects))
 
 
-def first_value(detail: str) -> str:
-    """The iterate that a failed case says differs first; empty for a refusal, or a case that was not refused."""
-    name = detail.partition("[")[0]
-    return name if name in POINT else ""
-
-
-def _rounded(finding: Finding) -> bool:
+def _rounded(difference: ValueDifference) -> bool:
     """Whether only the last digits of the first wrong value are wrong."""
-    found = _DIGITS.search(finding.detail)
-    if found is None:
-        return False
-    got, right = float(found[1]), float(found[2])
-    return abs(got - right) <= _ROUNDING * abs(right)
+    right = model.from_bits(difference.expected.bits)
+    return abs(difference.got - right) <= _ROUNDING * abs(right)
 
 
 def _explains(flag: str, traits: Sequence[dict[str, str]]) -> bool:
@@ -134,7 +125,7 @@ def _fits(flag: str, leading: str, *, rounded: bool) -> bool:
     return {"z": flag in _Z or flag in _Y, "y": flag in _Y}.get(leading, flag not in _Z | _Y)
 
 
-def _only(played: Sequence[Finding], cases: Sequence[model.Case]) -> tuple[tuple[str, str], ...]:
+def _only(played: Sequence[CaseFinding], cases: Sequence[model.Case]) -> tuple[tuple[str, str], ...]:
     """What every failed case has in common and not every case that passed."""
     failed = _traits([f for f in played if f.outcome is Outcome.REFUTED], cases)
     passed = _traits([f for f in played if f.outcome is Outcome.STANDS], cases)
@@ -150,7 +141,7 @@ def _only(played: Sequence[Finding], cases: Sequence[model.Case]) -> tuple[tuple
     return tuple(found)
 
 
-def _traits(findings: Sequence[Finding], cases: Sequence[model.Case]) -> list[dict[str, str]]:
+def _traits(findings: Sequence[CaseFinding], cases: Sequence[model.Case]) -> list[dict[str, str]]:
     """What the valid cases of these findings are about."""
     wanted = {finding.name for finding in findings}
     return [_about(read(case)) for case in cases if case.id in wanted and case.expected is not None]

@@ -89,7 +89,7 @@ class PlainSession(Session):
     def ask_plainly(self, fields: Fields, step: ProtocolStep) -> None:
         """Ask; return if it was accepted, raise what it answered otherwise."""
         identity = self._next_id()
-        line = self._process.ask(line_of(fields, identity), step)
+        line = self._line(line_of(fields, identity), step)
         answer: m.Answer[m.DataResult] | m.Answer[m.RunResult]
         if step is ProtocolStep.DATA:
             answer = self._parse(line, m.Answer[m.DataResult], step)

@@ -1,8 +1,9 @@
 """The wire to an implementation under test: newline-delimited JSON over a process's stdin and stdout.
 
-1. `arrays`, `parameters`, `messages` say what a line may hold; `schema` publishes them as a JSON schema.
+1. `arrays`, `parameters`, `messages`, `declaration` say what a line may hold, and publish it as a JSON schema.
 2. `process` runs the implementation and moves lines, within limits of time, size and memory.
-3. `session` asks the questions and checks the answers; `hidden_pair` hides which neighbour is which.
+3. `session` asks and checks the answers, whatever the face of the adapter, and hides which neighbour is which; `tape`
+   keeps the answers.
 4. `faults` names everything an adapter can do wrong, with the step and a hint.
 5. `smoke` tests an adapter before anything is concluded from it.
 

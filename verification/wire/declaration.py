@@ -1,20 +1,36 @@
-"""What an adapter declares of an algorithm of its own: what is released, and what protects it.
+"""What an adapter declares of an algorithm of its own: what is released, and what protects it; additive to protocol 1.
 
-Nothing here refers to an algorithm that this project knows. Whether a declaration contradicts itself is a question of
-its own (`contradictions`): the shape of it is right, and no run could make it true.
+`start` names it under `declared`; `declare` asks what it releases at some parameters, `record` for one run that also
+shows what was there before the noise, `trials` for runs as they are in production. Parameters are opaque: what the
+claim file holds, unchanged. Nothing here refers to an algorithm that this project knows. `contradictions` lists what no
+run could make true.
 """
 
 from __future__ import annotations
 
 import enum
+import json
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+from pydantic import (
+    Field,
+    JsonValue,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
+from pydantic.json_schema import models_json_schema
 
-from accountant.mechanisms.words import Sampling
-from verification.wire.arrays import WireModel
-from verification.wire.messages import Name
-from verification.wire.words import NeighboursWord, SamplingWord
+from accountant.mechanisms.words import Neighbours, Sampling
+from verification.wire import messages as m
+from verification.wire.arrays import WireArray, WireModel
+from verification.wire.messages import Name, Seed
+
+NeighboursWord = Annotated[Neighbours, Field(strict=False)]
+SamplingWord = Annotated[Sampling, Field(strict=False)]
+"""The accountant's words as messages and claim files write them: a spelling of an earlier version names the new one."""
 
 Schedule = PositiveFloat | Annotated[list[PositiveFloat], Field(min_length=1)]
 """One number for every release of a value, or one for each."""
@@ -87,29 +103,22 @@ class DeclaredValue(WireModel):
 
 
 class DeclaredSampling(WireModel):
-    """How the records of a step are drawn, fresh in every step."""
+    """How the records of a step are drawn: fresh in every step, or the next batch of an epoch of disjoint ones."""
 
     kind: SamplingWord = Sampling.ALL
-    batch: PositiveInt | None = Field(default=None, description="without- and with-replacement: how many are drawn")
+    batch: PositiveInt | None = Field(default=None, description="all kinds of batches of one size: how many are drawn")
     rate: Annotated[float, Field(gt=0, le=1)] | None = Field(default=None, description="poisson: the probability")
     amplification: SamplingWord | Literal["none"] | None = Field(
         default=None, description="the theorem the claim uses; none: no privacy is gained; absent: that of the kind"
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _no_former_name(cls, given: object) -> object:
-        if isinstance(given, dict) and "scheme" in given:
-            raise ValueError("scheme is now called kind")
-        return given
-
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        if self.kind is Sampling.SHUFFLE:
-            raise ValueError("shuffled epochs have no theorem here: declare kind all, where nothing is gained")
-        drawn = self.kind in (Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT)
+        drawn = self.kind in (Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT) or self.kind.by_epochs
         if (self.batch is not None) != drawn or (self.rate is not None) != (self.kind is Sampling.POISSON):
-            raise ValueError("batch belongs to without-replacement and with-replacement, rate to poisson")
+            raise ValueError(
+                "batch belongs to without-replacement, with-replacement, fixed-order and shuffle, rate to poisson"
+            )
         return self
 
 
@@ -191,7 +200,8 @@ def contradictions(declaration: Declaration, *, neighbours: str, pure: bool, rec
     sampling = declaration.sampling
     if sampling.amplification not in (None, "none", sampling.kind):
         found.append(f"batches are drawn {sampling.kind} and priced as {sampling.amplification}")
-    if sampling.kind is Sampling.WITHOUT_REPLACEMENT and (sampling.batch or 0) > records:
+    once = sampling.kind is Sampling.WITHOUT_REPLACEMENT or sampling.kind.by_epochs
+    if once and (sampling.batch or 0) > records:
         found.append(f"{sampling.batch} records cannot be drawn without replacement from {records}")
     if not declaration.noised:
         found.append("nothing that is released has noise")
@@ -230,3 +240,127 @@ def _circles(declaration: Declaration) -> list[str]:
         for name, sources in left.items()
         if sources <= names
     ]
+
+
+# -- requests and answers about it -----------------------------------------------------------------------------------
+
+OpaqueParameters = dict[str, JsonValue]
+
+
+class DeclareRequest(WireModel):
+    """Say what the algorithm releases at these parameters, on so many records of so many features."""
+
+    id: NonNegativeInt
+    request: Literal["declare"] = "declare"
+    algorithm: Name
+    parameters: OpaqueParameters
+    records: PositiveInt
+    columns: PositiveInt
+
+
+class DeclaredDataRequest(WireModel):
+    """Keep these records under this name; labels are numbers of the declared range."""
+
+    id: NonNegativeInt
+    request: Literal["data"] = "data"
+    name: Name
+    features: WireArray = Field(description="shape [n, p]")
+    labels: list[float] = Field(description="n labels")
+
+
+class RecordRequest(WireModel):
+    """One run, shown from the inside.
+
+    With `seed`, equal requests get equal answers, and noise and batches do not depend on the data. `outputs` holds, for
+    every value with noise, what is to be taken as released in each release, in place of what the run would release.
+    `batches` holds the records of each step, in place of drawn ones.
+    """
+
+    id: NonNegativeInt
+    request: Literal["record"] = "record"
+    data: Name
+    algorithm: Name
+    parameters: OpaqueParameters
+    seed: Seed | None = Field(default=None, description="absent: fresh entropy of the system")
+    outputs: dict[Name, WireArray] | None = Field(default=None, description="[releases, ...] for each noised value")
+    batches: list[list[NonNegativeInt]] | None = None
+
+
+class OwnTrialsRequest(WireModel):
+    """Run `count` times with your own randomness."""
+
+    id: NonNegativeInt
+    request: Literal["trials"] = "trials"
+    data: Name
+    algorithm: Name
+    parameters: OpaqueParameters
+    count: PositiveInt
+    seed: Seed | None = None
+
+
+class ShownValue(WireModel):
+    """A value in one run; the first axis is the release. What has no noise shows `released` alone."""
+
+    released: WireArray
+    before: WireArray | None = Field(default=None, description="before its noise; objective: its gradient at released")
+    noise: WireArray | None = None
+
+
+class RecordResult(WireModel):
+    """Everything that left a run, and what it was before the noise."""
+
+    values: dict[Name, ShownValue]
+    batches: list[list[NonNegativeInt]] | None = Field(
+        default=None, description="where records are drawn: of each step"
+    )
+    public: dict[Name, WireArray] = Field(
+        default_factory=dict, description="what must not depend on the data: penalties, step sizes, ..."
+    )
+    order: list[Name] | None = Field(
+        default=None, description="the values in the order in which they left, one name for each release"
+    )
+
+
+class OwnRun(WireModel):
+    """What left one run: for each value its releases in order."""
+
+    released: dict[Name, WireArray]
+
+
+class OwnTrialsResult(WireModel):
+    """As many runs as were asked for."""
+
+    runs: list[OwnRun]
+
+
+def schema_text() -> str:
+    """Return the schema of every request and every answer, as the published file must hold it."""
+    requests = (
+        m.StartRequest,
+        m.DataRequest,
+        m.ReplayRequest,
+        m.TrialsRequest,
+        m.StopRequest,
+        DeclareRequest,
+        DeclaredDataRequest,
+        RecordRequest,
+        OwnTrialsRequest,
+    )
+    answers = (
+        m.Answer[m.StartResult],
+        m.Answer[m.DataResult],
+        m.Answer[m.RunResult],
+        m.Answer[m.StopResult],
+        m.Answer[m.DeclaredStart],
+        m.Answer[Declaration],
+        m.Answer[RecordResult],
+        m.Answer[OwnTrialsResult],
+    )
+    references, schema = models_json_schema(
+        [(model, "validation") for model in (*requests, *answers)],
+        title="dpadmm adapter protocol, version 1",
+        description="Newline-delimited JSON. Generated from the messages in verification/wire; do not edit.",
+    )
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["anyOf"] = [references[(model, "validation")] for model in (*requests, *answers)]
+    return json.dumps(schema, indent=2, sort_keys=True) + "\n"

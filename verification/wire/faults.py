@@ -113,7 +113,7 @@ class RefusedRequest(AdapterFault):
     @property
     def reason(self) -> str:
         """What a report says of the check that was left out."""
-        return f"refused: {self.detail.removeprefix('it answered ')}"
+        return f"refused: {self.detail}"
 
 
 class AdapterRefusal(AdapterError):

@@ -7,14 +7,38 @@ describes them; docs/reference/protocol.schema.json is generated from here, and 
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    JsonValue,
+    NonNegativeInt,
+    PositiveInt,
+    model_serializer,
+    model_validator,
+)
 
+from accountant.mechanisms.words import Sampling
 from verification.plain_text import harmless
-from verification.wire.arrays import WireArray, WireModel
-from verification.wire.parameters import Algorithm, Parameters, WireAlgorithm, WireLoss, WireRegularizer
-from verification.wire.schemes import SCHEMES, noised_names, require_complete
+from verification.wire.arrays import Floats, WireArray, WireModel, pack
+from verification.wire.parameters import (
+    SCHEMES,
+    Algorithm,
+    Initial,
+    Law,
+    LossName,
+    Parameters,
+    RegularizerName,
+    RegularizerOptions,
+    Release,
+    WireAlgorithm,
+    WireLoss,
+    WireRegularizer,
+    noised_names,
+    require_complete,
+)
 
 PROTOCOL = 1
 ITERATES = ("x", "z", "y")
@@ -168,6 +192,12 @@ class StartResult(AdapterDescription):
         return self
 
 
+class DeclaredStart(AdapterDescription, extra="ignore"):
+    """What is read of the answer to `start`; the algorithms of the protocol's own may be there or not."""
+
+    declared: list[Name] = Field(min_length=1)
+
+
 class DataResult(WireModel):
     """What was understood: the shape of the features."""
 
@@ -228,7 +258,164 @@ class Answer(WireModel, Generic[ResultT]):
         return self
 
 
+# -- a black box: nothing is declared ----------------------------------------------------------------------------------
+
+
+class OpaqueStart(AdapterName, extra="ignore"):
+    """All that is asked of an adapter before it is run."""
+
+
+class OpaqueData(WireModel, extra="ignore"):
+    """How many records were understood; may be left out."""
+
+    records: int | None = None
+
+
+class OpaqueTrialsRequest(WireModel):
+    """Run `count` times with your own randomness; `more` are the members that the caller adds, null ones included."""
+
+    id: NonNegativeInt
+    request: Literal["trials"] = "trials"
+    data: Name
+    count: PositiveInt
+    seed: Seed | None
+    more: dict[str, JsonValue]
+
+    @model_serializer
+    def _flat(self) -> dict[str, JsonValue]:
+        own: dict[str, JsonValue] = {"id": self.id, "request": self.request, "data": self.data, "count": self.count}
+        return own | self.more | ({} if self.seed is None else {"seed": self.seed})
+
+
+class OpaqueRun(WireModel, extra="allow", strict=False, allow_inf_nan=True):
+    """Named arrays, beside each other or under `released`."""
+
+    __pydantic_extra__: dict[str, WireArray | dict[str, WireArray]]
+
+    def arrays(self) -> dict[str, WireArray]:
+        """All of them."""
+        found: dict[str, WireArray] = {}
+        for name, part in self.__pydantic_extra__.items():
+            found |= part if isinstance(part, dict) else {name: part}
+        return found
+
+
+class OpaqueStop(StopResult):
+    """Whatever it says last."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _anything(cls, _said: object) -> dict[str, object]:
+        return {}
+
+
+class OpaqueAnswer(Answer[ResultT], Generic[ResultT], extra="ignore"):
+    """An answer that may hold members of its own beside result, skipped or error."""
+
+
+def described(said: AdapterName) -> StartResult:
+    """What an adapter with any face said of itself; of what its face does not say there is nothing."""
+    if isinstance(said, StartResult):
+        return said
+    nothing: dict[str, object] = {field: [] for field in StartResult.model_fields}
+    nothing |= {"version": "", "language": "", "released": {}}
+    return StartResult.model_construct(**{**nothing, **dict(said)})
+
+
 def line_of(message: WireModel) -> bytes:
     """Return the message as one line, absent fields left out."""
     # as model_dump_json, but in bytes: a data set is long, and needs no copy as text
     return message.__pydantic_serializer__.to_json(message, by_alias=True, exclude_none=True) + b"\n"
+
+
+# -- the simplest parameters ----------------------------------------------------------------------------------------
+
+PARTIES = 2
+EPSILON = 1.0
+
+
+def options_for(regularizer: RegularizerName, dimension: int, rho: float) -> RegularizerOptions:
+    """Admissible options: for SCAD and MCP well inside the region where their proximal map is continuous."""
+    match regularizer:
+        case RegularizerName.ELASTIC_NET:
+            return RegularizerOptions(l1_ratio=0.5)
+        case RegularizerName.GROUP_L1:
+            return RegularizerOptions(groups=[[j for j in (i, i + 1) if j < dimension] for i in range(0, dimension, 2)])
+        case RegularizerName.NUCLEAR:
+            rows = 2 if dimension % 2 == 0 else 1
+            return RegularizerOptions(shape=(rows, dimension // rows))
+        case RegularizerName.SCAD:
+            return RegularizerOptions(a=3.7 + 2 / rho)
+        case RegularizerName.MCP:
+            return RegularizerOptions(gamma=3.0 + 2 / rho)
+        case _:
+            return RegularizerOptions()
+
+
+def _two_epochs(iterations: int) -> int:
+    return iterations // 2 if iterations % 2 == 0 else iterations
+
+
+def initial_point(x: Floats, z: Floats, y: Floats) -> Initial:
+    """An initial point, packed."""
+    return Initial(x=pack(x), z=pack(z), y=pack(y))
+
+
+def parameters_for(
+    description: StartResult,
+    algorithm: Algorithm,
+    dimension: int,
+    *,
+    eta: Sequence[float],
+    batch: int | None = None,
+    sigma: float | None = None,
+    noise_multiplier: float | None = None,
+    bound: float = 1.0,
+    rho: float = 1.0,
+    lambda_: float = 0.0,
+    loss: LossName | None = None,
+    regularizer: RegularizerName | None = None,
+    release: Release = Release.ALL,
+    initial: Initial | None = None,
+    normalise: bool | None = None,
+    intercept: bool = False,
+    parties: int = PARTIES,
+    inner: int | None = None,
+    anchor_sigma: float | None = None,
+    epsilon: float = EPSILON,
+    sampling: Sampling | None = None,
+) -> Parameters:
+    """Return complete parameters, in the implementation's own terms where the caller leaves them open.
+
+    Clipping is preferred to normalising (`normalise=None`), the loss and regularizer that it named first to others.
+    What does not belong to the algorithm is left out: noise is what it calls noise, an `epsilon` an iteration for
+    objp, none for those that are not private. DP-SVRG has two epochs where it can, and one sigma, by default.
+    """
+    scheme = SCHEMES[algorithm]
+    by_normalising = Capability.CLIP not in description.capabilities if normalise is None else normalise
+    by_normalising = by_normalising or not scheme.clips
+    chosen = regularizer or description.regularizers[0]
+    gaussian = scheme.law is Law.GAUSSIAN
+    full_gradients = "inner" in scheme.takes
+    return Parameters(
+        loss=loss or description.losses[0],
+        regularizer=chosen,
+        lambda_=lambda_,
+        options=options_for(chosen, dimension, min(rho, scheme.prox_weight(rho, list(eta)))),
+        rho=rho,
+        eta=list(eta),
+        iterations=len(eta),
+        batch=batch if "batch" in scheme.takes else None,
+        sampling=sampling if "batch" in scheme.takes else None,
+        parties=parties if "parties" in scheme.takes else None,
+        inner=(inner or _two_epochs(len(eta))) if full_gradients else None,
+        sigma=sigma if gaussian else (0.0 if scheme.law is Law.NONE else None),
+        anchor_sigma=(sigma if anchor_sigma is None else anchor_sigma) if full_gradients else None,
+        noise_multiplier=noise_multiplier if gaussian else None,
+        epsilon=epsilon if scheme.law is Law.OBJECTIVE else None,
+        clip=None if by_normalising else bound,
+        normalise=bound if by_normalising else None,
+        intercept=intercept,
+        release=release if "release" in scheme.takes else None,
+        initial=initial,
+    )

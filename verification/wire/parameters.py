@@ -1,34 +1,27 @@
-"""The parameters object of the wire: everything an implementation needs to know, in one place.
+"""One run of an algorithm of this protocol: its parameters, what gets noise, what a run shows, and its mechanism.
 
-One `Parameters` describes one run completely; nothing is left to an implementation's defaults. Its docstrings are
-the reference of docs/reference/protocol.md, and its JSON schema is generated from here.
+One `Parameters` describes one run completely; nothing is left to an implementation's defaults. `SCHEMES` is what the
+mechanisms of the accountant say of themselves: to add an algorithm, add its mechanism there, its mathematics to
+`verification.served`, and how to look inside it to `verification.reading.inverter`.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, StrictInt, model_validator
 
-from accountant.mechanisms.words import Algorithm, Release
+from accountant import Mechanism, exact_binary64, mechanism_from
+from accountant.mechanisms.fields import fields_of
+from accountant.mechanisms.registry import MECHANISMS
+from accountant.mechanisms.words import Algorithm as Algorithm  # noqa: PLC0414 - the words of the wire
+from accountant.mechanisms.words import Release as Release  # noqa: PLC0414
+from accountant.mechanisms.words import Sampling, Sensitivity, Visibility
 from verification.wire.arrays import WireArray, WireModel
-
-__all__ = [
-    "Algorithm",
-    "Initial",
-    "LossName",
-    "NonNegative",
-    "Parameters",
-    "Positive",
-    "RegularizerName",
-    "RegularizerOptions",
-    "Release",
-    "WireAlgorithm",
-    "WireLoss",
-    "WireRegularizer",
-    "WireRelease",
-]
 
 
 class LossName(enum.StrEnum):
@@ -112,6 +105,11 @@ class Parameters(WireModel):
     batch: PositiveInt | None = Field(
         default=None, description="m, for ssadmm, dpsgd, dpsvrg and sadmm; absent for the others"
     )
+    sampling: Annotated[Sampling, Field(strict=False)] | None = Field(
+        default=None,
+        description="for ssadmm and dpsgd: fixed-order or shuffle, where batches are the next ones of an epoch of "
+        "floor(n/m) disjoint batches, records that fill none left out; absent: fresh without replacement",
+    )
     parties: PositiveInt | None = Field(default=None, description="for dpadmm: how many parties hold the records")
     inner: PositiveInt | None = Field(
         default=None, description="for dpsvrg: steps between two full gradients, a divisor of iterations"
@@ -146,6 +144,8 @@ class Parameters(WireModel):
             )
         if self.inner is not None and self.iterations % self.inner:
             raise ValueError(f"iterations must be a multiple of inner={self.inner}, got iterations={self.iterations}")
+        if self.sampling is not None and (self.batch is None or not self.sampling.by_epochs):
+            raise ValueError(f"sampling is fixed-order or shuffle, and belongs to a batch, got {self.sampling}")
         given = frozenset(self.options.model_dump(exclude_none=True))
         needed = _NEEDED_OPTIONS[self.regularizer]
         if given != needed:
@@ -160,3 +160,175 @@ class Parameters(WireModel):
         if self.normalise is not None:
             return self.normalise
         raise AssertionError("a validated Parameters has clip or normalise")
+
+
+PAPER = (Algorithm.SSADMM, Algorithm.MPADMM)
+PRIVATE_BASELINES = (Algorithm.DPSGD, Algorithm.DPADMM, Algorithm.DPSVRG, Algorithm.OBJP)
+NON_PRIVATE = (Algorithm.SADMM, Algorithm.ADMM)
+BASELINES = (*PRIVATE_BASELINES, *NON_PRIVATE)
+
+
+class Law(enum.Enum):
+    """How the noise is distributed."""
+
+    GAUSSIAN = "gaussian"
+    OBJECTIVE = "uniform direction, norm Gamma(p, 2C/eps')"
+    NONE = "none"
+
+
+PECULIAR = ("batch", "release", "parties", "inner")
+"""Parameters that belong to some algorithms and not to others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """One algorithm on the wire."""
+
+    takes: frozenset[str]
+    noised: tuple[str, ...]
+    law: Law
+    iterates: tuple[str, ...]  # what a replay shows
+    also_released: tuple[str, ...]  # what its privacy claim covers beside the iterates
+    by_party: frozenset[str]  # values and noise with a row a party
+    clips: bool  # whether the gradient may be clipped; else records are normalised
+    proximal_x: bool  # x itself has gone through the proximal map, which hides the noise where it is not 1-1
+
+    def noised_names(self, parameters: Parameters) -> tuple[str, ...]:
+        """What noise is added to."""
+        return ("x",) if parameters.release is Release.PRIMAL else self.noised
+
+    def row_shape(self, name: str, parameters: Parameters, dimension: int) -> tuple[int, ...]:
+        """The shape of one iterate or one draw of noise."""
+        return (parameters.parties or 1, dimension) if name in self.by_party else (dimension,)
+
+    def draws(self, name: str, parameters: Parameters) -> int:
+        """How often noise of this name is drawn: once an iteration, or once an epoch."""
+        return parameters.iterations // (parameters.inner or 1) if name == "anchor" else parameters.iterations
+
+    def noise_shape(self, name: str, parameters: Parameters, dimension: int) -> tuple[int, ...]:
+        """The shape of a whole run's noise."""
+        return (self.draws(name, parameters), *self.row_shape(name, parameters, dimension))
+
+    def averaged(self, parameters: Parameters, records: int) -> int:
+        """Over how many records a gradient is averaged, at least: the batch, the smallest party, or all."""
+        return parameters.batch or records // (parameters.parties or 1)
+
+    def prox_weight(self, rho: float, etas: list[float]) -> float:
+        """The least weight of the quadratic in the proximal map: rho, or 1/eta where the step itself is proximal."""
+        return min(1 / eta for eta in etas) if self.proximal_x else rho
+
+
+def _scheme(kind: type[Mechanism]) -> Scheme:
+    """What a mechanism says of itself, as the wire needs it.
+
+    Parameters and noise are those of the mechanism; where the model takes no penalty, its step is the proximal map.
+    What is peculiar to runs: DP-ADMM's x and y have a row a party, and DP-SVRG shows its noisy full gradients.
+    """
+    fields = fields_of(kind)
+    takes = frozenset(name for name in PECULIAR if name in fields)
+    law = Law.OBJECTIVE if kind.calibrated == "epsilon" else Law.GAUSSIAN
+    shown = {*kind.whole, *kind.computed}
+    return Scheme(
+        takes,
+        (*kind.whole, *kind.batched) if kind.private else (),
+        law if kind.private else Law.NONE,
+        tuple(name for name in ("x", "z", "y") if name in shown),
+        ("full_gradient",) if "inner" in takes else (),
+        frozenset({"x", "y"}) if "parties" in takes else frozenset(),
+        clips="clip" in fields,
+        proximal_x="rho" not in fields,
+    )
+
+
+SCHEMES: dict[Algorithm, Scheme] = {algorithm: _scheme(MECHANISMS[algorithm]) for algorithm in Algorithm}
+
+
+def noised_names(algorithm: Algorithm, parameters: Parameters) -> tuple[str, ...]:
+    """Return what noise is added to."""
+    return SCHEMES[algorithm].noised_names(parameters)
+
+
+def require_complete(algorithm: Algorithm, parameters: Parameters) -> None:
+    """Refuse parameters that lack what the algorithm needs, or hold what belongs to another one."""
+    scheme = SCHEMES[algorithm]
+    for name in PECULIAR:
+        if (getattr(parameters, name) is not None) != (name in scheme.takes):
+            owners = ", ".join(sorted(a for a, row in SCHEMES.items() if name in row.takes))
+            raise ValueError(
+                f"{name} belongs to {owners} and to nothing else, got {algorithm}, {name}={getattr(parameters, name)}"
+            )
+    if (parameters.epsilon is not None) != (scheme.law is Law.OBJECTIVE):
+        raise ValueError(f"epsilon belongs to objp and to nothing else, got {algorithm}, epsilon={parameters.epsilon}")
+    if scheme.law is Law.NONE and parameters.sigma != 0:
+        raise ValueError(f"{algorithm} adds no noise: sigma must be 0, got sigma={parameters.sigma}")
+    needs_anchor = algorithm is Algorithm.DPSVRG and parameters.sigma is not None
+    if (parameters.anchor_sigma is not None) != needs_anchor:
+        raise ValueError(
+            "anchor_sigma belongs to dpsvrg with a sigma and to nothing else, "
+            f"got {algorithm}, anchor_sigma={parameters.anchor_sigma}"
+        )
+    if parameters.clip is not None and not scheme.clips:
+        raise ValueError(f"{algorithm} solves with true gradients: normalise the records instead of clip")
+
+
+# -- the mechanism -------------------------------------------------------------------------------------------------
+
+_SAME = ("rho", "sigma", "noise_multiplier", "anchor_sigma", "clip", "normalise")
+
+
+def mechanism_of(
+    algorithm: Algorithm,
+    parameters: Parameters,
+    records: int,
+    *,
+    sensitivity: Sensitivity = Sensitivity.CORRECTED,
+    visibility: Visibility = Visibility.EVERY_ITERATE,
+) -> Mechanism:
+    """Return what a run of the algorithm with these parameters on so many records is.
+
+    The wire does not say whose sensitivities are claimed (mpadmm) nor what the adversary sees: the caller does.
+    """
+    described: dict[str, object] = {
+        "algorithm": algorithm.value,
+        "records": records,
+        "iterations": parameters.iterations,
+        "released": visibility,
+        "batch": parameters.batch,
+        "sampling": None if parameters.batch is None else parameters.sampling or Sampling.WITHOUT_REPLACEMENT,
+        "parties": parameters.parties,
+        "inner": parameters.inner,
+        "release": parameters.release,
+        "epsilon": _exactly("epsilon", parameters.epsilon),
+        "eta": _schedule(parameters.eta, one_more=sensitivity is Sensitivity.PRINTED),
+    }
+    described |= {name: _exactly(name, getattr(parameters, name)) for name in _SAME}
+    if SCHEMES[algorithm].law is Law.NONE:
+        described["sigma"] = None  # the wire says sigma = 0
+    if SCHEMES[algorithm].proximal_x:
+        described["rho"] = None  # there is no penalty term
+    if algorithm is Algorithm.MPADMM:
+        described |= {"sensitivity": sensitivity, **_penalty(parameters)}
+    return mechanism_from(described)
+
+
+def _exactly(name: str, value: float | None) -> Fraction | None:
+    return None if value is None else exact_binary64(name, value)
+
+
+def _schedule(eta: Sequence[float], *, one_more: bool) -> Fraction | list[Fraction]:
+    """Return one step size where all are equal, else all; the last twice where the printed bound needs eta^T (E2)."""
+    steps = [exact_binary64("eta", step) for step in eta]
+    if len(set(steps)) == 1:
+        return steps[0]
+    return [*steps, steps[-1]] if one_more else steps
+
+
+def _penalty(parameters: Parameters) -> dict[str, object]:
+    """Return the shape of a non-convex regularizer where it moves z: nothing does at lambda = 0."""
+    if parameters.lambda_ == 0.0 or parameters.release is not Release.ALL:
+        return {}
+    if parameters.regularizer is RegularizerName.SCAD:
+        return {"a": _exactly("a", parameters.options.a)}
+    if parameters.regularizer is RegularizerName.MCP:
+        return {"gamma": _exactly("gamma", parameters.options.gamma)}
+    return {}

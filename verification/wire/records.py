@@ -12,10 +12,13 @@ from verification.wire.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """n records as they are sent: features of shape [n, p] (not necessarily finite) and labels -1 or +1."""
+    """n records as they are sent: features of shape [n, p] (not necessarily finite) and n labels.
+
+    Labels are the integers -1 and +1, or for a declared algorithm numbers of the declared range.
+    """
 
     features: Floats
-    labels: NDArray[np.int64]
+    labels: NDArray[np.int64] | Floats
 
     def __post_init__(self) -> None:
         if self.features.ndim != 2 or self.labels.shape != self.features.shape[:1]:
@@ -33,7 +36,7 @@ class Records:
         """The number of features, without an intercept."""
         return int(self.features.shape[1])
 
-    def replace(self, row: int, features: Floats, label: int) -> Records:
+    def replace(self, row: int, features: Floats, label: float) -> Records:
         """The neighbour in which one record is another."""
         s, v = self.features.copy(), self.labels.copy()
         s[row], v[row] = features, label

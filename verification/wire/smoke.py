@@ -13,13 +13,11 @@ import numpy as np
 
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterRefusal, AdapterSkipped, Fault, ProtocolStep
-from verification.wire.messages import Capability, Show
-from verification.wire.parameters import Algorithm, Parameters
+from verification.wire.messages import Capability, Show, parameters_for
+from verification.wire.parameters import SCHEMES, Algorithm, Parameters, noised_names
 from verification.wire.process import Limits
 from verification.wire.records import Records, Run
-from verification.wire.schemes import SCHEMES, noised_names
 from verification.wire.session import Session
-from verification.wire.simple_parameters import parameters_for
 
 _RECORDS, _COLUMNS, _ITERATIONS, _BATCH = 5, 4, 3, 2
 

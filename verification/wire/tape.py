@@ -12,14 +12,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import TracebackType
 
 from verification.wire.arrays import WireModel
-from verification.wire.conversation import Conversation, StartT
-from verification.wire.declared_messages import DeclaredStart
-from verification.wire.declared_session import DeclaredSession
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
-from verification.wire.messages import Answer, StartResult
+from verification.wire.messages import StartResult
 from verification.wire.session import Session
 
 _ID = re.compile(rb'"id"\s*:\s*\d+')
@@ -61,15 +58,15 @@ class Tape:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-class _Played(Conversation[StartT]):
-    """A conversation with a tape: every request must be the one that was made then."""
+class PlayedSession(Session):
+    """A session with a tape: every request must be the one that was made then."""
 
-    def __init__(self, description: StartT, tape: Tape) -> None:
+    def __init__(self, description: StartResult, tape: Tape, face: Face = Face.PAPER) -> None:
+        self._prepare(face)
         self.description = description
         self._left: Iterator[Exchange] = iter(tape.exchanges)
         self._kept: Exchange | None = None
         self._own = Tape()
-        self._prepare()
         self._last_id = 1
 
     def exchange(self, request: WireModel, step: ProtocolStep, limit: int | None) -> bytes:  # noqa: ARG002 - the interface
@@ -83,30 +80,5 @@ class _Played(Conversation[StartT]):
         number = b'"id":%d' % self._last_id
         return _ID.sub(lambda _: number, kept.answer[:200], count=1) + kept.answer[200:]
 
-    def fault(self, fault: Fault, step: ProtocolStep, detail: str) -> AdapterFault:
-        """There are no last words."""
-        return AdapterFault(fault, step, detail)
-
     def stop(self) -> None:
         """Nothing was started."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Nothing was started."""
-
-
-class PlayedSession(_Played[StartResult], Session):
-    """A session with a tape."""
-
-
-class PlayedDeclaredSession(_Played[DeclaredStart], DeclaredSession):
-    """A session about a declared algorithm with a tape."""
-
-
-def description_of(line: bytes) -> StartResult:
-    """What the implementation said of itself, from its kept answer."""
-    result = Answer[StartResult].model_validate_json(line).result
-    if result is None:
-        raise AssertionError("only an answer with a result was kept")
-    return result

@@ -146,7 +146,7 @@ def attained_values(plan: CompositionPlan, decisions: int) -> AttainedValues:
 
 
 def _attained(plan: CompositionPlan, decisions: int) -> AttainedValues:
-    binary = plan.alone
+    binary = plan.led
     cuts, spacing = cut_on_lattice(binary.q, binary.mu, plan.frame.spacing, (-plan.frame.z_top, plan.frame.z_top))
     frame = Frame(spacing, plan.frame.z_top, plan.frame.theta)
     offset = round(cuts.offset / spacing)

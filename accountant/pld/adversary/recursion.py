@@ -10,11 +10,16 @@ log y, which commute, so K_t L g = L K_t g <= L L g, and b adaptive steps on g a
 such a g below loss 0 (`extended_step`): the larger the rise, the less it is raised, and the larger the leader's share.
 After k steps the composed loss is sqrt(k) times as wide as one step, and a share of about 1/sqrt(k) buys a rise that
 costs next to nothing.
+
+*Other steps.* Let each other step have a profile that dominates all its pairs, K_t h <= K h for every h, and V_i be the
+value of i steps on batches alone. Convolutions commute and sup_t K_t (K h) <= K sup_t K_t h; so with i steps on batches
+and any others to go, in whatever order, the value is at most (product of the others' K) V_i: they may be applied last.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -82,16 +87,19 @@ class Course:
         return sizes
 
 
-def composed(certificate: Ordering, frame: Frame, course: Course, log_spill: float) -> ComposedLattice:
+def composed(
+    certificate: Ordering, frame: Frame, course: Course, log_spill: float, others: Sequence[LatticeStep] = ()
+) -> ComposedLattice:
     """Return the composition of `course.total` adaptive steps, whose delta_upper holds for every adversary.
 
-    About e^log_spill of probability may be called infinite before each block, to keep windows small.
+    About e^log_spill of probability may be called infinite before each block, to keep windows small. `others` dominate
+    other steps of the run, wherever they stand.
     """
     guide = _Guide(certificate.single, frame)
     spread = spreading_step(frame.spacing, frame.theta, 0.0)
     state = first_state(frame.spacing, frame.theta)
     blocks = course.blocks()
-    singles = course.singles if blocks else course.singles - 1
+    singles = course.singles if blocks or others else course.singles - 1
     if singles:
         state = _singles(
             state,
@@ -100,13 +108,17 @@ def composed(certificate: Ordering, frame: Frame, course: Course, log_spill: flo
             guide.top(singles, log_spill),
             singles,
         )
+    if not blocks and others:  # V is symmetric: above loss 0 as it was found, below it the mirror image
+        last = unimodal(trimmed(state, log_spill))
+        whole = symmetric_step(last, last.masses.size)
+        return _block([whole, *_all_losing(others, symmetric_mass(last), frame)], frame, log_spill)
     if not blocks:
         one = leading_step(certificate.single, 1, frame, guide.kappa)
         last = unimodal(trimmed(state, log_spill))
         start = spread_out(symmetric_step(last, one.masses.size), spread)
-        return _block([start, _losing(one, 1, symmetric_mass(last), frame)], frame, log_spill)
+        return _block([start, *_all_losing([one], symmetric_mass(last), frame)], frame, log_spill)
     steps: dict[Leader, LatticeStep] = {}
-    for size in blocks:
+    for place, size in enumerate(blocks):
         check_time()
         before = unimodal(flattened(unimodal(trimmed(state, log_spill))))
         stairs = _chosen(certificate.stairs, state.steps / course.total, guide.width(state.steps), course)
@@ -114,7 +126,8 @@ def composed(certificate: Ordering, frame: Frame, course: Course, log_spill: flo
         steps[stairs.leader] = one
         spread = spreading_step(frame.spacing, frame.theta, stairs.rise)
         start = spread_out(extended_step(before, stairs.rise), spread)
-        result = _block([start, _losing(one, size, _total(start, frame), frame)], frame, log_spill)
+        applied = [replace(one, count=size), *(others if place == len(blocks) - 1 else ())]
+        result = _block([start, *_all_losing(applied, _total(start, frame), frame)], frame, log_spill)
         state = state_after(result, state.steps + size)
     return result
 
@@ -158,11 +171,12 @@ class _Guide:
         return max(math.ceil(max(1.1 * high, min(quiet, widest)) / self._frame.spacing), 16)
 
 
-def _losing(one: LatticeStep, count: int, mass: arb, frame: Frame) -> LatticeStep:
-    """Return `count` steps on a function with f(0) <= mass: each may lose its `infinite` times what f(0) has become."""
+def _all_losing(steps: Sequence[LatticeStep], mass: arb, frame: Frame) -> list[LatticeStep]:
+    """Return steps on a function with f(0) <= mass: each may lose its `infinite` times what f(0) has become."""
     with arb_precision(SCALAR_BITS):
-        infinite = arb((one.infinite * mass * _total(one, frame) ** count).upper())
-    return replace(one, count=count, infinite=infinite)
+        for step in steps:
+            mass = mass * _total(step, frame) ** step.count
+        return [replace(step, infinite=arb((step.infinite * mass).upper())) for step in steps]
 
 
 def _total(one: LatticeStep, frame: Frame) -> arb:

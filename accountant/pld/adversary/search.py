@@ -226,6 +226,8 @@ _BLOCK_LIFT: Final = 1e-4
 _ATTEMPTS: Final = 4
 _ROUNDS: Final = 4
 _LARGER: Final = 1.4
+_FEW_BOXES: Final = 600
+_LITTLE_MORE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +305,20 @@ def _found_stairs(
             check_time()  # a search cut short must not pass for one that found nothing: the certificate would be kept
             return None
         if cover is not None:
-            return attempt, Stairs(leader, rise, cover)
+            return attempt, _lowered(judge, Stairs(leader, rise, cover), 1.01 * least)
     return None
+
+
+def _lowered(judge: Judge, found: Stairs, least: float) -> Stairs:
+    """Return stairs of a smaller share, as long as what it has above the least one is much and few boxes show it."""
+    enough = max(_LITTLE_MORE, least / 4)
+    while (more := (found.leader.share - least) / _LARGER) > enough and found.cover.count(KEPT) < _FEW_BOXES:
+        leader = _lifted_leader(found.leader.q, found.leader.mu, least + more, _BLOCK_LIFT)
+        cover = find_stairs(judge, leader, found.rise, 2 * _FEW_BOXES, halved_boxes(found.cover))
+        if cover is None:
+            break
+        found = Stairs(leader, found.rise, cover)
+    return found
 
 
 def _reverse_share(judge: Judge, rise: float) -> float:

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.certificates.reading import read_certificate
+from accountant.certificates.certificate import read_certificate
 from accountant.certificates.recheck import certified_upper, recheck
-from accountant.errors import CertificateError
+from accountant.errors import CannotCertifyError, CertificateError
 from tests.accountant.certificates import forging
 
 
@@ -28,10 +28,10 @@ def test_no_forgery_of_a_slow_certificate_passes(name: str) -> None:
 
 
 def _certified_or_nothing(document: forging.Document) -> Fraction | None:
-    """Return the upper end that a check certifies; None where it refuses the certificate."""
+    """Return the upper end that a check certifies; None where it refuses the certificate, or cannot decide in time."""
     try:
         return certified_upper(recheck(read_certificate(json.dumps(document))))
-    except CertificateError:
+    except (CertificateError, CannotCertifyError):
         return None
 
 
@@ -48,7 +48,7 @@ def test_an_upper_end_lowered_by_a_little_is_never_certified_below_a_provable_lo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("factor", forging.MOVED)
+@pytest.mark.parametrize("factor", forging.MOVED[::3])
 @pytest.mark.parametrize("name", sorted(set(forging.BOOKS) - {"mpadmm, printed"}))
 def test_no_end_moved_by_up_to_two_per_cent_is_certified_below_a_provable_lower_end(name: str, factor: str) -> None:
     least = forging.least_provable(forging.BOOKS[name], forging.DELTA.get(name, "1e-6"))

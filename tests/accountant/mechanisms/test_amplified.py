@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from accountant import InvalidQuantityError, UnsupportedSchemeError, epsilon
-from accountant.mechanisms.pure import Laplace, Pure, amplified_epsilon
+from accountant.mechanisms.declaration import amplified_epsilon
+from accountant.mechanisms.pure import Laplace, Pure
 from accountant.numbers import fraction_of
 
 

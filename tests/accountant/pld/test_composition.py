@@ -18,7 +18,7 @@ from accountant.pld.composition import ComposedProfile, Resolution, SubsampledGa
 from accountant.pld.plan import build, log_of, plan_for_delta
 from accountant.pld.types import BinaryStep, Pair
 from accountant.profiles.gaussian import gaussian_delta, gaussian_epsilon
-from accountant.profiles.one_step import trade_off_lower
+from accountant.profiles.one_step import CurvePoint, trade_off_lower
 from accountant.profiles.without_lattice import event_delta, event_epsilon
 from tests.accountant.composition_oracles import TwoSteps
 from tests.accountant.inversion import fourier_log_delta
@@ -294,7 +294,7 @@ def test_delta_and_epsilon_are_inverse_on_the_upper_end() -> None:
 
 def test_curve_decreases_and_bounds_tests() -> None:
     composed = _profile("1/10", "1", 20, Resolution(tolerance=1e-3))
-    points = composed.curve([Fraction(i, 4) for i in range(0, 40, 4)])
+    points = [CurvePoint(Fraction(i), composed.delta_upper(Fraction(i))) for i in range(10)]
     values = [point.delta for point in points]
     assert values == sorted(values, reverse=True)
     assert all(composed.delta_lower(point.epsilon) <= point.delta for point in points)

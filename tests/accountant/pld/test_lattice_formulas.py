@@ -26,7 +26,7 @@ from accountant.pld.composition import compose
 from accountant.pld.convolution import ComposedLattice, Window, _arithmetic_error, compose_lattices
 from accountant.pld.guesses import point_at
 from accountant.pld.lower_step import Cuts, cut_axis, dominated_step
-from accountant.pld.plan import certified_by_slope, certified_near
+from accountant.pld.plan import certified_by_slope
 from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 from accountant.pld.upper_step import _scalar_masses, dominating_step
 from accountant.profiles.one_step import SubsampledGaussian, single_step_delta
@@ -210,23 +210,6 @@ def test_the_curve_of_pure_steps_is_at_most_that_of_randomised_response(epsilon:
     exact = max(0.0, (math.exp(2) - math.exp(Fraction(epsilon))) / (1 + math.exp(2)))
     assert float(_randomised_response(Fraction(2), Fraction(epsilon))) == pytest.approx(exact, rel=1e-14)
     assert float(delta_curve(Ledger((PureStep(Fraction(1), 2),)))(epsilon)) <= exact * (1 + 1e-14)
-
-
-def test_what_is_certified_near_a_guess_was_checked_there() -> None:
-    asked: list[Fraction] = []
-
-    def holds(epsilon: Fraction) -> bool:
-        asked.append(epsilon)
-        return epsilon >= Fraction(1, 2)
-
-    found = certified_near(0.5 - 1e-6, 1.0, holds, upwards=True)
-    assert found in asked
-    assert Fraction(1, 2) <= found <= Fraction(1, 2) + Fraction(1, 10**5)
-    below = certified_near(0.5 + 1e-6, 1.0, lambda epsilon: epsilon <= Fraction(1, 2), upwards=False)
-    assert Fraction(1, 2) - Fraction(1, 10**5) <= below <= Fraction(1, 2)
-    assert certified_near(1e-12, 1.0, lambda _: False, upwards=False) == 0
-    with pytest.raises(CannotCertifyError, match="could be certified"):
-        certified_near(1.0, 1.0, lambda _: False, upwards=True)
 
 
 @pytest.mark.parametrize("slope", [0.05, 1.0, 40.0])

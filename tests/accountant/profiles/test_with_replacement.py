@@ -13,6 +13,7 @@ from accountant import Ledger, SsADMM, epsilon
 from accountant.certificates.certificate import certificate
 from accountant.certificates.profile_check import proved_profile_upper
 from accountant.certificates.recheck import recheck
+from accountant.copies import Copies
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.mechanisms.steps import SubsampledGaussianStep, WithReplacementStep
 from accountant.mechanisms.words import Neighbours
@@ -41,7 +42,7 @@ def attained_delta(records: int, batch: int, nu: float, eps: float) -> float:
 @pytest.mark.parametrize(("records", "batch", "nu"), [(20, 10, 10.0), (1000, 64, 2.0), (5, 5, 1.0), (100, 1, 0.7)])
 @pytest.mark.parametrize("eps", [0.0, 0.1, 1.0, 4.0])
 def test_one_step_costs_at_least_what_a_pair_attains(records: int, batch: int, nu: float, eps: float) -> None:
-    bound = float(single_delta(records, batch, Fraction(nu), Fraction(eps)))
+    bound = float(single_delta(Copies(batch, 1, records), Fraction(nu), Fraction(eps)))
     assert bound >= attained_delta(records, batch, nu, eps) * (1 - 1e-4)  # the error of the grid
 
 
@@ -55,7 +56,7 @@ def test_the_theorem_is_the_sum_over_copies() -> None:
             mu = k / nu
             tail = stats.norm.cdf(mu / 2 - inner / mu) - math.exp(inner) * stats.norm.cdf(-mu / 2 - inner / mu)
             total += p * float(tail)
-    assert float(single_delta(records, batch, Fraction(3), Fraction(1, 2))) == pytest.approx(total, rel=1e-9)
+    assert float(single_delta(Copies(batch, 1, records), Fraction(3), Fraction(1, 2))) == pytest.approx(total, rel=1e-9)
 
 
 def test_one_draw_is_a_batch_of_one_without_replacement() -> None:
@@ -70,7 +71,7 @@ def test_one_draw_is_a_batch_of_one_without_replacement() -> None:
 @pytest.mark.parametrize("spare", [Fraction(1, 8), Fraction(1, 10**7), Fraction(1, 10**40)])
 def test_what_is_announced_is_the_number_of_copies(spare: Fraction) -> None:
     records, batch = 100, 10
-    announced = public_copies(records, batch, Fraction(4), 7, spare)
+    announced = public_copies(Copies(batch, 1, records), Fraction(4), 7, spare)
     p = copies(records, batch)
     assert [float(w) for w in announced.weights] == pytest.approx((p[1:] / p[1:].sum())[: len(announced.weights)])
     assert (
@@ -88,7 +89,7 @@ def test_draws_of_one_record_are_not_announced() -> None:
 
 def test_more_copies_than_can_be_listed_are_refused() -> None:
     with pytest.raises(CannotCertifyError, match="drawn more than"):
-        public_copies(2, 1000, Fraction(4), 7, Fraction(1, 10**9))
+        public_copies(Copies(1000, 1, 2), Fraction(4), 7, Fraction(1, 10**9))
 
 
 def composed_announced(records: int, batch: int, nu: float, count: int, delta: float) -> float:
@@ -162,7 +163,7 @@ def test_drawing_with_replacement_costs_more_and_the_mechanism_says_so() -> None
 
 
 def test_rates_enclose_the_chance_to_be_drawn() -> None:
-    low, high = batch_rates(30, 7)
+    low, high = batch_rates(Copies(7, 1, 30))
     exact = 1 - Fraction(29, 30) ** 7
     assert low <= exact <= high
     assert float(high - low) < 1e-25

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from accountant.copies import Copies
 from accountant.mechanisms.words import Neighbours
 from accountant.profiles.with_replacement import batch_rates, single_delta
 
@@ -62,7 +63,7 @@ def neighbours(records: int, relation: Neighbours) -> list[tuple[Values, Values]
 def test_no_pair_of_small_data_sets_costs_more_than_the_theorem(records: int, batch: int, relation: Neighbours) -> None:
     pairs = neighbours(records, relation)
     for nu in (0.5, 2.0):
-        bound = [float(single_delta(records, batch, Fraction(nu), Fraction(eps))) for eps in EPSILONS]
+        bound = [float(single_delta(Copies(batch, 1, records), Fraction(nu), Fraction(eps))) for eps in EPSILONS]
         worst = np.max([exact_deltas(*pair, batch, 2 * nu) for pair in pairs], axis=0)
         assert (worst <= np.add(bound, ERROR)).all(), nu
 
@@ -71,7 +72,7 @@ def test_no_pair_of_small_data_sets_costs_more_than_the_theorem(records: int, ba
 @pytest.mark.parametrize(("records", "batch"), SIZES)
 def test_equal_others_attain_the_lower_end(records: int, batch: int, relation: Neighbours) -> None:
     """The delta of a batch without replacement of rate eta."""
-    eta = float(batch_rates(records, batch)[0])
+    eta = float(batch_rates(Copies(batch, 1, records))[0])
     others = (-1.0,) * (records - 1)
     second = others if relation is Neighbours.ADD_OR_REMOVE else (-1.0, *others)
     for nu in (0.5, 2.0):

@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
+from audits.black_box.scores import layout_of
 from audits.black_box.source import Batch, LocalSource
-from audits.black_box.tests_of_claims import designed, lower_bound, tails_of
-from audits.black_box.views import layout_of
-from audits.curves.privacy_curve import ApproximateCurve
-from audits.curves.table import TableCurve
+from audits.curves import ApproximateCurve, TableCurve
+from audits.eprocess.point_test import designed, lower_bound_at, tails_of
 from audits.errors import AuditError, NothingToAudit
 from tests.zoo.black_box import CLAIM, BoxedSubject, boxed, claimed_curve
 from verification.neighbours.families import Domain, library
 from verification.neighbours.neighbours import Neighbours
 from verification.outcome import Outcome
 from verification.wire.arrays import Floats
-from verification.wire.black_box import Values
 from verification.wire.faults import AdapterRefusal
 from verification.wire.records import Records
+from verification.wire.session import Values
 
 SMALL = BlackBoxPlan(claimed_curve(), *CLAIM, explore=160, confirm=400, trees=2, seconds=600.0)
 
@@ -35,15 +34,15 @@ def test_a_wrong_mechanism_is_refuted_with_a_bound_above_its_claim(identity: str
     result = audited(boxed(identity))
     assert result.outcome is Outcome.REFUTED
     assert result.outcome.exit_code == 1
-    assert result.epsilon_at_least > 3.0
+    assert result.confirmed.epsilon > 3.0
 
 
 @pytest.mark.parametrize("identity", ["laplace-histogram", "poisson-sgd"])
 def test_an_honest_mechanism_stands_with_a_bound_below_its_claim(identity: str) -> None:
     result = audited(boxed(identity))
     assert result.outcome is Outcome.STANDS
-    assert result.epsilon_at_least < CLAIM[0]
-    assert CLAIM[0] < result.detectable <= SMALL.detect
+    assert result.confirmed.epsilon < CLAIM[0]
+    assert CLAIM[0] < result.detectable <= 4.0
 
 
 def test_the_same_seed_gives_the_same_result() -> None:
@@ -128,7 +127,7 @@ def test_the_bound_is_below_the_truth_and_close_to_it_for_randomised_response() 
     hit = 1.0 / (1.0 + math.exp(-epsilon))
     first, second = ((rng.random(count) < p).astype(np.float64) for p in (hit, 1.0 - hit))
     tails = tails_of(first[:1000], second[:1000])
-    bound = lower_bound(tails, first[1000:], second[1000:], delta=0.0, alpha=0.05, budget=5000)
+    bound = lower_bound_at(0.0, tails, first[1000:], second[1000:], alpha=0.05, budget=5000)
     assert 0.75 * epsilon < bound < epsilon
 
 

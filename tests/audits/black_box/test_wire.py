@@ -20,9 +20,10 @@ from tests.zoo.black_box.page import SECONDS, read_measured, wire_audit
 from verification.outcome import Outcome
 from verification.served.black_box import answer_streams, repeated
 from verification.wire.arrays import pack
-from verification.wire.black_box import BlackBoxSession
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, Fault
 from verification.wire.records import Records
+from verification.wire.session import Session
 
 SERVED = [sys.executable, "-m", "tests.zoo.black_box"]
 
@@ -116,11 +117,11 @@ def test_faults_keep_their_names(tmp_path: Path) -> None:
         ("{}", Fault.BAD_ANSWER),
         ("{'a': 'b'}", Fault.BAD_ANSWER),
     ):
-        session = BlackBoxSession(adapter(tmp_path, wrong.replace("ANSWER", answer)))
+        session = Session(adapter(tmp_path, wrong.replace("ANSWER", answer)), face=Face.BLACK_BOX)
         try:
             session.send(records, "D1")
             with pytest.raises(AdapterFault) as told:
-                session.trials("D1", 3, None)
+                session.black_box_trials("D1", 3, None)
         finally:
             session.__exit__(RuntimeError, None, None)
         assert told.value.fault is fault
@@ -138,16 +139,16 @@ def test_what_a_black_box_says_beside_the_protocol_is_ignored(tmp_path: Path) ->
         if request["request"] == "stop":
             break
     """
-    with BlackBoxSession(adapter(tmp_path, told), request={"own": None}) as session:
+    with Session(adapter(tmp_path, told), face=Face.BLACK_BOX, members={"own": None}) as session:
         session.send(Records(np.zeros((2, 1)), np.array([1, -1])), "D1")
-        found = session.trials("D1", 2, 5)
+        found = session.black_box_trials("D1", 2, 5)
     assert np.isnan(found["a"]).all()
     assert found["b"].tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
 
 def test_a_request_may_not_overwrite_what_the_audit_sets() -> None:
     with pytest.raises(ValueError, match="seed"):
-        BlackBoxSession(["true"], request={"seed": 1})
+        Session(["true"], face=Face.BLACK_BOX, members={"seed": 1})
 
 
 def test_runs_of_different_lengths_are_filled_up() -> None:
@@ -174,8 +175,8 @@ def test_a_crash_inside_becomes_an_error_answer_and_unknown_requests_are_skipped
 
 
 def test_the_subjects_are_served_by_name() -> None:
-    with BlackBoxSession([*SERVED, "gaussian-mean"]) as session:
-        assert session.name == "gaussian-mean"
+    with Session([*SERVED, "gaussian-mean"], face=Face.BLACK_BOX) as session:
+        assert session.description.name == "gaussian-mean"
 
 
 def test_the_page_of_evidence_is_what_its_files_say_and_they_show_what_is_stated() -> None:

@@ -1,35 +1,41 @@
-"""Learned scores: the event is chosen on one half by a quick estimate; what it is tested with is a proved bound."""
+"""The learned game is the audit of a black box: it sees leaks beside the model, and a tape repeats what it saw."""
 
 from __future__ import annotations
 
-import numpy as np
+import sys
+
 import pytest
-from scipy import stats
 
-from audits.curves.privacy_curve import GaussianCurve
-from audits.games.learned import promise, tail
+from accountant.mechanisms.words import Algorithm
+from audits.games.game import Subject
+from audits.games.learned import learned_game
+from verification.judge import Result, finding
+from verification.outcome import Cause, Outcome
+from verification.wire.session import Session
+from verification.wire.tape import PlayedSession, Tape
 
-RUNS = 400
-CURVE = GaussianCurve(0.5)
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
-@pytest.mark.parametrize(("hits", "misses"), [(0, 0), (0, RUNS), (RUNS, RUNS), (RUNS, 0), (150, 60), (37, 1)])
-def test_the_tail_is_the_product_of_two_binomial_tails(hits: int, misses: int, epsilon: float) -> None:
-    """At least as much as at any single point, and not much more: recomputed with scipy.stats."""
-    delta = float(CURVE.delta(np.array([epsilon]))[0])
-    there = np.linspace(0.0, 1.0, 5001)
-    here = np.minimum(1.0, np.exp(epsilon) * there + delta)
-    pointwise = stats.binom.sf(hits - 1, RUNS, here) * stats.binom.cdf(misses, RUNS, there)
-    bound = tail(hits, misses, RUNS, epsilon, CURVE)
-    assert bound >= float(pointwise.max()) * (1 - 1e-9)
-    assert np.log(bound + 1e-300) <= 0.7 * np.log(pointwise.max() + 1e-300) + 0.1
+SUBJECT = Subject(Algorithm.SSADMM)
 
 
-def test_the_quick_estimate_prefers_what_the_bound_prefers() -> None:
-    rng = np.random.default_rng(3)
-    hits, misses = rng.integers(100, 300, 40), rng.integers(20, 150, 40)
-    quick = promise(hits, misses, RUNS, 0.5, CURVE)
-    exact = np.array([tail(int(h), int(m), RUNS, 0.5, CURVE) for h, m in zip(hits, misses, strict=True)])
-    chosen, best = exact[int(np.argmin(quick))], exact.min()
-    assert np.log(chosen) <= 0.9 * np.log(best)
+def played(*command: str, tape: Tape | None = None) -> Result:
+    with Session([sys.executable, "-m", *command]) as session:
+        session.tape = tape
+        return learned_game(session, SUBJECT, 3, seeded=False, alpha=1e-4)
+
+
+def test_an_honest_implementation_stands() -> None:
+    assert played("verification.served.loopback").outcome is Outcome.STANDS
+
+
+@pytest.mark.parametrize("identity", ["gradient-norm-beside-the-model", "clip-ignored"])
+def test_what_is_released_beside_the_model_or_not_bounded_is_seen_and_seen_again_on_the_tape(identity: str) -> None:
+    tape = Tape()
+    result = played("tests.zoo", identity, "black-box", tape=tape)
+    found = finding(result)
+    assert found.outcome is Outcome.REFUTED
+    assert found.cause is Cause.DISTINGUISHED
+    assert found.picture is not None
+    with Session([sys.executable, "-m", "tests.zoo", identity, "black-box"]) as session:
+        kept = PlayedSession(session.description, tape)
+    again = finding(learned_game(kept, SUBJECT, 3, seeded=False, alpha=1e-4))
+    assert (again.outcome, again.p_value) == (found.outcome, found.p_value)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from accountant.mechanisms.words import Visibility
+from audits.games.game import Subject
 from audits.games.plans import standard_games
-from audits.games.subject import Subject
 from dpadmm.cli._own_pair import load_pair
 from tests.audits.gate.test_gate import MPADMM, REFERENCE, claim_file, dpadmm, gate, zoo
 from verification.wire.parameters import Algorithm, Release

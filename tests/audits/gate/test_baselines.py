@@ -8,24 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audits.curves.privacy_curve import ApproximateCurve
+from audits.curves import ApproximateCurve
 from audits.errors import ClaimFileError, NothingToAudit
-from audits.games.game import curve_of
-from audits.games.learned import game_id
+from audits.games.executors import Target, executor, run_pair
+from audits.games.executors import chunks as chunks_of
+from audits.games.game import Subject, about_game, curve_of
 from audits.games.plans import standard_games
-from audits.games.subject import Subject
-from audits.gate.account_stage import account
 from audits.gate.claim_file import ClaimFile, read_claim_file
-from audits.gate.findings import GateReport
+from audits.gate.price import account
+from audits.gate.report import GateReport
 from audits.gate.run import GateOptions, run_gate
-from audits.trials.executors import Target, executor, run_pair
-from audits.trials.executors import chunks as chunks_of
 from tests.zoo import MEMBERS, Sight
 from tests.zoo.claims import claim_file
 from verification.outcome import Outcome, Stage
-from verification.wire.parameters import Algorithm
+from verification.wire.parameters import NON_PRIVATE, PRIVATE_BASELINES, Algorithm
 from verification.wire.process import Limits
-from verification.wire.schemes import NON_PRIVATE, PRIVATE_BASELINES
 from verification.wire.session import Session
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "claims"
@@ -69,9 +66,9 @@ def of_member(identity: str, sight: Sight, folder: Path) -> ClaimFile:
 def test_the_bundled_baselines_cost_what_they_claim_and_no_less_would_do(tmp_path: Path) -> None:
     claims = bundled("baselines.toml", tmp_path)
     assert {m.algorithm for m in claims.mechanism} == {str(a) for a in PRIVATE_BASELINES}
-    assert {account(claims.claim, m).outcome for m in claims.mechanism} == {Outcome.STANDS}
+    assert {account(claims.claim, m).judged.outcome for m in claims.mechanism} == {Outcome.STANDS}
     low = bundled("baselines.toml", tmp_path, ('epsilon = "1.0"', 'epsilon = "0.01"'))
-    outcomes = {m.algorithm: account(low.claim, m).outcome for m in low.mechanism}
+    outcomes = {m.algorithm: account(low.claim, m).judged.outcome for m in low.mechanism}
     # no pair is known to attain what objp is charged for, so that a smaller claim is not refuted; but it never stands
     assert outcomes == {
         "dpsgd": Outcome.REFUTED,
@@ -133,7 +130,7 @@ def test_what_is_wrong_in_a_claim_about_a_baseline_is_named(
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", PRIVATE_BASELINES)
 def test_an_honest_baseline_stands_in_its_games_with_the_power_asked_for(algorithm: Algorithm, tmp_path: Path) -> None:
-    report = gate(bundled("baselines.toml", tmp_path), game_id(Subject(algorithm).mode, FIRST_GAMES[algorithm]))
+    report = gate(bundled("baselines.toml", tmp_path), str(about_game(Subject(algorithm).mode, FIRST_GAMES[algorithm])))
     assert [finding.outcome for finding in report.findings] == [Outcome.STANDS]
     assert all(f.power is not None and f.power.divisor <= 1.2 and f.power.at_least >= 0.9 for f in report.findings)
 
@@ -150,7 +147,7 @@ FIRST_GAMES = {
 @pytest.mark.parametrize("algorithm", PRIVATE_BASELINES)
 def test_the_games_alone_refute_a_baseline_without_noise(algorithm: Algorithm, tmp_path: Path) -> None:
     claims = of_member("non-private-sold-as-private", Sight.BLACK_BOX, tmp_path)
-    report = gate(claims, game_id(Subject(algorithm).mode, FIRST_GAMES[algorithm]))
+    report = gate(claims, str(about_game(Subject(algorithm).mode, FIRST_GAMES[algorithm])))
     assert [finding.outcome for finding in report.findings] == [Outcome.REFUTED]
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
-from audits.gate.causes import grouped
-from verification.outcome import Finding, Outcome
-from verification.statistics.test import Cause
+from audits.gate.report import grouped
+from verification.outcome import About, Cause, Finding, Outcome, headlines
 
 
 def refuted(name: str, subject: str, cause: Cause) -> Finding:
-    return Finding(name, Outcome.REFUTED, "", subject, cause=cause)
+    about = dataclasses.replace(About.read(name), subject=subject)
+    return Finding(about, Outcome.REFUTED, "", cause=cause)
 
 
 APART = refuted("distinguishable/ssadmm/small", "ssadmm", Cause.DISTINGUISHED)
@@ -42,3 +43,19 @@ def test_what_has_no_other_cause_speaks_for_itself() -> None:
 
 def test_a_price_that_is_too_high_is_said_in_words() -> None:
     assert [group.cause for group in grouped((refuted("ssadmm/price", "", Cause.PRICE),))] == [Cause.PRICE]
+
+
+def test_a_cause_stands_under_the_one_that_explains_it_and_no_cause_explains_itself() -> None:
+    under = headlines([Cause.NOISE_SMALL, Cause.NOISE_REUSED, Cause.NOISE_LAW, Cause.CONTRIBUTION])
+    assert under[Cause.NOISE_SMALL] is under[Cause.NOISE_REUSED] is Cause.NOISE_REUSED
+    assert under[Cause.CONTRIBUTION] is Cause.CONTRIBUTION
+    for cause in Cause:
+        assert not cause.explains(cause)
+        for other in Cause:
+            assert not (cause.explains(other) and other.explains(cause))
+            assert all(cause.explains(third) for third in Cause if cause.explains(other) and other.explains(third))
+
+
+def test_every_cause_that_costs_privacy_says_where_to_look() -> None:
+    harmless = {Cause.NOISE_LARGE, Cause.UPDATE, Cause.NOT_REPEATED, Cause.NOT_AS_SHOWN}
+    assert all(cause.where for cause in Cause if cause not in harmless)

@@ -24,7 +24,7 @@ def test_the_template_is_a_valid_claim_file_and_means_what_it_says(tmp_path: Pat
     (mechanism,) = claims.mechanism
     assert isinstance(mechanism, SsADMM)
     assert mechanism.sigma == Fraction("0.0136")
-    assert (claims.gate.budget, claims.gate.power, claims.gate.false_alarm) == (300.0, 1.2, Fraction(1, 1000))
+    assert (claims.gate.budget, claims.gate.power, claims.gate.false_alarm) == (300.0, 1.2, Fraction(1, 10**6))
 
 
 def test_the_commented_waiver_of_the_template_is_valid_too(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_several_mechanisms_need_names_of_their_own(tmp_path: Path) -> None:
         ('budget = "5m"', 'budget = "5 minutes"', 'such as "90s"'),
         ('budget = "5m"', 'budget = "0s"', 'such as "90s"'),
         ('power = "noise/1.2"', 'power = "noise/1.0"', "D > 1"),
-        ('false_alarm = "1e-3"', 'false_alarm = "1.5"', "less than 1"),
+        ('false_alarm = "1e-6"', 'false_alarm = "1.5"', "less than 1"),
         ('command = ["python", "adapter.py"]', "command = []", "at least 1"),
         ("[claim]", "[claim", "is no TOML"),
     ],

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from audits.games.learned import game_id
+from audits.games.executors import executor
+from audits.games.game import about_game
 from audits.gate.claim_file import ClaimFile, read_claim_file
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport
 from audits.gate.run import GateOptions, run_gate
-from audits.trials.executors import executor
 from tests.zoo import MEMBERS, Harm, Member, Sight, updates
 from tests.zoo.catch import AUDIT
 from tests.zoo.claims import claim_file
@@ -130,7 +130,7 @@ def test_what_only_the_last_of_many_models_shows_is_refuted_by_the_audit_of_the_
     entry = MEMBERS[identity]
     modes = {Algorithm.SSADMM: Mode(Algorithm.SSADMM), Algorithm.MPADMM: Mode(Algorithm.MPADMM, Release.ALL)}
     algorithm = next(a for a in entry.algorithms if (identity, a, Sight.LAST_MODEL) not in NOT_REFUTED)
-    only = game_id(modes[algorithm], LAST_OF_MANY)
+    only = str(about_game(modes[algorithm], LAST_OF_MANY))
     report = gated(entry, Sight.LAST_MODEL, (only,), tmp_path, FALSE_ALARM)
     assert [(f.name, f.outcome) for f in report.findings] == [(only, Outcome.REFUTED)]
     assert report.findings[0].trials is not None
@@ -161,7 +161,9 @@ def test_an_honest_last_model_stands_with_the_power_asked_for(tmp_path: Path) ->
         encoding="utf-8",
     )
     with executor(1) as pool:
-        report = run_gate(read_claim_file(path), pool, GateOptions(1, (game_id(Mode(Algorithm.SSADMM), LAST_OF_MANY),)))
+        report = run_gate(
+            read_claim_file(path), pool, GateOptions(1, (str(about_game(Mode(Algorithm.SSADMM), LAST_OF_MANY)),))
+        )
     assert report.findings[0].outcome is Outcome.STANDS, report.findings
     assert report.findings[0].power is not None
     assert report.findings[0].power.divisor <= 1.2

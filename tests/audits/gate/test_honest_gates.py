@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport
 from tests.audits.gate.honest.campaign import honest_gate
 from tests.audits.gate.test_gate import zoo
 from verification.outcome import Outcome

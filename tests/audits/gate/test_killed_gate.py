@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.audits.games.test_killed import MARK, end_all, left_after, living
 from tests.audits.gate.honest.campaign import ROOT, claim_text
-from tests.audits.trials.test_killed import MARK, end_all, left_after, living
 
-# It answers until it is to run, says so, and is then deaf to everything, as its child is.
+# It answers until it is to run what is claimed, says so, and is then deaf to everything, as its child is. The few
+# records before are asked of one process alone.
 STUBBORN = """
-import os, signal, subprocess, sys, time
+import json, os, signal, subprocess, sys, time
 for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
     signal.signal(name, signal.SIG_IGN)
 from verification.served.loopback import Loopback
@@ -25,7 +26,8 @@ from verification.served.serve import Server
 server = Server(Loopback())
 child = subprocess.Popen(["sleep", "600"])
 for line in sys.stdin.buffer:
-    if b'"trials"' in line[:200]:
+    asked = json.loads(line)
+    if asked["request"] == "trials" and asked["parameters"]["batch"] == 50:
         open(f"{sys.argv[1]}-{os.getpid()}", "x").close()
         time.sleep(600)
     sys.stdout.buffer.write(server.answer(line))

@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audits.curves.privacy_curve import GaussianCurve
+from audits.curves import GaussianCurve
+from audits.eprocess.curve_test import design_test
+from audits.eprocess.scores import SampledScores, StepwiseScores
 from audits.errors import NoPower
-from audits.estimators.curve_eprocess import design_test
-from audits.score_models.model import SampledScores
-from audits.score_models.stepwise import StepwiseScores
-from audits.trials.sequential import LARGEST_AUDIT, AuditPlan, enough_pairs, plan_audit, smallest_shown
+from audits.games.sequential import LARGEST_AUDIT, AuditPlan, enough_pairs, plan_audit, smallest_shown
 from tests.audits.gate.test_gate import REFERENCE, claim_file, dpadmm, gate, zoo
 
 # a pair that attains 1/sqrt 2 of a 2-GDP claim: as where mpADMM perturbs x and z and only x is shown
@@ -51,7 +50,7 @@ def _blind_at(stream: int, monkeypatch: pytest.MonkeyPatch) -> None:
             raise NoPower("noise/1.2 cannot be shown")
         return plan_audit(*arguments, **named)  # type: ignore[arg-type]  # passed through as it came
 
-    for module in ("audits.gate.audit_stage", "audits.trials.sequential"):
+    for module in ("audits.gate.games", "audits.games.sequential"):
         monkeypatch.setattr(f"{module}.plan_audit", plan)
 
 
@@ -98,7 +97,7 @@ def test_the_last_model_of_a_claim_about_all_is_inconclusive_with_what_would_hav
     )
     done = gate(claim_file(tmp_path, command, *changes), "--only", "one-step-above-1/mpadmm/all/games")
     assert done.returncode == 3, done.stdout + done.stderr
-    assert "noise/1.2 was asked to be detectable and only noise too small by a factor of 1." in done.stdout
+    assert "noise/1.2 had to be detectable; as it is, noise too small by a factor of 1." in done.stdout
     assert "attains 0.707 of the claim: in no number of runs does anything below noise/1.41 exceed it" in done.stdout
     assert "claim release primal" in done.stdout
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
 import pytest
 
-from audits.games.learned import play
-from audits.games.subject import Subject
+from audits.games.game import Subject
+from audits.games.learned import learned_game
 from tests.audits.gate.honest.campaign import claim_text, honest_gate
 from tests.audits.gate.honest.claimed import asked_at_the_claimed_size
 from tests.zoo.honest.refusing import NAMES
@@ -65,8 +64,8 @@ def test_a_refused_question_is_left_out_by_name_and_with_the_reason() -> None:
 def test_games_are_played_on_more_records_where_few_are_refused() -> None:
     with Session(command("small-data")) as session:
         subject = Subject(Algorithm.SSADMM)
-        told = play(session, subject, np.random.default_rng(1), seeded=False)
-    assert min(each.p_value for each in told) > RARE
+        result = learned_game(session, subject, 1, seeded=False, alpha=RARE)
+    assert result.outcome is Outcome.STANDS
 
 
 def test_an_error_inside_is_a_fault_and_no_refusal() -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from audits.games.executors import executor
 from audits.gate.claim_file import read_claim_file
-from audits.gate.findings import GateReport
-from audits.gate.questions_stage import SHARE as SHARES
+from audits.gate.questions import SHARE as SHARES
+from audits.gate.report import GateReport
 from audits.gate.run import GateOptions, run_gate
-from audits.trials.executors import executor
 from tests.audits.gate.test_gate import REFERENCE, claim_file
 from verification.outcome import Outcome
 from verification.questions.question import Observation, Question, Size, at_few_records
@@ -20,7 +20,8 @@ from verification.statistics.test import Aspect, Cause
 from verification.wire.faults import AdapterError, AdapterFault, Fault, ProtocolStep
 
 Told = float | AdapterError
-SHARE = 1e-3 * SHARES[Size.SMALL] / 2
+FALSE_ALARM = "1e-3"
+SHARE = float(FALSE_ALARM) * SHARES[Size.SMALL] / 2
 """Half of a stage that has one statistical question: the other half is that of all runs together."""
 NARROW = 0.5 * SHARE
 
@@ -46,7 +47,8 @@ def gated(
     question = told("told", iter(answers), draws, statistical=statistical)
     monkeypatch.setattr("verification.questions.catalogue.QUESTIONS", (question,))
     with executor(1) as pool:
-        claims = read_claim_file(claim_file(tmp_path, REFERENCE))
+        level = ('false_alarm = "1e-6"', f'false_alarm = "{FALSE_ALARM}"')
+        claims = read_claim_file(claim_file(tmp_path, REFERENCE, level))
         return run_gate(claims, pool, GateOptions(5, ("small",))), draws
 
 

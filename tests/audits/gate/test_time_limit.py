@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from audits.gate.time_limit import TookTooLongError, time_limit
+from audits.gate.price import TookTooLongError, time_limit
 
 
 def test_what_takes_too_long_is_ended() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -63,7 +64,7 @@ def scripts(node: object) -> Iterator[str]:
 
 
 def test_every_file_parses_and_every_command_in_it_exists() -> None:
-    files = [*CI.rglob("*.yml"), *CI.rglob("*.yaml")]
+    files = [*CI.rglob("*.yml"), *CI.rglob("*.yaml"), ROOT / "action.yml"]
     assert len(files) >= 4
     parsed = [script for path in files for script in scripts(yaml.safe_load(path.read_text()))]
     found = [words for text in (*parsed, (CI / "pre-commit" / "price-claims").read_text()) for words in _calls(text)]
@@ -91,11 +92,19 @@ def test_the_github_workflow_installs_gates_uploads_and_comments(place: Path) ->
     job = yaml.safe_load(WORKFLOW.read_text())
     assert job["permissions"] == {"contents": "read", "security-events": "write", "pull-requests": "write"}
     steps = {step["name"]: step for step in job["jobs"]["gate"]["steps"] if "name" in step}
-    assert list(steps) == ["Install", "Gate", "Summary", "Code scanning", "Comment", "Reports"]
-    assert all("always()" in steps[name]["if"] for name in list(steps)[2:])
-    done = run(place, ["bash", "-e", "-o", "pipefail", "-c", steps["Gate"]["run"]])
+    names = ["Evidence of earlier nights", "Install", "Gate", "Summary", "Code scanning", "Comment", "Reports"]
+    assert list(steps) == names
+    assert all("always()" in steps[name]["if"] for name in names[3:])
+    pinned = [step["uses"] for step in job["jobs"]["gate"]["steps"] if "uses" in step]
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", each) for each in pinned), pinned
+    assert job[True]["schedule"], "nightly"  # YAML 1.1 reads `on` as true
+    done = run(place, ["bash", "-e", "-o", "pipefail", "-c", steps["Gate"]["run"]], HISTORY="")
     assert done.returncode == 1, done.stderr
-    assert {path.name for path in (place / "privacy-reports").iterdir() if path.is_file()} == FILES
+    assert {path.name for path in (place / "privacy-reports").iterdir() if path.is_file()} == {
+        *FILES,
+        "statement.json",
+        "badge.svg",
+    }
     assert (place / steps["Code scanning"]["with"]["sarif_file"]).is_file()
     assert "privacy-reports/summary.md" in steps["Comment"]["run"]
     summary = place / "summary"
@@ -104,11 +113,11 @@ def test_the_github_workflow_installs_gates_uploads_and_comments(place: Path) ->
 
 
 def test_the_github_action_reports_and_fails_with_the_gates_own_exit_code(place: Path) -> None:
-    action = yaml.safe_load((CI / "github" / "action.yml").read_text())
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
     assert action["runs"]["using"] == "composite"
     (step,) = action["runs"]["steps"]
-    assert set(step["env"]) == {"CLAIM", "SEED", "REPORTS"}
-    values = {"CLAIM": "privacy-claim.toml", "SEED": "3", "REPORTS": "out"}
+    assert set(step["env"]) == {"CLAIM", "SEED", "REPORTS", "HISTORY", "VERSION"}
+    values = {"CLAIM": "privacy-claim.toml", "SEED": "3", "REPORTS": "out", "HISTORY": "", "VERSION": ""}
     output, summary = place / "output", place / "summary"
     values |= {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)}
     done = run(place, ["bash", "-e", "-o", "pipefail", "-c", step["run"]], **values)
@@ -123,7 +132,11 @@ def test_the_pre_commit_hook_prices_each_of_several_claims(place: Path) -> None:
     (hook,) = yaml.safe_load((CI / "pre-commit" / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     assert Path(hook["entry"]).name == "price-claims"
     program = str(CI / "pre-commit" / "price-claims")
+    (published,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     right = str(CI.parent / "claims" / "reference.toml")
+    entry = shlex.split(published["entry"])
+    assert run(place, [*entry, right, "privacy-claim.toml"]).returncode == 1
+    assert run(place, [*entry, right]).returncode == 0
     done = run(place, [program, right, "privacy-claim.toml"])
     assert done.returncode == 1
     assert done.stdout.count("epsilon at delta") >= 2
@@ -134,7 +147,7 @@ def test_the_pre_commit_hook_prices_each_of_several_claims(place: Path) -> None:
 
 def test_the_gitlab_job_installs_runs_the_gate_and_keeps_its_reports() -> None:
     job = yaml.safe_load((CI / "gitlab" / "privacy-gate.yml").read_text())["privacy-gate"]
-    assert job["before_script"] == ["pip install dpadmm"]
+    assert job["before_script"][0] == "pip install dpadmm==0.1.0"
     assert any(line.startswith('dpadmm gate "$CLAIM"') for line in job["script"])
     assert job["artifacts"]["when"] == "always"
     assert job["artifacts"]["reports"]["junit"] in " ".join(job["script"])

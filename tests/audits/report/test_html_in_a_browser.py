@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from audits.games.executors import executor
 from audits.gate.claim_file import read_claim_file
-from audits.gate.findings import GateReport
+from audits.gate.report import GateReport
 from audits.gate.run import GateOptions, run_gate
 from audits.report import RENDERERS
 from audits.report.text import headline
-from audits.trials.executors import executor
 from tests.audits.gate.test_gate import claim_file, zoo
 
 pytestmark = pytest.mark.slow  # a gate, and a browser for every test

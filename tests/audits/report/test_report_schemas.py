@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from audits.gate.claim_file import TEMPLATE, read_claim_file
-from audits.gate.findings import GateReport
-from audits.report.junit import render_junit
-from audits.report.sarif import render_sarif
+from audits.gate.report import GateReport
+from audits.report.machine import render_junit, render_sarif
 from tests.audits.schemas import junit_errors, sarif_errors
-from verification.outcome import Finding, Outcome, Power, Stage, Waived, worst
+from verification.outcome import About, Finding, Outcome, Power, Waived, worst
 
 WAIVER = Waived(reason='fixed "soon" & <tested>', expires=datetime.date(2999, 1, 1))
 HOSTILE = 'line one\nline two \x00\x1b[31m ]]> <failure message="x"> & \ud7ff \U0001f512'
@@ -31,19 +30,18 @@ def every_kind() -> list[Finding]:
     power = Power(1.2, 0.95, 150)
     plain = [
         Finding(
-            f"{outcome}/ssadmm/games",
+            About.read(f"{outcome}/ssadmm/games"),
             outcome,
             HOSTILE,
             reproduction="dpadmm gate 'a b'",
             seconds=1234.5678,
             trials=10,
             power=power,
-            stage=Stage.GAMES,
         )
         for outcome in Outcome
     ]
-    waived = Finding("small", Outcome.REFUTED, HOSTILE, waiver=WAIVER, stage=Stage.SMALL)
-    return [*plain, waived, Finding("", Outcome.STANDS, "")]
+    waived = Finding(About.read("small"), Outcome.REFUTED, HOSTILE, waiver=WAIVER)
+    return [*plain, waived, Finding(About(), Outcome.STANDS, "")]
 
 
 @pytest.mark.parametrize("chosen", [slice(0), slice(1), slice(None)], ids=["nothing", "one", "every kind"])

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from audits.gate.claim_file import TEMPLATE, read_claim_file
-from audits.gate.findings import GateReport
-from audits.gate.provenance import provenance_of
-from audits.report.sarif import claim_line, relative_uri, render_sarif
+from audits.gate.report import GateReport, provenance_of
+from audits.report.machine import claim_line, relative_uri, render_sarif
 from tests.audits.report.test_report_schemas import every_kind
 from tests.audits.schemas import sarif_errors
-from verification.outcome import Finding, Outcome, Stage
+from verification.outcome import About, Finding, Outcome
 
 
 def github_errors(text: str) -> list[str]:
@@ -94,7 +93,7 @@ def test_the_rules_notice_what_is_wrong(tmp_path: Path, pattern: str, wrong: str
 def test_the_place_is_the_epsilon_of_the_claim_below_the_root_of_the_repository(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     path = tmp_path / "a folder" / "privacy-claim.toml"
-    finding = Finding("ssadmm/price", Outcome.REFUTED, "too much", stage=Stage.PRICE)
+    finding = Finding(About.read("ssadmm/price"), Outcome.REFUTED, "too much")
     (result,) = json.loads(render_sarif(report(path, finding)))["runs"][0]["results"]
     where = result["locations"][0]["physicalLocation"]
     assert where["artifactLocation"]["uri"] == "a%20folder/privacy-claim.toml"
@@ -126,7 +125,10 @@ def test_the_line_of_the_claim(text: str, line: int) -> None:
 
 
 def test_what_stands_is_counted_and_raises_no_alert(tmp_path: Path) -> None:
-    findings = [Finding("x/price", Outcome.STANDS, ""), Finding("claimed", Outcome.SKIPPED, "not offered")]
+    findings = [
+        Finding(About.read("x/price"), Outcome.STANDS, ""),
+        Finding(About.read("claimed"), Outcome.SKIPPED, "not offered"),
+    ]
     run = json.loads(render_sarif(report(tmp_path / "claim.toml", *findings)))["runs"][0]
     assert run["results"] == []
     assert run["properties"] == {"seed": "7", "stands": 1, "skipped": 1}

@@ -13,9 +13,16 @@ from accountant.mechanisms.words import Neighbours, Sampling
 from accountant.numbers import exact, fraction_of
 from dpadmm.cli import group
 from tests.zoo.accountants import SEED, questions
-from verification.accountants.judging import AccountantReport, AnswerVerdict, judge, judge_all, request_of
+from verification.accountants.judging import (
+    AccountantReport,
+    AnswerVerdict,
+    confirmed,
+    enclosure,
+    judge,
+    judge_all,
+    request_of,
+)
 from verification.accountants.questions import Quantity, golden_questions, random_questions
-from verification.accountants.truth import confirmed, enclosure
 from verification.outcome import Outcome
 from verification.wire.process import Limits
 

@@ -9,8 +9,7 @@ import pytest
 
 from tests.verification.coq.folders import change, definition, folder, needs_coq, part_of_the_project, theorem
 from verification.coq.check import ALLOWED, check, checked
-from verification.coq.link import EACH, linked
-from verification.coq.link_cases import CASES
+from verification.coq.link import CASES, EACH, linked
 
 # Natural numbers, because Coq needs seconds to load its reals and to list their axioms.
 SMALL = """(** A file for tests. It is small. *)

@@ -18,8 +18,7 @@ from reference.regularizers import MCP, GroupL1
 from reference.rounding import on_grid
 from reference.updates import update_x, update_y, update_z
 from tests.verification.coq.folders import change, needs_coq, part_of_the_project
-from verification.coq.link import SEED, compare, differences, drawn, in_coq
-from verification.coq.link_cases import CASES, LinkCase
+from verification.coq.link import CASES, SEED, LinkCase, compare, differences, drawn, in_coq
 from verification.coq.table import FOLDER
 
 NEEDED = ("Vectors", "Algorithm", "Rationals")

@@ -21,7 +21,7 @@ Proof. intros H. rewrite H. reflexivity. Qed.
 """
 TABLE = definition("twice", "is", "fun x => 2 * x") + theorem("honest", "forall x, x = 3 -> twice x = 6")
 FALSE = theorem("absurd", "False")
-INSTANCE = '[[instance]]\nof = "Small.honest"\nterm = "{}"\n'
+INSTANCE = "(** Two. Sentences. *)\nFrom DPADMM Require Import Small.\nDefinition at_honest := {}.\n"
 
 
 def red(path: Path, said: str) -> None:
@@ -196,12 +196,19 @@ def test_a_definition_of_one_name_in_two_files_is_refused(tmp_path: Path) -> Non
 )
 def test_an_instance_satisfies_every_hypothesis_or_is_refused(term: str, said: str, tmp_path: Path) -> None:
     path = folder(tmp_path / "coq", SMALL, TABLE)
-    (path / "instances.toml").write_text(INSTANCE.format(term), "utf-8")
+    (path / "Instances.v").write_text(INSTANCE.format(term), "utf-8")
     if said:
         red(path, said)
     else:
         (work := tmp_path / "work").mkdir()
         assert check(path, work).stands
+
+
+@needs_coq
+def test_a_theorem_with_many_hypotheses_and_no_instance_is_refused(tmp_path: Path) -> None:
+    many = "forall x, " + "x = 3 -> " * 12 + "twice x = 6"
+    source = SMALL + f"Theorem long : {many}.\nProof. intros. subst. reflexivity. Qed.\n"
+    red(folder(tmp_path / "coq", source, TABLE + theorem("long", many)), "no instance shows")
 
 
 @needs_coq

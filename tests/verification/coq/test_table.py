@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from dpadmm.statements import BY_NAME, STATEMENTS
 from tests.verification.coq.folders import definition, folder, theorem
-from verification.coq.link_cases import CASES
+from verification.coq.link import CASES
 from verification.coq.table import FOLDER, Theorem, read
 from verification.errors import BadProofTable
 from verification.statements.model import Kind
-from verification.statements.registry import BY_NAME, STATEMENTS
 
 TABLE = read()
 FILES = sorted(FOLDER.glob("*.v"))

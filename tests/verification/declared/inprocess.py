@@ -14,28 +14,28 @@ from types import ModuleType
 
 import numpy as np
 
-from verification.declared.bench import Bench
-from verification.declared.promise import Promise
-from verification.declared.runner import run_declared
+from verification.declared.implementation import DeclaredImplementation
+from verification.declared.questions import ask_declared
 from verification.judge import finding
-from verification.outcome import Finding
+from verification.outcome import About, Finding
 from verification.served.declared import Declare, DeclaredServer, RunOnce
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
-from verification.wire.declared_messages import DeclaredStart, OpaqueParameters
-from verification.wire.declared_session import DeclaredQuestion, DeclaredSession
+from verification.wire.declaration import OpaqueParameters
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
+from verification.wire.session import DeclaredAlgorithm, Session
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "declared"
 
 
-class InProcess(DeclaredSession):
+class InProcess(Session):
     """A session whose other end is a server in this process."""
 
     def __init__(self, name: str, declare: Declare, run: RunOnce, *, seeded: bool = True) -> None:
         self._server = DeclaredServer(name, declare, run, seeded=seeded)
-        self._prepare()
-        self.description = self._described(m.Answer[DeclaredStart])
+        self._prepare(Face.DECLARED)
+        self.describe()
 
     def exchange(self, request: WireModel, step: ProtocolStep, limit: int | None) -> bytes:
         return self._server.answer(m.line_of(request))
@@ -61,8 +61,24 @@ def named_epsilon(detail: str) -> float:
     return math.inf if named.group(1) == "infinite" else float(named.group(1).rstrip("."))
 
 
+def declared_implementation(
+    session: Session,
+    parameters: OpaqueParameters,
+    *,
+    size: tuple[int, int],
+    seed: int,
+    effort: float = 1.0,
+    claim: tuple[Fraction | float, Fraction] = (math.inf, Fraction(0)),
+) -> DeclaredImplementation:
+    """The one algorithm of a session, with ten minutes."""
+    algorithm = DeclaredAlgorithm(session.description.declared[0], parameters)
+    declaration, rng = session.declare(algorithm, *size), np.random.default_rng(seed)
+    deadline = time.monotonic() + 600.0
+    return DeclaredImplementation(session, algorithm, declaration, *size, claim, rng, deadline, effort)
+
+
 def findings(
-    session: DeclaredSession,
+    session: Session,
     parameters: OpaqueParameters,
     *,
     epsilon: str,
@@ -73,10 +89,8 @@ def findings(
     effort: float = 0.12,
 ) -> Iterator[Finding]:
     """All findings about the one algorithm of a session, each by the name of its question alone."""
-    question = DeclaredQuestion(session.description.declared[0], parameters)
-    declaration = session.declare(question, *size)
-    deadline, rng = time.monotonic() + 600.0, np.random.default_rng(seed)
-    bench = Bench(session, question, declaration, *size, rng, deadline, effort)
-    promise = Promise(Fraction(epsilon), Fraction(delta))
-    for result in run_declared(bench, promise, false_alarm=false_alarm, power=2.0):
-        yield dataclasses.replace(finding(result), name=result.about.question)
+    tested = declared_implementation(
+        session, parameters, size=size, seed=seed, effort=effort, claim=(Fraction(epsilon), Fraction(delta))
+    )
+    for result in ask_declared(tested, false_alarm=false_alarm, power=2.0):
+        yield dataclasses.replace(finding(result), about=About(result.about.question))

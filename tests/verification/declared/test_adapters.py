@@ -8,10 +8,10 @@ import pytest
 from tests.verification.declared.inprocess import InProcess, findings
 from verification.outcome import Finding, Outcome
 from verification.served.declared import DeclaredRun
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.declaration import OpaqueParameters
 from verification.wire.faults import AdapterFault, AdapterSkipped, Fault
 from verification.wire.messages import Capability
+from verification.wire.records import Records
 
 DECLARATION = {
     "neighbours": "replace-one",
@@ -29,7 +29,7 @@ class Mean:
     def __init__(self, *, blurred: bool = False) -> None:
         self._blurred = blurred
 
-    def __call__(self, data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def __call__(self, data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
         before = data.features.mean(axis=0)
         released = run.release("mean", before, run.laplace(len(before), 1.0))
         blur = np.random.default_rng().normal(size=len(released)) if self._blurred else 0.0
@@ -64,6 +64,21 @@ def test_a_request_that_is_skipped_is_no_fault(monkeypatch: pytest.MonkeyPatch) 
     assert found["noise"].outcome is Outcome.SKIPPED
 
 
+def test_without_given_released_values_noise_is_still_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = session(Mean())
+    honest = asked.record
+
+    def alone(*args: object, **options: object) -> object:
+        if options.get("outputs") is not None:
+            raise AdapterSkipped("not with these")
+        return honest(*args, **options)  # type: ignore[arg-type]  # handed on as they came
+
+    monkeypatch.setattr(asked, "record", alone)
+    found = judged(asked)
+    assert {found[name].outcome for name in ("account", "noise", "own-runs")} == {Outcome.STANDS}
+    assert "not with these" in found["sensitivity"].detail
+
+
 def test_post_processing_with_randomness_of_its_own_accuses_nobody() -> None:
     found = judged(session(Mean(blurred=True), seeded=False))
     assert found["post-processing"].outcome is Outcome.INCONCLUSIVE
@@ -79,13 +94,13 @@ def test_a_seed_that_does_not_repeat_is_a_fault() -> None:
 
 def test_trials_that_are_not_the_recorded_runs_are_a_fault() -> None:
     asked = session(Mean())
-    honest = asked.trials
+    honest = asked.declared_trials
 
     def other(*args: object, **options: object) -> object:
         runs = honest(*args, **options)  # type: ignore[arg-type]  # handed on as they came
         return [{name: array * 1.5 for name, array in run.items()} for run in runs] if options.get("seed") else runs
 
-    asked.trials = other  # type: ignore[assignment, method-assign]  # one adapter that answers two ways
+    asked.declared_trials = other  # type: ignore[assignment, method-assign]  # one adapter that answers two ways
     with pytest.raises(AdapterFault) as caught:
         judged(asked)
     assert caught.value.fault is Fault.CONTRADICTION
@@ -97,7 +112,7 @@ def test_an_order_that_depends_on_a_record_is_refuted(*, swapped: bool) -> None:
         value = {"noise": "laplace", "scale": 1.0, "norm": "l1", "sensitivity": 0.25}
         return {**DECLARATION, "values": [{"name": name, **value} for name in ("a", "b")]}
 
-    def run(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
         names = ("b", "a") if swapped and data.features[0, 0] > 0.5 else ("a", "b")
         for name in names:
             run.release(name, data.features.mean(axis=0), run.laplace(data.features.shape[1], 1.0))
@@ -124,7 +139,7 @@ def test_records_that_nothing_bounds_may_be_counted_and_not_added(*, counted: bo
         value = {"name": "count", "noise": "laplace", "scale": 2.0, "sensitivity": 1.0, "norm": "l1"}
         return {"neighbours": "replace-one", "bound": {"kind": "none"}, "values": [value]}
 
-    def run(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
         before = np.array([np.sum(data.labels > 0) if counted else data.features.sum()], dtype=np.float64)
         run.release("count", before, run.laplace(1, 2.0))
 

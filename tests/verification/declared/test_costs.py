@@ -10,12 +10,12 @@ from scipy import stats
 
 from tests.verification.declared.test_declaration import VALUE, declared
 from tests.verification.declared.test_draws import value
-from verification.declared.added import _no_function, is_sum
-from verification.declared.cost import dependent_weight, missing_draws, shape_epsilon, used_again
+from verification.declared.draws import dependent_weight, missing_draws, shape_epsilon, used_again
+from verification.declared.inside import _no_function, is_sum
 from verification.statistics.noise_shape import atoms, light_tails
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue, NoiseKind
-from verification.wire.declared_session import Recorded, RecordedValue
+from verification.wire.session import Recorded, RecordedValue
 
 RUNS, RELEASES, NUMBERS = 2000, 3, 2
 LEVEL = 1e-9

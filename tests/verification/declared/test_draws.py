@@ -7,9 +7,16 @@ import pytest
 
 from accountant.mechanisms.words import Sampling
 from tests.verification.declared.test_declaration import VALUE
-from verification.declared.cost import measured_scale, shared_draws
-from verification.declared.noise import fresh_size, noise_tests, standard_normal
-from verification.declared.sampling import Runs, malformed, sampling_tests
+from verification.declared.draws import (
+    Runs,
+    fresh_size,
+    malformed,
+    measured_scale,
+    noise_tests,
+    sampling_tests,
+    shared_draws,
+    standard_normal,
+)
 from verification.statistics.test import Cost
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredSampling, DeclaredValue, NoiseKind
@@ -101,6 +108,10 @@ def batch(scheme: Sampling, rng: np.random.Generator) -> list[int]:
 
 
 def batches(scheme: Sampling, rng: np.random.Generator) -> Runs:
+    if scheme.by_epochs:
+        orders = [rng.permutation(30) if scheme is Sampling.SHUFFLE else np.arange(30) for _ in range(160)]
+        cut = [[[int(i) for i in part] for part in order.reshape(5, 6)] for order in orders]
+        return [cut[r] + cut[r + 80] for r in range(80)]
     return [[batch(scheme, rng) for _ in range(5)] for _ in range(80)]
 
 
@@ -108,6 +119,8 @@ SCHEMES = {
     Sampling.WITHOUT_REPLACEMENT: DeclaredSampling(kind=Sampling.WITHOUT_REPLACEMENT, batch=6),
     Sampling.POISSON: DeclaredSampling(kind=Sampling.POISSON, rate=0.2),
     Sampling.WITH_REPLACEMENT: DeclaredSampling(kind=Sampling.WITH_REPLACEMENT, batch=6),
+    Sampling.FIXED_ORDER: DeclaredSampling(kind=Sampling.FIXED_ORDER, batch=6),
+    Sampling.SHUFFLE: DeclaredSampling(kind=Sampling.SHUFFLE, batch=6),
 }
 
 

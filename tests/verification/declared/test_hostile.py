@@ -17,9 +17,9 @@ from verification.outcome import Finding, Outcome
 from verification.served.declared import Declare, DeclaredRun, RunOnce
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.declaration import OpaqueParameters
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
+from verification.wire.records import Records
 
 
 def judge(
@@ -42,7 +42,7 @@ class TwoFaced(InProcess):
 def two_faced(name: str) -> InProcess:
     honest = cast("RunOnce", module(name).run)
 
-    def run(data: LabelledPoints, parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> None:
         honest(data, parameters, WrongRun(run, data, "no noise" if session.hidden else ""))
 
     session = TwoFaced.__new__(TwoFaced)
@@ -90,7 +90,7 @@ def test_what_depends_on_the_data_is_refuted(mistake: str, check: str) -> None:
     assert "epsilon is" in finding.detail
 
 
-def clip_of_the_mean(data: LabelledPoints, parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def clip_of_the_mean(data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> None:
     """As laplace_gradient, but the mean is scaled down and not every gradient."""
     clip, scale, eta = (float(cast("float", parameters[key])) for key in ("clip", "scale", "eta"))
     x = np.zeros(data.features.shape[1])
@@ -139,7 +139,7 @@ def test_honest_differences_are_not_refuted(name: str, difference: str) -> None:
     assert difference == "more noise" or {f.outcome for f in found.values()} == {Outcome.STANDS}, found
 
 
-def random_start(data: LabelledPoints, parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def random_start(data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> None:
     """As laplace_gradient, from a random point that is no secret."""
     clip, scale, eta = (float(cast("float", parameters[key])) for key in ("clip", "scale", "eta"))
     x = run.gaussian(data.features.shape[1], 1.0)

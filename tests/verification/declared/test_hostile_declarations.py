@@ -16,10 +16,10 @@ from verification.outcome import Outcome
 from verification.served.declared import DeclaredRun
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
-from verification.wire.declaration import MOST_RELEASES
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import DeclaredQuestion, LabelledPoints
+from verification.wire.declaration import MOST_RELEASES, OpaqueParameters
 from verification.wire.faults import AdapterFault, AdapterSkipped, Fault, ProtocolStep
+from verification.wire.records import Records
+from verification.wire.session import DeclaredAlgorithm
 
 BOX: dict[str, object] = {"kind": "domain", "box": [-1.0, 1.0]}
 MODEL: dict[str, object] = {"name": "m", "noise": "none", "from": ["w"]}
@@ -91,6 +91,7 @@ def test_a_value_of_another_shape_is_no_declaration(value: dict[str, object]) ->
         {"sampling": {"kind": "without-replacement", "batch": 0}},
         {"sampling": {"kind": "all", "batch": 3}},
         {"sampling": {"kind": "shuffle"}},
+        {"sampling": {"kind": "fixed-order", "rate": 0.5}},
         {"secret": 1},
     ],
     ids=str,
@@ -166,14 +167,14 @@ def test_what_is_skipped_is_never_a_fault_nor_an_accusation(kinds: tuple[str, ..
 def test_a_declaration_that_is_skipped_says_so() -> None:
     asked = skipping("declare")
     with pytest.raises(AdapterSkipped, match="not today"):
-        asked.declare(DeclaredQuestion("mean", {}), 24, 3)
+        asked.declare(DeclaredAlgorithm("mean", {}), 24, 3)
 
 
 def releasing(run: object, told: Mapping[str, object] = DECLARATION) -> InProcess:
     return InProcess("mean", lambda _p, _n, _c: told, run)  # type: ignore[arg-type]  # wrong on purpose
 
 
-def only_sometimes(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def only_sometimes(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
     """The sign is released only where the mean is positive."""
     before = data.features.mean(axis=0)
     released = run.release("mean", before, run.laplace(len(before), 1.0))
@@ -181,31 +182,31 @@ def only_sometimes(data: LabelledPoints, _parameters: OpaqueParameters, run: Dec
         run.processed("sign", released)
 
 
-def under_another_name(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def under_another_name(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
     before = data.features.mean(axis=0)
     run.processed("Sign", run.release("mean", before, run.laplace(len(before), 1.0)))
 
 
-def without_what_was_before(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def without_what_was_before(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
     run.processed("sign", run.processed("mean", data.features.mean(axis=0)))
 
 
-def noise_on_what_has_none(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def noise_on_what_has_none(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
     before = data.features.mean(axis=0)
     run.release("sign", run.release("mean", before, run.laplace(len(before), 1.0)), run.laplace(len(before), 1.0))
 
 
-def undeclared_batches(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def undeclared_batches(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
     before = data.features[run.batch(data.count, 3)].mean(axis=0)
     run.processed("sign", run.release("mean", before, run.laplace(len(before), 1.0)))
 
 
-def not_finite(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def not_finite(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
     before = data.features.mean(axis=0)
     run.processed("sign", run.release("mean", before, run.laplace(len(before), 1.0)) * float("inf"))
 
 
-def noise_of_another_shape(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def noise_of_another_shape(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
     before = data.features.mean(axis=0)
     run.processed("sign", run.release("mean", before, run.laplace(1, 1.0)))
 
@@ -228,7 +229,7 @@ def test_what_arrives_is_what_is_declared_or_a_fault(run: object, fault: Fault) 
     assert caught.value.fault is fault
 
 
-def longer_on_some_data(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def longer_on_some_data(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
     before = data.features.mean(axis=0)
     before = np.tile(before, 2) if data.features[0, 0] > 0 else before
     run.processed("sign", run.release("mean", before, run.laplace(len(before), 1.0)))
@@ -245,7 +246,7 @@ def test_a_shape_that_depends_on_a_record_is_refuted() -> None:
     assert found["noise"].outcome is Outcome.INCONCLUSIVE
 
 
-def without_numbers(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def without_numbers(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
     run.processed("sign", run.release("mean", np.zeros(0), run.laplace(0, float(data.count))))
 
 
@@ -257,7 +258,7 @@ def test_values_without_any_number_are_inconclusive() -> None:
 class SeldomReleased(Mean):
     """Releases nothing at all in some runs, whatever the data: an empty array of releases is an answer."""
 
-    def __call__(self, data: LabelledPoints, parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def __call__(self, data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> None:
         super().__call__(data, parameters, run)
         if float(run.gaussian(1, 1.0)[0]) > 0:
             for shown in run._shown.values():
@@ -293,4 +294,4 @@ def test_batches_that_are_declared_and_not_shown_are_a_fault() -> None:
 
 def test_a_declaration_about_another_algorithm_is_a_fault() -> None:
     with pytest.raises(AdapterFault, match="asked was about"):
-        releasing(Mean(), {**DECLARATION, "name": "other"}).declare(DeclaredQuestion("mean", {}), 24, 3)
+        releasing(Mean(), {**DECLARATION, "name": "other"}).declare(DeclaredAlgorithm("mean", {}), 24, 3)

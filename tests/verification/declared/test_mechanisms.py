@@ -12,10 +12,10 @@ import pytest
 from accountant import decimal_string
 from tests.verification.declared.inprocess import EXAMPLES, example, findings, named_epsilon
 from tests.zoo.declared.wrong import wrong
-from verification.declared.ledger import price
+from verification.declared.price import price
 from verification.outcome import Finding, Outcome
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import DeclaredQuestion
+from verification.wire.declaration import OpaqueParameters
+from verification.wire.session import DeclaredAlgorithm
 
 SIZE = (24, 3)
 SEED = 7
@@ -68,8 +68,8 @@ def judge(name: str, mistake: str) -> tuple[dict[str, Finding], float]:
     parameters, epsilon, delta = MECHANISMS[name]
     session = wrong(name, module(name), mistake)
     if mistake:
-        declaration = session.declare(DeclaredQuestion(name, parameters), *SIZE)
-        epsilon = decimal_string(price(declaration, SIZE[0], Fraction(delta)).upper * Fraction(10001, 10000), 8, "up")
+        declaration = session.declare(DeclaredAlgorithm(name, parameters), *SIZE)
+        epsilon = decimal_string(price(declaration, SIZE[0], Fraction(delta)) * Fraction(10001, 10000), 8, "up")
     # a part of the pairs is tried: the same ones for what is wrong, and more of them where one record must be found
     seed = SEED if mistake else secrets.randbits(64)
     effort = 0.5 if WRONG.get((name, mistake)) == "sensitivity" else 0.12

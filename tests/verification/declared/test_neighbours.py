@@ -4,23 +4,20 @@ equality and proportionality only of what repeats."""
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from tests.verification.declared import test_mechanisms
-from tests.verification.declared.inprocess import InProcess, findings
+from tests.verification.declared.inprocess import InProcess, declared_implementation, findings
 from tests.zoo.declared import strangers
-from verification.declared.bench import Bench
-from verification.declared.pairs import search_neighbours
-from verification.declared.seen import RELATIVE, Seen
+from verification.declared.comparison import RELATIVE, Comparison, search_neighbours
 from verification.outcome import Finding, Outcome
 from verification.served.declared import DeclaredRun
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import DeclaredQuestion, LabelledPoints
+from verification.wire.declaration import OpaqueParameters
+from verification.wire.records import Records
 
 SIZE = (3, 2)
 WITNESS = re.compile(
@@ -35,7 +32,7 @@ LARGER = (
 """What was not found at two or three records: it needs many other records, or rare ones."""
 
 
-def clipped(data: LabelledPoints, w: Floats) -> Floats:
+def clipped(data: Records, w: Floats) -> Floats:
     """The mean gradient of the logistic loss, clipped as a whole to l1 norm 1."""
     signed = data.features * data.labels[:, None]
     mean = np.mean(-signed / (1.0 + np.exp(np.clip(signed @ w, -700.0, 700.0)))[:, None], axis=0)
@@ -43,13 +40,13 @@ def clipped(data: LabelledPoints, w: Floats) -> Floats:
     return short
 
 
-def seen(*, carries: bool, seed: int, effort: float = 1.0) -> Seen:
+def seen(*, carries: bool, seed: int, effort: float = 1.0) -> Comparison:
     def declare(_parameters: OpaqueParameters, _records: int, _columns: int) -> dict[str, object]:
         value = {"name": "x", "noise": "laplace", "scale": 2.0, "sensitivity": 2.0, "norm": "l1"}
         bound = {"kind": "clip", "radius": 1.0}
         return {"neighbours": "replace-one", "bound": bound, "iterations": 3, "values": [value]}
 
-    def run(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
         x, last = np.zeros(2), np.zeros(2)
         for _ in range(3):
             gradient = clipped(data, x)
@@ -57,11 +54,8 @@ def seen(*, carries: bool, seed: int, effort: float = 1.0) -> Seen:
             last = gradient
 
     session = InProcess("carries", declare, run)
-    question = DeclaredQuestion("carries", {})
-    rng = np.random.default_rng(seed)
-    bench = Bench(session, question, session.declare(question, *SIZE), *SIZE, rng, time.monotonic() + 600.0, effort)
-    found = Seen()
-    search_neighbours(bench, found)
+    found = Comparison()
+    search_neighbours(declared_implementation(session, {}, size=SIZE, seed=seed, effort=effort), found)
     return found
 
 
@@ -116,7 +110,7 @@ def test_a_sensitivity_that_is_exceeded_has_its_smallest_witness_printed(case: s
 # -- only what repeats is compared ----------------------------------------------------------------------------------
 
 
-def counted(noise: Callable[[LabelledPoints, np.random.Generator], float], *, seeded: bool, kind: str) -> InProcess:
+def counted(noise: Callable[[Records, np.random.Generator], float], *, seeded: bool, kind: str) -> InProcess:
     """A count of positive labels, released once with noise of its own."""
 
     def declare(_parameters: OpaqueParameters, _records: int, _columns: int) -> dict[str, object]:
@@ -124,7 +118,7 @@ def counted(noise: Callable[[LabelledPoints, np.random.Generator], float], *, se
         grid = {"grid": 1.0} if kind == "discrete-gaussian" else {}
         return {"neighbours": "replace-one", "bound": {"kind": "none"}, "values": [{**value, **grid}]}
 
-    def run(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
         rng = np.random.default_rng(run.seed if seeded else None)
         before = np.array([np.sum(data.labels > 0)], dtype=np.float64)
         run.release("count", before, np.array([noise(data, rng)]))
@@ -147,7 +141,7 @@ def test_one_number_of_noise_without_a_seed_is_not_taken_for_two_scales(*, seede
 def test_noise_that_is_seeded_by_the_data_as_well_is_not_taken_for_two_scales() -> None:
     """The factor between two neighbours is another one under every seed."""
 
-    def noise(data: LabelledPoints, rng: np.random.Generator) -> float:
+    def noise(data: Records, rng: np.random.Generator) -> float:
         key = int(1000.0 * np.abs(data.features).sum()) % (1 << 31)
         return 4.0 * float(np.random.default_rng([key, int(rng.integers(1 << 31))]).standard_normal())
 
@@ -163,7 +157,7 @@ def test_noise_that_is_zero_by_chance_is_not_taken_for_missing() -> None:
 
 @pytest.mark.parametrize("seeded", [True, False])
 def test_noise_that_some_data_never_get_is_refuted(*, seeded: bool) -> None:
-    def noise(data: LabelledPoints, rng: np.random.Generator) -> float:
+    def noise(data: Records, rng: np.random.Generator) -> float:
         return 4.0 * float(rng.standard_normal()) if data.labels[0] > 0 else 0.0
 
     found = judged(counted(noise, seeded=seeded, kind="gaussian"))
@@ -171,7 +165,7 @@ def test_noise_that_some_data_never_get_is_refuted(*, seeded: bool) -> None:
 
 
 def test_a_scale_of_one_number_that_depends_on_a_record_is_refuted() -> None:
-    def noise(data: LabelledPoints, rng: np.random.Generator) -> float:
+    def noise(data: Records, rng: np.random.Generator) -> float:
         return 4.0 * float(rng.standard_normal()) * (1.0 if data.labels[0] > 0 else 3.0)
 
     found = judged(counted(noise, seeded=True, kind="gaussian"))
@@ -188,7 +182,7 @@ def test_single_precision_is_not_accused_by_the_search(*, seeded: bool) -> None:
         bound = {"kind": "clip", "radius": 1.0}
         return {"neighbours": "replace-one", "bound": bound, "iterations": 3, "values": [value]}
 
-    def run(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
         features, labels = data.features.astype(np.float32), data.labels.astype(np.float32)
         x, average = np.zeros(features.shape[1], np.float32), np.zeros(features.shape[1], np.float32)
         for _ in range(3):

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
 
-from tests.verification.declared.inprocess import InProcess
-from verification.declared.added import not_added
-from verification.declared.bench import Bench
-from verification.declared.checks import Collected, _hasty
-from verification.declared.objective import determinants
+from tests.verification.declared.inprocess import InProcess, declared_implementation
+from verification.declared.implementation import DeclaredImplementation
+from verification.declared.inside import determinants, not_added
+from verification.declared.questions import Collected, _hasty
 from verification.served.declared import DeclaredRun
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import DeclaredQuestion, LabelledPoints
+from verification.wire.declaration import OpaqueParameters
+from verification.wire.records import Records
 
 pytestmark = pytest.mark.slow
 RIDGE = 1.0
 SIZE = (20, 2)
 
 
-def bench(intercept_ridge: float | None, *, norm: float = 1.0, tolerance: float = 1e-10) -> Bench:
+def objective(intercept_ridge: float | None, *, norm: float = 1.0, tolerance: float = 1e-10) -> DeclaredImplementation:
     """Objective perturbation as in [CMS11]; with an intercept whose ridge is given, or without one."""
     radius = math.hypot(norm, intercept_ridge is not None)
     ridges = np.array([RIDGE, RIDGE] + ([] if intercept_ridge is None else [intercept_ridge]))
@@ -33,7 +31,7 @@ def bench(intercept_ridge: float | None, *, norm: float = 1.0, tolerance: float 
         value |= {"enters": "objective", "jacobian": 2 * math.log1p(radius**2 / 4 / RIDGE)}
         return {"neighbours": "replace-one", "bound": {"kind": "normalise", "radius": norm}, "values": [value]}
 
-    def run(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
         lengths = np.linalg.norm(data.features, axis=1, keepdims=True)
         rows = data.features / np.maximum(lengths / norm, 1.0)
         rows = rows if intercept_ridge is None else np.column_stack([rows, np.ones(len(rows))])
@@ -56,14 +54,12 @@ def bench(intercept_ridge: float | None, *, norm: float = 1.0, tolerance: float 
         run.minimise("model", run.gamma_norm(len(ridges), 2.0), solve, gradient)
 
     session = InProcess("objective", declare, run)
-    question = DeclaredQuestion("objective", {})
-    declaration = session.declare(question, *SIZE)
-    return Bench(session, question, declaration, *SIZE, np.random.default_rng(1), time.monotonic() + 600.0)
+    return declared_implementation(session, {}, size=SIZE, seed=1)
 
 
 @pytest.mark.parametrize(("intercept_ridge", "norm"), [(None, 1.0), (None, 12.0), (RIDGE, 1.0)])
 def test_an_objective_that_is_regularised_everywhere_stands(intercept_ridge: float | None, norm: float) -> None:
-    tried = bench(intercept_ridge, norm=norm)
+    tried = objective(intercept_ridge, norm=norm)
     (value,) = tried.declaration.noised
     witness = determinants(tried, value)
     assert witness is not None
@@ -72,7 +68,7 @@ def test_an_objective_that_is_regularised_everywhere_stands(intercept_ridge: flo
 
 
 def test_an_intercept_without_a_ridge_is_seen_far_from_zero() -> None:
-    tried = bench(1e-12)
+    tried = objective(1e-12)
     (value,) = tried.declaration.noised
     witness = determinants(tried, value)
     assert witness is not None
@@ -87,8 +83,8 @@ def test_an_intercept_without_a_ridge_is_seen_far_from_zero() -> None:
 def test_what_is_solved_roughly_is_inconclusive_and_what_is_not_solved_refuted(
     tolerance: float, rough: bool, lost: bool
 ) -> None:
-    tried = bench(None, tolerance=tolerance)
-    data = tried.send(LabelledPoints(np.eye(2)[np.arange(20) % 2], np.ones(20)))
+    tried = objective(None, tolerance=tolerance)
+    data = tried.send(Records(np.eye(2)[np.arange(20) % 2], np.ones(20)))
     collected = Collected(data, [tried.record(data)])
     assert bool(_hasty(tried, collected)) == rough
     assert bool(not_added(tried, data, collected.runs)[0]) == lost

@@ -12,11 +12,11 @@ from verification.outcome import Outcome
 from verification.served.declared import DeclaredRun
 from verification.served.observed import drawn, noise, observe
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.declaration import OpaqueParameters
+from verification.wire.records import Records
 
 SIGMA = 0.5
-POINTS = LabelledPoints(np.eye(3), np.ones(3))
+POINTS = Records(np.eye(3), np.ones(3))
 
 
 @noise("gradient")
@@ -81,7 +81,7 @@ def test_observed_code_is_judged_like_any_other(leaks: bool, name: str) -> None:
             x = x - 0.1 * gradient
         return x + (features.mean(axis=0) if leaks else 0.0)
 
-    def run(data: LabelledPoints, parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> None:
         run.processed("model", np.asarray(observe(train, data, parameters, run), dtype=np.float64))
 
     gradient = {"name": "gradient", "noise": "gaussian", "scale": SIGMA, "norm": "l2", "sensitivity": 2 * 3**0.5 / 24}

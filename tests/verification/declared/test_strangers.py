@@ -10,9 +10,9 @@ import pytest
 from accountant import decimal_string
 from tests.verification.declared.inprocess import InProcess, findings, named_epsilon
 from tests.zoo.declared.strangers import HONEST, WRONG, Stranger
-from verification.declared.ledger import price
+from verification.declared.price import price
 from verification.outcome import Finding, Outcome
-from verification.wire.declared_session import DeclaredQuestion
+from verification.wire.session import DeclaredAlgorithm
 
 SIZE = (24, 3)
 DELTA = "1e-5"
@@ -23,8 +23,8 @@ QUICK = ("descent", "rounded after its noise", "noise cut off", "discrete noise 
 def judge(stranger: Stranger, seed: int, effort: float) -> tuple[dict[str, Finding], float]:
     """The findings, for a claim of just what the declaration costs."""
     session = InProcess("stranger", stranger.declare, stranger.run)
-    declaration = session.declare(DeclaredQuestion("stranger", {}), *SIZE)
-    claimed = price(declaration, SIZE[0], Fraction(DELTA)).upper * Fraction(10001, 10000)
+    declaration = session.declare(DeclaredAlgorithm("stranger", {}), *SIZE)
+    claimed = price(declaration, SIZE[0], Fraction(DELTA)) * Fraction(10001, 10000)
     text = decimal_string(claimed, 8, "up")
     found = findings(session, {}, epsilon=text, delta=DELTA, seed=seed, size=SIZE, effort=effort)
     return {finding.name: finding for finding in found}, float(text)

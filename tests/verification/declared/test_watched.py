@@ -13,13 +13,12 @@ from numpy.random import default_rng
 from benchmarks.third_party import PEERS, ROOT, environment
 from tests.examples.test_third_party import needs
 from verification.served.declared import DeclaredRun
-from verification.served.observed import observe
-from verification.served.watched import watching
+from verification.served.observed import observe, watching
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.declaration import OpaqueParameters
+from verification.wire.records import Records
 
-POINTS = LabelledPoints(np.eye(3), np.ones(3))
+POINTS = Records(np.eye(3), np.ones(3))
 KEPT = np.random.default_rng(5)
 Draw = Callable[[Floats], Floats]
 

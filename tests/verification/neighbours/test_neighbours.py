@@ -16,7 +16,6 @@ from verification.neighbours.neighbours import (
     own_neighbours,
     without_record,
 )
-from verification.wire.declared_session import LabelledPoints
 from verification.wire.records import Records
 
 DOMAINS = [
@@ -77,7 +76,7 @@ def test_what_is_no_pair_is_refused_with_the_reason() -> None:
 
 
 def test_a_pair_is_told_in_one_line() -> None:
-    data = LabelledPoints(np.array([[3.0], [0.0]]), np.array([1.0, 1.0]))
+    data = Records(np.array([[3.0], [0.0]]), np.array([1.0, 1.0]))
     flipped = changed(data, 0, (np.array([3.0]), -1.0))
     assert flipped.text() == "two records, one column: record 1 = (3), label +1 -> -1; others (0) +1"
     removed = changed(data, 1, None)
@@ -85,7 +84,7 @@ def test_a_pair_is_told_in_one_line() -> None:
     attack = Attack(flipped, {"x": np.array([[0.5]]), "y": np.zeros((1, 1))})
     assert attack.text().endswith("; released so far x = (0.5)")
     assert attack.key() != Attack(flipped).key()
-    wide = changed(LabelledPoints(np.eye(20), np.ones(20)), 1, (2.0 * np.eye(20)[1], 1.0), "orthogonal")
+    wide = changed(Records(np.eye(20), np.ones(20)), 1, (2.0 * np.eye(20)[1], 1.0), "orthogonal")
     record = "record 2 = (0 but 1 in column 2) -> (0 but 2 in column 2), label +1"
     assert wide.text() == f"20 records, 20 columns: {record}; orthogonal"
 

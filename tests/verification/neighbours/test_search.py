@@ -15,16 +15,16 @@ from verification.neighbours.families import Domain, Families, Others
 from verification.neighbours.neighbours import Attack
 from verification.neighbours.search import Proposals, SearchLimits, attacks, explore, simplified, smallest
 from verification.wire.arrays import Floats
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.records import Records
 
-Points = Attack[LabelledPoints]
+Points = Attack
 
 
 def limits(evaluations: int, seed: int = 1, seconds: float = 60.0) -> SearchLimits:
     return SearchLimits(time.monotonic() + seconds, evaluations, seed)
 
 
-def clipped_mean(data: LabelledPoints, most: float = 1.0) -> Floats:
+def clipped_mean(data: Records, most: float = 1.0) -> Floats:
     signed = data.features * data.labels[:, None]
     lengths = np.linalg.norm(signed, axis=1, keepdims=True)
     mean: Floats = (signed * np.minimum(1.0, most / np.maximum(lengths, 1e-9))).sum(axis=0) / max(1, data.count)

@@ -7,6 +7,7 @@ from types import TracebackType
 from verification.served.serve import Implementation, Server
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 from verification.wire.session import Session
 
@@ -15,7 +16,7 @@ class InProcess(Session):
     """Asks the server directly."""
 
     def __init__(self, implementation: Implementation) -> None:
-        self._prepare()
+        self._prepare(Face.PAPER)
         self._server = Server(implementation)
         self.description = implementation.describe()
 

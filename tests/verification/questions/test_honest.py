@@ -97,12 +97,12 @@ def test_normalised_logistic_records_are_attacked_from_far_away() -> None:
     [
         pytest.param(
             "BlackBox",
-            {"coupled-releases", "replay-repeats", "seed-repeats", "seeds-differ", "post-processing"},
+            {"coupled-releases", "seeds-differ", "post-processing"},
             marks=pytest.mark.slow,
         ),
         pytest.param(
             "LastModel",
-            {"coupled-releases", "replay-repeats", "seed-repeats", "post-processing"},
+            {"coupled-releases", "post-processing"},
             marks=pytest.mark.slow,
         ),
         ("ReplayOnly", {question.name for question in STATISTICAL} - {"mixed"}),

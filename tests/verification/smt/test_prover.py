@@ -128,7 +128,6 @@ def test_digests_do_not_depend_on_how_many_symbols_were_made_before() -> None:
 
 QUICK = [
     *blocks.contraction(),
-    *blocks.any_convex(),
     *blocks.logistic(),
     *blocks.huber_cases(),
     *blocks.clip(),
@@ -136,7 +135,6 @@ QUICK = [
     *updates.printed_for_small_steps(),
     *updates.dual(),
     *updates.joint(),
-    *algorithms.lengths(),
     *algorithms.post_processing(),
     *blocks.folded_joint(),
 ]

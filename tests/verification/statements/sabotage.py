@@ -1,8 +1,4 @@
-"""Statement -> a change of the shipped code that turns it: without one, its evidence could not fail.
-
-VILLE is not here: the bets it is about are in `audits`, which `verification` may not import; a change of Ville.v or of
-its table turns it, and tests/audits watch the bets.
-"""
+"""Statement -> a change of the shipped code that turns it: without one, its evidence could not fail."""
 
 from __future__ import annotations
 
@@ -264,11 +260,11 @@ TURNED_BY: dict[str, Mutant] = dict(
             '        if False:\n            raise CertificateError(f"a window',
         ),
         _turned(
-            "CERTIFICATE",
-            "any stair held",
-            "accountant/pld/adversary/ordering.py",
-            '        if not held:\n            raise CertificateError(f"a stair',
-            '        if False:\n            raise CertificateError(f"a stair',
+            "VILLE",
+            "delta not charged",
+            "audits/eprocess/bets.py",
+            "float(self.stake @ delta) + rounding",
+            "rounding",
         ),
         _turned(
             "ADAPTIVE",
@@ -276,6 +272,13 @@ TURNED_BY: dict[str, Mutant] = dict(
             "accountant/pld/adversary/adaptive_lower.py",
             "return attained_values(plan, decisions).delta_lower(epsilon)",
             "return attained_values(plan, decisions).delta_lower(epsilon) * 2",
+        ),
+        _turned(
+            "FORWARD-EXCEEDED",
+            "a step without choice",
+            "accountant/pld/adversary/adaptive_lower.py",
+            "return attained_values(plan, decisions).epsilon_lower(delta)",
+            "return attained_values(plan, decisions).epsilon_lower(delta) * 99 / 100",
         ),
         _turned(
             "TRIPLES",
@@ -292,7 +295,7 @@ TURNED_BY: dict[str, Mutant] = dict(
             "return min(bound, self._total_variation()) / 2",
         ),
         _turned(
-            "GRID-RECURSION",
+            "CONNECT-THE-DOTS",
             "rounded towards less",
             "accountant/pld/convolution.py",
             "return self.judged_upper(epsilon)[0]",

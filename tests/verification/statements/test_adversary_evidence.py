@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from accountant.pld.adversary.adaptive_lower import adaptive_delta_lower
+from accountant.pld.adversary.adaptive_lower import adaptive_delta_lower, adaptive_epsilon_lower
 from accountant.pld.adversary.recursion import Course
 from accountant.pld.composition import compose
 from verification.outcome import Outcome
@@ -43,6 +43,17 @@ def test_a_lower_end_that_is_too_large_or_useless_is_noticed(monkeypatch: pytest
 def test_the_forward_pair_alone_is_not_the_adaptive_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adversary, "adaptive_delta_lower", lambda step, e: compose([step]).delta_lower(e))
     assert adversary.attained_between().run(_prover()).outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("factor", "outcome"), [(Fraction(99, 100), Outcome.REFUTED), (Fraction(9995, 10000), Outcome.STANDS)]
+)
+def test_an_adaptive_end_that_exceeds_no_fixed_pair_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, factor: Fraction, outcome: Outcome
+) -> None:
+    honest = adaptive_epsilon_lower
+    monkeypatch.setattr(adversary, "adaptive_epsilon_lower", lambda step, delta: honest(step, delta) * factor)
+    assert adversary.forward_exceeded().run(_prover()).outcome is outcome
 
 
 def test_an_adversary_who_chooses_less_often_stands(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from accountant import Mechanism, mechanism_from
+from dpadmm.statements import STATEMENTS, find
 from reference.arithmetic import Vector
 from reference.baselines.dpsgd import proximal_step
 from reference.baselines.objp import Perturbation
@@ -17,7 +18,6 @@ from reference.updates import update_x
 from tools.golden_vectors.exact import Exact
 from verification.outcome import Outcome
 from verification.statements.model import Kind, Statement, check
-from verification.statements.registry import STATEMENTS, find
 
 # Every statement whose evidence takes less than half a second; the slow test runs all of them.
 SLOW = {

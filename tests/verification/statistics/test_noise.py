@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from verification.statistics.noise_shape import length_test, shape_tests, without_scale
-from verification.statistics.noise_size import Grams, effective, interval, size_tests
+from verification.statistics.noise_size import Grams, effective, interval, parts, size_tests
 from verification.statistics.run_energies import RunEnergies
 from verification.statistics.test import Cost, Test, union
 from verification.wire.arrays import Floats
@@ -243,6 +243,15 @@ def test_noise_that_avoids_what_was_released_is_detected() -> None:
     turned = noise.copy()
     turned[:, 1:] -= np.einsum("rdp,rdp->rd", noise[:, 1:], last)[:, :, None] * last
     assert size_tests({"x": turned}, {"x": x})[0].p_value <= 1e-9
+
+
+def test_one_draw_for_a_whole_run_is_too_small_in_a_combination_and_nowhere_less_than_nothing() -> None:
+    """The difference of two draws is nothing: rounding must not leave a sum of squares below 0."""
+    for seed in range(20):
+        one = normal(np.random.default_rng(seed), draws=1)
+        noise = np.repeat(one, 8, axis=1)
+        assert all((part.totals >= 0.0).all() for part in parts(noise))
+        assert size_tests({"x": noise})[0].p_value <= 1e-9
 
 
 def test_lengths_of_another_law_are_detected_and_chi_distributed_ones_alarm_at_most_as_often_as_stated() -> None:

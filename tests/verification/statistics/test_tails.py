@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -10,21 +9,6 @@ import pytest
 from scipy import special, stats
 
 from verification.statistics import tails
-
-
-def test_overlap_is_the_exact_convolution_of_hypergeometric_laws() -> None:
-    n, m, pairs = 6, 2, 3
-    one = [math.comb(m, k) * math.comb(n - m, m - k) / math.comb(n, m) for k in range(m + 1)]
-    law = np.zeros(pairs * m + 1)
-    for ks in itertools.product(range(m + 1), repeat=pairs):
-        law[sum(ks)] += math.prod(one[k] for k in ks)
-    for total in range(pairs * m + 1):
-        exact = min(1.0, 2 * min(law[: total + 1].sum(), law[total:].sum()))
-        assert tails.overlap(total, pairs, n, m) == pytest.approx(exact, rel=1e-9, abs=2e-12)
-
-
-def test_overlap_of_an_epoch_shuffle_is_hopeless() -> None:
-    assert tails.overlap(0, 500, 10, 3) < 1e-11
 
 
 def test_kolmogorov_bounds_the_exact_distribution() -> None:
@@ -88,12 +72,6 @@ def test_bonferroni_multiplies_and_never_exceeds_one() -> None:
     assert (round(p_value, 12), where) == (0.03, 1)
     assert tails.smallest(np.array([0.9, 0.8])) == (1.0, 1)
     assert tails.smallest(np.array([])) == (1.0, 0)
-
-
-def test_a_repeated_vector_is_impossible_by_chance_and_single_precision_is_not() -> None:
-    assert tails.repeated_vectors(27_000, 6, 1e-6) < 1e-25
-    assert tails.equal_values(12_000, 44) < 1e-5
-    assert tails.equal_values(12_000, 24) == 1.0
 
 
 def test_coincidences_fall_off_as_fast_as_independent_pairs_do() -> None:

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from verification.outcome import Finding, Outcome
 from verification.served.serve import Implementation, Server
 from verification.vectors import model
-from verification.vectors.checking import first_difference, not_offered
+from verification.vectors.checking import CaseFinding, ValueDifference, first_difference, not_offered
 from verification.vectors.recipe import POINT, Recipe, read
 from verification.vectors.wire import data_fields, line_of, replay_fields
 from verification.wire.arrays import ArrayError, Floats, unpack
@@ -20,20 +19,19 @@ from verification.wire.records import Run
 _NAME = "D"
 
 
-def check_implementation(implementation: Implementation, cases: Iterable[model.Case]) -> Iterator[Finding]:
+def check_implementation(implementation: Implementation, cases: Iterable[model.Case]) -> Iterator[CaseFinding]:
     """Play every case through the same lines that the wire would carry; no process, no limits of time or memory."""
     server, description = Server(implementation), implementation.describe()
     for case in cases:
         recipe = read(case)
         lacking = not_offered(description, recipe)
         if lacking:
-            yield Finding(case.id, Outcome.SKIPPED, f"not offered: {', '.join(lacking)}", tags=recipe.flags)
+            yield CaseFinding.skipped(case, recipe, f"not offered: {', '.join(lacking)}")
             continue
-        wrong = _wrong(server, case, recipe)
-        yield Finding(case.id, Outcome.REFUTED if wrong else Outcome.STANDS, wrong or "", tags=recipe.flags)
+        yield CaseFinding.of(case, recipe, _wrong(server, case, recipe))
 
 
-def _wrong(server: Server, case: model.Case, recipe: Recipe) -> str | None:
+def _wrong(server: Server, case: model.Case, recipe: Recipe) -> str | ValueDifference | None:
     with np.errstate(all="ignore"):  # a wrong implementation may divide by zero; its answer is judged all the same
         sent = json.loads(server.answer(line_of(data_fields(recipe, _NAME), 1)))
         line = server.answer(line_of(replay_fields(recipe, _NAME), 2)) if "result" in sent else b""
@@ -47,7 +45,7 @@ def _wrong(server: Server, case: model.Case, recipe: Recipe) -> str | None:
     return None if case.expected is None else _judged(case.expected, line, recipe)
 
 
-def _judged(expected: model.Expected, line: bytes, recipe: Recipe) -> str | None:
+def _judged(expected: model.Expected, line: bytes, recipe: Recipe) -> str | ValueDifference | None:
     result = Answer[RunResult].model_validate_json(line).result
     shown = [name for name in POINT if getattr(expected, name)]
     if result is None or any(getattr(result, name) is None for name in shown):

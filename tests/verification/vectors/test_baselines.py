@@ -14,12 +14,12 @@ from tests.verification.vectors.inprocess import check_implementation
 from tests.zoo.vectors.wrong_baselines import WRONG_BASELINES
 from verification.outcome import Outcome
 from verification.served.loopback import Loopback
-from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise import StepwiseBaselines
 from verification.vectors.baseline_model import ALGORITHMS
 from verification.vectors.files import BASELINES, FOLDER, load
 from verification.vectors.model import Case
 from verification.vectors.suspects import diagnose
-from verification.wire.schemes import BASELINES as NAMES
+from verification.wire.parameters import BASELINES as NAMES
 
 VERSION_1 = {
     "edges.json": "a2a3b04c8ddb393e6ba9e9f1175bd55d8c6091a806d7b753101e06cc4e7a4691",

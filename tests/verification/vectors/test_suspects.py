@@ -8,11 +8,12 @@ import pytest
 
 from tests.verification.vectors.inprocess import check_implementation
 from tests.zoo.vectors.wrong import WRONG, FoldedAsL1, LambdaAsThreshold, OldCopyInDual, WideHinge
-from verification.outcome import Finding, Outcome
 from verification.served.stepwise import Stepwise
+from verification.vectors.checking import CaseFinding
 from verification.vectors.files import load_all
 from verification.vectors.model import Case
-from verification.vectors.suspects import Diagnosis, diagnose, first_value
+from verification.vectors.recipe import read
+from verification.vectors.suspects import Diagnosis, diagnose
 
 LATER = {"BoundIsOne": 8}  # C = 1 for every C shows wherever C is not 1
 
@@ -57,11 +58,12 @@ def test_it_says_what_differs_first_and_where_alone(kind: type[Stepwise], value:
 
 
 def test_where_nothing_failed_nothing_is_suspected() -> None:
-    passed = [Finding(case.id, Outcome.STANDS, "", tags=tuple(case.flags)) for case in every_case()]
+    passed = [CaseFinding.of(case, read(case), None) for case in every_case()]
     found = diagnose(passed, every_case())
     assert (found.suspects, found.lines()) == ((), [])
 
 
-def test_a_refusal_has_no_first_value() -> None:
-    assert first_value("refused a valid case as invalid-data: x[0]") == ""
-    assert first_value("z[3] after iteration 1 is 0.5, expected 1.0") == "z"
+def test_a_refusal_differs_in_no_value() -> None:
+    case = every_case()[0]
+    found = diagnose([CaseFinding.of(case, read(case), "refused a valid case as invalid-data: x[0]")], [case])
+    assert (found.first, found.failed) == ((), 1)

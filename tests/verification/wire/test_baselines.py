@@ -16,13 +16,21 @@ from reference.randomness import Seeded
 from reference.schedules import Listed
 from verification.served.loopback import Loopback
 from verification.served.serve import Values
-from verification.served.stepwise_baselines import StepwiseBaselines
+from verification.served.stepwise import StepwiseBaselines
 from verification.served.translate import perturbation_of
 from verification.wire import messages as m
-from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName
+from verification.wire.messages import initial_point, parameters_for
+from verification.wire.parameters import (
+    BASELINES,
+    PAPER,
+    SCHEMES,
+    Algorithm,
+    LossName,
+    Parameters,
+    RegularizerName,
+    noised_names,
+)
 from verification.wire.records import Records
-from verification.wire.schemes import BASELINES, PAPER, SCHEMES, noised_names
-from verification.wire.simple_parameters import initial_point, parameters_for
 
 DESCRIPTION = StepwiseBaselines().describe()
 RNG = np.random.default_rng(3)

@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 
 from verification.wire.faults import HINTS, AdapterFault, AdapterRefusal, AdapterSkipped, Fault, ProtocolStep
-from verification.wire.process import AdapterProcess, Limits
+from verification.wire.process import AdapterProcess, Limits, Watchdog
 from verification.wire.session import Session
 from verification.wire.smoke import smoke
-from verification.wire.watchdog import Watchdog
 
 FAKE = Path(__file__).with_name("fake.py")
 LIMITS = Limits(start_seconds=5, request_seconds=1.5, stop_seconds=1.0, answer_bytes=1 << 24, memory_bytes=1 << 30)

@@ -10,10 +10,15 @@ from accountant import DPSVRG, MpADMM, ObjP, SsADMM, mechanism_from
 from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibility
 from verification.served.loopback import Loopback
 from verification.served.translate import anchor_sensitivities, sensitivities
-from verification.wire.mechanism import mechanism_of
-from verification.wire.parameters import Parameters, RegularizerName, RegularizerOptions
-from verification.wire.schemes import PAPER, PRIVATE_BASELINES
-from verification.wire.simple_parameters import parameters_for
+from verification.wire.messages import parameters_for
+from verification.wire.parameters import (
+    PAPER,
+    PRIVATE_BASELINES,
+    Parameters,
+    RegularizerName,
+    RegularizerOptions,
+    mechanism_of,
+)
 
 
 def on_the_wire(algorithm: Algorithm, **changes: object) -> Parameters:

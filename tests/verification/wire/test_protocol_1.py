@@ -27,7 +27,7 @@ WRITTEN = {
     Language.NODE: ("adapter.mjs", "602f175061ef26f7"),
     Language.RUST: ("adapter.rs", "ebd34fc26c27add4"),
 }
-QUESTIONS = ("updates-agree", "golden-vectors", "silent", "one-step-sensitivity", "marked")
+QUESTIONS = ("updates-agree", "silent", "one-step-sensitivity", "marked")
 
 
 def text(language: Language) -> str:

@@ -16,8 +16,9 @@ import pytest
 from verification.conform import FALSE_ALARM, conform
 from verification.judge import Plan
 from verification.outcome import Outcome
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, Fault
-from verification.wire.skeletons import BUILDS, FILE_NAMES, FILLED_IN, RUNS, Face, Language, skeleton
+from verification.wire.skeletons import BUILDS, FILE_NAMES, FILLED_IN, RUNS, Language, skeleton
 from verification.wire.smoke import smoke
 
 FILLED = Path(__file__).parent / "filled"  # one line for each mark, as a user would type them

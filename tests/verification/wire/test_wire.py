@@ -16,19 +16,27 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pydantic import ValidationError
 
+from tools.protocol_schema import PUBLISHED
 from verification.served.loopback import Loopback
 from verification.served.serve import Server, serve_streams
 from verification.served.stepwise import Stepwise
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, PackedArray, as_lists, pack, unpack
-from verification.wire.hidden_pair import HiddenPair
-from verification.wire.messages import Show
-from verification.wire.parameters import Algorithm, LossName, Parameters, RegularizerName, RegularizerOptions, Release
+from verification.wire.declaration import schema_text
+from verification.wire.faces import Face
+from verification.wire.messages import Show, initial_point, parameters_for
+from verification.wire.parameters import (
+    PAPER,
+    Algorithm,
+    LossName,
+    Parameters,
+    RegularizerName,
+    RegularizerOptions,
+    Release,
+    noised_names,
+)
 from verification.wire.records import Records
-from verification.wire.schema import PUBLISHED, schema_text
-from verification.wire.schemes import PAPER, noised_names
-from verification.wire.session import Session
-from verification.wire.simple_parameters import initial_point, parameters_for
+from verification.wire.session import HiddenPair, Session
 from verification.wire.tape import Tape
 
 LOOPBACK = [sys.executable, "-m", "verification.served.loopback"]
@@ -106,7 +114,7 @@ def test_incomplete_or_contradictory_parameters_are_refused(changes: dict[str, o
 
 def test_the_published_schema_is_current_and_accepts_what_is_sent() -> None:
     text = PUBLISHED.read_text(encoding="utf-8")
-    assert text == schema_text(), "run: python -m verification.wire.schema"
+    assert text == schema_text(), "run: python -m tools.protocol_schema"
     schema = json.loads(text)
     request = m.TrialsRequest(
         id=1, data="D", algorithm=Algorithm.SSADMM, parameters=parameters(), count=2, show=Show.LAST
@@ -230,7 +238,7 @@ class Counting(Session):
     """A session that numbers what it is sent, and has no process."""
 
     def __init__(self) -> None:
-        self._prepare()
+        self._prepare(Face.PAPER)
         self._count = 0
 
     def send(self, records: Records, name: str | None = None, *, packed: bool = True, may_refuse: bool = False) -> str:

@@ -53,7 +53,7 @@ def one_audit(subject: BoxedSubject, seed: int) -> tuple[bool, float]:
         seed=seed,
     )
     result = audit(LocalSource(subject.run), library(subject.domain), plan)
-    return result.outcome is Outcome.REFUTED, result.epsilon_at_least
+    return result.outcome is Outcome.REFUTED, result.confirmed.epsilon
 
 
 def tally(subject: BoxedSubject, audits: int) -> Tally:

@@ -18,8 +18,8 @@ from tests.zoo.black_box.subject import (
     perturbed_minimum,
     signed,
 )
-from verification.wire.black_box import Values
 from verification.wire.records import Records
+from verification.wire.session import Values
 
 _RIDGE = 1.0
 

@@ -67,7 +67,7 @@ def measure(path: Path) -> bool:
     found = []
     for subject in WRONG:
         result, took = wire_audit(subject)
-        bound = f"{result.epsilon_at_least:.2f}"
+        bound = f"{result.confirmed.epsilon:.2f}"
         found.append(Measured(subject.identity, result.outcome.value, bound, result.confirmed.by, f"{took:.1f}"))
         print(found[-1], file=sys.stderr)
     path.write_text(json.dumps([asdict(each) for each in found], indent=1) + "\n", "utf-8")

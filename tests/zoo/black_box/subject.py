@@ -10,11 +10,11 @@ import numpy as np
 
 from accountant.mechanisms.words import Neighbours
 from audits.black_box.source import Batch
-from audits.curves.privacy_curve import ApproximateCurve, GaussianCurve
+from audits.curves import ApproximateCurve, GaussianCurve
 from verification.neighbours.families import Domain
 from verification.wire.arrays import Floats
-from verification.wire.black_box import Values
 from verification.wire.records import Records
+from verification.wire.session import Values
 
 CLAIM = (1.0, 1e-5)
 Statistic = Callable[[Values], Floats]

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from audits.curves.privacy_curve import GaussianCurve
+from audits.curves import GaussianCurve
+from audits.eprocess.confidence import binomial_at_least, binomial_at_most
 from audits.errors import AuditError
-from audits.estimators.clopper_pearson import binomial_at_least, binomial_at_most
 from tests.zoo.black_box import CLAIM, HONEST, WRONG, BoxedSubject, boxed
 from tests.zoo.black_box.subject import claimed_mu
 from verification.neighbours.families import library

@@ -18,8 +18,8 @@ from tests.zoo.black_box.subject import (
 )
 from verification.neighbours.families import Domain, library
 from verification.wire.arrays import Floats
-from verification.wire.black_box import Values
 from verification.wire.records import Records
+from verification.wire.session import Values
 
 _RIDGE = 1.0
 _STEP = 0.5

@@ -16,6 +16,7 @@ from reference.gradients import full_gradients
 from reference.problem import Problem, State
 from reference.regularizers import SCAD
 from tests.zoo.conformance import wrong_baselines, wrong_draws
+from tests.zoo.honest import same_claim
 from verification.served.serve import Values, serve
 from verification.served.stepwise import Batches, Stepwise
 from verification.served.translate import problem_of
@@ -251,7 +252,7 @@ class ReplayOnly(Stepwise):
 
 def named(name: str) -> Stepwise:
     """The implementation of this name."""
-    modules = (wrong_draws, wrong_baselines, sys.modules[__name__])
+    modules = (wrong_draws, wrong_baselines, same_claim, sys.modules[__name__])
     found: type[Stepwise] = next(vars(module)[name] for module in modules if name in vars(module))
     return found()
 

@@ -10,13 +10,11 @@ from reference.baselines.inner import Accuracy, minimise
 from reference.gradients import full_gradients
 from reference.problem import Problem, State
 from verification.served.serve import Values
-from verification.served.stepwise import Batches, TrialRandomness
-from verification.served.stepwise_baselines import BaselineStep, StepwiseBaselines
+from verification.served.stepwise import BaselineStep, Batches, StepwiseBaselines, TrialRandomness
 from verification.wire import messages as m
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
-from verification.wire.parameters import Algorithm, Parameters
-from verification.wire.schemes import BASELINES
+from verification.wire.parameters import BASELINES, Algorithm, Parameters
 
 
 class Honest(StepwiseBaselines):

@@ -10,12 +10,12 @@ import numpy as np
 
 from verification.served.declared import Declare, DeclaredRun, RunOnce
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.declaration import OpaqueParameters
+from verification.wire.records import Records
 
 SIGMA, GRID, STEPS = 0.5, 1 / 64, 3
-Gradient = Callable[[LabelledPoints, Floats], Floats]
-Release = Callable[[DeclaredRun, Floats, LabelledPoints, "dict[str, Floats]"], Floats]
+Gradient = Callable[[Records, Floats], Floats]
+Release = Callable[[DeclaredRun, Floats, Records, "dict[str, Floats]"], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def told(value: Mapping[str, object], *others: Mapping[str, object], **fields: o
     return {**common, "values": [value, *others], **fields}
 
 
-def each(data: LabelledPoints, x: Floats, clip: float = 1.0) -> Floats:
+def each(data: Records, x: Floats, clip: float = 1.0) -> Floats:
     """Every record's gradient of the logistic loss, scaled down to a norm."""
     margins = np.clip(data.labels * (data.features @ x), -700.0, 700.0)
     rows = -(data.labels / (1.0 + np.exp(margins)))[:, None] * data.features
@@ -45,12 +45,12 @@ def each(data: LabelledPoints, x: Floats, clip: float = 1.0) -> Floats:
     return clipped
 
 
-def mean(data: LabelledPoints, x: Floats) -> Floats:
+def mean(data: Records, x: Floats) -> Floats:
     found: Floats = each(data, x).mean(axis=0)
     return found
 
 
-def plain(run: DeclaredRun, before: Floats, _data: LabelledPoints, _state: dict[str, Floats]) -> Floats:
+def plain(run: DeclaredRun, before: Floats, _data: Records, _state: dict[str, Floats]) -> Floats:
     return run.release("gradient", before, run.gaussian(before.shape, SIGMA))
 
 
@@ -61,7 +61,7 @@ def descent(gradient: Gradient = mean, release: Release = plain, found_by: str =
         model = {"name": "model", "noise": "none", "from": ["gradient"]}
         return told(gaussian("gradient", 2.0 / records), model, **fields)
 
-    def run(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
         x, state = np.zeros(data.features.shape[1]), dict[str, Floats]()
         for _ in range(STEPS):
             x = x - 0.5 * release(run, gradient(data, x), data, state)
@@ -71,7 +71,7 @@ def descent(gradient: Gradient = mean, release: Release = plain, found_by: str =
 
 
 def with_noise(make: Callable[[Floats, dict[str, Floats]], Floats]) -> Release:
-    def release(run: DeclaredRun, before: Floats, _data: LabelledPoints, state: dict[str, Floats]) -> Floats:
+    def release(run: DeclaredRun, before: Floats, _data: Records, state: dict[str, Floats]) -> Floats:
         return run.release("gradient", before, make(run.gaussian(before.shape, SIGMA), state))
 
     return release
@@ -80,14 +80,14 @@ def with_noise(make: Callable[[Floats, dict[str, Floats]], Floats]) -> Release:
 def leaving(make: Callable[[Floats, Floats], Floats]) -> Release:
     """What leaves is a function of value and noise."""
 
-    def release(run: DeclaredRun, before: Floats, _data: LabelledPoints, _state: dict[str, Floats]) -> Floats:
+    def release(run: DeclaredRun, before: Floats, _data: Records, _state: dict[str, Floats]) -> Floats:
         noise = run.gaussian(before.shape, SIGMA)
         return run.release("gradient", before, noise, make(before, noise))
 
     return release
 
 
-def scaled_by_balance(run: DeclaredRun, before: Floats, data: LabelledPoints, _state: dict[str, Floats]) -> Floats:
+def scaled_by_balance(run: DeclaredRun, before: Floats, data: Records, _state: dict[str, Floats]) -> Floats:
     scale = SIGMA * (1.0 + 10.0 * abs(float(data.labels.mean())))
     return run.release("gradient", before, run.gaussian(before.shape, scale))
 
@@ -106,32 +106,32 @@ def single(before: Floats, noise: Floats) -> Floats:
     return (before.astype(np.float32) + noise.astype(np.float32)).astype(np.float64)
 
 
-def median_clip(data: LabelledPoints, x: Floats) -> Floats:
+def median_clip(data: Records, x: Floats) -> Floats:
     lengths = np.linalg.norm(each(data, x, math.inf), axis=1)
     found: Floats = each(data, x, min(1.0, float(np.median(lengths)))).mean(axis=0)
     return found
 
 
-def scaled_features(data: LabelledPoints, x: Floats) -> Floats:
+def scaled_features(data: Records, x: Floats) -> Floats:
     largest = max(1e-9, float(np.abs(data.features).max()))
-    return mean(LabelledPoints(data.features / largest, data.labels), x)
+    return mean(Records(data.features / largest, data.labels), x)
 
 
-def clipped_coordinates(data: LabelledPoints, x: Floats) -> Floats:
+def clipped_coordinates(data: Records, x: Floats) -> Floats:
     found: Floats = np.clip(each(data, x, math.inf), -1.0, 1.0).mean(axis=0)
     return found
 
 
-def large_ones_left_out(data: LabelledPoints, x: Floats) -> Floats:
+def large_ones_left_out(data: Records, x: Floats) -> Floats:
     rows = each(data, x, math.inf)
     kept = rows[np.linalg.norm(rows, axis=1) <= 1.0]
     return np.asarray(kept.mean(axis=0)) if len(kept) else np.zeros_like(x)
 
 
-def intercept(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def intercept(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
     """Rows are scaled to norm 1, and the intercept is appended afterwards."""
     lengths = np.maximum(np.linalg.norm(data.features, axis=1, keepdims=True), 1.0)
-    points = LabelledPoints(np.hstack([data.features / lengths, np.ones((data.count, 1))]), data.labels)
+    points = Records(np.hstack([data.features / lengths, np.ones((data.count, 1))]), data.labels)
     x = np.zeros(points.features.shape[1])
     for _ in range(STEPS):
         before: Floats = each(points, x, 10.0).mean(axis=0)
@@ -146,7 +146,7 @@ def discrete(*, rounded: bool) -> Stranger:
         sensitivity = 2.0 / records + GRID * math.sqrt(columns)
         return told(gaussian("gradient", sensitivity, noise="discrete-gaussian", grid=GRID))
 
-    def run(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
         places = np.arange(-600, 601)
         weights = np.exp(-((places * GRID / SIGMA) ** 2) / 2)
         x = np.zeros(data.features.shape[1])
@@ -159,7 +159,7 @@ def discrete(*, rounded: bool) -> Stranger:
     return Stranger(declare, run, "" if rounded else "sensitivity")
 
 
-def best_on_loss(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def best_on_loss(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
     """The model of the least training loss is returned: chosen by the records themselves."""
     x, seen = np.zeros(data.features.shape[1]), []
     for _ in range(STEPS):
@@ -177,7 +177,7 @@ def chosen(_parameters: OpaqueParameters, records: int, _columns: int) -> Mappin
 def classes(*, whole: bool) -> Stranger:
     """Squared loss of three classes: the gradient is a matrix, clipped as a whole or class by class."""
 
-    def run(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
         w, targets = np.zeros((data.features.shape[1], 3)), np.eye(3)[((data.labels + 1) * 1.49).astype(int)]
         for _ in range(STEPS):
             rows = data.features[:, :, None] * (data.features @ w - targets)[:, None, :]
@@ -189,7 +189,7 @@ def classes(*, whole: bool) -> Stranger:
     return Stranger(descent().declare, run, "" if whole else "sensitivity")
 
 
-def penalty_from_released(data: LabelledPoints, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+def penalty_from_released(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
     """Residuals of released iterates choose the penalty: post-processing."""
     x, z, rho = np.zeros(data.features.shape[1]), np.zeros(data.features.shape[1]), 1.0
     for _ in range(STEPS):

@@ -9,11 +9,10 @@ import numpy as np
 import torch
 
 from verification.served.declared import DeclaredRun
-from verification.served.observed import observe
-from verification.served.watched import watching
+from verification.served.observed import observe, watching
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.declaration import OpaqueParameters
+from verification.wire.records import Records
 
 
 def train(features: Floats, _labels: Floats, _parameters: OpaqueParameters) -> Floats:
@@ -28,7 +27,7 @@ def once() -> list[list[float]]:
     """What was there before the noise, and the noise."""
     run = DeclaredRun([1])
     with watching(run, {"normal": "mean"}, train):
-        observe(train, LabelledPoints(np.eye(3), np.ones(3)), {}, run)
+        observe(train, Records(np.eye(3), np.ones(3)), {}, run)
     ((_, before, noise),) = run.shown("mean")
     return [np.asarray(before).tolist(), np.asarray(noise).tolist()]
 

@@ -11,8 +11,8 @@ import numpy as np
 from tests.verification.declared.inprocess import InProcess
 from verification.served.declared import Declare, DeclaredRun, RunOnce
 from verification.wire.arrays import Floats
-from verification.wire.declared_messages import OpaqueParameters
-from verification.wire.declared_session import LabelledPoints
+from verification.wire.declaration import OpaqueParameters
+from verification.wire.records import Records
 
 LATE = 1000
 SIZE_OF_CLAIM = 24
@@ -25,7 +25,7 @@ class _Over(Exception):
 class WrongRun(DeclaredRun):
     """A run that hands everything on to another one, with one mistake on the way."""
 
-    def __init__(self, inner: DeclaredRun, data: LabelledPoints, mistake: str) -> None:
+    def __init__(self, inner: DeclaredRun, data: Records, mistake: str) -> None:
         self.__dict__ = inner.__dict__  # one state: what is shown of this run is shown of that
         self._data, self._mistake = data, mistake
         self._first: dict[object, Floats] = {}
@@ -114,7 +114,7 @@ def wrong(name: str, module: ModuleType, mistake: str) -> InProcess:
     """The algorithm of an example with one mistake; an empty one leaves it as it is."""
     honest_run, honest_declare = cast("RunOnce", module.run), cast("Declare", module.declare)
 
-    def run(data: LabelledPoints, parameters: OpaqueParameters, run: DeclaredRun) -> None:
+    def run(data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> None:
         try:
             honest_run(data, parameters, WrongRun(run, data, mistake))
         except _Over:

@@ -9,7 +9,6 @@ import sys
 
 import numpy as np
 
-from accountant.mechanisms.words import Algorithm
 from reference.problem import Problem, State
 from reference.vectorised import Noise
 from verification.served.serve import Values, serve
@@ -262,14 +261,11 @@ TWINS: dict[str, type[Stepwise]] = {
     "columns-by-the-data": ColumnsByTheData,
     "skips-overflow": SkipsOverflow,
 }
-ALGORITHMS = {
-    "dual-of-noisy": Algorithm.MPADMM,
-    "primal-for-all": Algorithm.MPADMM,
-    "dual-of-clean": Algorithm.MPADMM,
-    "normalised-noisy-gradient": Algorithm.SSADMM,
-    "normalised-with-less-noise": Algorithm.SSADMM,
+WRONG = {
+    name: [sys.executable, "-m", "tests.zoo.honest.same_claim", name]
+    for name in ("noise-pool", "columns-by-the-data", "skips-overflow")
 }
-"""What a member is about, where it is about one of the two."""
+"""Wrong ones that once slipped through, without an honest twin."""
 
 if __name__ == "__main__":
     serve({**HONEST, **TWINS}[sys.argv[1]]())

@@ -12,8 +12,7 @@ import numpy as np
 
 from reference.problem import Problem, State
 from verification.served.serve import serve
-from verification.served.stepwise import Batches
-from verification.served.stepwise_baselines import BaselineStep, StepwiseBaselines
+from verification.served.stepwise import BaselineStep, Batches, StepwiseBaselines
 from verification.wire.arrays import Floats
 
 

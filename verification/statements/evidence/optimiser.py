@@ -30,8 +30,7 @@ from verification.neighbours.sensitivity import StepSetting, observe, reference_
 from verification.smt.algorithms import RECORDS, later_step_size, printed_bounds
 from verification.smt.obligation import parameter
 from verification.smt.prover import Prover
-from verification.statements.evidence.smt import counterexample
-from verification.statements.model import Evidence, EvidenceResult, Kind
+from verification.statements.model import Evidence, EvidenceResult, Kind, counterexample
 from verification.wire.parameters import Algorithm, LossName, RegularizerName
 
 ULP = 2.0**-52

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from importlib import resources
 
+from verification.wire.faces import Face
+
 
 class Language(enum.StrEnum):
     """Languages in which a skeleton is offered."""
@@ -15,14 +17,6 @@ class Language(enum.StrEnum):
     NODE = "node"
     GO = "go"
     JAVA = "java"
-
-
-class Face(enum.StrEnum):
-    """What an adapter shows of an implementation."""
-
-    PAPER = "paper"
-    DECLARED = "declared"
-    BLACK_BOX = "black-box"
 
 
 FILE_NAMES = {

@@ -8,14 +8,20 @@ import numpy as np
 import pytest
 
 from accountant.errors import CannotCertifyError
+from accountant.mechanisms.ledger import Ledger
+from accountant.mechanisms.steps import GaussianStep, LaplaceStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.words import Noise
 from accountant.numbers import Bound, fraction_of
 from accountant.pld.adversary.leader import Leader, leading_step
-from accountant.pld.adversary.method import adversary_epsilon, ledger_epsilon
+from accountant.pld.adversary.method import Run, adversary_epsilon, ledger_epsilon
 from accountant.pld.adversary.recursion import Course, composed
 from accountant.pld.adversary.search import certificate_for
 from accountant.pld.adversary.state import _gathered
 from accountant.pld.composition import compose
-from accountant.pld.types import Frame
+from accountant.pld.ledger_steps import composed_epsilon_upper
+from accountant.pld.plan import lattice_step
+from accountant.pld.types import BinaryStep, Frame, Pair
+from accountant.pricing import epsilon
 from accountant.profiles.one_step import SubsampledGaussian
 from tests.accountant.pld.adversary.independent import adaptive_delta, forward, profile
 
@@ -75,11 +81,11 @@ def test_a_leader_without_the_middle_triples_is_beaten_or_refused() -> None:
 def test_between_the_forward_pair_and_the_symmetrised_profile(delta: str) -> None:
     step, target = SubsampledGaussian(Fraction(1, 10), Fraction(1), 60), Fraction(delta)
     bound: Bound = compose([step], target_delta=target).epsilon(target)
-    upper, found = adversary_epsilon(step, target)
+    upper, found = adversary_epsilon(Run(step), target)
     assert fraction_of(bound.lower) <= upper <= fraction_of(bound.upper)
     assert upper <= fraction_of(bound.lower) * Fraction(103, 100)
     assert found.lattice.delta_upper(upper) <= target
-    assert "single steps 60" in found.describe()
+    assert "single steps" in found.describe()
 
 
 def test_one_step_and_other_ledgers_are_refused() -> None:
@@ -100,7 +106,7 @@ def test_one_step_and_other_ledgers_are_refused() -> None:
 def test_within_one_per_cent_of_the_forward_pair(q: Fraction, nu: int, count: int, ratio: float) -> None:
     step, delta = SubsampledGaussian(q, Fraction(nu), count), Fraction(1, 10**8)
     lower = compose([step], target_delta=delta).epsilon_lower(delta)
-    upper, _ = adversary_epsilon(step, delta)
+    upper, _ = adversary_epsilon(Run(step), delta)
     assert lower <= upper <= lower * Fraction(ratio)
 
 
@@ -122,7 +128,7 @@ def test_what_lies_below_the_lattice_keeps_both_masses() -> None:
 def test_never_above_the_symmetrised_profile() -> None:
     """Thirteen steps with little noise: the leader of share 1 is the smaller one, is the answer, and says so."""
     step, delta = SubsampledGaussian(Fraction(864, 984853), Fraction(1059, 953), 13), Fraction(1, 10**12)
-    upper, found = adversary_epsilon(step, delta)
+    upper, found = adversary_epsilon(Run(step), delta)
     assert upper == compose([step], target_delta=delta).epsilon_upper(delta)
     assert "symmetrised" in found.describe()
 
@@ -142,3 +148,39 @@ def test_a_step_that_is_wide_is_gathered_with_its_moments() -> None:
 def test_the_rest_is_one_block_once_it_is_settled() -> None:
     assert Course(1000, 10, 1.0, settled=30).blocks() == [10, 20, 960]
     assert Course(1000, 10, 1.0).blocks()[:3] == [10, 20, 40]
+
+
+OTHERS: dict[str, Step] = {
+    "gaussian": GaussianStep(Fraction(1, 9), 2, Noise.GAUSSIAN),
+    "phase": SubsampledGaussianStep(Fraction(1, 20), Fraction(2), 5),
+    "laplace": LaplaceStep(Fraction(1, 4), 2),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_steps_are_composed_with_the_leader(name: str) -> None:
+    """Between what a realisable pair attains and the composed profile; the order of the ledger does not matter."""
+    batches, delta = SubsampledGaussianStep(Fraction(1, 10), Fraction(1), 40), Fraction(1, 10**5)
+    steps = (batches, OTHERS[name])
+    upper = ledger_epsilon(steps, delta)[0].most.fraction()
+    lower = fraction_of(epsilon(Ledger(steps, steps), delta).epsilon.least)
+    assert lower < upper < composed_epsilon_upper(steps, delta, Fraction(1, 10**4))
+    assert upper > ledger_epsilon((batches,), delta)[0].most.fraction()
+    assert ledger_epsilon(steps[::-1], delta)[0].most.fraction() == upper
+
+
+@pytest.mark.parametrize("course", COURSES[:3])
+def test_no_adaptive_adversary_with_other_steps_exceeds_it(course: Course) -> None:
+    """A Gaussian release of everything beside the batches, and an oracle on a grid of its own."""
+    frame, mu = Frame(0.004, 8.0, 4.0), 0.5
+    epsilons = np.array([0.05, 0.2, 0.5])
+    other = lattice_step(Pair.DOMINATING, BinaryStep(1.0, mu, 1), frame, 0.0)
+    lattice = composed(certificate_for(Q, MU), frame, course, -35.0, [other])
+    z = np.linspace(-9.0, 9.0, 181)
+    weights = np.exp(-z * z / 2) / np.exp(-z * z / 2).sum()
+    losses = mu * (z + mu / 2)
+    fine = np.linspace(-3.0, 3.0, 601)
+    attained = adaptive_delta(Q, MU, course.total, fine, (0.0, 1.0))
+    for e in epsilons:
+        true = float((weights * np.interp(e - losses, fine, attained)).sum())
+        assert float(lattice.delta_upper(Fraction(e))) >= true * (1 - 2e-3)

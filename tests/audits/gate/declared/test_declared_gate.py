@@ -60,7 +60,7 @@ power = "noise/2"
 
 
 def gate(path: Path, *options: str) -> Result:
-    return CliRunner().invoke(group, ["gate", str(path), *options])
+    return CliRunner().invoke(group, ["gate", str(path), "--details", *options])
 
 
 def test_an_honest_one_stands(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from audits.gate.claim_file import read_claim_file
-from audits.gate.deployment import claimed_run
+from audits.gate.claim_file import claimed_run, read_claim_file
 from verification.judge import Asked, Plan, Result, judge
 from verification.questions.catalogue import at
 from verification.questions.question import Size

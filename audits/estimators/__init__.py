@@ -1,1 +1,0 @@
-"""From scores to a confidence lower bound on epsilon, one estimator per file."""

@@ -1,0 +1,129 @@
+"""The gate of a declared algorithm: it is judged by what its adapter says it releases, and by nothing else."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from accountant.mechanisms.words import Sampling
+from audits.errors import ContradictionError
+from audits.gate.claim_file import ClaimFile, DeclaredTable
+from audits.gate.coverage import Coverage, Covered, Uncovered, uncovered
+from audits.gate.options import GateOptions, adapter_failed
+from audits.gate.price import TookTooLongError, time_limit
+from verification.declared.implementation import DeclaredImplementation
+from verification.declared.questions import Shown, about_declared, ask_declared, priced
+from verification.judge import Result, concluded, finding, not_asked
+from verification.outcome import About, Finding, Outcome, Stage, needed_aspects
+from verification.wire.declaration import Declaration, contradictions
+from verification.wire.faces import Face
+from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
+from verification.wire.process import Limits
+from verification.wire.session import DeclaredAlgorithm, Session
+from verification.wire.tape import Tape
+
+
+def declared_stage(
+    claims: ClaimFile, table: DeclaredTable, limits: Limits, options: GateOptions
+) -> tuple[list[Finding], Coverage]:
+    """Ask for the declaration, refuse one that contradicts itself, and run every check of it."""
+    if claims.implementation is None:
+        raise AssertionError("a checked claim file with [declared] has an [implementation]")
+    findings: list[Finding] = []
+    coverage = Coverage()
+    deadline = time.monotonic() + claims.gate.budget
+    try:
+        with Session(claims.implementation.command, limits, Face.DECLARED) as session:
+            tape = session.tape = Tape()
+            declared = declared_implementation(claims, table, session, options.seed, deadline=deadline)
+            # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                for result in declared_results(claims, declared, options):
+                    if options.wants(result.about):
+                        options.say(str(result.about))
+                        findings.append(options.reproducible(finding(result)))
+                        options.tell(findings[-1])
+                    coverage = coverage.joined(_covered(result, table))
+            if not (options.only or claims.claim.nothing or _refuted(findings)):
+                findings += _uncovered(claims, table, declared.declaration, coverage)
+            _keep(findings, session, tape, options)
+    except AdapterSkipped as answer:  # never a fault; and nothing is known then
+        about = About("adapter", table.algorithm, Stage.DECLARED, table.algorithm)
+        findings.append(not_asked(about, Outcome.SKIPPED, f"not offered: {answer.reason}"))
+        coverage = coverage.joined(Coverage(skipped=(Uncovered(about, answer.reason),)))
+    except AdapterError as error:
+        findings.append(adapter_failed(Stage.DECLARED, error, options))
+    return findings, coverage
+
+
+def _keep(findings: list[Finding], session: Session, tape: Tape, options: GateOptions) -> None:
+    """Keep the whole conversation beside what refutes."""
+    if options.evidence is None:
+        return
+    said = session.description
+    for found in findings:
+        if found.stage is Stage.DECLARED:
+            options.evidence.keep(found, said, seed=options.seed, seeded=False, tapes=(tape,), only=options.only)
+
+
+def declared_implementation(
+    claims: ClaimFile,
+    table: DeclaredTable,
+    session: Session,
+    seed: int,
+    *,
+    deadline: float = math.inf,
+) -> DeclaredImplementation:
+    """The algorithm as it declares itself; an error if the declaration contradicts itself or the claim."""
+    if table.algorithm not in session.description.declared:
+        known = ", ".join(session.description.declared)
+        detail = f"the claim is about {table.algorithm!r}, declared are {known}"
+        raise session.fault(Fault.UNDECLARED, ProtocolStep.START, detail)
+    algorithm = DeclaredAlgorithm(table.algorithm, table.parameters)
+    declaration = session.declare(algorithm, table.records, table.columns)
+    claim = claims.claim
+    found = contradictions(declaration, neighbours=claim.neighbours, pure=claim.delta == 0, records=table.records)
+    if found:
+        listed = "\n".join(f"  {each}" for each in found)
+        raise ContradictionError(f"the declaration of {table.algorithm} contradicts itself or the claim:\n{listed}")
+    size, at = (table.records, table.columns), (claim.epsilon, claim.delta)
+    return DeclaredImplementation(session, algorithm, declaration, *size, at, np.random.default_rng(seed), deadline)
+
+
+def declared_results(claims: ClaimFile, declared: DeclaredImplementation, options: GateOptions) -> Iterator[Result]:
+    """Every question; our own computations are limited by the same time."""
+    gate, about = claims.gate, about_declared(declared, "account")
+    share = float(gate.false_alarm)
+    if claims.claim.nothing:  # where no privacy is claimed there is nothing to protect
+        yield concluded(about, lambda: priced(Shown(declared, share, gate.power), 0.0), 0.0)
+        return
+
+    def wants(name: str) -> bool:
+        return options.wants(about_declared(declared, name))
+
+    try:
+        with time_limit(2 * gate.budget):
+            yield from ask_declared(declared, false_alarm=share, power=gate.power, wants=wants)
+    except TookTooLongError as error:
+        yield Result(about, Outcome.INCONCLUSIVE, reason=f"nothing could be certified: {error}")
+
+
+def _refuted(findings: list[Finding]) -> bool:
+    return any(found.outcome is Outcome.REFUTED for found in findings)
+
+
+def _covered(result: Result, table: DeclaredTable) -> Coverage:
+    if result.answer is None:
+        return Coverage(skipped=(Uncovered(result.about, result.reason),))
+    size = f"{table.records} records of {table.columns} features"
+    return Coverage((Covered(result.about, size, 0, result.answer.covers),))
+
+
+def _uncovered(claims: ClaimFile, table: DeclaredTable, declaration: Declaration, coverage: Coverage) -> list[Finding]:
+    """What the claim rests on and no question could look at."""
+    needed = needed_aspects(private=True, sampled=declaration.sampling.kind is not Sampling.ALL, clips=True)
+    missing = [a for a in coverage.missing(table.algorithm, needed) if a not in claims.gate.accepts]
+    return [uncovered(table.algorithm, table.algorithm, missing, "")] if missing else []

@@ -1,0 +1,217 @@
+"""What a gate found, as data: every report is a rendering of these."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import importlib.metadata
+import platform
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from audits.errors import ClaimFileError
+from audits.games.attacks import with_iterations
+from audits.games.executors import Chunk, Target, run_pair
+from audits.games.game import Game, Subject
+from audits.games.sequential import AuditResult
+from audits.gate.claim_file import ClaimFile
+from audits.gate.coverage import Coverage
+from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
+from verification.outcome import Finding, Outcome, Stage, headlines
+from verification.questions.catalogue import at
+from verification.questions.question import Size
+from verification.reading.values import standard_noise
+from verification.statistics.test import Cause
+from verification.wire.arrays import Floats
+from verification.wire.faces import Face
+from verification.wire.faults import AdapterError
+from verification.wire.messages import AdapterDescription
+from verification.wire.session import Session
+
+if TYPE_CHECKING:
+    from audits.gate.price import Account
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FileDigest:
+    """A file as the claim file names it, and the SHA-256 of its contents."""
+
+    name: str
+    sha256: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Provenance:
+    """Everything that tells one run of the gate from another; empty where it is not known."""
+
+    date: datetime.datetime = dataclasses.field(default_factory=lambda: datetime.datetime.now(datetime.UTC))
+    claim: FileDigest | None = None
+    source: Path | None = None
+    text: str = ""
+    files: tuple[FileDigest, ...] = ()
+    implementation: AdapterDescription | None = None
+    version: str = dataclasses.field(default_factory=lambda: importlib.metadata.version("dpadmm"))
+    system: str = dataclasses.field(
+        default_factory=lambda: f"Python {platform.python_version()}, {platform.platform()}"
+    )
+
+    def described_by(self, target: Target, face: Face = Face.PAPER) -> Self:
+        """The same, with what the implementation says of itself; unchanged if it cannot be asked."""
+        try:
+            with Session(target.command, target.limits, face) as session:
+                return dataclasses.replace(self, implementation=session.description)
+        except AdapterError:
+            return self  # the stages meet the same fault and report it
+
+
+def provenance_of(claims: ClaimFile, source: Path | None) -> Provenance:
+    """What is known before anything is run: digests of the claim file and of the files that the command names."""
+    folder = Path.cwd() if source is None else source.absolute().parent
+    command = [] if claims.implementation is None else claims.implementation.command
+    listed = [] if claims.implementation is None else claims.implementation.files
+    files = tuple(dict.fromkeys([*_digests(command, folder), *_declared_files(listed, folder)]))
+    if source is None:
+        return Provenance(files=files)
+    try:
+        content = source.read_bytes()
+    except OSError:
+        return Provenance(files=files)
+    claim = FileDigest(source.name, hashlib.sha256(content).hexdigest())
+    return Provenance(claim=claim, source=source, text=content.decode("utf-8", "replace"), files=files)
+
+
+def _digests(command: list[str], folder: Path) -> list[FileDigest]:
+    """The program, and every argument that is a file or, after -m, a module beside the claim file."""
+    found = []
+    for place, word in enumerate(command):
+        path = _program(word, folder) if place == 0 else _file(word, folder)
+        if path is None and place > 0 and command[place - 1] == "-m":
+            path = _module(word, folder)
+        if path is not None:
+            found.append(FileDigest(word, _sha256(path)))
+    return found
+
+
+def _declared_files(patterns: list[str], folder: Path) -> list[FileDigest]:
+    """Every file that [implementation] lists; a pattern without a file would hash nothing, and is refused."""
+    found = []
+    for pattern in patterns:
+        paths = sorted(path for path in folder.glob(pattern) if path.is_file())
+        if not paths:
+            raise ClaimFileError(f"implementation.files: there is no file {pattern!r} below {folder}")
+        found += [FileDigest(path.relative_to(folder).as_posix(), _sha256(path)) for path in paths]
+    return found
+
+
+def _program(word: str, folder: Path) -> Path | None:
+    found = shutil.which(word)
+    return _file(word, folder) if found is None else Path(found)
+
+
+def _file(word: str, folder: Path) -> Path | None:
+    return next((base / word for base in (folder, Path.cwd()) if word and (base / word).is_file()), None)
+
+
+def _module(word: str, folder: Path) -> Path | None:
+    inside = word.replace(".", "/")
+    candidates = (base / name for base in (folder, Path.cwd()) for name in (f"{inside}.py", f"{inside}/__main__.py"))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        return f"could not be read: {error.strerror}"
+
+
+@dataclass(frozen=True, slots=True)
+class CauseGroup:
+    """What one mistake shows in: the first finding speaks for all of them."""
+
+    cause: str
+    subject: str
+    findings: tuple[Finding, ...]
+    where: str = ""  # to look in the code
+
+
+def grouped(findings: Sequence[Finding]) -> list[CauseGroup]:
+    """The refuted and deviating findings by mechanism and cause, in the order in which the causes were found."""
+    wrong = [f for f in findings if f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) and f.waiver is None]
+    groups: dict[tuple[str, Cause | str, Outcome], list[Finding]] = {}
+    for finding in wrong:
+        alike = (f for f in wrong if (f.subject, f.outcome) == (finding.subject, finding.outcome))
+        under = headlines(f.cause for f in alike if f.cause is not None)
+        head = finding.name if finding.cause is None else under[finding.cause]
+        groups.setdefault((finding.subject, head, finding.outcome), []).append(finding)
+    return [
+        CauseGroup(
+            str(head),
+            subject,
+            tuple(sorted(members, key=lambda finding: finding.cause is not head)),
+            head.where if isinstance(head, Cause) and outcome is Outcome.REFUTED else "",
+        )
+        for (subject, head, outcome), members in groups.items()
+    ]
+
+
+_STREAM = 1 << 20
+_PAIRS = 250
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObservedNoise:
+    """Noise draws divided by the claimed sigma, sorted: standard normal if all is well."""
+
+    game: str
+    standardised: Floats
+
+
+def observe(target: Target, game: Game, seed: int) -> ObservedNoise:
+    """Run a few extra trials on the second neighbour, whose records are all alike, and recover their noise."""
+    _, second = run_pair(target, game, Chunk(seed, _STREAM, 0, _PAIRS))
+    shown = with_iterations(game, second)
+    noise = standard_noise(game.claimed, game.second, shown)
+    parts = [standard.ravel() for standard in noise.values()]
+    return ObservedNoise(game.name, np.sort(np.concatenate(parts)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GateReport:
+    """Everything that a gate found."""
+
+    claims: ClaimFile
+    findings: Sequence[Finding]
+    accounts: Sequence[Account]
+    audits: Sequence[AuditResult]
+    observed: ObservedNoise | None
+    seed: int
+    seconds: float
+    outcome: Outcome
+    coverage: Coverage = field(default_factory=Coverage)
+    provenance: Provenance = field(default_factory=Provenance)
+    partial: bool = False  # only a part was asked for: nothing is said about the claim
+    asked: Mapping[str, Finding] = field(default_factory=dict)  # every question that was answered, by its id
+
+
+def ids_of(claims: ClaimFile) -> list[str]:
+    """The ids of everything that a gate asks, in its order, whatever it concludes; all games together are one."""
+    if claims.declared is not None:
+        return [f"{q.name}/{claims.declared.algorithm}/{Stage.DECLARED}" for q in DECLARED_QUESTIONS]
+    found = [f"{mechanism.title}/{Stage.PRICE}" for mechanism in claims.mechanism]
+    if claims.implementation is None:
+        return found
+    pairs = [(m.title, Subject.of(m).mode) for m in claims.mechanism]
+    modes = dict.fromkeys(mode for _, mode in pairs)
+    found += [f"{q.name}/{mode}/{Stage.SMALL}" for q in at(Size.SMALL) for mode in modes if mode in q.modes]
+    if claims.claim.nothing:
+        return found
+    found += [f"{q.name}/{title}/{Stage.CLAIMED}" for title, mode in pairs for q in at(Size.CLAIMED) if mode in q.modes]
+    return [*found, str(Stage.GAMES)]

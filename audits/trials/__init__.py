@@ -1,1 +1,0 @@
-"""Running trials: sequential tests, power by simulation, executors, checkpoints."""

@@ -1,0 +1,123 @@
+"""Claims and estimators that only comparisons and tests use: the package ships what an audit needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from audits.curves import (
+    ApproximateCurve,
+    ClaimFamily,
+    GaussianCurve,
+    PrivacyCurve,
+    require_finite,
+    rounded_up,
+)
+from audits.eprocess.bands import roc_band
+from audits.eprocess.confidence import Assumption, LowerBound, binomial_at_least, binomial_at_most, require_confidence
+from audits.eprocess.lower_bounds import held_out_rates, split_trials
+from audits.eprocess.point_test import designed
+from audits.errors import AuditError
+from verification.wire.arrays import Floats
+
+_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
+BAND_ASSUMES = (Assumption.FRESH_TRIALS, Assumption.CLAIMED_CURVE, Assumption.FAMILY)
+
+
+class UnsupportedClaim(AuditError):
+    """An estimator was asked about a claim it was not proved for."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceCurve(PrivacyCurve):
+    """The exact curve of the Laplace mechanism with sensitivity / scale = ``epsilon``."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        require_finite("epsilon", self.epsilon, strictly=True)
+
+    def delta(self, epsilon: Floats) -> Floats:
+        """Return (1 - e^((eps - eps0)/2))_+, rounded up."""
+        eps = np.asarray(epsilon, dtype=np.float64)
+        slack = np.where(eps < self.epsilon, _UNIT_ROUNDOFF * 2.0 * (eps + self.epsilon), 0.0)
+        return rounded_up(-np.expm1(np.minimum(0.5 * (eps - self.epsilon), 0.0) - slack))
+
+    def describe(self) -> str:
+        """Return the claim in one short phrase."""
+        return f"Laplace of epsilon {self.epsilon:.6g}"
+
+
+def gaussian_family(least: float = 1e-2, greatest: float = 20.0) -> ClaimFamily:
+    """Return mu-GDP, strength mu."""
+    return ClaimFamily("mu-GDP", GaussianCurve, least, greatest)
+
+
+def pure_family(least: float = 1e-2, greatest: float = 20.0) -> ClaimFamily:
+    """Return pure epsilon-DP, strength epsilon."""
+    return ClaimFamily("pure DP", ApproximateCurve, least, greatest)
+
+
+def laplace_family(least: float = 1e-2, greatest: float = 20.0) -> ClaimFamily:
+    """Return the Laplace mechanism, strength sensitivity / scale."""
+    return ClaimFamily("Laplace", LaplaceCurve, least, greatest)
+
+
+def band_bound(
+    family: ClaimFamily, first: Floats, second: Floats, *, delta: float, confidence: float = 0.95
+) -> LowerBound:
+    """Return the epsilon at ``delta`` of the infimum of the claims that the band does not refute.
+
+    The band is computed once and curves increase with strength, so refutation is monotone and bisection is exact.
+    """
+    band = roc_band(first, second, confidence=confidence)
+    low, high = family.least, family.greatest
+    name = "Berk-Jones band against the curve"
+    assumes = BAND_ASSUMES
+    if band.excess(family.curve(low)) <= 0.0:
+        return LowerBound(name, 0.0, delta, confidence, assumes, band.runs)
+    if band.excess(family.curve(high)) > 0.0:
+        raise AuditError(f"every claim of {family.name} up to strength {high:g} is refuted; extend the family")
+    while high - low > 1e-4 * low:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if band.excess(family.curve(middle)) > 0.0 else (low, middle)
+    return LowerBound(name, family.curve(low).epsilon_at(delta), delta, confidence, assumes, band.runs)
+
+
+def point_refutes(first: Floats, second: Floats, *, epsilon: float, delta: float, alpha: float) -> bool:
+    """Whether (epsilon, delta)-DP itself is refuted, with false-alarm probability at most ``alpha``."""
+    split = split_trials(first, second)
+    curve = ApproximateCurve(epsilon, delta)
+    test = designed(curve, split.tails, alpha=alpha, budget=split.first.size)
+    # None: the design trials show nothing to bet on
+    return test is not None and test.refutes(curve, split.first, split.second, alpha)
+
+
+def gaussian_shaped_bound(
+    claim: PrivacyCurve, first: Floats, second: Floats, *, delta: float, confidence: float = 0.95
+) -> LowerBound:
+    """Return the epsilon at ``delta`` of the mu-GDP that one held-out operating point forces (Nasr et al. 2023).
+
+    The point is extended over the whole curve as if it were Gaussian: valid for Gaussian claims only, and refused for
+    every other, since on a correct Laplace mechanism it always raises a false alarm.
+    """
+    if not isinstance(claim, GaussianCurve):
+        raise UnsupportedClaim(
+            f"the GDP-shaped bound holds for Gaussian claims only, got {claim.describe()}; use the e-process against "
+            "the curve instead"
+        )
+    miss = 0.5 * require_confidence(confidence)
+
+    def merit(hit: Floats, false_hit: Floats) -> Floats:
+        difference: Floats = ndtri(np.maximum(hit, 1e-300)) - ndtri(false_hit)
+        return difference
+
+    rates = held_out_rates(first, second, merit=merit, miss=miss)
+    at_least = binomial_at_least(rates.hits, rates.hit_trials, miss)
+    at_most = binomial_at_most(rates.false_hits, rates.false_trials, miss)
+    mu = float(ndtri(at_least) - ndtri(at_most)) if at_least > 0.0 and at_most < 1.0 else 0.0
+    epsilon = GaussianCurve(mu).epsilon_at(delta) if mu > 0.0 else 0.0
+    assumes = (Assumption.FRESH_TRIALS, Assumption.GAUSSIAN_SHAPE)
+    return LowerBound("GDP-shaped", epsilon, delta, confidence, assumes, min(first.size, second.size))

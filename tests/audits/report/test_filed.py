@@ -1,0 +1,175 @@
+"""What is filed: badge, signed statement, deployment fields, comparison; ids that do not depend on the outcome."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from audits.errors import AuditError, ClaimFileError
+from audits.gate.claim_file import TEMPLATE, ClaimFile, read_claim_file
+from audits.gate.coverage import Coverage
+from audits.gate.report import GateReport, Provenance, ids_of, provenance_of
+from audits.report.causes import DOCS, MEANING, page, slug
+from audits.report.filed import (
+    PREDICATE,
+    STATEMENT,
+    changes,
+    render_badge,
+    render_badge_svg,
+    render_deployment,
+    render_intoto,
+    verify,
+)
+from audits.report.machine import document, render_junit, render_sarif
+from audits.report.text import render_summary, unused_waivers
+from tests.audits.schemas import junit_errors, sarif_errors
+from verification.outcome import About, Cause, Finding, Outcome, Power, Stage, worst
+
+ROOT = Path(__file__).resolve().parents[3]
+WAIVER = """
+[[waiver]]
+finding = "silent/ssadmm/claimed"
+reason = "fixed in release 2.1, which goes out on Monday"
+expires = 2100-01-31
+"""
+STANDS = Finding(About("", "ssadmm", Stage.PRICE), Outcome.STANDS, "fine")
+PLAYED = Finding(About("learned", "ssadmm", Stage.GAMES, "ssadmm"), Outcome.STANDS, "", power=Power(1.2, 0.97, 9))
+SILENT = About("silent", "ssadmm", Stage.CLAIMED, "ssadmm")
+REFUTED = Finding(SILENT, Outcome.REFUTED, "too quiet", cause=Cause.NOISE_SMALL)
+LATE = Finding(About("aspects", "ssadmm", Stage.COVERAGE, "ssadmm"), Outcome.INCONCLUSIVE, "nobody looked")
+
+
+def claimed(folder: Path, more: str = "") -> tuple[ClaimFile, Path]:
+    path = folder / "privacy-claim.toml"
+    (folder / "adapter.py").write_text("print('adapter')\n")
+    (folder / "my_admm.py").write_text("print('the bug is here')\n")
+    path.write_text(TEMPLATE.replace('# files = ["my_admm.py", "src/*.c"]', 'files = ["my_admm.py"]') + more)
+    return read_claim_file(path), path
+
+
+def made(folder: Path, *findings: Finding, more: str = "") -> GateReport:
+    claims, path = claimed(folder, more)
+    asked = {f.name: f for f in findings} | {"ssadmm/price": STANDS}
+    outcome = worst(f.outcome for f in findings if f.waiver is None)
+    return GateReport(
+        claims, findings, (), (), None, 7, 1.0, outcome, Coverage(), provenance_of(claims, path), asked=asked
+    )
+
+
+def cases(report: GateReport) -> list[str]:
+    text = render_junit(report)
+    assert junit_errors(text) == []
+    return [case.attrib["name"] for case in ET.fromstring(text).iter("testcase")]
+
+
+def test_junit_names_are_the_same_on_a_green_and_a_red_run(tmp_path: Path) -> None:
+    green, red, late = (made(tmp_path, STANDS, f) for f in (PLAYED, REFUTED, LATE))
+    assert cases(green) == cases(red) == cases(late)
+    assert cases(green)[: len(ids_of(green.claims))] == ids_of(green.claims)
+    assert ' failures="1"' in render_junit(red)
+    assert ' errors="1"' in render_junit(late)
+
+
+def test_every_cause_is_a_rule_with_its_own_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(MEANING) == set(Cause)
+    assert (ROOT / "docs/reference/causes.md").read_text("utf-8") == page()
+    monkeypatch.setenv(DOCS, "https://docs.example.com/dpadmm/")
+    text = render_sarif(made(tmp_path, STANDS, REFUTED))
+    assert sarif_errors(text) == []
+    run = json.loads(text)["runs"][0]
+    assert run["results"][0]["ruleId"] == slug(Cause.NOISE_SMALL) == "noise-too-small"
+    rule = next(r for r in run["tool"]["driver"]["rules"] if r["id"] == "noise-too-small")
+    assert rule["helpUri"] == "https://docs.example.com/dpadmm/reference/causes/#noise-too-small"
+
+
+def test_a_badge_states_epsilon_delta_power_and_date(tmp_path: Path) -> None:
+    report = made(tmp_path, STANDS, PLAYED)
+    badge = json.loads(render_badge(report))
+    assert badge["schemaVersion"] == 1
+    assert badge["color"] == "brightgreen"
+    assert re.search(r"ε = 1, δ = 0\.00000001|1e-8", badge["message"])
+    assert "noise/1.2" in badge["message"]
+    ET.fromstring(render_badge_svg(report))
+    assert json.loads(render_badge(made(tmp_path, STANDS, REFUTED)))["color"] == "red"
+
+
+def test_the_statement_covers_the_files_that_are_run_and_is_verified(tmp_path: Path) -> None:
+    report = made(tmp_path, STANDS, PLAYED)
+    text = render_intoto(report)
+    stated = json.loads(text)
+    assert (stated["_type"], stated["predicateType"]) == (STATEMENT, PREDICATE)
+    names = [each["name"] for each in stated["subject"]]
+    assert {"privacy-claim.toml", "adapter.py", "my_admm.py"} <= set(names)
+    assert all(re.fullmatch("[0-9a-f]{64}", each["digest"]["sha256"]) for each in stated["subject"])
+    assert stated["predicate"]["result"] == "PASSED"
+    claims, path = report.claims, tmp_path / "privacy-claim.toml"
+    assert verify(text, claims, path) == []
+    (tmp_path / "my_admm.py").write_text("print('changed')\n")
+    assert verify(text, claims, path) == ["my_admm.py has another digest than stated"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wrong"),
+    [
+        ('"epsilon": "1"', '"epsilon": "0.1"', "epsilon is 1"),
+        ('"result": "PASSED"', '"result": "WARNED"', "is not what the listed tests come to"),
+        ('"failedTests": []', '"failedTests": ["silent/ssadmm/claimed"]', "is not what the listed tests come to"),
+        (STATEMENT, "https://example.com", "of another type"),
+    ],
+)
+def test_a_forged_statement_is_noticed(tmp_path: Path, before: str, after: str, wrong: str) -> None:
+    report = made(tmp_path, STANDS, PLAYED)
+    text = render_intoto(report)
+    assert before in text
+    found = verify(text.replace(before, after), report.claims, tmp_path / "privacy-claim.toml")
+    assert any(wrong in line for line in found), found
+
+
+def test_what_is_no_statement_and_a_report_without_files_are_refused(tmp_path: Path) -> None:
+    report = made(tmp_path, STANDS)
+    with pytest.raises(AuditError, match="not a statement"):
+        verify("{}", report.claims, tmp_path / "privacy-claim.toml")
+    with pytest.raises(AuditError, match="no file"):
+        render_intoto(dataclasses.replace(report, provenance=Provenance()))
+
+
+def test_a_listed_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    claims, path = claimed(tmp_path)
+    (tmp_path / "my_admm.py").unlink()
+    with pytest.raises(ClaimFileError, match=r"my_admm\.py"):
+        provenance_of(claims, path)
+
+
+def test_a_comparison_says_what_changed(tmp_path: Path) -> None:
+    old, new = (document(made(tmp_path, STANDS, f)) for f in (PLAYED, REFUTED))
+    lines = changes(old, new)
+    assert lines[0] == "conclusion: stands -> refuted"
+    assert "silent/ssadmm/claimed: not asked -> refuted" in lines
+    assert "new cause: noise too small (ssadmm)" in lines
+    assert changes(old, old) == []
+
+
+@pytest.mark.parametrize("found", [PLAYED, REFUTED, LATE])
+def test_the_default_text_fits_a_screen(tmp_path: Path, found: Finding) -> None:
+    long = dataclasses.replace(found, detail="word " * 300)
+    lines = render_summary(made(tmp_path, STANDS, *[long] * 3, more=WAIVER)).splitlines()
+    assert len(lines) <= 30
+    assert all(len(line) <= 100 for line in lines[:-1])
+    assert lines[0] == "stands         ssadmm/price: fine"
+
+
+def test_an_unused_waiver_is_reported_and_a_used_one_is_not(tmp_path: Path) -> None:
+    report = made(tmp_path, STANDS, more=WAIVER)
+    assert ["silent/ssadmm/claimed" in line for line in unused_waivers(report)] == [True]
+
+
+def test_the_fields_of_a_deployment_say_what_is_not_stated(tmp_path: Path) -> None:
+    fields = json.loads(render_deployment(made(tmp_path, STANDS)))
+    assert fields["privacy_loss"]["epsilon"] == "1"
+    assert fields["privacy_unit"] is None
+    assert fields["neighbouring_relation"] == "replace-one"

@@ -1,0 +1,576 @@
+r"""Neighbours side by side, with the same randomness, the same batches and the same released values taken for granted.
+
+Given what was released before, a value may move by its declared sensitivity; what is computed from released values may
+not move at all, nor may the noise, the number and shape of releases, penalties or step sizes. So one comparison shows
+the sensitivity of every release, state that is carried on without noise, and whatever else depends on the data.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from hypothesis.strategies import SearchStrategy
+
+from accountant.mechanisms.words import Sampling
+from verification.declared.implementation import DeclaredImplementation, OutOfTimeError
+from verification.declared.price import schedule
+from verification.declared.two_scales import TwoScales
+from verification.neighbours.families import (
+    ALWAYS,
+    SOMETIMES,
+    Domain,
+    Families,
+    StartingPoint,
+    held_batches,
+    history,
+    second_batches,
+)
+from verification.neighbours.neighbours import Attack, Neighbours
+from verification.neighbours.search import Measure, Proposals, SearchLimits, attacks, explore, simplified, smallest
+from verification.reading.context import NotApplicable
+from verification.wire.arrays import Floats
+from verification.wire.declaration import DeclaredValue, Norm
+from verification.wire.faults import AdapterFault, Fault, ProtocolStep
+from verification.wire.messages import Capability
+from verification.wire.session import Recorded
+
+RELATIVE = 1e-5
+"""A sensitivity may be exceeded by so much, for the solver and the rounding of the implementation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """The largest of something that was seen, and where: a ratio to what is declared, or a distance."""
+
+    size: float
+    text: str
+    attack: Attack | None = None
+    moved: float = 0.0
+    declared: float = 0.0
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What all comparisons showed."""
+
+    pairs: int = 0
+    planned: int = 0
+    sensitivity: dict[str, Witness] = field(default_factory=dict)
+    smallest: dict[str, str] = field(default_factory=dict)  # the smallest neighbours that move a value too far
+    first_release: dict[str, float] = field(default_factory=dict)
+    moved: dict[str, Witness] = field(default_factory=dict)
+    outside: dict[str, Witness] = field(default_factory=dict)
+    public: dict[str, Witness] = field(default_factory=dict)
+    scales: dict[str, list[TwoScales]] = field(default_factory=dict)  # those that no other exceeds
+    two_scaled: set[str] = field(default_factory=set)  # values whose noise has another scale on some neighbour
+    fractions: dict[str, Witness] = field(default_factory=dict)  # of the grid of discrete noise
+    unequal: str = ""
+    shapes: str = ""  # that differ, so that nothing else can be compared
+    counts: dict[str, dict[int, str]] = field(default_factory=dict)
+    other_noise: set[str] = field(default_factory=set)
+    finished: bool = False
+    unrepeatable: str = ""
+    fixed_start: bool = True  # a first release is the same whatever the randomness
+
+    def keep(self, where: dict[str, Witness], name: str, witness: Witness | None) -> None:
+        """Keep the largest."""
+        if witness is not None and (name not in where or witness.size > where[name].size):
+            where[name] = witness
+
+    def keep_scales(self, name: str, pair: TwoScales) -> None:
+        """Keep what no other pair exceeds."""
+        found = self.scales.setdefault(name, [])
+        if not any(pair.within(other) for other in found):
+            self.scales[name] = [other for other in found if not other.within(pair)] + [pair]
+
+    def violated(self) -> bool:
+        """Whether something is not as declared, or differs."""
+        over = any(witness.size > 1 + RELATIVE for witness in self.sensitivity.values())
+        return over or bool(self.moved or self.outside or self.public or self.unequal or self.fractions)
+
+    def join(self, other: Comparison) -> None:
+        """Take in what one comparison showed."""
+        for kind in ("sensitivity", "moved", "outside", "public", "fractions"):
+            for name, witness in getattr(other, kind).items():
+                self.keep(getattr(self, kind), name, witness)
+        for name, found in other.scales.items():
+            for pair in found:
+                self.keep_scales(name, pair)
+        for name, distance in other.first_release.items():
+            self.first_release[name] = max(self.first_release.get(name, 0.0), distance)
+        for name, counts in other.counts.items():
+            self.counts[name] = {**counts, **self.counts.get(name, {})}
+        self.unequal = self.unequal or other.unequal
+        self.unrepeatable = self.unrepeatable or other.unrepeatable
+        self.other_noise |= other.other_noise
+
+
+SEARCHED, SHRUNK = 1000, 240
+"""Attacks that are measured to find the largest movement, at full effort, and the smallest neighbours."""
+_FEWEST_SEARCHED = 125
+_MOST_NUMBERS = 4_000_000  # of all records that are sent in a search: large data sets get fewer attacks, or none
+_SMALL_SIZES = ((2, 1), (2, 2), (3, 2))  # records and columns at which the smallest neighbours are looked for
+_SHRINKING_TIME, _SHRINKING_SECONDS = 0.2, 20.0  # of the time that is left, and at most
+_ALMOST = 1e-3
+_ROUNDINGS = 1000.0
+"""So many roundings of the largest number may lie between a value and its exact one."""
+_STILL = 1e-9
+_OFF_GRID = 1e-6
+_CONFIRMED = 20
+"""A factor between one number of noise and another is that of the data if it is the same under so many more seeds: each
+agrees by chance with probability at most 1/4 (one is 0 and the other not), all of them with 10^-12."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Setting:
+    """What both runs of a comparison share; `names` are those of the data sets. No start: that of a search."""
+
+    attack: Attack
+    names: tuple[str, str]
+    start: StartingPoint | None
+    batches: list[list[int]] | None
+    seed: int
+
+    @property
+    def pair(self) -> Neighbours:
+        return self.attack.neighbours
+
+    def text(self) -> str:
+        """The witness in words."""
+        if self.start is None:
+            return self.attack.text()
+        return self.pair.text() + (f", released so far {self.start.words}" if self.start.words else "")
+
+
+_Compare = Callable[[DeclaredImplementation, _Setting, Recorded, Recorded, Comparison], None]
+
+
+# -- the families of neighbours ---------------------------------------------------------------------------------
+
+
+def compare_neighbours(declared: DeclaredImplementation) -> Comparison:
+    """Compare all families; stops without being finished when the time is over."""
+    families = Families(Domain.of(declared.declaration, declared.records, declared.columns), declared.rng)
+    pairs = list(families.all())
+    seen = Comparison(planned=max(1, min(len(pairs), round(declared.effort * len(pairs)))))
+    try:
+        seen.fixed_start = _fixed_start(declared, pairs[0][0])
+        for number in declared.rng.permutation(len(pairs))[: seen.planned]:
+            _one_pair(declared, pairs[number], seen, SOMETIMES[int(number) % len(SOMETIMES)])
+            seen.pairs += 1
+            if seen.shapes:
+                break
+        seen.finished = True
+    except OutOfTimeError:
+        pass
+    return seen
+
+
+def _one_pair(
+    declared: DeclaredImplementation, at: tuple[Neighbours, Floats], seen: Comparison, other: StartingPoint
+) -> None:
+    pair, direction = at
+    names = (declared.send(pair.first), declared.send(pair.second))
+    plain = _Setting(Attack(pair), names, StartingPoint.OWN, None, declared.seed())
+    own = declared.record(names[0], seed=plain.seed)
+    try:
+        for setting, compare in _starts(declared, plain, direction, own, other):
+            _look(declared, setting, seen, compare)
+    except AdapterFault as fault:
+        # values of another shape cannot be given to the neighbour: then the shape itself tells them apart
+        if fault.fault is not Fault.WRONG_SHAPE or not _other_shapes(declared, plain, seen):
+            raise
+
+
+def _starts(
+    declared: DeclaredImplementation, plain: _Setting, direction: Floats, own: Recorded, other: StartingPoint
+) -> Iterator[tuple[_Setting, _Compare]]:
+    """Every kind of earlier releases, and where records are drawn the changed one left out."""
+
+    def at(start: StartingPoint, batches: list[list[int]] | None) -> _Setting:
+        outputs = history(start, own, declared.declaration, direction, declared.rng)
+        return replace(plain, attack=Attack(plain.pair, outputs), start=start, batches=batches)
+
+    for start in (*ALWAYS, other):
+        yield at(start, _batches(declared, plain.pair, own, inside=True)), _compare
+    away = _batches(declared, plain.pair, own, inside=False)
+    if away is not None:
+        yield at(StartingPoint.ZERO, away), _outside
+
+
+def _other_shapes(declared: DeclaredImplementation, plain: _Setting, seen: Comparison) -> bool:
+    """Whether runs of both neighbours with one seed have values of different shapes, and have them again."""
+    runs = [[declared.record(name, seed=plain.seed) for _ in range(2)] for name in plain.names]
+    for value in declared.declaration.values:
+        one, other = ([run.values[value.name].shape for run in both] for both in runs)
+        if one[0] == one[1] != other[0] == other[1]:
+            where = plain.text()
+            seen.shapes = f"{value.name} has shape {list(one[0])} on one and {list(other[0])} on the other of: {where}"
+            return True
+    return False
+
+
+def _fixed_start(declared: DeclaredImplementation, pair: Neighbours) -> bool:
+    """Whether what is released first, before its noise, is the same in two runs."""
+    data = declared.send(pair.first)
+    runs = [declared.record(data, seed=declared.seed()) for _ in range(2)]
+    firsts = [[run.values[value.name].before[:1] for value in declared.declaration.noised] for run in runs]
+    return all(np.array_equal(a, b) for a, b in zip(*firsts, strict=True))
+
+
+# -- the search -------------------------------------------------------------------------------------------------
+
+
+def search_neighbours(declared: DeclaredImplementation, seen: Comparison) -> None:
+    """Search for neighbours that move a value further than those of the families do, by climbing.
+
+    Where state without noise is carried on from release to release, the worst record counts in one release and not in
+    the next, which depends on the lengths of all records: no list has such pairs.
+    """
+    allowed = _MOST_NUMBERS // (declared.records * declared.columns)
+    evaluations = min(max(_FEWEST_SEARCHED, round(SEARCHED * declared.effort)), allowed)
+    if seen.shapes or not evaluations:
+        return
+    try:
+        own, strategy = _proposals(declared)
+
+        def measure(attack: Attack) -> float | None:
+            alone = _measured(declared, attack, own, seen.two_scaled)
+            seen.join(alone)
+            seen.pairs += 1
+            return None if alone.unrepeatable else max((w.size for w in alone.sensitivity.values()), default=0.0)
+
+        explore(strategy, measure, SearchLimits(declared.deadline, evaluations, declared.seed()))
+    except OutOfTimeError:
+        return
+
+
+def _proposals(declared: DeclaredImplementation) -> tuple[Recorded, SearchStrategy[Attack]]:
+    """A run at the size of the declared, which shows the shapes of released values, and all attacks of that size."""
+    domain = Domain.of(declared.declaration, declared.records, declared.columns)
+    own = declared.record(declared.send(Families(domain, declared.rng).different()[0]), seed=declared.seed())
+    noised = declared.declaration.noised
+    shapes = {v.name: (declared.declaration.releases(v), *own.values[v.name].shape) for v in noised}
+    return own, attacks(domain, shapes)
+
+
+def _measured(declared: DeclaredImplementation, attack: Attack, own: Recorded, two_scaled: set[str]) -> Comparison:
+    """What one attack shows."""
+    pair, alone = attack.neighbours, Comparison(two_scaled=two_scaled)
+    names = (declared.send(pair.first), declared.send(pair.second))
+    held = _batches(declared, pair, own, inside=True)
+    _look(declared, _Setting(attack, names, None, held, declared.seed()), alone, _compare)
+    return alone
+
+
+def smallest_witnesses(declared: DeclaredImplementation, seen: Comparison) -> None:
+    """For every value that moves too far the smallest neighbours that show it.
+
+    At a few records if these do, with the declaration of that size; else at the claimed size.
+    """
+    left = declared.deadline - time.monotonic()
+    deadline = time.monotonic() + min(left * _SHRINKING_TIME, _SHRINKING_SECONDS)
+    over = [name for name, witness in seen.sensitivity.items() if witness.size > 1 + RELATIVE]
+    for name in over:
+        texts: dict[bytes, str] = {}
+        witness, numbers = seen.sensitivity[name], declared.records * declared.columns
+        proposals = _smaller_sizes(declared, name, texts, witness.size * (1 + _ALMOST))
+        if witness.attack is not None and numbers * SHRUNK <= _MOST_NUMBERS:
+            domain = Domain.of(declared.declaration, declared.records, declared.columns)
+            own = declared.record(declared.send(witness.attack.neighbours.first), seed=declared.seed())
+            proposals.append(Proposals(simplified(witness.attack, domain), _texted(declared, own, name, texts)))
+        limits = SearchLimits(deadline, SHRUNK, declared.seed())
+        found = smallest(proposals, limits, above=1 + RELATIVE).attack
+        if found is not None:
+            seen.smallest[name] = f"smallest witness: {found.text()}; {texts[found.key()]}"
+
+
+def _smaller_sizes(
+    declared: DeclaredImplementation, name: str, texts: dict[bytes, str], most: float
+) -> list[Proposals]:
+    """Attacks at every small size that the implementation accepts and declares the same value at.
+
+    If a value moves further there, over its declared sensitivity, than at the claimed size, then its declaration is
+    that of the claimed size, and the small one shows nothing.
+    """
+    found = []
+    for records, columns in _SMALL_SIZES:
+        if records >= declared.records or columns > declared.columns:
+            continue
+        try:
+            declaration = declared.session.declare(declared.algorithm, records, columns)
+            small = replace(declared, declaration=declaration, records=records, columns=columns)
+            own, strategy = _proposals(small)
+        except (AdapterFault, NotApplicable, OutOfTimeError):
+            continue  # not offered at this size
+        if name in {value.name for value in declaration.noised}:
+            found.append(Proposals(strategy, _texted(small, own, name, texts), most))
+    return found
+
+
+def _texted(declared: DeclaredImplementation, own: Recorded, name: str, texts: dict[bytes, str]) -> Measure:
+    """How far a value moves over its declared sensitivity; keeps the words for it."""
+
+    def measure(attack: Attack) -> float | None:
+        try:
+            alone = _measured(declared, attack, own, set())
+        except (AdapterFault, OutOfTimeError):
+            return None
+        witness = alone.sensitivity.get(name)
+        if witness is None or alone.unrepeatable:
+            return None
+        texts[attack.key()] = f"{name} moves by {witness.moved:.6g}, declared is {witness.declared:.6g}"
+        return witness.size
+
+    return measure
+
+
+# -- one comparison ----------------------------------------------------------------------------------------------
+
+
+def _look(declared: DeclaredImplementation, setting: _Setting, seen: Comparison, compare: _Compare) -> None:
+    """Compare both runs; what they show against the declaration counts only if it repeats.
+
+    Values must repeat with the same seed, and noise of two scales under other seeds too (`_scales_repeat`).
+    """
+    first, second = _both(declared, setting)
+    alone = Comparison()
+    compare(declared, setting, first, second, alone)
+    if alone.violated() or alone.scales:
+        again = _record(declared, setting, 0)
+        if not _same(first, again):
+            if declared.session.can(Capability.SEED):
+                detail = "the same record request with the same seed, two answers"
+                raise declared.session.fault(Fault.IGNORES_SEED, ProtocolStep.RECORD, detail)
+            seen.unrepeatable = setting.text()
+            return
+        for name in sorted(set(alone.scales) - seen.two_scaled):
+            if _scales_repeat(declared, setting, name, alone.scales[name], (first, again)):
+                seen.two_scaled.add(name)
+            else:
+                del alone.scales[name]
+                alone.other_noise.add(name)
+    seen.join(alone)
+
+
+def _scales_repeat(
+    declared: DeclaredImplementation,
+    setting: _Setting,
+    name: str,
+    found: list[TwoScales],
+    runs: tuple[Recorded, Recorded],
+) -> bool:
+    """Whether a difference of scales is that of the data and not of two draws.
+
+    Noise that the seed does not fix is not compared, unless one neighbour never has any. Two numbers are always
+    proportional, so that of one number the factor must be the same under many seeds.
+    """
+    pair = max(found, key=lambda each: each.factor)
+    first, again = (run.values[name].noise for run in runs)
+    if pair.factor < np.inf:
+        if not declared.session.can(Capability.SEED) or not np.array_equal(first, again):
+            return False
+        if first.shape[1] > 1:
+            return True
+    value = next(v for v in declared.declaration.noised if v.name == name)
+    for _ in range(_CONFIRMED):
+        fresh, other = Comparison(), replace(setting, seed=declared.seed())
+        _noise(value, _both(declared, other), other, fresh)
+        same = (
+            each for each in fresh.scales.get(name, []) if (each.release, each.smaller) == (pair.release, pair.smaller)
+        )
+        if not any(each.factor == pair.factor or np.isclose(each.factor, pair.factor, rtol=1e-6) for each in same):
+            return False
+    return True
+
+
+def _unit(*runs: Recorded) -> float:
+    """The rounding of the implementation, relative to a number: single precision where all values are of it."""
+    arrays = [array for run in runs for value in run.values.values() for array in (value.before, value.released)]
+    with np.errstate(over="ignore"):
+        single = any(array.size and array.any() and np.array_equal(array, array.astype(np.float32)) for array in arrays)
+    return 2.0**-24 if single else 2.0**-53
+
+
+def _same(first: Recorded, second: Recorded) -> bool:
+    """Whether two runs agree in all but the noise, which needs a seed to be the same."""
+    pairs = [(a.before, second.values[name].before) for name, a in first.values.items()]
+    pairs += [(a.released, second.values[name].released) for name, a in first.values.items()]
+    pairs += [(array, second.public.get(name, np.zeros(0))) for name, array in first.public.items()]
+    close = max(_STILL, _ROUNDINGS * _unit(first, second))
+    return all(a.shape == b.shape and np.allclose(a, b, rtol=close, atol=1e-12) for a, b in pairs)
+
+
+def _batches(
+    declared: DeclaredImplementation, pair: Neighbours, own: Recorded, *, inside: bool
+) -> list[list[int]] | None:
+    steps = max(declared.declaration.iterations, len(own.batches))
+    return held_batches(declared.declaration.sampling, pair, steps, declared.rng, inside=inside)
+
+
+def _record(declared: DeclaredImplementation, setting: _Setting, side: int) -> Recorded:
+    batches = setting.batches
+    if side:
+        batches = second_batches(batches, setting.pair, declared.declaration.sampling.kind)
+    return declared.record(setting.names[side], seed=setting.seed, outputs=setting.attack.history, batches=batches)
+
+
+def _both(declared: DeclaredImplementation, setting: _Setting) -> tuple[Recorded, Recorded]:
+    """Both runs, in random order."""
+    runs = {int(side): _record(declared, setting, int(side)) for side in declared.rng.permutation(2)}
+    return runs[0], runs[1]
+
+
+def _compare(
+    declared: DeclaredImplementation, setting: _Setting, first: Recorded, second: Recorded, seen: Comparison
+) -> None:
+    text = setting.text()
+    for value in declared.declaration.values:
+        a, b = first.values[value.name], second.values[value.name]
+        for run, which in ((a, "first"), (b, "second")):
+            seen.counts.setdefault(value.name, {}).setdefault(len(run.released), f"{which} of: {text}")
+        if a.released.shape != b.released.shape:
+            seen.unequal = seen.unequal or (
+                f"{value.name} has shape {list(a.released.shape)} on one and {list(b.released.shape)} on the other of: "
+                f"{text}"
+            )
+    if first.order != second.order and Counter(first.order) == Counter(second.order):
+        at = next(k for k, (a, b) in enumerate(zip(first.order, second.order, strict=True)) if a != b)
+        told = f"{first.order[at]} leaves on one where {second.order[at]} leaves on the other of: {text}"
+        seen.unequal = seen.unequal or f"release {at + 1} of the run: {told}"
+    for value in declared.declaration.noised:
+        _sensitivity(declared, value, (first, second), setting, seen)
+        _noise(value, (first, second), setting, seen)
+    for value in declared.declaration.processed:
+        rows = (first.values[value.name].released, second.values[value.name].released)
+        seen.keep(seen.moved, value.name, _still(rows, text))
+    for name in sorted({*first.public, *second.public}):
+        shown = (first.public.get(name, np.zeros(0)), second.public.get(name, np.zeros(0)))
+        seen.keep(seen.public, name, _still(shown, text))
+
+
+def _sensitivity(
+    declared: DeclaredImplementation,
+    value: DeclaredValue,
+    runs: tuple[Recorded, Recorded],
+    setting: _Setting,
+    seen: Comparison,
+) -> None:
+    a, b = (run.values[value.name].before for run in runs)
+    steps = min(len(a), len(b), declared.declaration.releases(value))
+    if not steps or a.shape[1] != b.shape[1]:
+        return
+    distances = lengths(a[:steps] - b[:steps], value.norm)
+    unit = _ROUNDINGS * _unit(*runs)
+    slack = unit * max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)) * np.sqrt(a.shape[1])
+    allowed = np.array(schedule(value.sensitivity, declared.declaration.releases(value)))[:steps]
+    allowed = allowed * _copies(declared, value, setting, steps)
+    text = setting.text()
+    shares = np.maximum(distances - slack, 0.0) / allowed
+    k = int(np.argmax(shares))
+    where = f"release {k + 1}: moved by {distances[k]:.6g}, declared is {allowed[k]:.6g}; {text}"
+    seen.keep(
+        seen.sensitivity,
+        value.name,
+        Witness(float(shares[k]), where, setting.attack, float(distances[k]), float(allowed[k])),
+    )
+    if value.grid is not None:
+        _on_grid((a[:steps] - b[:steps]) / value.grid, slack / value.grid, value.name, text, seen)
+    if declared.declaration.sampling.kind is Sampling.ALL or value.uses == "all":
+        seen.first_release[value.name] = max(seen.first_release.get(value.name, 0.0), float(distances[0] - slack))
+
+
+def _on_grid(moved: Floats, slack: float, name: str, text: str, seen: Comparison) -> None:
+    """Noise on a grid hides movements by multiples of the grid alone: the rest of a release shows the rest."""
+    away = float(np.abs(moved - np.rint(moved)).max(initial=0.0))
+    if away > _OFF_GRID + slack:
+        words = f"moved by {away:.4g} of the grid beside a multiple of it; {text}"
+        seen.keep(seen.fractions, name, Witness(away, words))
+
+
+def _copies(declared: DeclaredImplementation, value: DeclaredValue, setting: _Setting, steps: int) -> Floats:
+    """How often the changed record is in the batch of each release: with replacement the sensitivity is that of one."""
+    replaced = declared.declaration.sampling.kind is Sampling.WITH_REPLACEMENT and value.uses == "batch"
+    if not replaced or setting.batches is None:
+        return np.ones(steps)
+    counts = [batch.count(setting.pair.position) for batch in setting.batches]
+    each = len(counts) // max(1, declared.declaration.releases(value))
+    most = [max(counts[k * each : (k + 1) * each], default=max(counts)) for k in range(steps)]
+    return np.array(most, dtype=np.float64)
+
+
+def lengths(rows: Floats, norm: Norm | None) -> Floats:
+    """The norm of every row."""
+    found: Floats = np.abs(rows).sum(axis=1) if norm is Norm.L1 else np.linalg.norm(rows, axis=1)
+    return found
+
+
+def _noise(value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Setting, seen: Comparison) -> None:
+    """The same randomness must give the same noise; where it is a multiple, its scale depends on the data."""
+    a, b = (run.values[value.name].noise for run in runs)
+    if a.shape != b.shape or not a.size or np.array_equal(a, b):
+        return
+    for k, (one, other) in enumerate(zip(a, b, strict=True)):
+        if not (one.any() and other.any()):
+            if one.any() or other.any():
+                _two_scales(value, runs, setting, seen, (k, np.inf if other.any() else 0.0))
+            continue
+        factor = float(one @ other) / float(one @ one)
+        if not np.allclose(other, factor * one, rtol=1e-9, atol=1e-12):
+            seen.other_noise.add(value.name)
+        elif factor > 0 and abs(np.log(factor)) > _STILL:
+            _two_scales(value, runs, setting, seen, (k, factor))
+
+
+def _two_scales(
+    value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Setting, seen: Comparison, at: tuple[int, float]
+) -> None:
+    """Keep a release whose noise on the second is a multiple of that on the first."""
+    k, factor = at
+    size = factor if factor > 1 else np.inf if factor == 0 else 1 / factor
+    seen_as = f"by a factor of {size:.6g}" if np.isfinite(size) else "noise on one of the neighbours, none on the other"
+    one, other = (run.values[value.name].before[k] for run in runs)
+    smaller, larger = setting.names if factor > 1 else setting.names[::-1]
+    others = setting.pair.others.features
+    seen.keep_scales(
+        value.name,
+        TwoScales(
+            factor=float(size),
+            moved=float(np.linalg.norm(one - other)) if one.shape == other.shape else 0.0,
+            dimension=one.size,
+            release=k,
+            smaller=smaller,
+            larger=larger,
+            outputs=dict(setting.attack.history),
+            probable=k == 0 or setting.start is StartingPoint.OWN,
+            identical=bool(len(others) and (others == others[0]).all()),
+            text=f"release {k + 1}: {seen_as}; {setting.text()}",
+        ),
+    )
+
+
+def _still(both: tuple[Floats, Floats], text: str, close: float = _STILL) -> Witness | None:
+    """The movement of what must not move."""
+    a, b = both
+    if a.shape != b.shape:
+        return Witness(np.inf, f"has another length on the neighbour; {text}")
+    distance = float(np.abs(a - b).max(initial=0.0))
+    if distance > close * (1.0 + max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))):
+        return Witness(distance, f"moved by {distance:.6g}; {text}")
+    return None
+
+
+def _outside(
+    declared: DeclaredImplementation, setting: _Setting, first: Recorded, second: Recorded, seen: Comparison
+) -> None:
+    """A record that is in no batch moves nothing that is computed from batches."""
+    text, close = setting.text(), max(_STILL, _ROUNDINGS * _unit(first, second))
+    for value in declared.declaration.noised:
+        if value.uses == "batch":
+            a, b = (run.values[value.name].before for run in (first, second))
+            steps = min(len(a), len(b))
+            seen.keep(seen.outside, value.name, _still((a[:steps], b[:steps]), text, close))

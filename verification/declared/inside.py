@@ -1,0 +1,161 @@
+r"""What a run from the inside shows of itself: whether the noise is added, and whether an objective is minimised.
+
+Rounding and clamping what is about to be released is post-processing. So a difference between what is released and
+value plus noise is excused if it is that of single precision, or if, over all numbers of all runs, what is released
+never falls where value plus noise rises, and is near it or at an end of what is ever released.
+
+Noise in an objective: with w the minimiser of J(w) + <b, w>, b = -grad J(w), the density of w is that of the noise at
+-grad J(w), times the determinant of the Hessian of J. Neighbours differ by the sensitivity of grad J at a given w,
+which `comparison` measures, and by the ratio of the determinants, which is measured here by central differences of the
+gradient that is shown.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from verification.declared.comparison import Witness
+from verification.declared.implementation import DeclaredImplementation
+from verification.neighbours.families import Domain, Families, Others
+from verification.neighbours.neighbours import Neighbours
+from verification.wire.arrays import Floats
+from verification.wire.declaration import DeclaredValue
+from verification.wire.session import Recorded
+
+_DOUBLE, _SINGLE = 1e-9, 4 * 2.0**-24
+"""Of the largest number: value, noise and sum are each rounded once in single precision."""
+_NEAR = 0.05
+"""A rounded release may be so far from value plus noise, over the typical size of the noise: coarser rounding is
+declared as a value of its own that is computed from the release."""
+RESIDUAL = 1e-6
+"""The gradient at the released point may be so long, over the length of the noise."""
+NOT_SOLVED = 1e-2
+"""Where it is longer than this, the released point is no minimiser of the objective with its noise."""
+JACOBIAN_SLACK = 1e-3
+_STEP = 1e-4
+_KINDS = (Others.ZERO, Others.ALIGNED, Others.RANDOM)
+_FAR = (3.0, 10.0)  # margins at which the other records count for little
+_MOST_COLUMNS = 12
+
+
+def not_added(declared: DeclaredImplementation, data: str, runs: list[Recorded]) -> tuple[str, str]:
+    """What is wrong, empty if nothing is; and what is only rounded or clamped, in words."""
+    notes = []
+    for value in declared.declaration.noised:
+        if value.enters == "objective":
+            gap = residual(declared, value, data, runs[0], declared.seed())
+            if gap > NOT_SOLVED:
+                text = f"{value.name} does not minimise the objective with its noise: the gradient is {gap:.3g} of it"
+                return text, ""
+            continue
+        if not all(is_sum(run, value) for run in runs):
+            lost = _no_function(value, runs)
+            if lost:
+                return lost, ""
+            notes.append(f"{value.name} is rounded or clamped after its noise")
+    return "", "; ".join(notes)
+
+
+def is_sum(run: Recorded, value: DeclaredValue) -> bool:
+    """Whether released is value plus noise, but for the rounding of the arithmetic, and that hides no noise."""
+    shown = run.values[value.name]
+    gap = float(np.abs(shown.released - shown.before - shown.noise).max(initial=0.0))
+    size = 1.0 + max(np.abs(shown.before).max(initial=0.0), np.abs(shown.released).max(initial=0.0))
+    single = gap <= _SINGLE * size and gap <= _NEAR * _NEAR * float(np.median(np.abs(shown.noise)))
+    return gap <= _DOUBLE * size or single
+
+
+def _no_function(value: DeclaredValue, runs: list[Recorded]) -> str:
+    """Why released is no rounded or clamped value plus noise; empty if it may be."""
+    shown = [run.values[value.name] for run in runs]
+    released, before, noise = (
+        np.concatenate([part.ravel() for part in parts])
+        for parts in zip(*((s.released, s.before, s.noise) for s in shown), strict=True)
+    )
+    sums: Floats = before + noise
+    gaps = np.abs(released - sums)
+    near = gaps <= _NEAR * float(np.median(np.abs(noise)))
+    clamped = ((released == released.max()) & (sums >= released)) | ((released == released.min()) & (sums <= released))
+    order = np.argsort(sums, kind="stable")
+    falls = np.maximum.accumulate(released[order]) - released[order]
+    slack = _SINGLE * (1.0 + float(np.abs(released).max(initial=0.0)))
+    if np.all(near | clamped) and float(falls.max(initial=0.0)) <= slack and np.mean(near) >= 0.5:
+        return ""
+    worst = int(np.argmax(np.where(near | clamped, 0.0, gaps))) if not np.all(near | clamped) else int(np.argmax(gaps))
+    share = float(np.abs(released[worst] - before[worst])) / max(float(np.abs(noise[worst])), 1e-300)
+    return (
+        f"what is released of {value.name} is not its value plus its noise, nor a rounding of that (off by "
+        f"{gaps[worst]:.4g}; {share:.4g} of the noise arrives)"
+    )
+
+
+def residual(declared: DeclaredImplementation, value: DeclaredValue, data: str, recorded: Recorded, seed: int) -> float:
+    """How far the released points are from minimising what they are said to minimise, over the noise's length."""
+    outputs = {
+        v.name: recorded.values[v.name].released.reshape(-1, *recorded.values[v.name].shape)
+        for v in declared.declaration.noised
+    }
+    again = declared.record(data, seed=seed, outputs=outputs).values[value.name]
+    gap = np.linalg.norm(again.before + recorded.values[value.name].noise, axis=1)
+    lengths = np.linalg.norm(recorded.values[value.name].noise, axis=1)
+    return float(np.max(gap / np.maximum(lengths, 1e-300)))
+
+
+def determinants(declared: DeclaredImplementation, value: DeclaredValue) -> Witness | None:
+    """The largest difference of log-determinants between neighbours that was seen; None in too many dimensions."""
+    families = Families(Domain.of(declared.declaration, declared.records, declared.columns), declared.rng)
+    worst = Witness(0.0, "")
+    for kind in _KINDS:
+        for pair in families.neighbours(kind, 0, families.direction()):
+            names = (declared.send(pair.first), declared.send(pair.second))
+            own = declared.record(names[0], seed=1)
+            width = own.values[value.name].released.shape[1]
+            if width > _MOST_COLUMNS:
+                return None
+            for where, point in _points(pair, width) if kind is Others.ZERO else [("at zero", np.zeros(width))]:
+                at = np.zeros_like(own.values[value.name].released)
+                at[0] = point
+                sizes = [_log_determinant(declared, value, name, own, at) for name in names]
+                difference = abs(sizes[0] - sizes[1])
+                if difference > worst.size:
+                    worst = Witness(difference, f"{where}; {pair.text()}")
+    return worst
+
+
+def _points(pair: Neighbours, width: int) -> list[tuple[str, Floats]]:
+    """Models at which to compare: zero, and far along and against the changed record.
+
+    Coordinates beyond those of the features, such as an intercept, bring its margin back to zero, so that the changed
+    record counts in full where the others, whose loss is flat there, count for nothing.
+    """
+    found = [("at zero", np.zeros(width))]
+    record = pair.first.features[pair.position]
+    square = float(record @ record)
+    extra = width - len(record)
+    if square == 0.0 or extra < 0:
+        return found
+    for margin in (sign * far for far in _FAR for sign in (1.0, -1.0)):
+        rest = np.full(extra, -margin / max(extra, 1))
+        found.append((f"far along the record ({margin:g})", np.concatenate([record * (margin / square), rest])))
+    return found
+
+
+def _log_determinant(
+    declared: DeclaredImplementation, value: DeclaredValue, data: str, own: Recorded, at: Floats
+) -> float:
+    """Log-determinant of the Hessian at a point, of the first release."""
+    columns = []
+    shape = own.values[value.name].shape
+    for j in range(at.shape[1]):
+        sides = []
+        for sign in (1.0, -1.0):
+            point = at.copy()
+            point[0, j] += sign * _STEP
+            outputs = {
+                v.name: np.zeros((declared.declaration.releases(v), *own.values[v.name].shape))
+                for v in declared.declaration.noised
+            }
+            outputs[value.name] = point.reshape(len(point), *shape)
+            sides.append(declared.record(data, seed=1, outputs=outputs).values[value.name].before[0])
+        columns.append((sides[0] - sides[1]) / (2 * _STEP))
+    return float(np.linalg.slogdet(np.array(columns))[1])
