@@ -7,7 +7,7 @@ From Coq Require Import Reals Lra Lia List Bool ZArith QArith Permutation.
 From Coquelicot Require Import Coquelicot.
 From DPADMM Require Import Vectors Algorithm InnerProduct Prox Gradients SoftThreshold Epoch Baselines Printed Rationals.
 From DPADMM Require Import Integral Batches HockeyStick Profiles Composition Subsampling Triples StepFormula Powers.
-From DPADMM Require Import Renyi Ville Leader Lattice Releases Amplified EndToEnd.
+From DPADMM Require Import Renyi Epochs Ville Leader Lattice Releases Amplified EndToEnd.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -391,6 +391,10 @@ Definition at_payoff_mean := @DPADMM.Ville.payoff_mean bool bool coin fair 0 0 h
 
 Definition at_renyi_accounting := @DPADMM.Renyi.renyi_accounting bool coin 2 2 (1 / 2) (fun _ => half) (fun _ => half) (fun _ => 0) ltac:(lra) ltac:(lra)
   (fun _ => half_pos) (fun _ => half_pos) (fun _ => tossed _) (all_sections 2 _) (fun _ => all_sections 2 _) (fun _ _ => half_renyi).
+
+Definition at_epochs_cost_one_release_each := @DPADMM.Epochs.epochs_cost_one_release_each bool coin 2 1 2 2 0 (fun k => Nat.eqb (k mod 2) 0) (fun _ => half) (fun _ => half)
+  ltac:(lia) (an_order_holds_a_record_once 2 1 (fun _ => 0%nat) ltac:(lia)) ltac:(lia) ltac:(lra) ltac:(lra) (fun _ => half_pos) (fun _ => half_pos) (fun _ => tossed _)
+  (all_sections 2 _) (fun _ => proj2 half_density) (fun _ _ _ => half_renyi) (fun _ _ _ _ => eq_refl).
 
 Definition at_releases_are_private := @DPADMM.Releases.releases_are_private bool coin 2 2 (1 / 2) (fun _ => half) (fun _ => half) (fun _ => 0) (fun _ => 1 / 2) coin_complete
   ltac:(lra) ltac:(lra) (fun _ => half_pos) (fun _ => half_pos) (fun _ => half_density) (fun _ => half_density) (fun _ => tossed _)
