@@ -211,7 +211,7 @@ class NoisePool(Stepwise):
         drawn = {}
         for name in names:
             places = (NoisePool.at + np.arange(int(np.prod(shape)))) % self.pool.size
-            NoisePool.at = int(places[-1]) + 1
+            NoisePool.at += places.size
             drawn[name] = self.pool[places].reshape(shape)
         return drawn
 
