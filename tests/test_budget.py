@@ -2,7 +2,8 @@
 
 Every step that makes something smaller lowers the number here; none may be raised without a decision record. The
 accountant grew by Laplace steps and the exact Poisson pair (docs/adr/0014), and by declarations (docs/adr/0015); all
-rooms by what docs/adr/0016 lists.
+rooms by what docs/adr/0016 lists; verification by 143 lines for given values that are met roughly, refused or not
+followed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pytest
 from tests.walks import PACKAGES, ROOT
 
 FILES = 297
-LINES = 57_140
+LINES = 57_123
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""

@@ -204,6 +204,7 @@ class NoisePool(Stepwise):
 
     pool = np.random.default_rng().standard_normal(1_000_000)
     at = 0
+    capabilities = tuple(c for c in Capability if c is not Capability.SEED)
 
     def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         """The next values of the pool."""
