@@ -17,7 +17,7 @@ import pytest
 from tests.walks import PACKAGES, ROOT
 
 FILES = 297
-LINES = 57_123
+LINES = 57_190
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
