@@ -98,11 +98,13 @@ def require_fitting(context: click.Context, *, black_box: bool) -> None:
 @click.command(
     "audit",
     cls=in_sections(
-        The_claimed_mechanism="algorithm release sensitivity released delta",
-        How_sure="false_alarm detect pairs lower_bounds",
-        A_pair_of_your_own="own label_column clip",
-        Black_box="black_box " + " ".join(name[2:].replace("-", "_") for name, *_ in _OPTIONS) + " library",
-        How_it_runs="seed workers cluster checkpoint timeout memory",
+        {
+            "The claimed mechanism": "algorithm release sensitivity released delta",
+            "How sure": "false_alarm detect pairs lower_bounds",
+            "A pair of your own": "own label_column clip",
+            "Black box": "black_box " + " ".join(name[2:].replace("-", "_") for name, *_ in _OPTIONS) + " library",
+            "How it runs": "seed workers cluster checkpoint timeout memory",
+        }
     ),
 )
 @click.option("--algorithm", type=click.Choice([a.value for a in Algorithm]), default="ssadmm", show_default=True)

@@ -104,10 +104,10 @@ class SuggestingGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def in_sections(**sections: str) -> type[click.Command]:
+def in_sections(sections: dict[str, str]) -> type[click.Command]:
     """A command whose help lists its options under titles, those that matter most first, and the rest at the end.
 
-    A title is written with underscores, and names its options by their parameters.
+    A title names its options by their parameters.
     """
 
     class Sectioned(click.Command):
@@ -115,7 +115,7 @@ def in_sections(**sections: str) -> type[click.Command]:
             rows = {param.name: row for param in self.get_params(ctx) if (row := param.get_help_record(ctx))}
             listed = {title: [rows.pop(name) for name in names.split()] for title, names in sections.items()}
             for title, found in {**listed, "Other options": list(rows.values())}.items():
-                with formatter.section(title.replace("_", " ")):
+                with formatter.section(title):
                     formatter.write_dl(found)
 
     return Sectioned

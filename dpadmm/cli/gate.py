@@ -82,9 +82,11 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
 @click.command(
     "gate",
     cls=in_sections(
-        What_is_checked="only history seed workers cluster fail_fast",
-        What_is_written="reports evidence details output_format",
-        Instead_of_a_check="init examined stated compare",
+        {
+            "What is checked": "only history seed workers cluster fail_fast",
+            "What is written": "reports evidence details output_format",
+            "Instead of a check": "init examined stated compare",
+        }
     ),
 )
 @click.argument("claim_files", type=click.Path(path_type=Path, dir_okay=False), nargs=-1, metavar="[CLAIM_FILE]...")

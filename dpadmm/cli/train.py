@@ -277,12 +277,14 @@ def _categories(_ctx: click.Context, _param: click.Parameter, values: tuple[str,
 @click.command(
     "train",
     cls=in_sections(
-        What_to_give="out epsilon delta bounds categories",
-        The_file="data_format label_column delimiter features",
-        The_model="loss regularizer lam intercept output_kind",
-        The_algorithm="algorithm iterations batch sampling eta rho schedule release",
-        The_noise="sigma noise grid clip normalise seed",
-        Regularizers="l1_ratio a gamma groups matrix",
+        {
+            "What to give": "out epsilon delta bounds categories",
+            "The file": "data_format label_column delimiter features",
+            "The model": "loss regularizer lam intercept output_kind",
+            "The algorithm": "algorithm iterations batch sampling eta rho schedule release",
+            "The noise": "sigma noise grid clip normalise seed",
+            "Regularizers": "l1_ratio a gamma groups matrix",
+        }
     ),
 )
 @click.argument("data", type=click.Path(path_type=Path, dir_okay=False))
