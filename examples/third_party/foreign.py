@@ -39,10 +39,14 @@ def source(repository, path=""):
     return folder / path
 
 
-def functions(path, names, given):
-    """The named functions and classes of a Python file, without running the rest of it; ``given`` is what they use."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    tree.body = [node for node in tree.body if getattr(node, "name", None) in names]
+def functions(path, names, given, mend=str):
+    """The named functions and classes of a Python file (None: all of it), without the rest; ``given`` is what they use.
+
+    ``mend`` makes Python 3 of the text where it is older.
+    """
+    tree = ast.parse(mend(path.read_text(encoding="utf-8")))
+    if names is not None:
+        tree.body = [node for node in tree.body if getattr(node, "name", None) in names]
     space = dict(given)
     exec(compile(tree, str(path), "exec"), space)
     return space

@@ -15,7 +15,7 @@ from dpadmm.declaring import serve_declared
 WHICH = sys.argv[1]
 if WHICH == "privatize":
     HERE = source("gittyeric/differential-privacy", "node_modules/differential-privacy")
-    START = f"globalThis.theirs = require({json.dumps(str(HERE.resolve()))});"
+    START = f"Object.defineProperty(globalThis, 'crypto', {{writable: true}}); globalThis.theirs = require({json.dumps(str(HERE.resolve()))});"
 else:
     HERE = source("PHACDataHub/statscan-phac-diffpriv-collab", "webapp/src/utility/noiseFunctions.jsx")
     TEXT = json.dumps(HERE.read_text(encoding="utf-8"))
