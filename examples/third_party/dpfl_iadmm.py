@@ -22,12 +22,16 @@ WHICH = sys.argv[1]
 
 
 def declare(parameters, records, columns):
-    """OutP: generate_matrix_normal_noise computes sigma; ObjP: generate_laplacian_noise, at the largest record."""
+    """OutP: generate_matrix_normal_noise computes sigma; ObjP: generate_laplacian_noise, at the largest record.
+
+    ``power`` 1 declares the deviation sigma of the formula, 2 the deviation sigma^2 that the code passes to numpy.
+    """
     epsilon, values = float(parameters["bar_eps"]), []
     rho = 2.0 + 5.0 / epsilon
     if WHICH == "OutP":
         step = rho + 0.25 * records + 2.0 * math.sqrt(math.log(1.25e6)) / epsilon
-        noise = {"noise": "gaussian", "scale": 2.0 * math.sqrt(2.0 * math.log(1.25e6)) / (epsilon * step), "norm": "l2"}
+        sigma = 2.0 * math.sqrt(2.0 * math.log(1.25e6)) / (epsilon * step)
+        noise = {"noise": "gaussian", "scale": sigma ** parameters["power"], "norm": "l2"}
         values = [noise | {"sensitivity": math.sqrt(2.0 * columns) / (records * step)}]
     else:
         noise = {"noise": "laplace", "scale": columns / (records * epsilon), "norm": "l1"}
