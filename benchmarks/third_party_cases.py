@@ -16,8 +16,9 @@ BLACK_BOX = "--black-box --delta 0 --epsilon 1 --budget 2m --explore 400 --pairs
 class ThirdPartyCase(BaseModel):
     """One claim about one repository: a claim file, or (black box) the parameters of the audited program.
 
-    ``package`` is what must be importable in the environment of the adapters, ``program`` another interpreter that must
-    be there. ``attained`` is what a refutation says of epsilon, in the words of the finding.
+    ``package`` is what must be importable in the environment of the adapters, ``program`` another interpreter that
+    must be there. ``attained`` is what a refutation says of epsilon, in the words of the finding, ``evidence`` the
+    check whose evidence is small enough to be kept.
     """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
@@ -36,6 +37,7 @@ class ThirdPartyCase(BaseModel):
     attained: str = ""
     cause: str = ""
     program: str = ""
+    evidence: str = ""
 
     @property
     def arguments(self) -> list[str]:

@@ -12,7 +12,7 @@ from foreign import Interpreter, source
 from dpadmm.declaring import serve_declared
 
 WHICH, HERE = sys.argv[1], source("brubinstein/diffpriv", "R")
-FILES = "utils privacy_params mechanisms numeric_mechanism laplace_mechanism gaussian_mechanism".split()
+FILES = ["utils", "privacy_params", "mechanisms", "numeric_mechanism", "laplace_mechanism", "gaussian_mechanism"]
 R = Interpreter(
     "r",
     "\n".join(f"source('{HERE}/{name}.R', local = FALSE)" for name in FILES) + "\nmean_of <- function(X) colMeans(X)",

@@ -1,7 +1,7 @@
 """APPFL/DPFL-IADMM-Classification, observed: ``python dpfl_iadmm.py OutP|ObjP``.
 
-`DP_IADMM` (src/Algorithms.py) runs unchanged: one agent, two classes, pixels between 0 and 1 as in src/Read.py. What an
-agent sends is Z. The declaration has the sensitivity of the gradient at pixels in that box.
+`DP_IADMM` (src/Algorithms.py) runs unchanged: one agent, two classes, pixels between 0 and 1 as in src/Read.py. What
+an agent sends is Z. The declaration has the sensitivity of the gradient at pixels in that box.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from foreign import source
 from dpadmm.declaring import serve_observed
 
 sys.path.insert(0, str(source("APPFL/DPFL-IADMM-Classification", "src")))
-import Algorithms  # noqa: E402 - theirs, from the folder above
+import Algorithms
 
 WHICH = sys.argv[1]
 

@@ -1,8 +1,9 @@
 """chq-SWU/DP_Online_Optimization..., DPSDA-C (MATLAB, in Octave), declared: ``python dpsda.py``.
 
 OLR_Synthetic/DPSDA_C.m runs unchanged with one node. A function named `rand_laplace` stands before theirs: it calls
-theirs, reads z in the caller (what the noise is added to), and keeps both. What a node sends is h = z + noise, in every
-round but the first, where z is 0. Records are in the ranges of Synthetic_main.m; y is kept in [-5, 5] by the algorithm.
+theirs, reads z in the caller (what the noise is added to), and keeps both. What a node sends is h = z + noise, in
+every round but the first, where z is 0. Records are in the ranges of Synthetic_main.m; y is kept in [-5, 5] by the
+algorithm.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """hyclex/fdml_dp_admm_sharing, declared: ``python fdml.py``.
 
 src/fdml.py is Python 2 and is loaded with its one print statement in parentheses. The settings are those of config.py
-with the epsilon and delta of a call such as script/test_all.sh has (``../data/a9a 0.0 2 100 1 0.01``); that call leaves
-`is_with_noise` off. What a worker sends is `get_Dx_no_noise`.
+with the epsilon and delta of a call such as script/test_all.sh has (``../data/a9a 0.0 2 100 1 0.01``); that call
+leaves `is_with_noise` off. What a worker sends is `get_Dx_no_noise`.
 """
 
 import contextlib

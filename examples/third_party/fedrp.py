@@ -1,8 +1,8 @@
 """mhnarimani/FedRP, one round, declared: ``python fedrp.py``.
 
-The class `FedRP` (lenet5.py) runs unchanged with one client, a linear model of two classes and plain gradient steps. What
-a client sends is its projected model, `projected_params`. The projection matrix is drawn from the seed 42 + epoch, so
-that all of it is public: what is sent has no noise.
+The class `FedRP` (lenet5.py) runs unchanged with one client, a linear model of two classes and plain gradient steps.
+What a client sends is its projected model, `projected_params`. The projection matrix is drawn from the seed 42 +
+epoch, so that all of it is public: what is sent has no noise.
 """
 
 import math

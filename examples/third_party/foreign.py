@@ -1,10 +1,12 @@
 """Other people's sources: where they are, and interpreters of other languages that run them.
 
-The folder of a repository is ``$DPADMM_THIRD_PARTY/owner+name``, at the commit of docs/evidence/board.json. `Interpreter`
-keeps one Octave, R or Node process; `ask` runs a piece of its code and returns the numbers that the code shows.
+The folder of a repository is ``$DPADMM_THIRD_PARTY/owner+name``, at the commit of docs/evidence/board.json.
+`Interpreter` keeps one Octave, R or Node process; `ask` runs a piece of its code and returns the numbers that the
+code shows.
 """
 
 import ast
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -20,7 +22,7 @@ const Run = Object.getPrototypeOf(async () => {}).constructor;
 } })();
 """
 _SHOW = {
-    "octave": "function show(varargin), for k = 1:nargin, printf('# %s\\n', sprintf('%.17g ', varargin{k})); end, end\n",
+    "octave": "function show(varargin)\nfor k = 1:nargin\nprintf('# %s\\n', sprintf('%.17g ', varargin{k}))\nend\nend\n",
     "r": "show_numbers <- function(...) cat('#', sprintf('%.17g', c(...)), '\\n')\n",
     "node": "",
 }
@@ -67,7 +69,7 @@ class Interpreter:
             "r": lambda: (
                 f"tryCatch({{\n{code}\ncat('<end>\\n') }}, error = function(e) cat('<failed>', e$message, '\\n'))\n"
             ),
-            "node": lambda: __import__("json").dumps(code) + "\n",
+            "node": lambda: json.dumps(code) + "\n",
         }[self._language]()
         self._process.stdin.write(wrapped)
         self._process.stdin.flush()

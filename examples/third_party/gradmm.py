@@ -1,7 +1,7 @@
 """BigML-CS-UCLA/GRADMM, the noisy mean gradient, observed: ``python gradmm.py``.
 
-`dp_cliped_per_sample_grads` and `dp_add_noise` (gradmm/generate.py) alone are loaded: the rest needs a language model. The
-loop over the samples is that of the function which calls them; the gradient of a record is its features.
+`dp_cliped_per_sample_grads` and `dp_add_noise` (gradmm/generate.py) alone are loaded: the rest needs a language
+model. The loop over the samples is that of the function which calls them; the gradient of a record is its features.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Two JavaScript sources in Node, declared: ``python noise_apps.py laplace|gaussian|privatize``.
 
-`laplace` and `gaussian` are those of PHACDataHub/statscan-phac-diffpriv-collab, webapp/src/utility/noiseFunctions.jsx, on
-one answer between -1 and 1. `privatize` is gittyeric/differential-privacy (as npm installs it), on the sum of such answers;
-its option debugDangerously shows the noise.
+`laplace` and `gaussian` are those of PHACDataHub/statscan-phac-diffpriv-collab,
+webapp/src/utility/noiseFunctions.jsx, on one answer between -1 and 1. `privatize` is gittyeric/differential-privacy
+(as npm installs it), on the sum of such answers; its option debugDangerously shows the noise.
 """
 
 import json
@@ -15,7 +15,8 @@ from dpadmm.declaring import serve_declared
 WHICH = sys.argv[1]
 if WHICH == "privatize":
     HERE = source("gittyeric/differential-privacy", "node_modules/differential-privacy")
-    START = f"Object.defineProperty(globalThis, 'crypto', {{writable: true}}); globalThis.theirs = require({json.dumps(str(HERE.resolve()))});"
+    START = "Object.defineProperty(globalThis, 'crypto', {writable: true});"  # it sets this, which Node 20 forbids
+    START += f"globalThis.theirs = require({json.dumps(str(HERE.resolve()))});"
 else:
     HERE = source("PHACDataHub/statscan-phac-diffpriv-collab", "webapp/src/utility/noiseFunctions.jsx")
     TEXT = json.dumps(HERE.read_text(encoding="utf-8"))

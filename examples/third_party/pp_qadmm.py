@@ -1,9 +1,10 @@
 """aelgabli/PP-QADMM (MATLAB, in Octave), declared: ``python pp_qadmm.py PPQADMM|ADMM_w_DP``.
 
 The functions run unchanged with one worker; labels are regression targets. For PPQADMM a function named
-`stochasticQuantizer` stands before theirs, calls it (with 40 bits, so that rounding does not matter) and keeps what it
-sends (where theirs divides 0 by 0, the value that was to be rounded). The noise in it is what it sends less what it would send, on the same history, had the first dual no noise. For
-ADMM_w_DP a function named `randn` reads x in the caller.
+`stochasticQuantizer` stands before theirs, calls it (with 40 bits, so that rounding does not matter) and keeps what
+it sends (where theirs divides 0 by 0, the value that was to be rounded). The noise in it is what it sends less what
+it would send, on the same history, had the first dual no noise. For ADMM_w_DP a function named `randn` reads x in the
+caller.
 """
 
 import math

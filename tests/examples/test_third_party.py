@@ -55,11 +55,10 @@ def test_what_is_kept_is_the_expected_verdict(case: ThirdPartyCase) -> None:
 REFUTED = [case for case in GATES if case.expected is Outcome.REFUTED]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", REFUTED, ids=lambda case: str(case.name))
+@pytest.mark.parametrize("case", [case for case in REFUTED if case.evidence], ids=lambda case: str(case.name))
 def test_the_kept_evidence_refutes_without_the_sources(case: ThirdPartyCase) -> None:
     examined = examine(EVIDENCE / case.name)
-    assert [each.kept.about.question for each in examined] == case.refuted_by[:1]
+    assert [each.kept.about.question for each in examined] == [case.evidence]
     assert all(each.confirmed for each in examined), [each.detail for each in examined]
 
 
@@ -77,9 +76,7 @@ def test_the_board_has_twelve_repositories_in_three_languages() -> None:
 
 def test_the_page_is_made_of_what_is_kept() -> None:
     text = RESULTS.with_suffix(".md").read_text(encoding="utf-8")
-    assert text == "\n".join(page(kept())) + "\n", (
-        "python -m benchmarks.third_party page > docs/evidence/board.md"
-    )
+    assert text == "\n".join(page(kept())) + "\n", "python -m benchmarks.third_party page > docs/evidence/board.md"
 
 
 def test_every_claim_file_has_a_case() -> None:
