@@ -22,7 +22,8 @@ const Run = Object.getPrototypeOf(async () => {}).constructor;
 } })();
 """
 _SHOW = {
-    "octave": "function show(varargin)\nfor k = 1:nargin\nprintf('# %s\\n', sprintf('%.17g ', varargin{k}))\nend\nend\n",
+    "octave": "function show(varargin)\n"
+    "for k = 1:nargin\nprintf('# %s\\n', sprintf('%.17g ', varargin{k}))\nend\nend\n",
     "r": "show_numbers <- function(...) cat('#', sprintf('%.17g', c(...)), '\\n')\n",
     "node": "",
 }
