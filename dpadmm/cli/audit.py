@@ -16,7 +16,7 @@ import click
 
 from accountant.mechanisms.words import Algorithm, Neighbours, Release, Sensitivity, Visibility
 from audits.errors import NoPower
-from dpadmm.cli.common import Duration, emit_json, format_option, memory_option, timeout_option
+from dpadmm.cli.common import Duration, emit_json, format_option, in_sections, memory_option, timeout_option
 from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
 
@@ -54,13 +54,13 @@ _OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
 
 def black_box_options(command: CommandT) -> CommandT:
     """Add the options of a black-box audit to a command."""
-    switch = click.option("--library/--no-library", default=True, help="Black box: run the library of pairs.")
+    switch = click.option("--library/--no-library", default=True, help="Run the library of pairs.")
     command = switch(command)
     for name, kind, default, text in reversed(_OPTIONS):
         shown = default is not None
-        option = click.option(name, type=kind, default=default, show_default=shown, help=f"Black box: {text}")
+        option = click.option(name, type=kind, default=default, show_default=shown, help=text)
         command = option(command)
-    flag = click.option("--black-box", is_flag=True, help="Assume nothing about the code; see above.")
+    flag = click.option("--black-box", is_flag=True, help="Assume nothing about the code.")
     return flag(command)
 
 
@@ -95,7 +95,18 @@ def require_fitting(context: click.Context, *, black_box: bool) -> None:
         raise click.UsageError(f"{listed} {'do not go' if black_box else 'go only'} with --black-box")
 
 
-@click.command("audit")
+@click.command(
+    "audit",
+    cls=in_sections(
+        {
+            "The claimed mechanism": "algorithm release sensitivity released delta",
+            "How sure": "false_alarm detect pairs lower_bounds",
+            "A pair of your own": "own label_column clip",
+            "Black box": "black_box " + " ".join(name[2:].replace("-", "_") for name, *_ in _OPTIONS) + " library",
+            "How it runs": "seed workers cluster checkpoint timeout memory",
+        }
+    ),
+)
 @click.option("--algorithm", type=click.Choice([a.value for a in Algorithm]), default="ssadmm", show_default=True)
 @click.option("--release", type=click.Choice([r.value for r in Release]), help="For mpadmm: what is perturbed.")
 @click.option(

@@ -1,4 +1,4 @@
-"""What the subcommands share: exit codes, durations, common options, groups that suggest, extras, JSON out."""
+"""What the subcommands share: exit codes, durations, common options, help, suggestions, extras, JSON out."""
 
 from __future__ import annotations
 
@@ -102,6 +102,23 @@ class SuggestingGroup(click.Group):
         if name and not name.startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, name) is None:
             raise unknown_command(self, ctx, name)
         return super().resolve_command(ctx, args)
+
+
+def in_sections(sections: dict[str, str]) -> type[click.Command]:
+    """A command whose help lists its options under titles, those that matter most first, and the rest at the end.
+
+    A title names its options by their parameters.
+    """
+
+    class Sectioned(click.Command):
+        def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+            rows = {param.name: row for param in self.get_params(ctx) if (row := param.get_help_record(ctx))}
+            listed = {title: [rows.pop(name) for name in names.split()] for title, names in sections.items()}
+            for title, found in {**listed, "Other options": list(rows.values())}.items():
+                with formatter.section(title):
+                    formatter.write_dl(found)
+
+    return Sectioned
 
 
 EXTRA_OF = {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from dpadmm.cli.common import format_option
+from dpadmm.cli.common import format_option, in_sections
 from verification.files import write_text
 from verification.plain_text import harmless
 
@@ -79,7 +79,16 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
         return kind, path
 
 
-@click.command("gate")
+@click.command(
+    "gate",
+    cls=in_sections(
+        {
+            "What is checked": "only history seed workers cluster fail_fast",
+            "What is written": "reports evidence details output_format",
+            "Instead of a check": "init examined stated compare",
+        }
+    ),
+)
 @click.argument("claim_files", type=click.Path(path_type=Path, dir_okay=False), nargs=-1, metavar="[CLAIM_FILE]...")
 @click.option(
     "--init",
@@ -163,8 +172,7 @@ def command(
     A verdict has an outcome, a power (what would have been detected) and a coverage (what was checked).
 
     Exit codes: 0 every claim stands with the power asked for (or deviates and is not less private), 1 refuted,
-    2 usage or claim file, 3 inconclusive or
-    nothing checked, 4 the adapter failed, 70 a fault of dpadmm itself.
+    2 usage or claim file, 3 inconclusive or nothing checked, 4 the adapter failed, 70 a fault of dpadmm itself.
     """
     from audits.gate.claim_file import read_claim_file
     from audits.gate.run import check_only

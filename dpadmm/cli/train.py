@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
-from dpadmm.cli.common import emit_json, format_option
+from dpadmm.cli.common import emit_json, format_option, in_sections
 
 if TYPE_CHECKING:
     from dpadmm.cli.train_run import Trained
@@ -187,7 +187,7 @@ OPTIONS = [
         type=click.Choice(SCHEDULES),
         help="How the step size falls.  [default: ssadmm per-epoch, mpadmm constant]",
     ),
-    click.option("--batch", type=int, help="ssadmm: records an iteration.  [default: the root of n, rounded up]"),
+    click.option("--batch", type=int, help="ssadmm: records in each iteration.  [default: the root of n, rounded up]"),
     click.option(
         "--sampling",
         type=click.Choice(SAMPLINGS),
@@ -274,7 +274,19 @@ def _categories(_ctx: click.Context, _param: click.Parameter, values: tuple[str,
     return found
 
 
-@click.command("train")
+@click.command(
+    "train",
+    cls=in_sections(
+        {
+            "What to give": "out epsilon delta bounds categories",
+            "The file": "data_format label_column delimiter features",
+            "The model": "loss regularizer lam intercept output_kind",
+            "The algorithm": "algorithm iterations batch sampling eta rho schedule release",
+            "The noise": "sigma noise grid clip normalise seed",
+            "Regularizers": "l1_ratio a gamma groups matrix",
+        }
+    ),
+)
 @click.argument("data", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="A new directory for the results.")
 @click.option("--data-format", type=click.Choice(FORMATS), help="By default from the file name.")
@@ -357,7 +369,7 @@ def _show(trained: Trained, out: Path) -> None:
     from accountant import decimal_string
 
     click.echo(f"model      {out / 'model.json'} ({trained.nonzero} of {trained.dimension} coefficients are not 0)")
-    click.echo(f"noise      sigma = {trained.sigma!r}, {trained.choices.noise}")
+    click.echo(f"noise      sigma = {trained.sigma:.4g}, {trained.choices.noise}")
     if trained.guarantee is None:
         click.echo("guarantee  none")
     else:
@@ -377,7 +389,7 @@ def _show(trained: Trained, out: Path) -> None:
 @click.option("--delimiter", help="CSV: by default found from the first lines.")
 @format_option
 def predict(*, model: Path, data: Path, delimiter: str | None, output_format: str) -> None:
-    """Print the class of every record of DATA, one a line, by the MODEL that `dpadmm train` wrote.
+    """Predict the class of every record of DATA with a MODEL that `dpadmm train` wrote, one line for each.
 
     Columns of a CSV file with a header are found by name; a label may be missing. Text is CSV: the class, and for the
     logistic loss the probability of the second class. Predictions are post-processing of the

@@ -88,6 +88,11 @@ def _write(texts: Mapping[str, str], folder: Path) -> None:
 
 @command.command("check")
 @_files_option
+@click.option(
+    "--only",
+    type=click.Choice(["arithmetic", "invalid"]),
+    help="Only runs, or only input that must be refused: a port is right in the first before it has the second.",
+)
 @timeout_option
 @memory_option()
 @fail_fast_option
@@ -96,6 +101,7 @@ def _write(texts: Mapping[str, str], folder: Path) -> None:
 def check(
     *,
     files: tuple[Path, ...],
+    only: str | None,
     timeout: float,
     memory: int,
     fail_fast: bool,
@@ -112,7 +118,8 @@ def check(
 
     loaded = load_all(files or None)
     notes = {name: flag for file in loaded for name, flag in file.flags.items()}
-    cases = [case for file in loaded for case in file.cases]
+    every = [case for file in loaded for case in file.cases]
+    cases = [case for case in every if only is None or (case.result == "invalid") == (only == "invalid")]
     limits = Limits.of(timeout, memory)
     report = check_adapter(adapter, cases, limits, _progress if sys.stderr.isatty() else None, fail_fast=fail_fast)
     if output_format == "json":
@@ -211,11 +218,27 @@ def list_cases(*, files: tuple[Path, ...], flag: str | None, output_format: str)
         click.echo(f"{case.id:<56} {case.comment}")
 
 
-@command.command("export", short_help="Write the accounting vectors with checkers that need no dpadmm.")
-@click.option("--accounting", is_flag=True, required=True, help="The accounting vectors.")
+@command.command("path")
+def path() -> None:
+    """Print the folder that the vector files are in, for a program that reads them where they are."""
+    from verification.vectors.files import FOLDER
+
+    click.echo(FOLDER)
+
+
+@command.command("export", short_help="Write the vector files to a folder, for use without dpadmm.")
+@click.option("--accounting", is_flag=True, help="The accounting vectors, with checkers in Python and Rust, instead.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-def export(*, accounting: bool, folder: Path) -> None:  # noqa: ARG001 - said for the day when there is another kind
-    """Write the accounting vectors to FOLDER: JSON with its schema, one line a value, checkers in Python and Rust."""
+def export(*, accounting: bool, folder: Path) -> None:
+    """Write the vectors to FOLDER, as JSON with their schemas: they need no dpadmm (docs/reference/vectors.md)."""
+    from verification.vectors.files import FOLDER
+
+    golden = {file.name: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.json"))}
+    _write(_accounting() if accounting else golden, folder)
+
+
+def _accounting() -> dict[str, str]:
+    """The accounting vectors: JSON with its schema, the same as one line a value, and the checkers."""
     from importlib.resources import files
     from json import loads
 
@@ -225,8 +248,7 @@ def export(*, accounting: bool, folder: Path) -> None:  # noqa: ARG001 - said fo
     for vector in loads(texts["accounting.json"])["vectors"]:
         inputs = " ".join(f"{name}={value}" for name, value in vector["inputs"].items())
         rows += [(vector["id"], name, inputs, ends["lower"], ends["upper"]) for name, ends in vector["values"].items()]
-    texts["accounting.tsv"] = "".join("\t".join(row) + "\n" for row in rows)
-    _write(texts, folder)
+    return {**texts, "accounting.tsv": "".join("\t".join(row) + "\n" for row in rows)}
 
 
 @command.command("accountant", short_help="Compare an accountant with certified bounds.")

@@ -132,6 +132,7 @@ def test_verbose_reports_on_standard_error(capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.slow
 @pytest.mark.data
+@pytest.mark.filterwarnings("ignore::dpadmm.estimators.NotCoveredWarning")  # seeded on purpose, nothing is released
 def test_defaults_learn_adult(adult_parts: tuple[Dataset, Dataset]) -> None:
     """The defaults, chosen on simulated data, against settings tuned on Adult itself (for this test only)."""
     training, test = adult_parts

@@ -16,7 +16,14 @@ import numpy as np
 from hypothesis.strategies import SearchStrategy
 
 from accountant.mechanisms.words import Sampling
-from verification.declared.implementation import DeclaredImplementation, OutOfTimeError
+from verification.declared.implementation import (
+    ROUNDINGS,
+    DeclaredImplementation,
+    OutOfTimeError,
+    largest,
+    same_start,
+    unit,
+)
 from verification.declared.price import schedule
 from verification.declared.two_scales import TwoScales
 from verification.neighbours.families import (
@@ -75,11 +82,18 @@ class Comparison:
     finished: bool = False
     unrepeatable: str = ""
     fixed_start: bool = True  # a first release is the same whatever the randomness
+    compared: int = 0  # histories, of all pairs
+    failed: int = 0  # histories that the adapter answered with an error, or with no numbers
+    failure: str = ""  # the first of these
 
     def keep(self, where: dict[str, Witness], name: str, witness: Witness | None) -> None:
         """Keep the largest."""
         if witness is not None and (name not in where or witness.size > where[name].size):
             where[name] = witness
+
+    def keep_failure(self, fault: AdapterFault) -> None:
+        """A history or a data set that the implementation cannot be run with, such as one with a singular matrix."""
+        self.failed, self.failure = self.failed + 1, self.failure or fault.detail
 
     def keep_scales(self, name: str, pair: TwoScales) -> None:
         """Keep what no other pair exceeds."""
@@ -106,6 +120,8 @@ class Comparison:
             self.counts[name] = {**counts, **self.counts.get(name, {})}
         self.unequal = self.unequal or other.unequal
         self.unrepeatable = self.unrepeatable or other.unrepeatable
+        self.compared, self.failed = self.compared + other.compared, self.failed + other.failed
+        self.failure = self.failure or other.failure
         self.other_noise |= other.other_noise
 
 
@@ -116,8 +132,8 @@ _MOST_NUMBERS = 4_000_000  # of all records that are sent in a search: large dat
 _SMALL_SIZES = ((2, 1), (2, 2), (3, 2))  # records and columns at which the smallest neighbours are looked for
 _SHRINKING_TIME, _SHRINKING_SECONDS = 0.2, 20.0  # of the time that is left, and at most
 _ALMOST = 1e-3
-_ROUNDINGS = 1000.0
-"""So many roundings of the largest number may lie between a value and its exact one."""
+FAILED = (Fault.REFUSED, Fault.NOT_FINITE)
+"""What an implementation may answer to values that no run of its own would release."""
 _STILL = 1e-9
 _OFF_GRID = 1e-6
 _CONFIRMED = 20
@@ -176,13 +192,15 @@ def _one_pair(
     pair, direction = at
     names = (declared.send(pair.first), declared.send(pair.second))
     plain = _Setting(Attack(pair), names, StartingPoint.OWN, None, declared.seed())
-    own = declared.record(names[0], seed=plain.seed)
     try:
+        own = declared.record(names[0], seed=plain.seed)
         for setting, compare in _starts(declared, plain, direction, own, other):
             _look(declared, setting, seen, compare)
     except AdapterFault as fault:
         # values of another shape cannot be given to the neighbour: then the shape itself tells them apart
-        if fault.fault is not Fault.WRONG_SHAPE or not _other_shapes(declared, plain, seen):
+        if fault.fault in FAILED:
+            seen.keep_failure(fault)
+        elif fault.fault is not Fault.WRONG_SHAPE or not _other_shapes(declared, plain, seen):
             raise
 
 
@@ -217,9 +235,13 @@ def _other_shapes(declared: DeclaredImplementation, plain: _Setting, seen: Compa
 def _fixed_start(declared: DeclaredImplementation, pair: Neighbours) -> bool:
     """Whether what is released first, before its noise, is the same in two runs."""
     data = declared.send(pair.first)
-    runs = [declared.record(data, seed=declared.seed()) for _ in range(2)]
-    firsts = [[run.values[value.name].before[:1] for value in declared.declaration.noised] for run in runs]
-    return all(np.array_equal(a, b) for a, b in zip(*firsts, strict=True))
+    try:
+        runs = [declared.record(data, seed=declared.seed()) for _ in range(2)]
+    except AdapterFault as fault:
+        if fault.fault in FAILED:
+            return False
+        raise
+    return all(same_start(value, runs) for value in declared.declaration.noised)
 
 
 # -- the search -------------------------------------------------------------------------------------------------
@@ -337,8 +359,14 @@ def _look(declared: DeclaredImplementation, setting: _Setting, seen: Comparison,
 
     Values must repeat with the same seed, and noise of two scales under other seeds too (`_scales_repeat`).
     """
-    first, second = _both(declared, setting)
-    alone = Comparison()
+    try:
+        first, second = _both(declared, setting)
+    except AdapterFault as fault:
+        if not setting.attack.history or fault.fault not in FAILED:
+            raise
+        seen.keep_failure(fault)
+        return
+    alone = Comparison(compared=1)
     compare(declared, setting, first, second, alone)
     if alone.violated() or alone.scales:
         again = _record(declared, setting, 0)
@@ -372,7 +400,8 @@ def _scales_repeat(
     pair = max(found, key=lambda each: each.factor)
     first, again = (run.values[name].noise for run in runs)
     if pair.factor < np.inf:
-        if not declared.session.can(Capability.SEED) or not np.array_equal(first, again):
+        close = ROUNDINGS * unit(setting.attack.history, *runs) * max(largest(run.values[name]) for run in runs)
+        if not declared.session.can(Capability.SEED) or not np.allclose(first, again, rtol=0.0, atol=close):
             return False
         if first.shape[1] > 1:
             return True
@@ -388,20 +417,12 @@ def _scales_repeat(
     return True
 
 
-def _unit(*runs: Recorded) -> float:
-    """The rounding of the implementation, relative to a number: single precision where all values are of it."""
-    arrays = [array for run in runs for value in run.values.values() for array in (value.before, value.released)]
-    with np.errstate(over="ignore"):
-        single = any(array.size and array.any() and np.array_equal(array, array.astype(np.float32)) for array in arrays)
-    return 2.0**-24 if single else 2.0**-53
-
-
 def _same(first: Recorded, second: Recorded) -> bool:
     """Whether two runs agree in all but the noise, which needs a seed to be the same."""
     pairs = [(a.before, second.values[name].before) for name, a in first.values.items()]
     pairs += [(a.released, second.values[name].released) for name, a in first.values.items()]
     pairs += [(array, second.public.get(name, np.zeros(0))) for name, array in first.public.items()]
-    close = max(_STILL, _ROUNDINGS * _unit(first, second))
+    close = max(_STILL, ROUNDINGS * unit({}, first, second))
     return all(a.shape == b.shape and np.allclose(a, b, rtol=close, atol=1e-12) for a, b in pairs)
 
 
@@ -428,7 +449,9 @@ def _both(declared: DeclaredImplementation, setting: _Setting) -> tuple[Recorded
 def _compare(
     declared: DeclaredImplementation, setting: _Setting, first: Recorded, second: Recorded, seen: Comparison
 ) -> None:
-    text = setting.text()
+    text, history = setting.text(), setting.attack.history
+    rounding = ROUNDINGS * unit(history, first, second)
+    blurred = rounding * max((float(np.abs(array).max(initial=0.0)) for array in history.values()), default=0.0)
     for value in declared.declaration.values:
         a, b = first.values[value.name], second.values[value.name]
         for run, which in ((a, "first"), (b, "second")):
@@ -445,12 +468,13 @@ def _compare(
     for value in declared.declaration.noised:
         _sensitivity(declared, value, (first, second), setting, seen)
         _noise(value, (first, second), setting, seen)
+    near = max(_STILL, rounding)
     for value in declared.declaration.processed:
-        rows = (first.values[value.name].released, second.values[value.name].released)
-        seen.keep(seen.moved, value.name, _still(rows, text))
+        shown = (first.values[value.name].released, second.values[value.name].released)
+        seen.keep(seen.moved, value.name, _still(shown, text, near, blurred))
     for name in sorted({*first.public, *second.public}):
         shown = (first.public.get(name, np.zeros(0)), second.public.get(name, np.zeros(0)))
-        seen.keep(seen.public, name, _still(shown, text))
+        seen.keep(seen.public, name, _still(shown, text, near, blurred))
 
 
 def _sensitivity(
@@ -464,9 +488,10 @@ def _sensitivity(
     steps = min(len(a), len(b), declared.declaration.releases(value))
     if not steps or a.shape[1] != b.shape[1]:
         return
-    distances = lengths(a[:steps] - b[:steps], value.norm)
-    unit = _ROUNDINGS * _unit(*runs)
-    slack = unit * max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)) * np.sqrt(a.shape[1])
+    distances = np.linalg.norm(a[:steps] - b[:steps], 1 if value.norm is Norm.L1 else 2, axis=1)
+    noises = [run.values[value.name].noise for run in runs]
+    size = max(float(np.abs(part).max(initial=0.0)) for part in (a, b, *noises))
+    slack = ROUNDINGS * unit(setting.attack.history, *runs) * size * np.sqrt(a.shape[1])
     allowed = np.array(schedule(value.sensitivity, declared.declaration.releases(value)))[:steps]
     allowed = allowed * _copies(declared, value, setting, steps)
     text = setting.text()
@@ -503,16 +528,14 @@ def _copies(declared: DeclaredImplementation, value: DeclaredValue, setting: _Se
     return np.array(most, dtype=np.float64)
 
 
-def lengths(rows: Floats, norm: Norm | None) -> Floats:
-    """The norm of every row."""
-    found: Floats = np.abs(rows).sum(axis=1) if norm is Norm.L1 else np.linalg.norm(rows, axis=1)
-    return found
-
-
 def _noise(value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Setting, seen: Comparison) -> None:
     """The same randomness must give the same noise; where it is a multiple, its scale depends on the data."""
     a, b = (run.values[value.name].noise for run in runs)
-    if a.shape != b.shape or not a.size or np.array_equal(a, b):
+    if a.shape != b.shape or not a.size:
+        return
+    size = max(np.abs(part).max(initial=0.0) for run in runs for part in (run.values[value.name].before, a, b))
+    close = max(1e-12, ROUNDINGS * unit(setting.attack.history, *runs) * float(size))
+    if np.allclose(a, b, rtol=0.0, atol=close):
         return
     for k, (one, other) in enumerate(zip(a, b, strict=True)):
         if not (one.any() and other.any()):
@@ -520,9 +543,9 @@ def _noise(value: DeclaredValue, runs: tuple[Recorded, Recorded], setting: _Sett
                 _two_scales(value, runs, setting, seen, (k, np.inf if other.any() else 0.0))
             continue
         factor = float(one @ other) / float(one @ one)
-        if not np.allclose(other, factor * one, rtol=1e-9, atol=1e-12):
+        if not np.allclose(other, factor * one, rtol=1e-9, atol=close):
             seen.other_noise.add(value.name)
-        elif factor > 0 and abs(np.log(factor)) > _STILL:
+        elif factor > 0 and abs(np.log(factor)) > max(_STILL, close / float(np.abs(one).max())):
             _two_scales(value, runs, setting, seen, (k, factor))
 
 
@@ -553,13 +576,13 @@ def _two_scales(
     )
 
 
-def _still(both: tuple[Floats, Floats], text: str, close: float = _STILL) -> Witness | None:
-    """The movement of what must not move."""
+def _still(both: tuple[Floats, Floats], text: str, close: float = _STILL, blurred: float = 0.0) -> Witness | None:
+    """The movement of what must not move; `blurred` is what the rounding of the values before it may explain."""
     a, b = both
     if a.shape != b.shape:
         return Witness(np.inf, f"has another length on the neighbour; {text}")
     distance = float(np.abs(a - b).max(initial=0.0))
-    if distance > close * (1.0 + max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))):
+    if distance > blurred + close * (1.0 + max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))):
         return Witness(distance, f"moved by {distance:.6g}; {text}")
     return None
 
@@ -568,7 +591,7 @@ def _outside(
     declared: DeclaredImplementation, setting: _Setting, first: Recorded, second: Recorded, seen: Comparison
 ) -> None:
     """A record that is in no batch moves nothing that is computed from batches."""
-    text, close = setting.text(), max(_STILL, _ROUNDINGS * _unit(first, second))
+    text, close = setting.text(), max(_STILL, ROUNDINGS * unit({}, first, second))
     for value in declared.declaration.noised:
         if value.uses == "batch":
             a, b = (run.values[value.name].before for run in (first, second))

@@ -1,4 +1,7 @@
-"""A declared algorithm behind its adapter, at the claimed parameters and size, and its runs from the inside."""
+"""A declared algorithm behind its adapter, at the claimed parameters and size, and its runs from the inside.
+
+How exactly their numbers are known is measured (`unit`), and every comparison allows for so many roundings.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,18 @@ import numpy as np
 from verification.declared.price import Pricing
 from verification.reading.context import NotApplicable, Undecided
 from verification.wire.arrays import Floats
-from verification.wire.declaration import Declaration
+from verification.wire.declaration import Declaration, DeclaredValue
 from verification.wire.faults import AdapterSkipped
 from verification.wire.records import Records
-from verification.wire.session import DeclaredAlgorithm, Recorded, Session, Values
+from verification.wire.session import DeclaredAlgorithm, Recorded, RecordedValue, Session, Values, rows
 from verification.wire.tape import NotOnTapeError
 
 T = TypeVar("T")
+ROUNDINGS = 1000.0
+"""So many roundings of the largest number may lie between a value and its exact one."""
+COARSEST = 2.0**-18
+"""What is given as released and met less exactly than this is not rounded, but changed."""
+_SHORT = 12  # binary digits of a number that says nothing about the precision
 
 
 class OutOfTimeError(Undecided):
@@ -87,3 +95,51 @@ class DeclaredImplementation:
             raise OutOfTimeError("there was no time left") from None
         except AdapterSkipped as skipped:
             raise NotApplicable(f"not offered: {skipped.reason}") from None
+
+
+# -- how exactly numbers are known ----------------------------------------------------------------------------------
+
+
+def unit(given: Mapping[str, Floats], *runs: Recorded) -> float:
+    """The rounding of the implementation, relative to a number.
+
+    Single precision where all numbers of a value are of it (and not all are short, as whole numbers are); and what is
+    given as released shows it: as exactly as it is met.
+    """
+    found = 2.0**-53
+    for run in runs:
+        for name, value in run.values.items():
+            if any(_single(array) for array in (value.before, value.released)):
+                found = max(found, 2.0**-24)
+            if name in given:
+                wanted, size = rows(given[name]), np.abs(given[name]).max(initial=0.0)
+                if wanted.shape == value.released.shape and size:
+                    met = float(np.abs(value.released - wanted).max(initial=0.0) / size)
+                    found = max(found, met if met <= COARSEST else 0.0)
+    return found
+
+
+def _single(array: Floats) -> bool:
+    """Whether all numbers are of single precision, and some have more digits than a short one."""
+    with np.errstate(over="ignore"):
+        if not (array.size and array.any() and np.array_equal(array, array.astype(np.float32))):
+            return False
+    mantissa = np.frexp(array)[0] * 2.0**_SHORT
+    return bool(np.any((mantissa != np.rint(mantissa)) & (array != np.rint(array))))
+
+
+def same_start(value: DeclaredValue, runs: Sequence[Recorded]) -> bool:
+    """Whether the first release of a value has the same value before its noise in all runs, but for rounding.
+
+    A value that is read as released minus noise is known to the rounding of the larger of both.
+    """
+    firsts = [run.values[value.name].before[:1] for run in runs]
+    if len({first.shape for first in firsts}) > 1 or not firsts[0].size:
+        return len({first.shape for first in firsts}) == 1
+    close = ROUNDINGS * unit({}, *runs) * max(largest(run.values[value.name]) for run in runs)
+    return all(np.allclose(firsts[0], other, rtol=0.0, atol=close) for other in firsts)
+
+
+def largest(shown: RecordedValue) -> float:
+    """The largest number before the noise, of the noise, and after it."""
+    return float(max(np.abs(part).max(initial=0.0) for part in (shown.before, shown.noise, shown.released)))

@@ -8,18 +8,23 @@ Noise in an objective: with w the minimiser of J(w) + <b, w>, b = -grad J(w), th
 -grad J(w), times the determinant of the Hessian of J. Neighbours differ by the sensitivity of grad J at a given w,
 which `comparison` measures, and by the ratio of the determinants, which is measured here by central differences of the
 gradient that is shown.
+
+Values that are given as released must be followed: a run with the seed of one run and the releases of another one must
+not compute what the first has computed (`not_followed`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from verification.declared.comparison import Witness
-from verification.declared.implementation import DeclaredImplementation
-from verification.neighbours.families import Domain, Families, Others
+from verification.declared.comparison import FAILED, Witness
+from verification.declared.implementation import DeclaredImplementation, same_start
+from verification.neighbours.families import Domain, Families, Others, StartingPoint, history
 from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue
+from verification.wire.faults import AdapterFault
+from verification.wire.records import Records
 from verification.wire.session import Recorded
 
 _DOUBLE, _SINGLE = 1e-9, 4 * 2.0**-24
@@ -36,6 +41,43 @@ _STEP = 1e-4
 _KINDS = (Others.ZERO, Others.ALIGNED, Others.RANDOM)
 _FAR = (3.0, 10.0)  # margins at which the other records count for little
 _MOST_COLUMNS = 12
+
+
+def not_followed(declared: DeclaredImplementation, records: Records) -> str:
+    """Why nothing can be asked about later releases: the adapter goes on from values of its own; empty if it does not.
+
+    Two seeds lead to different values; the first seed is asked again with the releases of the second. Whoever then
+    computes something as before has not used them, although it uses what it releases itself.
+    """
+    data, seeds = declared.send(records), (declared.seed(), declared.seed())
+    try:
+        own = declared.record(data, seed=seeds[0])
+        batches = own.batches or None
+        other = declared.record(data, seed=seeds[1], batches=batches)
+        given = history(StartingPoint.OWN, other, declared.declaration, np.zeros(1), declared.rng)
+        answer = declared.record(data, seed=seeds[0], outputs=given, batches=batches)
+    except AdapterFault as fault:
+        if fault.fault in FAILED:
+            return ""
+        raise
+    told = "state that is kept between releases must follow the values that are given as released (`outputs`)"
+    shown = [[run.values[value.name] for run in (own, other, answer)] for value in declared.declaration.values]
+    if any(_kept([each.released for each in runs]) for runs in shown if runs[0].noise.size):
+        return f"the adapter was given other values as released, and shows its own again: {told}"
+    if not all(same_start(value, (own, other)) for value in declared.declaration.noised):
+        return ""  # its start is random: what differs may differ for that
+    if any(_kept([each.before if each.noise.size else each.released for each in runs]) for runs in shown):
+        return f"whichever values are given as released, the adapter goes on from its own: {told}"
+    return ""
+
+
+def _kept(arrays: list[Floats]) -> bool:
+    """Whether the third is the first again, and the second is another."""
+
+    def equal(first: Floats, second: Floats) -> bool:
+        return first.shape == second.shape and np.allclose(first, second, rtol=_DOUBLE, atol=0.0)
+
+    return equal(arrays[2], arrays[0]) and not equal(arrays[1], arrays[0])
 
 
 def not_added(declared: DeclaredImplementation, data: str, runs: list[Recorded]) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,6 +20,7 @@ from scipy import stats
 from accountant import AccountantError, decimal_string
 from accountant.mechanisms.words import Sampling
 from verification.declared.comparison import (
+    FAILED,
     RELATIVE,
     Comparison,
     compare_neighbours,
@@ -26,8 +28,16 @@ from verification.declared.comparison import (
     smallest_witnesses,
 )
 from verification.declared.draws import cost_of_noise, malformed, noise_tests, repeated, sampling_tests
-from verification.declared.implementation import DeclaredImplementation, OutOfTimeError
-from verification.declared.inside import JACOBIAN_SLACK, RESIDUAL, determinants, is_sum, not_added, residual
+from verification.declared.implementation import DeclaredImplementation, OutOfTimeError, same_start
+from verification.declared.inside import (
+    JACOBIAN_SLACK,
+    RESIDUAL,
+    determinants,
+    is_sum,
+    not_added,
+    not_followed,
+    residual,
+)
 from verification.declared.price import attained_epsilon, schedule
 from verification.declared.two_scales import scale_tests
 from verification.judge import Result, concluded
@@ -38,7 +48,7 @@ from verification.reading.context import NotApplicable, Undecided
 from verification.statistics.test import Aspect, Cause, Cost, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import PURE, Declaration, NoiseKind
-from verification.wire.faults import Fault, ProtocolStep
+from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 from verification.wire.messages import Capability
 from verification.wire.session import Recorded, rows
 
@@ -91,6 +101,10 @@ class Shown:
         if not self.declared.session.can(Capability.RECORD):
             raise NotApplicable("the adapter shows no runs from the inside (record)")
         searching = self.until(PAIRS_TIME)
+        alone = replace(searching, rng=searching.rng.spawn(1)[0])
+        followed = not_followed(alone, _families(alone).different()[0])
+        if followed:
+            raise Undecided(f"neighbours cannot be compared: {followed}")
         seen = compare_neighbours(searching)
         search_neighbours(searching, seen)
         smallest_witnesses(self.until(DRAWS_TIME), seen)
@@ -102,8 +116,7 @@ class Shown:
         if not self.declared.session.can(Capability.RECORD):
             raise NotApplicable("the adapter shows no runs from the inside (record)")
         declared = self.until(DRAWS_TIME)
-        names = [declared.send(records) for records in _families(declared).different()]
-        runs = [declared.record(names[0])]
+        names, runs = _accepted(declared)
         count = _count(declared, (runs[0].values[value.name].noise.size for value in declared.declaration.noised))
         try:
             while len(runs) < count:
@@ -114,10 +127,10 @@ class Shown:
         return Collected(names[0], runs)
 
     def offered(self) -> Comparison | None:
-        """The comparison, if the adapter offers what it needs: runs from the inside with given released values."""
+        """The comparison, if the adapter offers what it needs: runs from the inside that follow given values."""
         try:
             return self.neighbours
-        except NotApplicable:
+        except (NotApplicable, Undecided):
             return None
 
     def finished(self) -> Comparison:
@@ -125,10 +138,13 @@ class Shown:
         seen = self.neighbours
         if seen.unrepeatable:
             text = "without a seed, two runs on the same data with the same released values differ"
-            raise Undecided(f"{text}: nothing can be compared; {seen.unrepeatable}")
+            hint = "if they may not, state that is kept between releases does not follow the given values"
+            raise Undecided(f"{text} ({hint}): nothing can be compared; {seen.unrepeatable}")
+        if seen.failed > seen.compared:
+            text = f"{seen.failed} of {seen.failed + seen.compared} comparisons ended with an error of the adapter"
+            raise Undecided(f"{text}, too many to conclude from the rest; {seen.failure}")
         if not seen.finished:
-            text = f"{seen.pairs} of {seen.planned} pairs of neighbours were compared before the time was over"
-            raise Undecided(text)
+            raise Undecided(f"{seen.pairs} of {seen.planned} pairs of neighbours were compared before time was over")
         return seen
 
     def answer(self, tests: list[Test], covers: tuple[Aspect, ...], tightness: float | None = None) -> Answer:
@@ -139,6 +155,23 @@ class Shown:
 
 def _families(declared: DeclaredImplementation) -> Families:
     return Families(Domain.of(declared.declaration, declared.records, declared.columns), declared.rng)
+
+
+def _accepted(declared: DeclaredImplementation) -> tuple[list[str], list[Recorded]]:
+    """The data sets of different kinds that the implementation can be run on, and one run on the first of them."""
+    names, runs, failure = [], [], NotApplicable("no data")
+    for records in _families(declared).different():
+        name = declared.send(records)
+        try:
+            runs.append(declared.record(name))
+            names.append(name)
+        except AdapterFault as fault:
+            if fault.fault not in FAILED:
+                raise
+            failure = NotApplicable(f"no run on any data set succeeds: {fault.detail}")
+    if not names:
+        raise failure
+    return names, runs
 
 
 def _count(declared: DeclaredImplementation, sizes: Iterator[int]) -> int:
@@ -220,6 +253,8 @@ def sensitivity(shown: Shown) -> Answer:
         return judged(False, text, Cause.CONTRIBUTION, lambda: pricing.sentence(weights), said)
     shares = ", ".join(f"{value} {witness.size:.4g}" for value, witness in shown.finished().sensitivity.items())
     text = f"largest movement over the declared one, in {seen.pairs} pairs of neighbours: {shares}"
+    if seen.failed:
+        text += f"; {seen.failed} comparisons ended with an error of the adapter: {seen.failure}"
     return judged(True, text, Cause.CONTRIBUTION, pricing.infinite, "")
 
 
@@ -431,7 +466,7 @@ def _first_noise(declared: DeclaredImplementation, data: str, shown: list[Record
     known = {}
     for value in declared.declaration.noised:
         before = [run.values[value.name].before[:1] for run in shown]
-        same = all(each.size for each in before) and all(np.array_equal(before[0], other) for other in before)
+        same = all(each.size for each in before) and same_start(value, shown)
         added = value.enters == "value" and value.noise is not NoiseKind.DISCRETE
         if added and same and all(is_sum(run, value) for run in shown):
             known[value.name] = before[0][0]
@@ -493,8 +528,9 @@ def _coordinates(name: str, first: Floats, second: Floats) -> list[tuple[str, Fl
 
 
 def _two_samples(first: Floats, second: Floats) -> float:
-    """Ties, as of signs, make the test more careful, never less."""
-    return float(stats.ks_2samp(first, second, method="exact").pvalue)
+    """Ties, as of signs, make the test more careful, never less. Near 1 scipy's exact value fails, with a warning."""
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+        return float(stats.ks_2samp(first, second, method="exact").pvalue)
 
 
 def _same_as_recorded(declared: DeclaredImplementation, data: str) -> str:

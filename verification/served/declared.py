@@ -51,6 +51,11 @@ class DeclaredRun:
         self._public: dict[str, list[float]] = {}
         self._epoch: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
 
+    @property
+    def forces(self) -> bool:
+        """Whether the harness gives what is to be taken as released."""
+        return self._outputs is not None
+
     def gaussian(self, shape: int | tuple[int, ...], sigma: float) -> Floats:
         """Independent normal values of standard deviation sigma."""
         return self._noise.normal(0.0, sigma, shape)

