@@ -14,7 +14,12 @@ BLACK_BOX = "--black-box --delta 0 --epsilon 1 --budget 2m --explore 400 --pairs
 
 
 class ThirdPartyCase(BaseModel):
-    """One claim about one library: a claim file, or (black box) the parameters of the audited program."""
+    """One claim about one repository: a claim file, or (black box) the parameters of the audited program.
+
+    ``package`` is what must be importable in the environment of the adapters, ``program`` another interpreter that
+    must be there. ``attained`` is what a refutation says of epsilon, in the words of the finding, ``evidence`` the
+    check whose evidence is small enough to be kept.
+    """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
@@ -26,6 +31,13 @@ class ThirdPartyCase(BaseModel):
     refuted_by: list[str]
     reading: str
     black_box: str = ""
+    repository: str
+    language: str = "Python"
+    commit: str
+    attained: str = ""
+    cause: str = ""
+    program: str = ""
+    evidence: str = ""
 
     @property
     def arguments(self) -> list[str]:
