@@ -35,7 +35,6 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 _NEIGHBOURS = click.Choice([relation.value for relation in Neighbours])
 _AT_LEAST_0 = click.FloatRange(min=0)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
-_CONFIDENCE = click.FloatRange(0, 1, min_open=True, max_open=True)
 # name, type, default, what it is; all for --black-box
 _OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
     ("--epsilon", _AT_LEAST_0, None, "The claimed epsilon, at --delta (0: pure)."),
@@ -46,9 +45,8 @@ _OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
     ("--norm", _POSITIVE, 1.0, "Largest Euclidean norm of a record that the claim allows."),
     ("--request", _FILE, None, "A JSON object whose members are added to every `trials` request."),
     ("--budget", Duration(), "5m", "Time for the whole audit (90s, 5m)."),
-    ("--detect-epsilon", _POSITIVE, 4.0, "Inconclusive unless an epsilon this large would have been detected."),
-    ("--confidence", _CONFIDENCE, 0.95, "Confidence of the lower bound."),
-    ("--explore", click.IntRange(min=20), 800, "Runs of each neighbour to learn from."),
+    ("--detect-epsilon", _POSITIVE, None, "Inconclusive unless such a leak of added noise would have been found; twice the claim if absent."),
+    ("--explore", click.IntRange(min=20), 800, "Runs of a pair and neighbour, on average, to compare pairs by."),
 )
 
 

@@ -7,6 +7,7 @@ that of `dpadmm audit --black-box`, with the runs made in this process. Every au
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,15 +46,14 @@ def one_audit(subject: BoxedSubject, seed: int) -> tuple[bool, float]:
         claimed_curve(),
         *CLAIM,
         false_alarm=LEVEL,
-        confidence=1.0 - LEVEL,
         explore=EXPLORE,
         confirm=CONFIRM,
         trees=TREES,
-        seconds=3600.0,
+        seconds=math.inf,
         seed=seed,
     )
     result = audit(LocalSource(subject.run), library(subject.domain), plan)
-    return result.outcome is Outcome.REFUTED, result.confirmed.epsilon
+    return result.outcome is Outcome.REFUTED, result.epsilon
 
 
 def tally(subject: BoxedSubject, audits: int) -> Tally:

@@ -67,8 +67,8 @@ def measure(path: Path) -> bool:
     found = []
     for subject in WRONG:
         result, took = wire_audit(subject)
-        bound = f"{result.confirmed.epsilon:.2f}"
-        found.append(Measured(subject.identity, result.outcome.value, bound, result.confirmed.by, f"{took:.1f}"))
+        bound = f"{result.epsilon:.2f}"
+        found.append(Measured(subject.identity, result.outcome.value, bound, result.by, f"{took:.1f}"))
         print(found[-1], file=sys.stderr)
     path.write_text(json.dumps([asdict(each) for each in found], indent=1) + "\n", "utf-8")
     return all(each.outcome == Outcome.REFUTED.value and float(each.seconds) < SECONDS for each in found)
