@@ -100,7 +100,7 @@ class BlackBoxPlan:
 
 @dataclass(frozen=True, slots=True)
 class Detectable:
-    """What would have been found: an epsilon where noise is added, one in the worst case; what twice the claim takes."""
+    """What would have been found: an epsilon of added noise, one of worst cases; and what twice the claim takes."""
 
     noise: float
     worst: float
@@ -276,7 +276,7 @@ def _split(running: _Running, taken: list[int], seconds: float) -> tuple[list[in
     affordable = _USED * running.seconds_left() * running.source.workers / (2.0 * seconds)
     if affordable < 2 * _FEWEST:
         raise NothingToAudit(
-            f"one run takes {seconds:.3g} s: {plan.seconds:g} s allow {max(int(affordable), 0)} runs of each neighbour, "
+            f"one run takes {seconds:.3g} s: {plan.seconds:g} s allow {max(int(affordable), 0)} trial pairs, "
             f"{2 * _FEWEST} are needed; allow more time"
         )
     looked = min(plan.explore * len(taken), _LOOKED * affordable)
@@ -350,9 +350,7 @@ def _test(running: _Running, tested: int, detectable: Detectable | None) -> Test
 
 
 def _found_in(plan: BlackBoxPlan, detectable: Detectable, tested: int) -> str:
-    noise, worst = (
-        f"{each:.3g}" if math.isfinite(each) else "none" for each in (detectable.noise, detectable.worst)
-    )
+    noise, worst = (f"{each:.3g}" if math.isfinite(each) else "none" for each in (detectable.noise, detectable.worst))
     at = f" at delta = {plan.delta:g}" if plan.delta else ""
     return (
         f"Smallest epsilon that {tested} trial pairs would have found, if a score shows all of it: {noise} for "

@@ -99,7 +99,9 @@ class Wealth:
         target = self._target - self._logs[1]
         bets = bets_for(self._curve, played.tails, log_target=target, budget=max(played.left, 1))
         paths = [
-            np.full(played.first.size, log) if bet is None else log + bet.log_path(self._curve, played.first, played.second)
+            np.full(played.first.size, log)
+            if bet is None
+            else log + bet.log_path(self._curve, played.first, played.second)
             for bet, log in zip(bets, self._logs, strict=True)
         ]
         total = np.logaddexp.reduce(paths) - LOG_WEALTH_SLACK

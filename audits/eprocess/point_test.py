@@ -123,7 +123,9 @@ class Shape(enum.Enum):
         """Return the tails of the leak that is just (epsilon, delta)-DP."""
         if self is Shape.WORST_CASE:
             hit = (1.0 - delta) / (1.0 + math.exp(-epsilon))  # Kairouz et al. (2015): four outcomes
-            first, second = (np.array(each) for each in ((1.0, hit + delta, delta), (1.0 - delta, 1.0 - hit - delta, 0.0)))
+            first, second = (
+                np.array(each) for each in ((1.0, hit + delta, delta), (1.0 - delta, 1.0 - hit - delta, 0.0))
+            )
             return ScoreTails(np.array([0.5, 1.5, 2.5]), first, second)
         if self is Shape.LAPLACE:
             at = np.linspace(-4.0, 4.0 + epsilon, THRESHOLDS)
@@ -163,7 +165,9 @@ def trials_needed(
     return max(1.0, ((spread + math.sqrt(spread * spread + 4.0 * mean * target)) / (2.0 * mean)) ** 2)
 
 
-def smallest_found(curve: PrivacyCurve, claimed: float, delta: float, shape: Shape, *, alpha: float, trials: int) -> float:
+def smallest_found(
+    curve: PrivacyCurve, claimed: float, delta: float, shape: Shape, *, alpha: float, trials: int
+) -> float:
     """Return the least epsilon above the claim that so many trial pairs refute (within 1 %); infinite above 50."""
     low, high = claimed, 50.0
     if not trials_needed(curve, high, delta, shape, alpha=alpha) <= trials:

@@ -47,6 +47,7 @@ class BlackBoxOptions(BaseModel):
     detect_epsilon: float | None
     explore: int
     library: bool
+    beyond_norm: bool
 
 
 class SharedOptions(BaseModel):
@@ -96,7 +97,8 @@ def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[Neighbours]:
         found.append(own_neighbours(*both, options.neighbours))
         features = both[0].columns
     if options.library:
-        found += library(Domain(options.records, features, options.norm, options.neighbours))
+        closed = not options.beyond_norm
+        found += library(Domain(options.records, features, options.norm, options.neighbours, closed=closed))
     if not found:
         raise click.UsageError("--no-library needs a pair of your own: --pair FIRST SECOND")
     return found

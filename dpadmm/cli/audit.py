@@ -45,7 +45,12 @@ _OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
     ("--norm", _POSITIVE, 1.0, "Largest Euclidean norm of a record that the claim allows."),
     ("--request", _FILE, None, "A JSON object whose members are added to every `trials` request."),
     ("--budget", Duration(), "5m", "Time for the whole audit (90s, 5m)."),
-    ("--detect-epsilon", _POSITIVE, None, "Inconclusive unless such a leak of added noise would have been found; twice the claim if absent."),
+    (
+        "--detect-epsilon",
+        _POSITIVE,
+        None,
+        "Inconclusive unless noise that leaks as much is found; by default 2 epsilon.",
+    ),
     ("--explore", click.IntRange(min=20), 800, "Runs of a pair and neighbour, on average, to compare pairs by."),
 )
 
@@ -53,7 +58,10 @@ _OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
 def black_box_options(command: CommandT) -> CommandT:
     """Add the options of a black-box audit to a command."""
     switch = click.option("--library/--no-library", default=True, help="Black box: run the library of pairs.")
-    command = switch(command)
+    longer = click.option(
+        "--beyond-norm", is_flag=True, help="Black box: The code bounds records: send longer ones too."
+    )
+    command = longer(switch(command))
     for name, kind, default, text in reversed(_OPTIONS):
         shown = default is not None
         option = click.option(name, type=kind, default=default, show_default=shown, help=f"Black box: {text}")
@@ -62,7 +70,7 @@ def black_box_options(command: CommandT) -> CommandT:
     return flag(command)
 
 
-NAMES = frozenset({"library", *(name[2:].replace("-", "_") for name, *_ in _OPTIONS)})
+NAMES = frozenset({"library", "beyond_norm", *(name[2:].replace("-", "_") for name, *_ in _OPTIONS)})
 SHARED = frozenset(
     {
         "black_box",
