@@ -14,15 +14,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.black_box.scores import Layout, Score, layout_of, learned
+from audits.black_box.scores import Layout, LinearScore, Score, layout_of, learned
 from audits.curves import ApproximateCurve, PrivacyCurve
 from audits.eprocess.curve_test import LOG_WEALTH_SLACK
-from audits.eprocess.point_test import SHARES, bets_for, growth_of, tails_of
+from audits.eprocess.point_test import SHARES, bets_for, growth_of, normal_tails_of, tails_of
 from audits.eprocess.scores import ScoreTails
 from audits.errors import AuditFault
 from verification.wire.arrays import Floats
 from verification.wire.session import Values
 
+_PESSIMISM = 1.0  # standard errors by which tails are worse than what was seen
+_MANY = 1000  # runs that show the tails of a sum as they are; fewer are taken as normal
+_POINTS = 5  # of a curve that events are compared with
 _TAUGHT = 4000  # runs of each neighbour that a score is taught on, at most
 _LEAST, _CELL, _CLAIMS = 0.05, 1.1, 58  # claims that a bound is found by: 0.05 to 11.4
 
@@ -38,12 +41,12 @@ class Candidate:
     layout: Layout
     tails: ScoreTails
     growth: float
-    apart: float
+    excess: float
 
     @property
     def rank(self) -> tuple[float, float, int]:
         """Least for the pair that is most worth running."""
-        return -self.growth, -self.apart, self.pair
+        return -self.growth, -self.excess, self.pair
 
     def of(self, values: Values) -> Floats:
         """Return the scores of runs."""
@@ -60,10 +63,20 @@ def candidate(pair: int, chunks: Sequence[Chunk], curve: PrivacyCurve, *, trees:
     half = min(len(first) // 2, _TAUGHT)
     found = []
     for score in learned(first[:half], second[:half], trees=trees):
-        tails = tails_of(score.of(first[half:]), score.of(second[half:]))
-        apart = float(np.abs(tails.first - tails.second).max())
-        found.append(Candidate(pair, score, layout, tails, growth_of(curve, tails), apart))
+        sides = score.of(first[half:]), score.of(second[half:])
+        few = isinstance(score, LinearScore) and sides[0].size < _MANY
+        tails = (normal_tails_of if few else tails_of)(*sides, _PESSIMISM)
+        found.append(Candidate(pair, score, layout, tails, growth_of(curve, tails), _excess(curve, tails)))
     return min(found, key=lambda each: each.rank)
+
+
+def _excess(curve: PrivacyCurve, tails: ScoreTails) -> float:
+    """Return by how much an event is more likely than the claim allows, most of all; negative where none is."""
+    epsilons = curve.betting_epsilons(_POINTS)[:, None]
+    growth, allowed = np.exp(epsilons), curve.delta(epsilons)
+    forward = tails.first - growth * tails.second - allowed
+    backward = (1.0 - tails.second) - growth * (1.0 - tails.first) - allowed
+    return float(np.maximum(forward, backward).max())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ import functools
 import math
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from audits.curves import ApproximateCurve, PrivacyCurve, gaussian_delta_upper
 from audits.eprocess.bets import HorizonBet, bin_masses, log_optimal
@@ -22,7 +22,6 @@ from verification.wire.arrays import Floats
 _THRESHOLDS = 60
 _COARSE = 3  # of so many thresholds one is used to rank candidates
 _RANKING, _BETTING = 5, 8  # points of a curve that are bet against, where it is not known by one alone
-_PESSIMISM = 0.5
 _LEAK = 0.01
 _LEAST, _GREATEST = 0.05, 12.0
 
@@ -35,9 +34,21 @@ def pessimistic(tails: ScoreTails, count: int, deviations: float) -> ScoreTails:
     return ScoreTails(tails.thresholds, *ordered)
 
 
-def tails_of(first: Floats, second: Floats) -> ScoreTails:
-    """Return the tails that bets are designed for, half a standard error worse than what was seen."""
-    return pessimistic(tails_of_samples(first, second, _THRESHOLDS), first.size, _PESSIMISM)
+def tails_of(first: Floats, second: Floats, deviations: float = 0.5) -> ScoreTails:
+    """Return the tails that bets are designed for, so many standard errors worse than what was seen."""
+    return pessimistic(tails_of_samples(first, second, _THRESHOLDS), first.size, deviations)
+
+
+def normal_tails_of(first: Floats, second: Floats, deviations: float) -> ScoreTails:
+    """Return those of two normal distributions, their means nearer by standard errors: few runs settle these."""
+    spread = math.sqrt(0.5 * float(first.var() + second.var()))
+    gap, centre = float(first.mean() - second.mean()), 0.5 * float(first.mean() + second.mean())
+    if spread == 0.0:
+        return tails_of(first, second, deviations)
+    kept = max(abs(gap) - deviations * spread * math.sqrt(2.0 / first.size), 0.0)
+    half = math.copysign(0.5 * kept, gap)
+    at = np.linspace(min(first.min(), second.min()), max(first.max(), second.max()), THRESHOLDS)
+    return ScoreTails(at, ndtr((centre + half - at) / spread), ndtr((centre - half - at) / spread))
 
 
 def growth_of(curve: PrivacyCurve, tails: ScoreTails) -> float:

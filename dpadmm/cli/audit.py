@@ -201,8 +201,9 @@ def command(
     With --black-box nothing is assumed about the code: it need not be an algorithm of the paper, declares nothing, and
     answers only `start`, `data`, `trials` and `stop` (docs/guides/black-box.md). State the claim (--epsilon and
     --delta, or --curve), which data sets are neighbours (--neighbours) and the records that the claim covers
-    (--records, --features, --norm). Every pair of a library of hard neighbours is run; scores are learned on one part
-    of the runs and tested on fresh ones. The result is a lower bound on epsilon with its confidence, and a verdict.
+    (--records, --features, --norm). Pairs of a library of hard neighbours are run, the better ones more often; scores
+    are learned on earlier runs and tested on fresh ones. The result is a verdict, a lower bound on epsilon, and what
+    would have been found.
     For example:
 
     dpadmm audit --black-box --epsilon 1 --delta 1e-5 -- python adapter.py

@@ -69,6 +69,16 @@ def test_a_lower_bound_above_the_claim_is_a_refutation(identity: str, claimed: f
     assert plan.confidence == 1.0 - 2.0 * plan.false_alarm
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_for_a_fourth_of_the_sensitivity_is_found_in_a_thousand_trial_pairs(seed: int) -> None:
+    """As many as half a second a run allows in ten minutes with two workers; its epsilon is 4.7."""
+    plan = dataclasses.replace(SMALL, explore=40, confirm=700, seed=seed)
+    result = audited(boxed("sensitivity-over-four"), plan)
+    assert result.outcome is Outcome.REFUTED
+    assert result.refuted_after is not None
+    assert result.refuted_after < 1000
+
+
 @pytest.mark.parametrize("shape", list(Shape))
 def test_the_power_that_is_stated_is_that_of_the_bets(shape: Shape) -> None:
     """100 simulated tests of the least epsilon that 400 trial pairs find: 90 of them refute, 80 at the very least.
