@@ -1,4 +1,4 @@
-"""The audit of a black box: explore many pairs, choose pairs and scores on those runs, test on fresh ones."""
+"""The audit of a black box: run many pairs a little, the better ones more, and bet on every round by what is known."""
 
 from __future__ import annotations
 
@@ -10,18 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from audits.black_box.betting import (
-    LARGEST_NUMBER_OF_PAIRS,
-    Candidate,
-    Confirmed,
-    Confirming,
-    candidates,
-    chosen,
-)
+from audits.black_box.betting import Candidate, Chunk, Round, Wealth, candidate, lower_bound
 from audits.black_box.source import PairSource
 from audits.curves import PrivacyCurve
 from audits.eprocess.curve_test import anytime_p_value
-from audits.eprocess.point_test import smallest_detectable
+from audits.eprocess.point_test import Shape, smallest_found, trials_needed
 from audits.errors import AuditError, NothingToAudit
 from verification.judge import Result, concluded
 from verification.neighbours.neighbours import Neighbours
@@ -30,18 +23,19 @@ from verification.pictures import scores
 from verification.questions.question import Answer
 from verification.statistics.test import Test
 from verification.wire.faults import AdapterRefusal, AdapterSkipped, RefusedRequest
-from verification.wire.session import Values
 
 _TASTE_SECONDS = 0.1
 _LARGEST_CHUNK = 500
 _CHUNK_SECONDS = 4.0
-_EXPLORE_SHARE, _CONFIRM_SHARE = 0.4, 0.5
+_USED, _LOOKED = 0.85, 0.4  # of the time for runs (the rest is to learn scores), and of the runs to compare pairs
 _FEWEST = 20
+_FEWEST_OF_A_PAIR = 8
+_FINALISTS = 2
+_AT_LEAST, _AT_MOST = 3000, 200_000  # trial pairs to test, where no number is given
 _NO_TIME = 1e-6
 BLACK_BOX = About("black-box", stage=Stage.GAMES)
-_LOOKING, _TASTING, _TESTING = 0, 1, 2  # tasting: which pairs are taken, and how long a run takes
+_RUNNING, _TASTING = 0, 1  # tasting: which pairs are taken, and how long a run takes
 
-Chunk = tuple[Values, Values]
 Progress = Callable[[str], None]
 
 
@@ -49,31 +43,69 @@ Progress = Callable[[str], None]
 class BlackBoxPlan:
     """What is claimed and how hard is looked; fixed before the first run.
 
-    Without a limit of ``seconds`` the same seed asks for the same runs. ``detect`` is the epsilon that must have been
-    detectable, None for any; ``confidence`` that of the lower bound on epsilon, None for no bound.
+    Without a limit of ``seconds`` the same seed asks for the same runs. ``explore`` is the number of runs of a pair and
+    neighbour that pairs are compared by, on average; ``confirm`` that of trial pairs of the best ones after that, None
+    for as many as ``detect`` needs. ``detect`` is the epsilon that must have been detectable where noise is added, None
+    for any. ``bound``: whether a lower bound on epsilon is computed.
     """
 
     curve: PrivacyCurve
     epsilon: float
     delta: float
     false_alarm: float = 1e-3
-    confidence: float | None = 0.95
+    bound: bool = True
     explore: int = 800
-    confirm: int = 3000
+    confirm: int | None = None
     seconds: float = 300.0
-    detect: float | None = 4.0
+    detect: float | None = None
     trees: int = 40
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.false_alarm < 1.0 or not (self.confidence is None or 0.0 < self.confidence < 1.0):
-            raise AuditError(f"need 0 < false alarm, confidence < 1, got {self.false_alarm!r} and {self.confidence!r}")
-        if self.explore < _FEWEST or self.confirm < _FEWEST:
+        if not 0.0 < self.false_alarm < 0.5:
+            raise AuditError(f"need 0 < false alarm < 0.5, got {self.false_alarm!r}")
+        if self.explore < _FEWEST or (self.confirm is not None and self.confirm < _FEWEST):
             raise AuditError(f"needs at least {_FEWEST} runs to look and to test, got {self.explore}, {self.confirm}")
         if self.detect is not None and not self.detect > self.epsilon:
             raise AuditError(
                 f"the epsilon to be detected must exceed the claim, got {self.detect!r} for {self.epsilon!r}"
             )
+
+    @property
+    def confidence(self) -> float:
+        """Of the lower bound: see `lower_bound`."""
+        return 1.0 - 2.0 * self.false_alarm
+
+    @property
+    def noise(self) -> Shape:
+        """The shape of a leak through added noise."""
+        return Shape.of_noise(self.delta)
+
+    def needed(self, epsilon: float) -> float:
+        """About how many trial pairs find such an epsilon where noise is added."""
+        return trials_needed(self.curve, epsilon, self.delta, self.noise, alpha=self.false_alarm)
+
+    def found(self, shape: Shape, trials: int) -> float:
+        """The smallest epsilon of this shape that so many trial pairs find."""
+        return smallest_found(self.curve, self.epsilon, self.delta, shape, alpha=self.false_alarm, trials=trials)
+
+    @property
+    def wanted(self) -> int:
+        """How many trial pairs are to be tested if there is time."""
+        if self.confirm is not None:
+            return self.confirm
+        needed = self.needed(self.detect) if self.detect is not None else 0.0
+        return int(min(max(1.1 * needed, _AT_LEAST), _AT_MOST))
+
+
+@dataclass(frozen=True, slots=True)
+class Detectable:
+    """What would have been found: an epsilon of added noise, one of worst cases; and what twice the claim takes."""
+
+    noise: float
+    worst: float
+    twice: float  # trial pairs
+    seconds: float  # for these and for the search of a pair, on this machine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,10 +114,15 @@ class BlackBoxResult:
 
     judged: Result
     plan: BlackBoxPlan
-    confirmed: Confirmed
-    detectable: float
+    refuted_after: int | None
+    log_wealth: float
+    epsilon: float
+    by: str
+    detectable: Detectable | None
+    tested: int
     runs: int
     seconds: float
+    parts: list[tuple[str, int, float]]  # what was bet on, in how many trial pairs, and by how much the log-wealth rose
     explored: list[tuple[str, str, float]]
     refused: dict[str, str]
 
@@ -97,29 +134,64 @@ class BlackBoxResult:
 
 @dataclass(slots=True)
 class _Running:
+    """The runs of an audit, what they taught about each pair, and the bets on them."""
+
     source: PairSource
     pairs: Sequence[Neighbours]
     plan: BlackBoxPlan
     progress: Progress
+    wealth: Wealth
     began: float = field(default_factory=time.monotonic)
     runs: int = 0
+    left: int = 0  # trial pairs that may still come
+    seen: dict[int, list[Chunk]] = field(default_factory=dict)
+    known: dict[int, Candidate] = field(default_factory=dict)
+    rounds: list[Round] = field(default_factory=list)
+    won: list[float] = field(default_factory=list)
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         return self.plan.seconds - (time.monotonic() - self.began)
 
     def chunk(self, phase: int, pair: int, number: int, count: int) -> Chunk:
         key = np.random.SeedSequence(self.plan.seed, spawn_key=(phase, pair, number))
         return self.source.runs(self.pairs[pair], count, np.random.default_rng(key))
 
-    def chunks(self, phase: int, tasks: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, Chunk]]:
-        """Run tasks (pair, number, count), as many at once as there are workers; in their own order."""
-        if self.source.workers == 1:
-            for task in tasks:
-                yield task[0], self.chunk(phase, *task)
-        else:
-            with ThreadPoolExecutor(self.source.workers) as pool:
-                yield from zip((t[0] for t in tasks), pool.map(lambda t: self.chunk(phase, *t), tasks), strict=True)
-        self.runs += 2 * sum(count for _, _, count in tasks)
+    def _chunks(self, tasks: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, Chunk]]:
+        """Run tasks (pair, number, count) in their order, as many at once as there are workers, while there is time."""
+        workers = self.source.workers
+        with ThreadPoolExecutor(workers) as pool:
+            for start in range(0, len(tasks), workers):
+                if self.seconds_left() <= 0.0:
+                    return
+                now = tasks[start : start + workers]
+                found = pool.map(lambda task: self.chunk(_RUNNING, *task), now)
+                yield from zip((task[0] for task in now), found, strict=True)
+                self.runs += 2 * sum(task[2] for task in now)
+
+    def play(self, pairs: Sequence[int], count: int, size: int) -> None:
+        """Run pairs, bet on the runs by what was known before, then learn from them."""
+        parts = [min(size, count - start) for start in range(0, count, size)]
+        tasks = [(pair, len(self.seen.get(pair, ())) + n, part) for n, part in enumerate(parts) for pair in pairs]
+        fresh: dict[int, list[Chunk]] = {}
+        for done, (pair, chunk) in enumerate(self._chunks(tasks), 1):
+            fresh.setdefault(pair, []).append(chunk)
+            told = f"{len(pairs)} pairs, part {done} of {len(tasks)}, log-wealth {self.wealth.log_now:.1f}"
+            self.progress(f"{told}, {self.seconds_left():.0f} s left")
+        for pair, chunks in fresh.items():
+            known = self.known.get(pair)
+            if known is not None:
+                first, second = (np.concatenate([known.of(chunk[side]) for chunk in chunks]) for side in (0, 1))
+                self.rounds.append(Round(pair, known.score.name, known.tails, first, second, self.left))
+                self.won.append(self.wealth.add(self.rounds[-1]))
+            self.left -= sum(part for part in parts[: len(chunks)])
+            self.seen.setdefault(pair, []).extend(chunks)
+            self.known[pair] = candidate(pair, self.seen[pair], self.plan.curve, trees=self.plan.trees)
+
+    def ranked(self, pairs: Sequence[int]) -> list[int]:
+        return sorted(pairs, key=lambda pair: self.known[pair].rank if pair in self.known else (1.0, 0.0, pair))
+
+    def part(self, number: int) -> str:
+        return f"{self.pairs[self.rounds[number].pair].name}, {self.rounds[number].score} score"
 
 
 def audit(
@@ -130,28 +202,41 @@ def audit(
     about: About = BLACK_BOX,
 ) -> BlackBoxResult:
     """Audit; raises `NothingToAudit` where no pair is taken or the code is too slow for the time allowed."""
-    running = _Running(source, pairs, plan, progress or (lambda _: None))
+    running = _Running(source, pairs, plan, progress or (lambda _: None), Wealth(plan.curve, plan.false_alarm))
     taken, refused, seconds = _taste(running)
-    found = _explore(running, taken, seconds)
-    picked = chosen(found)
-    budget = _affordable(running, seconds, LARGEST_NUMBER_OF_PAIRS, _CONFIRM_SHARE, plan.confirm)
-    confirming = Confirming(picked, plan.curve, plan.false_alarm, budget)
-    _confirm(running, confirming, seconds, budget)
-    confirmed = confirming.concluded(delta=plan.delta, confidence=plan.confidence, pairs=pairs)
-    share = max(each.share for each in picked)
-    tested = max(confirming.done(), 1)
-    detectable = math.inf
-    if plan.detect is not None:
-        detectable = smallest_detectable(
-            plan.curve, claimed=plan.epsilon, alpha=plan.false_alarm * share, budget=min(tested, budget)
-        )
-    test = _test(plan, confirming, confirmed, detectable, tested)
-    covers = (Aspect.RELEASED,) if confirmed.refuted_after is None else ()
+    taken, looked, confirm = _split(running, taken, seconds)
+    size = max(1, min(_LARGEST_CHUNK, int(_CHUNK_SECONDS / seconds)))
+    running.left = looked + confirm
+    finalists = _search(running, taken, looked, size)
+    tested = _confirm(running, finalists, confirm, size)
+    detectable = _detectable(plan, tested, looked, 2.0 * seconds / (source.workers * _USED)) if plan.detect else None
+    wealth, refuted = running.wealth, running.wealth.refuted_after is not None
+    test = _test(running, tested, detectable)
+    covers = () if refuted else (Aspect.RELEASED,)
     answer = Answer("neighbours", f"n = {pairs[0].count}", running.runs, (test,), covers)
     judged = concluded(about, lambda: answer, plan.false_alarm)
-    looked = [(pairs[each.pair].name, each.score.name, each.growth) for each in found]
-    spent = time.monotonic() - running.began
-    return BlackBoxResult(judged, plan, confirmed, detectable, running.runs, spent, looked, refused)
+    epsilon = 0.0
+    if plan.bound:
+        epsilon = lower_bound(running.rounds, plan.epsilon, plan.delta, plan.false_alarm, refuted=refuted)
+    parts: dict[str, tuple[int, float]] = {}
+    for number, played in enumerate(running.rounds):
+        trials, won = parts.get(running.part(number), (0, 0.0))
+        parts[running.part(number)] = trials + played.first.size, won + running.won[number]
+    return BlackBoxResult(
+        judged,
+        plan,
+        wealth.refuted_after,
+        wealth.log_largest,
+        epsilon,
+        running.part(int(np.argmax(running.won))) if running.rounds and epsilon else "nothing",
+        detectable,
+        tested,
+        running.runs,
+        time.monotonic() - running.began,
+        [(what, *each) for what, each in parts.items()],
+        [(pairs[pair].name, known.score.name, known.growth) for pair, known in sorted(running.known.items())],
+        refused,
+    )
 
 
 def _taste(running: _Running) -> tuple[list[int], dict[str, str], float]:
@@ -164,7 +249,7 @@ def _taste(running: _Running) -> tuple[list[int], dict[str, str], float]:
             refused[pair.name] = refusal.reason if isinstance(refusal, RefusedRequest) else str(refusal)
             continue
         taken.append(number)
-    running.runs += 2 * len(taken)
+        running.runs += 2
     if not taken:
         raise NothingToAudit(f"the implementation takes none of the pairs: {next(iter(refused.values()), 'no pairs')}")
     return taken, refused, _seconds_of_a_run(running, taken[0])
@@ -185,77 +270,97 @@ def _seconds_of_a_run(running: _Running, pair: int) -> float:
         count *= 8
 
 
-def _affordable(running: _Running, seconds: float, pairs: int, share: float, wanted: int) -> int:
-    """Return how many runs a pair and neighbour fit into a share of the time."""
-    within = share * running.plan.seconds * running.source.workers / (2.0 * seconds * pairs)
-    return max(0, int(min(wanted, within)))
-
-
-def _explore(running: _Running, taken: Sequence[int], seconds: float) -> list[Candidate]:
+def _split(running: _Running, taken: list[int], seconds: float) -> tuple[list[int], int, int]:
+    """Return the pairs to run, and how many trial pairs are for comparing them and for testing the best."""
     plan = running.plan
-    count = _affordable(running, seconds, len(taken), _EXPLORE_SHARE, plan.explore)
-    if count < _FEWEST:
+    affordable = _USED * running.seconds_left() * running.source.workers / (2.0 * seconds)
+    if affordable < 2 * _FEWEST:
         raise NothingToAudit(
-            f"one run takes {seconds:.3g} s: {plan.seconds:g} s allow {count} runs of each neighbour, {_FEWEST} are "
-            "needed; allow more time or fewer pairs"
+            f"one run takes {seconds:.3g} s: {plan.seconds:g} s allow {max(int(affordable), 0)} trial pairs, "
+            f"{2 * _FEWEST} are needed; allow more time"
         )
-    size = _chunk_size(seconds, count)
-    numbers = range(-(-count // size))
-    tasks = [(pair, n, min(size, count - n * size)) for n in numbers for pair in taken]
-    seen: dict[int, list[Chunk]] = {pair: [] for pair in taken}
-    for done, (pair, chunk) in enumerate(running.chunks(_LOOKING, tasks), 1):
-        seen[pair].append(chunk)
-        running.progress(f"looking: {done} of {len(tasks)} parts, {running.left():.0f} s left")
-    found: list[Candidate] = []
-    for pair in taken:
-        running.progress(f"learning scores: {running.pairs[pair].name}, {running.left():.0f} s left")
-        found += candidates(pair, seen[pair], plan.curve, trees=plan.trees)
-    return found
+    looked = min(plan.explore * len(taken), _LOOKED * affordable)
+    kept = taken[: max(_FINALISTS, int(looked / (_stages(len(taken)) * _FEWEST_OF_A_PAIR)))]
+    return kept, int(looked), int(min(plan.wanted, affordable - looked))
 
 
-def _confirm(running: _Running, confirming: Confirming, seconds: float, budget: int) -> None:
-    size = _chunk_size(seconds, budget)
-    number = 0
-    while confirming.done() < budget and running.left() > 0.0:
-        count = min(size, budget - confirming.done())
-        tasks = [(pair, number, count) for pair in confirming.pairs]
-        for pair, chunk in running.chunks(_TESTING, tasks):
-            confirming.add(pair, chunk)
-        number += 1
-        wealth = confirming.bet()
-        done = f"{confirming.done()} of {budget} trial pairs"
-        running.progress(f"testing: {done}, log-wealth {wealth:.1f}, {running.left():.0f} s left")
+def _stages(pairs: int) -> int:
+    """How often half of the pairs are left out, until two are left; the first comparison counts for itself."""
+    return max(1, math.ceil(math.log2(max(pairs, 1) / _FINALISTS)))
 
 
-def _chunk_size(seconds: float, wanted: int) -> int:
-    return max(1, min(wanted, _LARGEST_CHUNK, int(_CHUNK_SECONDS / seconds)))
+def _search(running: _Running, taken: Sequence[int], looked: int, size: int) -> list[int]:
+    """Run all pairs, then the better half of them twice as often, and so on; return the best two."""
+    stages, active = _stages(len(taken)), list(taken)
+    for _ in range(stages):
+        running.play(active, max(looked // (stages * len(active)), _FEWEST_OF_A_PAIR), size)
+        active = running.ranked(active)[: max(_FINALISTS, math.ceil(len(active) / 2))]
+    return active
 
 
-def _test(plan: BlackBoxPlan, confirming: Confirming, confirmed: Confirmed, detectable: float, tested: int) -> Test:
+def _confirm(running: _Running, finalists: Sequence[int], confirm: int, size: int) -> int:
+    """Run the better of the finalists, as often again as it was run before; return the number of trial pairs tested."""
+    tested = 0
+    while tested < confirm and running.seconds_left() > 0.0:
+        if running.wealth.refuted_after is not None and tested >= _AT_LEAST:
+            break  # enough for a lower bound
+        pair = running.ranked(finalists)[0]
+        known = sum(len(next(iter(chunk[0].values()))) for chunk in running.seen.get(pair, ()))
+        before = running.wealth.trials
+        running.play([pair], min(max(known, _FEWEST), confirm - tested), size)
+        tested += running.wealth.trials - before
+        if running.wealth.trials == before:
+            break  # no time was left for a single run
+    return tested
+
+
+def _detectable(plan: BlackBoxPlan, tested: int, looked: int, seconds: float) -> Detectable:
+    noise, worst = (plan.found(shape, tested) for shape in (plan.noise, Shape.WORST_CASE))
+    twice = plan.needed(2.0 * plan.epsilon) if plan.epsilon > 0.0 else math.inf
+    return Detectable(noise, worst, twice, (twice + looked) * seconds)
+
+
+def _test(running: _Running, tested: int, detectable: Detectable | None) -> Test:
     """The test for the judge: a p-value, and what it would have detected where it does not reject."""
+    plan, wealth = running.plan, running.wealth
     claim, weakness = plan.curve.describe(), ""
-    bets = f"{tested} trial pairs of each of {len(confirming.pairs)} pairs of neighbours"
-    if confirmed.refuted_after is not None:
-        text = f"{claim} is refuted after {confirmed.refuted_after} trial pairs, by {confirmed.best}"
-    elif plan.detect is None:
-        text = f"{claim} is not refuted by {bets}"
-    elif not detectable <= plan.detect:
-        seen = "no leak" if not math.isfinite(detectable) else f"only an epsilon of {detectable:.3g}"
-        text = weakness = (
-            f"{claim} is not refuted, but {seen} could have been detected in {tested} trial pairs, not {plan.detect:g}"
-        )
+    best = int(np.argmax(running.won)) if running.rounds else None
+    shown = "nothing" if best is None else running.part(best)
+    if wealth.refuted_after is not None:
+        text = f"{claim} is refuted after {wealth.refuted_after} trial pairs, by {shown}"
+    elif detectable is None:
+        text = f"{claim} is not refuted by {wealth.trials} trial pairs of {len(running.known)} pairs of neighbours"
     else:
-        text = (
-            f"{claim} is not refuted by {bets}; an epsilon of {detectable:.3g} that one of them shows in a score would "
-            "have been detected. This is no proof"
-        )
-    first, second = confirming.best_scores()
+        text = f"{claim} is not refuted. {_found_in(plan, detectable, tested)}"
+        if not detectable.noise <= (plan.detect or math.inf):
+            weakness = text = f"{text}: too little to say anything about an epsilon of {plan.detect:.3g}"
+        if not detectable.noise <= 2.0 * plan.epsilon:
+            text += f". Twice the claim needs {_more(detectable)}"
+        weakness = text if weakness else ""
+    played = running.rounds[best] if best is not None else None
     return Test(
         "learned scores",
         Aspect.RELEASED,
-        anytime_p_value(confirmed.log_wealth),
+        anytime_p_value(wealth.log_largest),
         text,
         Cause.DISTINGUISHED,
-        draw=lambda: scores(confirmed.best, first, second),
+        draw=None if played is None else lambda: scores(shown, played.first, played.second),
         weakness=weakness,
     )
+
+
+def _found_in(plan: BlackBoxPlan, detectable: Detectable, tested: int) -> str:
+    noise, worst = (f"{each:.3g}" if math.isfinite(each) else "none" for each in (detectable.noise, detectable.worst))
+    at = f" at delta = {plan.delta:g}" if plan.delta else ""
+    return (
+        f"Smallest epsilon that {tested} trial pairs would have found, if a score shows all of it: {noise} for "
+        f"{plan.noise.value} leaks{at}, {worst} for worst-case leaks"
+    )
+
+
+def _more(detectable: Detectable) -> str:
+    if not math.isfinite(detectable.seconds):
+        return "more than can be run"
+    seconds = detectable.seconds
+    span = f"{seconds / 60:.0f}m" if seconds < 7200 else f"{seconds / 3600:.0f}h"
+    return f"about {detectable.twice:.2g} trial pairs, here --budget {span if seconds >= 60 else '1m'}"

@@ -1,9 +1,9 @@
-"""Choose pairs and scores on some runs, and bet against the claim on fresh ones.
+"""Bets against a claim, round by round: all that is bet on fresh runs follows from the runs before them.
 
-First every pair is run, scores are learned on one part of the runs and compared on the other. Then the chosen pairs are
-run again and bet on with fixed shares. Under the claim each wealth is a non-negative supermartingale; so is the sum of
-several with fixed shares, whatever pairs and scores were chosen before, because all were chosen on other runs. That sum
-ever reaches 1/alpha with probability at most alpha (Ville 1939).
+A round is fresh runs of one pair of neighbours. Which pair that is, the score, the thresholds and the stakes are fixed
+by earlier rounds. So the wealth is, under the claim, one non-negative supermartingale over all rounds of all pairs, and
+nothing is paid for having searched: it ever reaches 1/alpha with probability at most alpha (Ville 1939). Rounds are
+kept, so that the same bets can be made against any other claim: that gives the lower bound on epsilon.
 """
 
 from __future__ import annotations
@@ -14,163 +14,141 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.black_box.scores import Layout, Score, layout_of, learned
-from audits.curves import PrivacyCurve
-from audits.eprocess.curve_test import CurveTest, anytime_p_value
-from audits.eprocess.point_test import designed, growth_of, lower_bound_at, tails_of
+from audits.black_box.scores import Layout, LinearScore, Score, layout_of, learned
+from audits.curves import ApproximateCurve, PrivacyCurve
+from audits.eprocess.curve_test import LOG_WEALTH_SLACK
+from audits.eprocess.point_test import SHARES, bets_for, growth_of, normal_tails_of, tails_of
 from audits.eprocess.scores import ScoreTails
 from audits.errors import AuditFault
-from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
 from verification.wire.session import Values
 
-LARGEST_NUMBER_OF_PAIRS = 3
-_SCORES_PER_PAIR = 2
-_SHARES = (0.6, 0.25, 0.15)
+_PESSIMISM = 1.0  # standard errors by which tails are worse than what was seen
+_MANY = 1000  # runs that show the tails of a sum as they are; fewer are taken as normal
+_POINTS = 5  # of a curve that events are compared with
+_TAUGHT = 4000  # runs of each neighbour that a score is taught on, at most
+_LEAST, _CELL, _CLAIMS = 0.05, 1.1, 58  # claims that a bound is found by: 0.05 to 11.4
+
+Chunk = tuple[Values, Values]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A pair with a score, and how the score was distributed on runs that did not teach it."""
+    """A pair with its best score, and how the score was distributed on runs that did not teach it."""
 
     pair: int
     score: Score
     layout: Layout
     tails: ScoreTails
     growth: float
-    apart: float
+    excess: float
+
+    @property
+    def rank(self) -> tuple[float, float, int]:
+        """Least for the pair that is most worth running."""
+        return -self.growth, -self.excess, self.pair
 
     def of(self, values: Values) -> Floats:
         """Return the scores of runs."""
-        return self.score.of(self.layout.rows(values))
+        scores = self.score.of(self.layout.rows(values))
+        if np.isnan(scores).any():
+            raise AuditFault(f"the {self.score.name} score is not a number")
+        return scores
+
+
+def candidate(pair: int, chunks: Sequence[Chunk], curve: PrivacyCurve, *, trees: int) -> Candidate:
+    """Teach scores on the first half of the runs, compare them on the second, and return the best."""
+    layout = layout_of(chunks)
+    first, second = (np.vstack([layout.rows(chunk[side]) for chunk in chunks]) for side in (0, 1))
+    half = min(len(first) // 2, _TAUGHT)
+    found = []
+    for score in learned(first[:half], second[:half], trees=trees):
+        sides = score.of(first[half:]), score.of(second[half:])
+        few = isinstance(score, LinearScore) and sides[0].size < _MANY
+        tails = (normal_tails_of if few else tails_of)(*sides, _PESSIMISM)
+        found.append(Candidate(pair, score, layout, tails, growth_of(curve, tails), _excess(curve, tails)))
+    return min(found, key=lambda each: each.rank)
+
+
+def _excess(curve: PrivacyCurve, tails: ScoreTails) -> float:
+    """Return by how much an event is more likely than the claim allows, most of all; negative where none is."""
+    epsilons = curve.betting_epsilons(_POINTS)[:, None]
+    growth, allowed = np.exp(epsilons), curve.delta(epsilons)
+    forward = tails.first - growth * tails.second - allowed
+    backward = (1.0 - tails.second) - growth * (1.0 - tails.first) - allowed
+    return float(np.maximum(forward, backward).max())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
-    """A candidate with its share of the initial wealth."""
+class Round:
+    """Scores of fresh runs, the tails that earlier runs had, and how many trial pairs are left from its first on."""
 
-    candidate: Candidate
-    share: float
-
-
-def candidates(
-    number: int, chunks: Sequence[tuple[Values, Values]], curve: PrivacyCurve, *, trees: int
-) -> list[Candidate]:
-    """Teach on the first half of the chunks' runs; judge on the second."""
-    layout = layout_of(*chunks[0])
-    first, second = (np.vstack([layout.rows(chunk[side]) for chunk in chunks]) for side in (0, 1))
-    half = len(first) // 2
-    found = []
-    for score in learned(first[:half], second[:half], trees=trees):
-        a, b = score.of(first[half:]), score.of(second[half:])
-        tails = tails_of(a, b)
-        apart = float(np.abs(tails.first - tails.second).max())
-        found.append(Candidate(number, score, layout, tails, growth_of(curve, tails), apart))
-    return found
+    pair: int
+    score: str
+    tails: ScoreTails
+    first: Floats
+    second: Floats
+    left: int
 
 
-def chosen(found: Sequence[Candidate]) -> list[Chosen]:
-    """Return the candidates that are bet on: the two best scores of the best three pairs, the best with most."""
-    ranked = sorted(found, key=lambda each: (-each.growth, -each.apart, each.pair, each.score.name))
-    by_pair: dict[int, list[Candidate]] = {}
-    for each in ranked:
-        if each.pair in by_pair or len(by_pair) < LARGEST_NUMBER_OF_PAIRS:
-            by_pair.setdefault(each.pair, []).append(each)
-    picked = []
-    for rank, group in enumerate(by_pair.values()):
-        used = group[:_SCORES_PER_PAIR]
-        picked += [Chosen(each, _SHARES[rank] / len(used)) for each in used]
-    return picked
+class Wealth:
+    """What bets against one claim have come to."""
 
-
-def describe(pairs: Sequence[Neighbours], candidate: Candidate) -> str:
-    """Return the candidate in words."""
-    return f"{pairs[candidate.pair].name}, {candidate.score.name} score"
-
-
-@dataclass(frozen=True, slots=True)
-class Confirmed:
-    """After how many trial pairs the claim was refuted (None: not), and what bounds epsilon."""
-
-    refuted_after: int | None
-    log_wealth: float
-    best: str  # what won most
-    epsilon: float
-    by: str
-    parts: tuple[tuple[str, float, float], ...]  # what was bet on, its share, its log-wealth
-
-
-class Confirming:
-    """The wealth of all bets together; a test at the end of each round, which may be the last at any time."""
-
-    def __init__(self, picked: Sequence[Chosen], curve: PrivacyCurve, alpha: float, budget: int) -> None:
-        self._picked = tuple(picked)
-        self._curve = curve
-        self._alpha = alpha
-        self._budget = budget
-        self._tests: list[CurveTest | None] = [
-            designed(curve, each.candidate.tails, alpha=alpha * each.share, budget=max(budget, 1)) for each in picked
-        ]
-        self._first: list[Floats] = [np.zeros(0) for _ in picked]
-        self._second: list[Floats] = [np.zeros(0) for _ in picked]
-        self._log_wealth = [0.0 for _ in picked]
-        self._largest = 0.0
-        self._refuted_after: int | None = None
+    def __init__(self, curve: PrivacyCurve, alpha: float) -> None:
+        self._curve, self._target = curve, -math.log(alpha)
+        self._logs = [math.log(share) for share in SHARES]
+        self.trials = 0
+        self.log_largest = 0.0
+        self.refuted_after: int | None = None
 
     @property
-    def pairs(self) -> list[int]:
-        """The numbers of the pairs that are run."""
-        return list(dict.fromkeys(each.candidate.pair for each in self._picked))
+    def log_now(self) -> float:
+        """The logarithm of the wealth."""
+        return float(np.logaddexp.reduce(self._logs))
 
-    def done(self) -> int:
-        """How many trial pairs there were of each pair of neighbours."""
-        return min(scores.size for scores in self._first)
+    def add(self, played: Round) -> float:
+        """Bet on a round; return by how much the log-wealth rose."""
+        before = self.log_now
+        target = self._target - self._logs[1]
+        bets = bets_for(self._curve, played.tails, log_target=target, budget=max(played.left, 1))
+        paths = [
+            np.full(played.first.size, log)
+            if bet is None
+            else log + bet.log_path(self._curve, played.first, played.second)
+            for bet, log in zip(bets, self._logs, strict=True)
+        ]
+        total = np.logaddexp.reduce(paths) - LOG_WEALTH_SLACK
+        if self.refuted_after is None and bool((total >= self._target).any()):
+            self.refuted_after = self.trials + int(np.argmax(total >= self._target)) + 1
+        self.log_largest = max(self.log_largest, float(total.max()))
+        self.trials += played.first.size
+        self._logs = [float(path[-1]) for path in paths]
+        return self.log_now - before
 
-    def add(self, pair: int, chunk: tuple[Values, Values]) -> None:
-        """Score fresh runs of one pair."""
-        for number, each in enumerate(self._picked):
-            if each.candidate.pair == pair:
-                first, second = (each.candidate.of(side) for side in chunk)
-                if np.isnan(first).any() or np.isnan(second).any():
-                    raise AuditFault(f"the {each.candidate.score.name} score is not a number")
-                self._first[number] = np.append(self._first[number], first)
-                self._second[number] = np.append(self._second[number], second)
 
-    def bet(self) -> float:
-        """Return the logarithm of the total wealth after all rounds so far; refutes where it is large enough."""
-        for number, test in enumerate(self._tests):
-            if test is not None and self._first[number].size:
-                path = test.log_wealth(self._curve, self._first[number], self._second[number])
-                self._log_wealth[number] = float(path[-1])
-        shares = [math.log(each.share) for each in self._picked]
-        total = float(np.logaddexp.reduce(np.add(self._log_wealth, shares)))
-        self._largest = max(self._largest, total)
-        if self._refuted_after is None and anytime_p_value(self._largest) <= self._alpha:
-            self._refuted_after = self.done()
-        return total
+def lower_bound(rounds: Sequence[Round], claimed: float, delta: float, alpha: float, *, refuted: bool) -> float:
+    """Return an epsilon below which every claim at this delta is refuted; above the claim only if that is refuted.
 
-    def best_scores(self) -> tuple[Floats, Floats]:
-        """The scores of both neighbours on which most was won."""
-        best = self._best()
-        return self._first[best], self._second[best]
+    Claims are tested upwards, from the claimed one if it is refuted, else from the least, until one is not refuted. The
+    bound exceeds the true epsilon only if one of two true claims is refuted, the claimed one or the least tested one
+    that holds: with probability at most 2 alpha.
+    """
 
-    def _best(self) -> int:
-        return int(
-            np.argmax([wealth + math.log(e.share) for wealth, e in zip(self._log_wealth, self._picked, strict=True)])
-        )
+    def refutes(epsilon: float) -> bool:
+        wealth = Wealth(ApproximateCurve(epsilon, delta), alpha)
+        for played in rounds:
+            wealth.add(played)
+            if wealth.refuted_after is not None:
+                return True
+        return False
 
-    def concluded(self, *, delta: float, confidence: float | None, pairs: Sequence[Neighbours]) -> Confirmed:
-        """Return the wealth and the bound: the largest of all, each with its share of what may be wrong."""
-        best, by = 0.0, "nothing"
-        for number, each in enumerate(self._picked if confidence is not None else ()):
-            scores = self._first[number], self._second[number]
-            level = (1.0 - (confidence or 0.0)) * each.share
-            epsilon = lower_bound_at(delta, each.candidate.tails, *scores, alpha=level, budget=self._budget)
-            if epsilon > best:
-                best, by = epsilon, describe(pairs, each.candidate)
-        parts = tuple(
-            (describe(pairs, each.candidate), each.share, wealth)
-            for each, wealth in zip(self._picked, self._log_wealth, strict=True)
-        )
-        won = describe(pairs, self._picked[self._best()].candidate)
-        return Confirmed(self._refuted_after, self._largest, won, best, by, parts)
+    best, tested = 0.0, [_LEAST * _CELL**k for k in range(_CLAIMS)]
+    if not refuted:
+        tested = [epsilon for epsilon in tested if epsilon < claimed]
+    elif refutes(claimed):
+        best, tested = claimed, [epsilon for epsilon in tested if epsilon > claimed]
+    for epsilon in tested:
+        if not refutes(epsilon):
+            break
+        best = epsilon
+    return best

@@ -25,7 +25,7 @@ METHOD = "e-process against the curve"
 ASSUMES = (Assumption.FRESH_TRIALS, Assumption.FIXED_EVENTS, Assumption.CLAIMED_CURVE)
 BOUND_ASSUMES = (*ASSUMES, Assumption.FAMILY)
 # float64 sums of at most 1e9 logarithms err by far less than this; it is charged to the bettor
-_LOG_WEALTH_SLACK = 1e-6
+LOG_WEALTH_SLACK = 1e-6
 _CELL = 1.07
 _PARTS = 4
 _COARSE_SHARE = 0.1
@@ -68,14 +68,14 @@ class CurveTest:
         total = np.full(first.shape, -np.inf)
         for bet, share in zip(self.bets, self.shares, strict=True):
             total = np.logaddexp(total, bet.log_path(curve, first, second) + math.log(share))
-        return total - _LOG_WEALTH_SLACK
+        return total - LOG_WEALTH_SLACK
 
     def refutes(self, curve: PrivacyCurve, first: Floats, second: Floats, alpha: float) -> bool:
         """Whether the wealth ever reaches 1/alpha; stops at the first bet that alone suffices."""
         total = np.full(first.shape, -np.inf)
         for bet, share in zip(self.bets, self.shares, strict=True):
             total = np.logaddexp(total, bet.log_path(curve, first, second) + math.log(share))
-            if float(total.max()) - _LOG_WEALTH_SLACK >= -math.log(alpha):
+            if float(total.max()) - LOG_WEALTH_SLACK >= -math.log(alpha):
                 return True
         return False
 

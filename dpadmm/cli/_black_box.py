@@ -28,6 +28,7 @@ from verification.wire.process import Limits
 
 _POINTS = TypeAdapter(list[tuple[float, float]])
 _REQUEST = TypeAdapter(dict[str, JsonValue])
+_LEAST_EPSILON = 0.1  # that must be detectable where nothing at all may leak
 
 
 class BlackBoxOptions(BaseModel):
@@ -43,10 +44,10 @@ class BlackBoxOptions(BaseModel):
     norm: float
     request: Path | None
     budget: float
-    detect_epsilon: float
-    confidence: float
+    detect_epsilon: float | None
     explore: int
     library: bool
+    beyond_norm: bool
 
 
 class SharedOptions(BaseModel):
@@ -96,7 +97,8 @@ def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[Neighbours]:
         found.append(own_neighbours(*both, options.neighbours))
         features = both[0].columns
     if options.library:
-        found += library(Domain(options.records, features, options.norm, options.neighbours))
+        closed = not options.beyond_norm
+        found += library(Domain(options.records, features, options.norm, options.neighbours, closed=closed))
     if not found:
         raise click.UsageError("--no-library needs a pair of your own: --pair FIRST SECOND")
     return found
@@ -104,16 +106,16 @@ def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[Neighbours]:
 
 def _plan(options: BlackBoxOptions, shared: SharedOptions, seed: int) -> BlackBoxPlan:
     curve = _curve(options, shared.delta)
+    epsilon = curve.epsilon_at(shared.delta) if options.epsilon is None else options.epsilon
     return BlackBoxPlan(
         curve,
-        curve.epsilon_at(shared.delta) if options.epsilon is None else options.epsilon,
+        epsilon,
         shared.delta,
         false_alarm=shared.false_alarm,
-        confidence=options.confidence,
         explore=options.explore,
-        confirm=3000 if shared.pairs is None else shared.pairs,
+        confirm=shared.pairs,
         seconds=options.budget,
-        detect=options.detect_epsilon,
+        detect=options.detect_epsilon or 2.0 * epsilon or _LEAST_EPSILON,
         seed=seed,
     )
 
@@ -154,12 +156,12 @@ def _progress(text: str) -> None:
 
 
 def _show(result: BlackBoxResult, name: str, again: str) -> None:
-    plan, found = result.plan, result.confirmed
+    plan = result.plan
     click.echo(f"{result.outcome.value:<14} {name}: {finding(result.judged).detail}")
-    bound = f"epsilon >= {found.epsilon:.3g} at delta = {plan.delta:g}, confidence {plan.confidence:.4g}"
-    click.echo(f"{'':<14} {bound} (by {found.by})")
-    for what, share, wealth in found.parts:
-        click.echo(f"{'':<14} {what}: log-wealth {wealth:.1f} of share {share:.3g}")
+    bound = f"epsilon >= {result.epsilon:.3g} at delta = {plan.delta:g}, confidence {plan.confidence:.4g}"
+    click.echo(f"{'':<14} {bound} (by {result.by})")
+    for what, trials, won in result.parts:
+        click.echo(f"{'':<14} {what}: log-wealth {won:+.1f} in {trials} trial pairs")
     for pair, reason in result.refused.items():
         click.echo(f"{'':<14} not run: {pair}: {reason}")
     click.echo(f"{'':<14} {result.runs} runs in {result.seconds:.1f} s")
@@ -168,9 +170,9 @@ def _show(result: BlackBoxResult, name: str, again: str) -> None:
 
 def document(result: BlackBoxResult, name: str, neighbours: Relation, again: str) -> dict[str, object]:
     """Return the JSON document of a result; reals are decimal strings."""
-    plan, found = result.plan, result.confirmed
+    plan, power = result.plan, result.detectable
     return {
-        "version": 1,
+        "version": 2,
         "kind": "black-box",
         "adapter": name,
         "outcome": result.outcome.value,
@@ -178,15 +180,22 @@ def document(result: BlackBoxResult, name: str, neighbours: Relation, again: str
         "claim": {"curve": plan.curve.describe(), "epsilon": repr(plan.epsilon), "delta": repr(plan.delta)},
         "neighbours": str(neighbours),
         "false_alarm": repr(plan.false_alarm),
-        "refuted_after": found.refuted_after,
+        "refuted_after": result.refuted_after,
         "lower_bound": {
-            "epsilon": repr(found.epsilon),
+            "epsilon": repr(result.epsilon),
             "delta": repr(plan.delta),
-            "confidence": repr(plan.confidence),
-            "by": found.by,
+            "confidence": f"{plan.confidence:.10g}",
+            "by": result.by,
         },
-        "detectable_epsilon": repr(result.detectable) if math.isfinite(result.detectable) else None,
-        "tested": [{"what": what, "share": repr(share), "log_wealth": repr(w)} for what, share, w in found.parts],
+        "detectable": None
+        if power is None
+        else {
+            "trial_pairs": result.tested,
+            "noise": {"shape": plan.noise.value, "epsilon": _finite(power.noise)},
+            "worst_case": {"epsilon": _finite(power.worst)},
+            "twice_the_claim": {"trial_pairs": _finite(power.twice), "seconds": _finite(power.seconds)},
+        },
+        "tested": [{"what": what, "trial_pairs": n, "log_wealth": repr(won)} for what, n, won in result.parts],
         "explored": [{"pair": pair, "score": score, "growth": repr(g)} for pair, score, g in result.explored],
         "not_run": result.refused,
         "runs": result.runs,
@@ -194,3 +203,7 @@ def document(result: BlackBoxResult, name: str, neighbours: Relation, again: str
         "seed": plan.seed,
         "again": again,
     }
+
+
+def _finite(value: float) -> str | None:
+    return f"{value:.6g}" if math.isfinite(value) else None

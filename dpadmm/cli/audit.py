@@ -35,7 +35,6 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 _NEIGHBOURS = click.Choice([relation.value for relation in Neighbours])
 _AT_LEAST_0 = click.FloatRange(min=0)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
-_CONFIDENCE = click.FloatRange(0, 1, min_open=True, max_open=True)
 # name, type, default, what it is; all for --black-box
 _OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
     ("--epsilon", _AT_LEAST_0, None, "The claimed epsilon, at --delta (0: pure)."),
@@ -46,16 +45,21 @@ _OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
     ("--norm", _POSITIVE, 1.0, "Largest Euclidean norm of a record that the claim allows."),
     ("--request", _FILE, None, "A JSON object whose members are added to every `trials` request."),
     ("--budget", Duration(), "5m", "Time for the whole audit (90s, 5m)."),
-    ("--detect-epsilon", _POSITIVE, 4.0, "Inconclusive unless an epsilon this large would have been detected."),
-    ("--confidence", _CONFIDENCE, 0.95, "Confidence of the lower bound."),
-    ("--explore", click.IntRange(min=20), 800, "Runs of each neighbour to learn from."),
+    (
+        "--detect-epsilon",
+        _POSITIVE,
+        None,
+        "Inconclusive unless noise that leaks as much is found; by default 2 epsilon.",
+    ),
+    ("--explore", click.IntRange(min=20), 800, "Runs of a pair and neighbour, on average, to compare pairs by."),
 )
 
 
 def black_box_options(command: CommandT) -> CommandT:
     """Add the options of a black-box audit to a command."""
     switch = click.option("--library/--no-library", default=True, help="Run the library of pairs.")
-    command = switch(command)
+    longer = click.option("--beyond-norm", is_flag=True, help="The code bounds records: send longer ones too.")
+    command = longer(switch(command))
     for name, kind, default, text in reversed(_OPTIONS):
         shown = default is not None
         option = click.option(name, type=kind, default=default, show_default=shown, help=text)
@@ -64,7 +68,7 @@ def black_box_options(command: CommandT) -> CommandT:
     return flag(command)
 
 
-NAMES = frozenset({"library", *(name[2:].replace("-", "_") for name, *_ in _OPTIONS)})
+NAMES = frozenset({"library", "beyond_norm", *(name[2:].replace("-", "_") for name, *_ in _OPTIONS)})
 SHARED = frozenset(
     {
         "black_box",
@@ -102,7 +106,9 @@ def require_fitting(context: click.Context, *, black_box: bool) -> None:
             "The claimed mechanism": "algorithm release sensitivity released delta",
             "How sure": "false_alarm detect pairs lower_bounds",
             "A pair of your own": "own label_column clip",
-            "Black box": "black_box " + " ".join(name[2:].replace("-", "_") for name, *_ in _OPTIONS) + " library",
+            "Black box": " ".join(
+                ["black_box", *(name[2:].replace("-", "_") for name, *_ in _OPTIONS), "library", "beyond_norm"]
+            ),
             "How it runs": "seed workers cluster checkpoint timeout memory",
         }
     ),
@@ -206,8 +212,9 @@ def command(
     With --black-box nothing is assumed about the code: it need not be an algorithm of the paper, declares nothing, and
     answers only `start`, `data`, `trials` and `stop` (docs/guides/black-box.md). State the claim (--epsilon and
     --delta, or --curve), which data sets are neighbours (--neighbours) and the records that the claim covers
-    (--records, --features, --norm). Every pair of a library of hard neighbours is run; scores are learned on one part
-    of the runs and tested on fresh ones. The result is a lower bound on epsilon with its confidence, and a verdict.
+    (--records, --features, --norm). Pairs of a library of hard neighbours are run, the better ones more often; scores
+    are learned on earlier runs and tested on fresh ones. The result is a verdict, a lower bound on epsilon, and what
+    would have been found.
     For example:
 
     dpadmm audit --black-box --epsilon 1 --delta 1e-5 -- python adapter.py

@@ -36,7 +36,8 @@ CLAIMS, RECORD, CHANGES = HERE / "claims", HERE / "record.json", HERE / "changes
 SEED = 1
 REPEATED = 2
 
-_BLACK_BOX = "--black-box --epsilon 1 --delta 1e-5 --seed 1 --workers 1 --explore 160 --pairs 400 --format json"
+_RUNS = "--seed 1 --workers 1 --explore 160 --pairs 400 --detect-epsilon 8"
+_BLACK_BOX = f"--black-box --epsilon 1 --delta 1e-5 {_RUNS} --format json"
 _SUBJECT = "python -m tests.zoo.black_box"
 BLACK_BOXES: dict[str, str] = {
     "black-box-laplace-histogram": f"{_BLACK_BOX} -- {_SUBJECT} laplace-histogram",

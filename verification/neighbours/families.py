@@ -332,7 +332,10 @@ class Families:
 
 
 def library(domain: Domain) -> list[Neighbours]:
-    """The pairs at which unknown code tends to leak, the most telling first; every record lies within the bound."""
+    """The pairs at which unknown code tends to leak, the most telling first.
+
+    Every record lies within the bound, unless the implementation bounds records itself: then some are far beyond it.
+    """
     if domain.records < 2:
         raise VerificationError(f"needs at least 2 records, got records={domain.records}")
     unit = domain.radius * np.eye(domain.columns)
@@ -347,11 +350,15 @@ def library(domain: Domain) -> list[Neighbours]:
         turns[-1] = 0.0  # so that the sum is 0
     ones, mixed = np.ones(others, dtype=np.int64), np.where(rows % 2 == 0, 1, -1).astype(np.int64)
 
-    def pair(name: str, after: tuple[Floats, int], rest: Floats, labels: NDArray[np.int64]) -> Neighbours:
-        data = Records(np.vstack([first[None], rest]), np.concatenate([ones[:1], labels]))
+    def pair(
+        name: str, after: tuple[Floats, int], rest: Floats, labels: NDArray[np.int64], before: Floats = first
+    ) -> Neighbours:
+        data = Records(np.vstack([before[None], rest]), np.concatenate([ones[:1], labels]))
         return changed(data, 0, None if domain.relation is Relation.ADD_OR_REMOVE else after, name)
 
-    return [
+    spread = np.full(domain.columns, domain.radius / math.sqrt(domain.columns))
+    far = LARGE * first
+    found = [
         pair("outlier", (-first, 1), short, mixed),
         pair("label flip", (first, -1), short, mixed),
         pair("opposed", (-first, 1), np.tile(-first, (others, 1)), ones),
@@ -359,7 +366,16 @@ def library(domain: Domain) -> list[Neighbours]:
         pair("cancelling", (-first, 1), turns[:, None] * first, ones),
         pair("sparse", (nothing, 1), np.tile(second, (others, 1)), mixed),
         pair("present or empty", (nothing, 1), np.zeros((others, domain.columns)), mixed),
+        pair("diagonal", (-spread, 1), 0.1 * spread * mixed[:, None], mixed, before=spread),
+        pair("aligned", (-first, 1), np.tile(first, (others, 1)), ones),
     ]
+    if not domain.closed:
+        found += [
+            pair("long", (-far, 1), short, mixed, before=far),
+            pair("long against many", (nothing, 1), np.tile(-first, (others, 1)), ones, before=far),
+            pair("among long ones", (-far, 1), turns[:, None] * far, ones, before=far),
+        ]
+    return found
 
 
 # -- what was released before, and which records are drawn ------------------------------------------------------------

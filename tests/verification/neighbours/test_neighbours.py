@@ -118,7 +118,11 @@ def test_no_family_of_the_lists_it_replaces_is_missing() -> None:
     others = {"random", "aligned", "opposed", "orthogonal", "mixed", "zero"}
     assert names == {f"{kind} others, record {change}" for kind in others for change in changes}
     telling = ["outlier", "label flip", "opposed", "duplicated", "cancelling", "sparse", "present or empty"]
+    telling += ["diagonal", "aligned"]
     assert [pair.name for pair in library(Domain())] == telling
+    beyond = [pair for pair in library(Domain(closed=False)) if pair.name not in telling]
+    assert [pair.name for pair in beyond] == ["long", "long against many", "among long ones"]
+    assert all(np.linalg.norm(pair.first.features[pair.position]) > 100.0 for pair in beyond)
 
 
 def test_a_library_needs_a_record_beside_the_one_that_differs() -> None:
@@ -136,7 +140,7 @@ def test_an_impossible_domain_is_refused(bad: dict[str, float]) -> None:
 @pytest.mark.parametrize("features", [1, 2, 5])
 def test_every_pair_of_the_library_is_a_pair_of_neighbours_within_the_norm(relation: Relation, features: int) -> None:
     pairs = library(Domain(7, features, 2.5, relation))
-    assert len({pair.name for pair in pairs}) == len(pairs) == 7
+    assert len({pair.name for pair in pairs}) == len(pairs) == 9
     for pair in pairs:
         for side in (pair.first, pair.second):
             assert np.linalg.norm(side.features, axis=1).max() <= 2.5 * (1.0 + 1e-15)

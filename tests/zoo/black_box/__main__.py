@@ -1,6 +1,6 @@
 """``python -m tests.zoo.black_box ID`` serves a subject on stdin and stdout, for `dpadmm audit --black-box`.
 
-``list`` shows them all, ``measure`` audits the wrong ones, ``campaign [AUDITS [ID ...]]`` the honest ones many times,
+``list`` shows them all, ``measure [ID ...]`` audits them, ``campaign [AUDITS [ID ...]]`` the honest ones many times,
 and ``page`` prints docs/evidence/black-box.md from what these two kept.
 """
 
@@ -16,7 +16,7 @@ from verification.served.black_box import serve_batches
 
 EVIDENCE = Path(__file__).parents[3] / "docs" / "evidence"
 CAMPAIGN, MEASURED = EVIDENCE / "black-box-campaign.json", EVIDENCE / "black-box-measured.json"
-_USAGE = "usage: python -m tests.zoo.black_box ID | list | measure | campaign [AUDITS [ID ...]] | page"
+_USAGE = "usage: python -m tests.zoo.black_box ID | list | measure [ID ...] | campaign [AUDITS [ID ...]] | page"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -31,10 +31,10 @@ def main(arguments: Sequence[str]) -> int:
             run_campaign(CAMPAIGN, int(rest[0]) if rest else 200, rest[1:])
         case ["page"]:
             print(page_text(), end="")
-        case ["measure"]:
+        case ["measure", *rest]:
             from tests.zoo.black_box.page import measure
 
-            return 0 if measure(MEASURED) else 1
+            return 0 if measure(MEASURED, rest) else 1
         case [identity] if not identity.startswith("-"):
             try:
                 subject = boxed(identity)

@@ -1,4 +1,4 @@
-"""Six mechanisms that keep their claim, most of them with nothing to spare."""
+"""Mechanisms that keep their claim, most of them with nothing to spare."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.zoo.black_box.subject import (
     BoxedSubject,
     bins,
     claimed_mu,
+    clipped,
     gamma_norm,
     gradients,
     normals,
@@ -74,6 +75,35 @@ def two_parties(records: Records, count: int, rng: np.random.Generator) -> Value
     return {"left": left, "right": right, "average": 0.5 * (left + right)}
 
 
+def descended_objective(records: Records, count: int, rng: np.random.Generator) -> Values:
+    """The same objective, by steps of descent from the minimum without noise until nothing moves any more."""
+    change = 0.25 / (records.count * _RIDGE)
+    epsilon = CLAIM[0] - math.log(1.0 + 2.0 * change + change * change)
+    tilt = gamma_norm(rng, count, records.columns, epsilon / 2.0) / records.count
+    theta = np.repeat(perturbed_minimum(records, _RIDGE, np.zeros((1, records.columns))), count, axis=0)
+    for _ in range(60):
+        theta = theta - 0.8 * (gradients(records, theta).mean(axis=1) + _RIDGE * theta + tilt)
+    return {"theta": theta}
+
+
+def laplace_mean(records: Records, count: int, rng: np.random.Generator) -> Values:
+    """A mean of many features with Laplace noise for the norm by which it was clipped."""
+    noise = rng.laplace(0.0, 2.0 / records.count / CLAIM[0], (count, records.columns))
+    return {"mean": clipped(signed(records), 1.0, order=1).mean(axis=0) + noise}
+
+
+def five_means(records: Records, count: int, rng: np.random.Generator) -> Values:
+    """Five noisy means, with a variance that pays for all."""
+    std = 2.0 / records.count / claimed_mu() * math.sqrt(5.0)
+    return {"means": signed(records).mean(axis=0) + rng.normal(0.0, std, (count, 5, records.columns))}
+
+
+def clipped_mean(records: Records, count: int, rng: np.random.Generator) -> Values:
+    """The mean of records of any length, each clipped first."""
+    noise = normals(rng, count, records.columns, 2.0 / records.count / claimed_mu())
+    return {"mean": clipped(signed(records), 1.0).mean(axis=0) + noise}
+
+
 HONEST = (
     BoxedSubject("gaussian-mean", "a mean with Gaussian noise", gaussian_mean),
     BoxedSubject("laplace-histogram", "a histogram with Laplace noise", laplace_histogram),
@@ -81,4 +111,8 @@ HONEST = (
     BoxedSubject("poisson-sgd", "private SGD with Poisson sampling", poisson_sgd, Neighbours.ADD_OR_REMOVE),
     BoxedSubject("randomised-response", "labels by randomised response", randomised_response),
     BoxedSubject("two-parties", "two parties with noise of their own", two_parties),
+    BoxedSubject("descended-objective", "a perturbed objective, solved by descent", descended_objective),
+    BoxedSubject("laplace-mean", "a mean of many features with Laplace noise", laplace_mean, columns=16),
+    BoxedSubject("five-means", "five means with Gaussian noise", five_means),
+    BoxedSubject("clipped-mean", "a mean of clipped records", clipped_mean, bounds=True),
 )

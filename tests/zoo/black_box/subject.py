@@ -22,9 +22,10 @@ Statistic = Callable[[Values], Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxedSubject:
-    """A mechanism that claims `CLAIM`; wrong ones say where their epsilon of at least 4 is seen.
+    """A mechanism that claims `CLAIM`; wrong ones say where their epsilon (at least ``least``) is seen.
 
     ``statistic`` and ``pair`` are for the test that shows it with knowledge of the mechanism; the audit is not told.
+    ``bounds``: it bounds records itself, so that any may be sent.
     """
 
     identity: str
@@ -33,11 +34,21 @@ class BoxedSubject:
     neighbours: Neighbours = Neighbours.REPLACE_ONE
     pair: str = ""
     statistic: Statistic | None = None
+    least: float = 4.0
+    columns: int = 3
+    bounds: bool = False
 
     @property
     def domain(self) -> Domain:
         """The records that it is audited on."""
-        return Domain(relation=self.neighbours)
+        return Domain(columns=self.columns, relation=self.neighbours, closed=not self.bounds)
+
+    @property
+    def options(self) -> str:
+        """The options of `dpadmm audit --black-box` beside the claim."""
+        told = [f"--neighbours {self.neighbours}"] * (self.neighbours is not Neighbours.REPLACE_ONE)
+        told += [f"--features {self.columns}"] * (self.columns != Domain().columns)
+        return " ".join([*told, *["--beyond-norm"] * self.bounds])
 
 
 def claimed_curve() -> ApproximateCurve:
@@ -70,6 +81,11 @@ def gradients(records: Records, theta: Floats) -> Floats:
     rows = signed(records)
     margin = theta @ rows.T
     return np.asarray(-rows[None] / (1.0 + np.exp(margin))[:, :, None])
+
+
+def clipped(rows: Floats, bound: float, order: int = 2) -> Floats:
+    """Return each row (last axis) made no longer than the bound."""
+    return np.asarray(rows / np.maximum(1.0, np.linalg.norm(rows, ord=order, axis=-1, keepdims=True) / bound))
 
 
 def perturbed_minimum(records: Records, weight: float, tilt: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Twelve mechanisms whose epsilon at delta = 1e-5 is at least 4, each wrong in its own way."""
+"""Mechanisms that leak more than they claim, each in its own way."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.zoo.black_box.subject import (
     BoxedSubject,
     bins,
     claimed_mu,
+    clipped,
     gamma_norm,
     gradients,
     normals,
@@ -131,6 +132,63 @@ def steps_of_data(records: Records, count: int, rng: np.random.Generator) -> Val
     return {"model": model, "steps": np.full((count, 1), float(steps))}
 
 
+def sensitivity_over_four(records: Records, count: int, rng: np.random.Generator) -> Values:
+    """A mean with Gaussian noise for a fourth of its sensitivity."""
+    return {
+        "mean": signed(records).mean(axis=0) + normals(rng, count, records.columns, 0.5 / records.count / claimed_mu())
+    }
+
+
+def objective_short_noise(records: Records, count: int, rng: np.random.Generator) -> Values:
+    """Objective perturbation, the random term six times too short."""
+    return {
+        "theta": perturbed_minimum(
+            records, _RIDGE, gamma_norm(rng, count, records.columns, 3.0 * CLAIM[0]) / records.count
+        )
+    }
+
+
+def unsolved_objective(records: Records, count: int, rng: np.random.Generator) -> Values:
+    """Objective perturbation by two steps of descent from the minimum without noise: a sixth of the noise arrives."""
+    tilt = gamma_norm(rng, count, records.columns, CLAIM[0] / 2.0) / records.count
+    theta = np.repeat(perturbed_minimum(records, _RIDGE, np.zeros((1, records.columns))), count, axis=0)
+    for _ in range(2):
+        theta = theta - 0.08 * (gradients(records, theta).mean(axis=1) + _RIDGE * theta + tilt)
+    return {"theta": theta}
+
+
+def drawn_batch_size(records: Records, count: int, rng: np.random.Generator) -> Values:
+    """Private SGD for about 160 records that divides by the size of the drawn batch, not by the expected one."""
+    steps, bound, rate, expected = 4, 0.5, 0.25, 40.0
+    theta, shown = np.zeros((count, records.columns)), []
+    for _ in range(steps):
+        taken = rng.random((count, records.count)) < rate
+        total = (clipped(gradients(records, theta), bound) * taken[:, :, None]).sum(axis=1)
+        std = bound * np.sqrt(steps) / expected / claimed_mu()
+        drawn = np.maximum(taken.sum(axis=1, keepdims=True), 1)
+        theta = theta - 0.1 * (total / drawn + normals(rng, count, records.columns, std))
+        shown.append(theta)
+    return {"iterates": np.stack(shown, axis=1)}
+
+
+def clip_of_another_norm(records: Records, count: int, rng: np.random.Generator) -> Values:
+    """A mean with Laplace noise for the Euclidean sensitivity, where that of the sum of sizes counts."""
+    noise = rng.laplace(0.0, 2.0 / records.count / CLAIM[0], (count, records.columns))
+    return {"mean": clipped(signed(records), 1.0).mean(axis=0) + noise}
+
+
+def composition_inverted(records: Records, count: int, rng: np.random.Generator) -> Values:
+    """Five noisy means, the variance of each divided by five where it should be multiplied."""
+    std = 2.0 / records.count / claimed_mu() / np.sqrt(5.0)
+    return {"means": signed(records).mean(axis=0) + rng.normal(0.0, std, (count, 5, records.columns))}
+
+
+def clip_multiplies(records: Records, count: int, rng: np.random.Generator) -> Values:
+    """A mean of records of any length: each is multiplied by min(C, its norm) where it should be scaled to it."""
+    rows = signed(records) * np.minimum(1.0, np.linalg.norm(records.features, axis=1, keepdims=True))
+    return {"mean": rows.mean(axis=0) + normals(rng, count, records.columns, 2.0 / records.count / claimed_mu())}
+
+
 def _laplace_ratio(values: Values) -> Floats:
     """The log-likelihood ratio of Laplace noise, up to a factor: each step's noisy gradient, cut at the shift."""
     shift = 0.25 / 12.0
@@ -223,5 +281,62 @@ WRONG = (
         steps_of_data,
         pair="duplicated",
         statistic=lambda v: v["steps"][:, 0],
+    ),
+    BoxedSubject(
+        "sensitivity-over-four",
+        "noise for a fourth of the sensitivity",
+        sensitivity_over_four,
+        pair="outlier",
+        statistic=lambda v: v["mean"][:, 0],
+        least=2.5,
+    ),
+    BoxedSubject(
+        "objective-short-noise",
+        "noise of objective perturbation six times too short",
+        objective_short_noise,
+        pair="outlier",
+        statistic=lambda v: v["theta"][:, 0],
+        least=2.2,
+    ),
+    BoxedSubject(
+        "unsolved-objective",
+        "a perturbed objective, not solved from a start that knows the data",
+        unsolved_objective,
+        pair="outlier",
+        statistic=lambda v: v["theta"][:, 0],
+        least=2.2,
+    ),
+    BoxedSubject(
+        "drawn-batch-size",
+        "a sum over the size of the drawn batch",
+        drawn_batch_size,
+        Neighbours.ADD_OR_REMOVE,
+        pair="present or empty",
+        statistic=lambda v: v["iterates"][:, -1, 0],
+    ),
+    BoxedSubject(
+        "clip-of-another-norm",
+        "Laplace noise for the Euclidean norm",
+        clip_of_another_norm,
+        pair="diagonal",
+        statistic=lambda v: v["mean"].sum(axis=1),
+        least=1.3,
+        columns=16,
+    ),
+    BoxedSubject(
+        "composition-inverted",
+        "the variance of five releases divided by five",
+        composition_inverted,
+        pair="outlier",
+        statistic=lambda v: v["means"][:, :, 0].mean(axis=1),
+        least=3.0,
+    ),
+    BoxedSubject(
+        "clip-multiplies",
+        "a clip that multiplies long records",
+        clip_multiplies,
+        pair="long",
+        statistic=lambda v: v["mean"][:, 0],
+        bounds=True,
     ),
 )
