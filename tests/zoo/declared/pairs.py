@@ -101,4 +101,4 @@ PAIRS: dict[str, tuple[Stranger, Stranger]] = {
     "misspelt key leaves the noise off": (configured("noise_multplier", "noise"), configured("noise_multiplier")),
     "clip of the batch instead of each sample": (descent(batch_clipped, found_by="sensitivity"), descent()),
 }
-"""Wrong, honest. Subtracting half of twice the noise leaves it as declared; a clip below the hand-set bound keeps it."""
+"""Wrong, honest. Half of twice the noise subtracted leaves it as declared; a clip below the hand-set bound keeps it."""
