@@ -17,11 +17,11 @@ import pytest
 from tests.walks import PACKAGES, ROOT
 
 FILES = 298
-LINES = 57_800
+LINES = 57_870
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
-LINES_OF_A_PACKAGE = {"reference": 3230, "accountant": 15_170, "verification": 23_940, "audits": 8_360, "dpadmm": 7_120}
+LINES_OF_A_PACKAGE = {"reference": 3230, "accountant": 15_170, "verification": 24_010, "audits": 8_360, "dpadmm": 7_120}
 WALKS = {"account": (37, 14), "gate": (125, 93)}
 """Files and changes of package (`python -m tests.walks`)."""
 

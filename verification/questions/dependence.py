@@ -9,11 +9,16 @@ Where the step is no smooth function of the mean gradient, as with a threshold, 
 coordinates before the noise, a record counts for more next to the jump. All records are along (+-1, ..., +-1), so that
 all coordinates reach a threshold together; the mean is moved from next to nothing to C, and where the step does not
 follow in proportion, the jump is found by bisection and neighbours are put to both sides of it.
+
+A threshold *after* the noise jumps as well, and costs nothing: there the noise hides the record. So a step that moves
+too far is asked again with the noise moved by what the record moves the mean gradient: the same x shows that x is a
+function of the noised value.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,7 +49,7 @@ _SMALL_RECORDS, _SMALL_COLUMNS, _SMALL_BATCH = 200, 12, 20
 _LENGTHS = (1e3, 1e9, 1e20)
 _LADDER_VALUES, _FEWEST, _LONG = 100_000, 4, 4.0
 _LEAST, _MOST, _GRID, _MOST_JUMPS = 1e-7, 0.75, 24, 4
-_PROPORTION, _EXACTLY = 0.02, 1e-9
+_PROPORTION, _EXACTLY, _ROUNDINGS = 0.02, 1e-9, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +96,43 @@ def dependence(context: Context, at_size: Claimed | None, _clock: Clock) -> Answ
         usual = _step(context, claimed, records, batches, noise, may_refuse=False)
     allowed = INSIDE[context.mode.algorithm].moves(parameters, claimed.records)["x"]
     slack = INSIDE[context.mode.algorithm].slack(parameters, problem_of(records, parameters), {"x": usual.x[0]}, 0.0)
+    rounding = _ROUNDINGS * precision_of(usual.x) * float(np.linalg.norm(usual.x))
+    if rounding > allowed:
+        reason = f"x is given in too few digits: rounding moves it by up to {rounding:.3g}, a record by {allowed:.3g}"
+        return Answer("ordinary records, one replaced", claimed.size, 0, (), (), missing=reason)
+    slack += rounding
+    most = 1 + context.rounding
     moved = [Moved(0.0, "nothing could be replaced")]
     for name, features in changes(records.features[place], parameters.bound, context.largest, context.rng).items():
         other = records.replace(place, features, int(records.labels[place]))
         with contextlib.suppress(AdapterRefusal):
-            moved.append(
-                Moved(_share(context, claimed, other, batches, noise=noise, usual=(usual, allowed, slack)), name)
-            )
+            share = _share(context, claimed, other, batches, noise=noise, usual=(usual, allowed, slack))
+            if most < share < np.inf:
+                means = [
+                    problem_of(each, parameters).gradient(np.zeros(claimed.columns), members)
+                    for each in (records, other)
+                ]
+                for hidden in hiding(noise, means[1] - means[0], allowed / (2 * parameters.bound / m)):
+                    again = _share(context, claimed, other, batches, noise=hidden, usual=(usual, allowed, slack))
+                    share = 1.0 if again == 0 else share
+            moved.append(Moved(share, name))
     with contextlib.suppress(AdapterRefusal):
         moved += _at_jumps(context, claimed, allowed, slack, noise)
-    return _answer(claimed, moved, place, 1 + context.rounding)
+    return _answer(claimed, moved, place, most)
+
+
+def precision_of(x: Floats) -> float:
+    """The unit of the numbers that x is given in: 8, 11, 24 or 53 bits."""
+    mantissas = np.frexp(x)[0]
+    exact = (bits for bits in (8, 11, 24) if np.all(np.ldexp(mantissas, bits) == np.rint(np.ldexp(mantissas, bits))))
+    return float(2.0 ** -next(exact, 53))
+
+
+def hiding(noise: Values, moved: Floats, rate: float) -> Iterator[Values]:
+    """The noise that would hide a mean gradient that moved by so much, if x is a function of their sum."""
+    for sign in (-1.0, 1.0):
+        shifts = {"gradient": sign * moved, "x": sign * rate * moved}
+        yield {name: array + shifts.get(name, 0.0) for name, array in noise.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,8 +146,9 @@ class _Ladder:
     slope: float  # of the loss at 0
     noise: Values
     slack: float
+    allowed: float
 
-    def step(self, t: float, special: Floats | None = None) -> Floats:
+    def step(self, t: float, special: Floats | None = None, noise: Values | None = None) -> Floats:
         """x after a step on records of gradient t C, of which one is another."""
         parameters, n = self.claimed.parameters, self.claimed.records
         features = np.tile(t * parameters.bound / self.slope * self.direction, (n, 1))
@@ -123,7 +156,7 @@ class _Ladder:
             features[0] = special
         records = Records(features, np.ones(n, dtype=np.int64))
         batches = None if parameters.batch is None else [list(range(parameters.batch))]
-        x: Floats = _step(self.context, self.claimed, records, batches, self.noise).x[0, 0]
+        x: Floats = _step(self.context, self.claimed, records, batches, noise or self.noise).x[0, 0]
         return x
 
     def moves(self, q: float, axis: Floats | None = None) -> float:
@@ -132,8 +165,16 @@ class _Ladder:
         t = (q * m + 1) / (m - 1) if axis is None else q
         if abs(t) > 1:
             return 0.0
-        special = _LONG * self.claimed.parameters.bound / self.slope * (self.direction if axis is None else axis)
-        return float(np.linalg.norm(self.step(t, special) - self.step(t, -special)))
+        along = self.direction if axis is None else axis
+        special = _LONG * self.claimed.parameters.bound / self.slope * along
+        first = self.step(t, special)
+        moved = float(np.linalg.norm(first - self.step(t, -special)))
+        if moved - self.slack > (1 + self.context.rounding) * self.allowed:
+            part = 2 * self.claimed.parameters.bound / m
+            for hidden in hiding(self.noise, part * along, self.allowed / part):
+                if np.linalg.norm(first - self.step(t, -special, hidden)) <= self.slack:
+                    return self.allowed
+        return moved
 
     def jumps(self) -> list[float]:
         """Means q on either side of where the step is out of proportion, the second less by one record's part."""
@@ -171,7 +212,7 @@ def _at_jumps(context: Context, at_size: Claimed, allowed: float, slack: float, 
     scale = allowed if claimed.parameters.batch is not None else allowed * at_size.records / claimed.records
     # rounding of the values themselves: every coordinate by a unit of the mean gradient, on both sides
     slack += 2 * context.unit * scale * m / 2
-    ladder = _Ladder(context, claimed, signs / root, across / root, slope, noise, slack)
+    ladder = _Ladder(context, claimed, signs / root, across / root, slope, noise, slack, scale)
     found = [Moved(ladder.moves(q), f"at a mean gradient of {q:.6g} C") for q in ladder.jumps()]
     found += [Moved(ladder.moves(q, ladder.across), f"among coordinates of {q:g} C") for q in (0.02, 0.3)]
     return [Moved(max(0.0, each.share - slack) / scale, each.change) for each in found]

@@ -17,7 +17,7 @@ from verification.pictures import against_claim, coordinates
 from verification.questions.noise import small_run
 from verification.questions.question import OBSERVABLE, Observation, at_few_records
 from verification.questions.scenes import EXTREME, LONG, random_records, silent_records
-from verification.reading.context import COARSEST, DOUBLE, MPADMM_ALL, Context, Mode, NotApplicable
+from verification.reading.context import COARSEST, DOUBLE, FORMATS, MPADMM_ALL, Context, Mode, NotApplicable
 from verification.reading.inverter import INSIDE, SOLVED, InsideSolved
 from verification.reading.replayed import (
     READABLE,
@@ -47,7 +47,7 @@ from verification.wire.parameters import Initial, LossName, Parameters, Regulari
 from verification.wire.records import Records, Run
 
 _RECORDS, _COLUMNS, _BATCH = 7, 6, 3
-_SMALL_CHANGE, _LARGE_CHANGE, _CURVATURE = 2.0**-20, 2.0**-9, 16.0
+_CHANGES, _POINTS, _CURVATURE = (2.0**-20, 2.0**-9, 2.0**-7), 5, 32.0
 _FEW_RUNS = 20
 
 
@@ -199,25 +199,31 @@ def working_unit(context: Context) -> float:
     r"""The relative rounding of the implementation's arithmetic, measured without knowing its updates.
 
     Of a smooth function f(t) of the records, f(h) - 2 f(0) + f(-h) is h^2 f'' but for rounding, and what is larger is
-    rounding: with h = 2^-20 that of single precision shows, with h = 2^-9 that of 8 or 11 bits, which h = 2^-20 does
-    not move at all. Without a penalty one iteration is smooth where no record is at the bound; |f''| is below 16 |f|.
+    rounding. It shows where h moves a value by about its last place: with h = 2^-20 that of single precision, with 2^-9
+    that of 11 bits, with 2^-7 that of 8. Without a penalty one iteration is smooth where no record is at the bound;
+    |f''| is below 32 |f| in coordinates that are not small. All records are the same one, so that what each is rounded
+    by does not cancel in their mean. A coordinate shows its rounding in part: the unit is at least that of the format.
     """
     columns = _COLUMNS
     parameters = context.parameters(
         columns, eta=[0.5], batch=_RECORDS, sigma=0.5, rho=0.5, regularizer=context.plain, normalise=None
     )
-    records = random_records(context.rng, _RECORDS, columns, length=3.0)
-    usual = noiseless(context, records, parameters).x
-    scale, found = max(float(np.abs(usual).max()), 1e-300), DOUBLE
-    for step in (_SMALL_CHANGE, *[_LARGE_CHANGE] * 3):
-        along = step * context.gaussian(_RECORDS, columns)
-        sides = [
-            noiseless(context, Records(records.features + t, records.labels), parameters).x for t in (along, -along)
-        ]
-        unit = float(np.abs(sides[0] - 2 * usual + sides[1]).max()) / (2 * scale)
-        if max(found, _CURVATURE * step**2) < unit <= COARSEST:
-            found = unit
-    return found
+
+    def second_difference(step: float) -> float:
+        one = random_records(context.rng, 1, columns, length=3.0)
+        along, labels = step * context.gaussian(1, columns), np.full(_RECORDS, int(one.labels[0]))
+        low, middle, high = (
+            noiseless(context, Records(np.repeat(one.features + t * along, _RECORDS, axis=0), labels), parameters).x
+            for t in (-1, 0, 1)
+        )
+        large = np.abs(middle) >= max(float(np.abs(middle).max()) / 2, 1e-300)
+        return float(np.max(np.abs(low - 2 * middle + high)[large] / np.abs(middle[large]), initial=0.0)) / 2
+
+    found = DOUBLE
+    for step in _CHANGES:
+        units = (second_difference(step) for _ in range(_POINTS))
+        found = max([found, *(unit for unit in units if _CURVATURE * step**2 < unit <= COARSEST)])
+    return max(found, next((unit for coarser, unit in FORMATS.items() if found > coarser), DOUBLE))
 
 
 def longest_run(context: Context) -> float:

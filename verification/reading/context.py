@@ -79,6 +79,9 @@ _COARSER_THAN_DOUBLE, _COARSER_THAN_SINGLE, _COARSER_THAN_HALF = 2.0**-36, 2.0**
 """Above the first a unit is that of single precision, above the second of binary16, above the third of bfloat16, which
 has the range of single precision."""
 
+FORMATS = {_COARSER_THAN_HALF: 2.0**-8, _COARSER_THAN_SINGLE: 2.0**-11, _COARSER_THAN_DOUBLE: 2.0**-24}
+"""The units of these formats, by what a measured unit is then above."""
+
 LARGEST_VALUES = 16_000_000
 """Features that are sent at once, at most: 128 MB in memory, 171 MB on the wire."""
 
