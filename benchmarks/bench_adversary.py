@@ -3,10 +3,9 @@ r"""How close the exact adversary comes to a realisable pair, on random sets.
 `python -m benchmarks.bench_adversary [NUMBER [SEED]] [--contour] [--jobs J]`: q is drawn from 1e-4 to 1/2, nu from 0.7
 to 16, T from 10 to 1e6, delta from 1e-4 to 1e-15, each uniformly on a logarithmic scale. `--small` draws nu from 0.3 to
 0.7 instead (20 sets of seed 2027). Each set becomes a line of `benchmarks/adversary_sets.jsonl`; sets that are there
-already are not computed again, so a run may be interrupted. `--again FIRST` computes the sets from FIRST on that were
-measured before the table of hints anew. `--contour` also integrates delta of the forward pair at the adversary's
-epsilon along a contour, in balls: more than the set's delta would be a false end. `python -m benchmarks.adversary_page`
-writes docs/evidence/adversary.md from the file. Times are of the processor, not of the clock.
+already are not computed again, so a run may be interrupted. `--contour` also integrates delta of the forward pair at
+the adversary's epsilon along a contour, in balls: more than the set's delta would be a false end. `python -m
+benchmarks.adversary_page` writes docs/evidence/adversary.md from the file. Times are processor time.
 """
 
 from __future__ import annotations
@@ -37,6 +36,8 @@ from accountant.profiles.one_step import SubsampledGaussian
 RECORD: Final = Path(__file__).with_name("adversary_sets.jsonl")
 NUMBER: Final = 100
 SEED: Final = 2026
+FRESH_SEED: Final = 2028
+"""Its sets were drawn when the method was done: no setting was chosen on them."""
 SMALL_NUMBER: Final = 20
 SMALL_SEED: Final = 2027
 """The sets with little noise have a seed of their own."""
@@ -59,8 +60,6 @@ class Measured:
     again_seconds: float
     how: str
     contour: str
-    hints: bool = False
-    """Measured with the shipped table of hints; earlier lines are of the code before it."""
 
     @property
     def ratios(self) -> tuple[float, float]:
@@ -129,7 +128,6 @@ def measured(seed: int, index: int, step: SubsampledGaussian, delta: Fraction, *
         first_seconds=round(first, 3),
         again_seconds=round(again, 3),
         how=how,
-        hints=True,
         contour="" if upper is None or not contour else _contour(step, upper, delta),
     )
 
@@ -165,20 +163,17 @@ def main() -> None:
     parser.add_argument("number", type=int, nargs="?")
     parser.add_argument("seed", type=int, nargs="?")
     parser.add_argument("--small", action="store_true", help="nu from 0.3 to 0.7")
-    parser.add_argument("--again", type=int, metavar="FIRST", help="sets of earlier code, from FIRST on")
     parser.add_argument("--contour", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     asked = parser.parse_args()
     asked.number = asked.number or (SMALL_NUMBER if asked.small else NUMBER)
     asked.seed = asked.seed or (SMALL_SEED if asked.small else SEED)
     known = {entry.index: entry for entry in recorded() if entry.seed == asked.seed}
-    first = asked.number if asked.again is None else asked.again
-    anew = {index for index, entry in known.items() if index >= first and not entry.hints}
     with ProcessPoolExecutor(asked.jobs) as pool:
         waiting = [
             pool.submit(measured, asked.seed, index, step, delta, contour=asked.contour)
             for index, (step, delta) in enumerate(random_sets(asked.number, asked.seed))
-            if index not in known or index in anew
+            if index not in known
         ]
         for done in as_completed(waiting):
             entry = done.result()

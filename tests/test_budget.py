@@ -3,7 +3,7 @@
 Every step that makes something smaller lowers the number here; none may be raised without a decision record. The
 accountant grew by Laplace steps and the exact Poisson pair (docs/adr/0014), and by declarations (docs/adr/0015); all
 rooms by what docs/adr/0016 lists; verification by 143 lines for given values that are met roughly, refused or not
-followed.
+followed, and by 410 for noise of numpy and torch that is watched, and randomness that is not.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import pytest
 
 from tests.walks import PACKAGES, ROOT
 
-FILES = 297
-LINES = 57_390
+FILES = 298
+LINES = 57_800
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
-LINES_OF_A_PACKAGE = {"reference": 3230, "accountant": 15_170, "verification": 23_530, "audits": 8_360, "dpadmm": 7_120}
+LINES_OF_A_PACKAGE = {"reference": 3230, "accountant": 15_170, "verification": 23_940, "audits": 8_360, "dpadmm": 7_120}
 WALKS = {"account": (37, 14), "gate": (125, 93)}
 """Files and changes of package (`python -m tests.walks`)."""
 

@@ -21,7 +21,7 @@ def vectors() -> str:
     report = check_adapter([sys.executable, "-P", "-m", "verification.served.loopback"], cases)
     if report.outcome is Outcome.STANDS:
         return "stands"
-    wrong = [result for result in report.findings if result.outcome.value == "failed"]
+    wrong = [result for result in report.findings if result.outcome is Outcome.REFUTED]
     return f"fails: {len(wrong)} of {len(cases)} cases" if wrong else f"fails: {report.outcome}"
 
 

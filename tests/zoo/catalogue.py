@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tests.zoo import MEMBERS, PRODUCTION, accountants, black_box
 from tests.zoo.conformance import different, wrong, wrong_baselines, wrong_draws
-from tests.zoo.declared import strangers
+from tests.zoo.declared import pairs, strangers
 from tests.zoo.honest import in_other_ways, other_updates, refusing, same_claim, variants
 from tests.zoo.vectors import wrong as wrong_steps
 from tests.zoo.vectors import wrong_baselines as wrong_baseline_steps
@@ -32,6 +32,7 @@ def catalogue() -> Iterator[tuple[str, str]]:
         "tests.zoo.vectors.wrong": [kind.__name__ for kind in wrong_steps.WRONG],
         "tests.zoo.vectors.wrong_baselines": [kind.__name__ for kind in wrong_baseline_steps.WRONG_BASELINES],
         "tests.zoo.declared.strangers": [*strangers.HONEST, *strangers.WRONG],
+        "tests.zoo.declared.pairs": list(pairs.PAIRS),
         "tests.zoo.honest.variants": list(variants.VARIANTS),
         "tests.zoo.honest.other_updates": list(other_updates.VARIANTS),
         "tests.zoo.honest.same_claim": [*same_claim.HONEST, *same_claim.TWINS],

@@ -209,15 +209,16 @@ def _starts(
 ) -> Iterator[tuple[_Setting, _Compare]]:
     """Every kind of earlier releases, and where records are drawn the changed one left out."""
 
-    def at(start: StartingPoint, batches: list[list[int]] | None) -> _Setting:
-        outputs = history(start, own, declared.declaration, direction, declared.rng)
-        return replace(plain, attack=Attack(plain.pair, outputs), start=start, batches=batches)
+    def at(start: StartingPoint, batches: list[list[int]] | None, *, first: bool) -> _Setting:
+        given = history(start, own, declared.declaration, direction, declared.rng, first=first)
+        return replace(plain, attack=Attack(plain.pair, given), start=start, batches=batches)
 
-    for start in (*ALWAYS, other):
-        yield at(start, _batches(declared, plain.pair, own, inside=True)), _compare
+    beside = any(own.values[v.name].released.shape[1] % len(direction) for v in declared.declaration.noised)
+    for k, start in enumerate((*ALWAYS, other, *(ALWAYS[2:] if beside else ()))):  # last, an added column comes first
+        yield at(start, _batches(declared, plain.pair, own, inside=True), first=k > len(ALWAYS)), _compare
     away = _batches(declared, plain.pair, own, inside=False)
     if away is not None:
-        yield at(StartingPoint.ZERO, away), _outside
+        yield at(StartingPoint.ZERO, away, first=False), _outside
 
 
 def _other_shapes(declared: DeclaredImplementation, plain: _Setting, seen: Comparison) -> bool:

@@ -404,9 +404,15 @@ SOMETIMES = (StartingPoint.ALONG, StartingPoint.AGAINST, StartingPoint.RANDOM, S
 
 
 def history(
-    start: StartingPoint, own: Recorded, declaration: Declaration, direction: Floats, rng: np.random.Generator
+    start: StartingPoint,
+    own: Recorded,
+    declaration: Declaration,
+    direction: Floats,
+    rng: np.random.Generator,
+    *,
+    first: bool = False,
 ) -> dict[str, Floats]:
-    """What is taken as released: for every value with noise as many releases as are declared."""
+    """What is taken as released: for every value with noise as many releases as declared; `first` as in `_aimed`."""
     found = {}
     for value in declaration.noised:
         released, count = own.values[value.name].released, declaration.releases(value)
@@ -417,16 +423,17 @@ def history(
         elif start in (StartingPoint.RANDOM, StartingPoint.FAR_RANDOM):
             array = rng.standard_normal((count, width)) * start.value[1]
         else:
-            array = np.tile(_aimed(direction, width) * start.value[1], (count, 1))
+            array = np.tile(_aimed(direction, width, first=first) * start.value[1], (count, 1))
         found[value.name] = array.reshape(count, *own.values[value.name].shape)
     return found
 
 
-def _aimed(direction: Floats, width: int) -> Floats:
-    """The direction for every class or party; what is beside the features, as an intercept, is 0."""
+def _aimed(direction: Floats, width: int, *, first: bool) -> Floats:
+    """The direction for every class or party; what is beside the features, first or last (an intercept), is 0."""
     if width % len(direction) == 0 or width < len(direction):
         return np.resize(direction, width) if width else np.zeros(0)
-    return np.concatenate([direction, np.zeros(width - len(direction))])
+    beside = np.zeros(width - len(direction))
+    return np.concatenate([beside, direction] if first else [direction, beside])
 
 
 def held_batches(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
-from verification.served.serve import on_standard_streams, refusal, write_line
+from verification.served.serve import NotOfferedError, on_standard_streams, refusal, write_line
 from verification.wire import declaration as d
 from verification.wire import messages as m
 from verification.wire.arrays import Floats, PackedArray, WireModel, pack, unpack
@@ -41,6 +41,7 @@ class DeclaredRun:
         outputs: Mapping[str, Floats] | None = None,
         batches: Sequence[Sequence[int]] | None = None,
     ) -> None:
+        self._arguments = (seed, outputs)
         self.seed = None if seed is None else sum(part << (53 * i) for i, part in enumerate(seed))
         streams = np.random.SeedSequence(None if seed is None else list(seed)).spawn(2)
         self._noise, self._batches = (np.random.default_rng(stream) for stream in streams)
@@ -50,6 +51,15 @@ class DeclaredRun:
         self._drawn: list[list[int]] = []
         self._public: dict[str, list[float]] = {}
         self._epoch: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+
+    def again(self) -> DeclaredRun:
+        """A run with the same seed, the same given values, and the batches of this one."""
+        return DeclaredRun(*self._arguments, self._drawn or self._given)
+
+    @property
+    def order(self) -> list[str]:
+        """The names of what was released so far, in order."""
+        return self._order
 
     @property
     def forces(self) -> bool:
@@ -189,6 +199,8 @@ class DeclaredServer:
             return refusal(json.loads(line).get("id", 0), "invalid-parameters", str(error))
         try:
             return b'{"id":%d,"result":%b}\n' % (request.id, m.line_of(self._result(request)).rstrip())
+        except NotOfferedError as reason:
+            return m.line_of(m.Answer[m.StopResult](id=request.id, skipped=m.Skipped(reason=str(reason)[:2000])))
         except KeyError as error:
             return refusal(request.id, "invalid-data", f"there is no {error}")
         except ValidationError as error:

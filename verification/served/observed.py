@@ -4,10 +4,10 @@
 run both do nothing. Inside one, the noise is an array that notices what it is added to: ``value + draw(...)`` releases
 ``value`` under that name. `serve_observed` makes an adapter of a training function from that.
 
-Inside `watching` a call of ``np.random.normal``, ``np.random.default_rng().laplace``, ``torch.normal`` and the like
-gives noise that notices, as if it came from a function decorated with `noise`. ``names`` says of which value:
-``{"normal": "gradient"}``. A run with a seed is seeded from it; without one, the code draws exactly as it does in
-production, from the generators and seeds that it chose itself.
+Inside `watching` the calls of `WATCHED` give noise that notices, as if it came from a function decorated with `noise`;
+``names`` says of which value: ``{"normal": "gradient"}``. Where the mean of such a draw is a value, that is released. A
+run with a seed is seeded from it; without one, the code draws exactly as it does in production, from the generators
+and seeds that it chose itself. `Observed` repeats runs with the same randomness: what then differs is drawn elsewhere.
 """
 
 from __future__ import annotations
@@ -15,70 +15,177 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import linecache
+import os
+import random
+import secrets
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import FunctionType
-from typing import ParamSpec
+from typing import Any, ClassVar, ParamSpec
 from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verification.served.declared import Declare, DeclaredRun, serve_declared
+from verification.served.serve import NotOfferedError
+from verification.served.torch_noise import torch_places
 from verification.wire.arrays import Floats
 from verification.wire.declaration import OpaqueParameters
 from verification.wire.records import Records
 
 _P = ParamSpec("_P")
-_RUN: contextvars.ContextVar[DeclaredRun | None] = contextvars.ContextVar("observed run", default=None)
-_SCALING = (np.multiply, np.divide, np.negative)
 Train = Callable[[Floats, Floats, OpaqueParameters], object]
 Reseed = Callable[[int], object]
 Names = Mapping[str, str]
-_NUMPY = ("normal", "standard_normal", "laplace")
-_TORCH = ("normal", "randn", "randn_like")
-_DEFAULT_RNG = np.random.default_rng
+Place = tuple[MutableMapping[str, object], str]
+WATCHED: dict[str, tuple[str, ...]] = {
+    "normal": ("np.random", "RandomState", "Generator", "torch", "torch.distributions"),
+    "standard_normal": ("np.random", "RandomState", "Generator"),
+    "multivariate_normal": ("np.random", "RandomState", "Generator"),
+    "randn": ("np.random", "RandomState", "torch"),
+    "laplace": ("np.random", "RandomState", "Generator", "torch.distributions"),
+    "randn_like": ("torch",),
+    "normal_": ("torch.Tensor",),
+}
+"""The draws that can be watched, and of what; of torch's distributions, `sample` and `rsample` of that kind."""
+_GENERATOR, _STATE, _DEFAULT_RNG = np.random.Generator, np.random.RandomState, np.random.default_rng
+_AROUND_A_MEAN = ("normal", "laplace", "multivariate_normal")
+_PYTHON_RANDOM = sorted(
+    name
+    for name in set(random.__all__) - {"seed", "getstate", "setstate"}
+    if getattr(getattr(random, name), "__self__", None) is not None
+)
+_SYSTEM = ((os, "urandom"), (random, "_urandom"))
+_HERE = str(Path(__file__).parents[1])
+_BETWEEN = {
+    __file__,
+    str(Path(__file__).with_name("torch_noise.py")),
+    random.__file__,
+    secrets.__file__,
+    uuid.__file__,
+    "<__array_function__ internals>",
+}
+_CHECKED, _CHECKED_AT_MOST = 3, 20
+_ALIKE = 2.0**-18
+"""Two runs with the same randomness agree so far, relative to their numbers: sums of threads are rounded variously."""
+
+
+# -- noise that notices ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Kept:
+    """The draws of one run in their order, by what draws them, so that another one can have the same."""
+
+    drawn: dict[str, list[object]] = field(default_factory=dict)
+    given: Mapping[str, list[object]] = field(default_factory=dict)
+    elsewhere: dict[str, str] = field(default_factory=dict)  # draws that nothing here repeats, with their places
+
+    def next(self, kind: str, draw: Callable[[], object]) -> object:
+        """The next draw of this kind: that of the run to be repeated, as far as it goes."""
+        mine, given = self.drawn.setdefault(kind, []), self.given.get(kind, [])
+        mine.append(given[len(mine)] if len(mine) < len(given) else draw())
+        return mine[-1]
+
+
+_RUN: contextvars.ContextVar[tuple[DeclaredRun, Kept] | None] = contextvars.ContextVar("observed run", default=None)
+_SCALING = (np.multiply, np.divide, np.negative, np.positive)
+_SHAPING = {
+    np.reshape, np.ravel, np.squeeze, np.transpose, np.expand_dims, np.broadcast_to, np.atleast_1d, np.atleast_2d,
+    np.concatenate, np.stack, np.vstack, np.hstack, np.copy, np.split, np.array_split, np.moveaxis, np.swapaxes,
+    np.roll, np.flip, np.tile, np.repeat,
+}  # fmt: skip
 
 
 class NoticingNoise(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
-    """Noise that notices what it is added to."""
+    """Noise that notices what it is added to; its views, copies, parts and multiples do as well."""
 
     name: str
-    run: DeclaredRun
+    run: DeclaredRun | None
+
+    def __array_finalize__(self, other: object) -> None:
+        """A view or copy of noise is noise of the same value."""
+        self.name, self.run = getattr(other, "name", ""), getattr(other, "run", None)
+
+    def __getitem__(self, key: object) -> NoticingNoise:
+        """A part of the noise, of one number as well."""
+        return _like(self, super().__getitem__(key))  # type: ignore[call-overload]  # whatever numpy takes
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: object, out: tuple[Floats, ...] | None = None, **options: object
     ) -> object:
         """A sum or difference with it is a release; a multiple of it is noise again; anything else is a plain array."""
-        plain = [np.asarray(each) for each in inputs]
-        ours = [isinstance(each, NoticingNoise) for each in inputs]
-        if method == "__call__" and ufunc in (np.add, np.subtract) and sum(ours) == 1 and not options:
-            return _into(out, self._released(ufunc, plain, ours))
-        result: Floats = getattr(ufunc, method)(*plain, **options)
-        if method == "__call__" and ufunc in _SCALING and sum(ours) == 1 and out is None:
-            return noticing(self.run, self.name, result)
-        return _into(out, result)
+        ours = [each for each in inputs if isinstance(each, NoticingNoise) and each.run is not None]
+        plain = [_plain(each) for each in inputs]
+        into = {} if out is None else {"out": tuple(_plain(each) for each in out)}
+        called = method == "__call__" and not options
+        adding = called and ufunc in (np.add, np.subtract)
+        if adding and len(ours) == 1:
+            return _into(out, ours[0]._released(ufunc, plain, first_is_noise=inputs[0] is ours[0]))
+        result = getattr(ufunc, method)(*plain, **into, **options)
+        both = adding and len({(id(each.run), each.name) for each in ours}) == 1
+        return _like(ours[0], result) if both or (called and ufunc in _SCALING and len(ours) == 1) else result
 
-    def _released(self, ufunc: np.ufunc, plain: list[Floats], ours: list[bool]) -> Floats:
-        first_is_noise = ours[0]
-        noise, value = (plain[0], plain[1]) if first_is_noise else (plain[1], plain[0])
+    def __array_function__(self, function, types, args, kwargs):  # type: ignore[no-untyped-def]  # numpy's protocol
+        """What only changes the shape of noise gives noise; anything else plain arrays."""
+        found: list[NoticingNoise] = []
+        result = function(*_bare(args, found), **_bare(kwargs, found))
+        alone = function in _SHAPING and len({(id(each.run), each.name) for each in found}) == 1
+        if alone and isinstance(result, list):
+            return [_like(found[0], each) for each in result]
+        return _like(found[0], result) if alone else result
+
+    def _released(self, ufunc: np.ufunc, plain: list[object], *, first_is_noise: bool) -> Floats:
+        if self.run is None:
+            raise AssertionError("noise belongs to a run")
+        noise, value = (np.asarray(each) for each in (plain if first_is_noise else plain[::-1]))
         if ufunc is np.subtract:
             noise, value = (noise, -value) if first_is_noise else (-noise, value)
         shape = np.broadcast_shapes(noise.shape, value.shape)
         before = np.array(np.broadcast_to(value, shape), dtype=np.float64)
-        return self.run.release(self.name, before, np.array(np.broadcast_to(noise, shape)))
+        leaving = np.asarray(ufunc(*plain))
+        added = np.array(np.broadcast_to(noise, shape), dtype=np.float64)
+        released = self.run.release(self.name, before, added, leaving.astype(np.float64))
+        return np.asarray(released).astype(leaving.dtype)
 
 
-def _into(out: tuple[Floats, ...] | None, result: Floats) -> Floats:
+def _plain(each: object) -> object:
+    return each.view(np.ndarray) if isinstance(each, NoticingNoise) else each
+
+
+def _bare(each: object, found: list[NoticingNoise]) -> Any:
+    """The same arguments with plain arrays; the noise among them is put into `found`."""
+    if isinstance(each, NoticingNoise):
+        found.append(each)
+        return _plain(each)
+    if isinstance(each, (list, tuple)):
+        return type(each)(_bare(part, found) for part in each)
+    return {key: _bare(part, found) for key, part in each.items()} if isinstance(each, dict) else each
+
+
+def _like(noise: NoticingNoise, result: object) -> NoticingNoise:
+    found = np.asarray(result).view(NoticingNoise)
+    found.name, found.run = noise.name, noise.run
+    return found
+
+
+def _into(out: tuple[Floats, ...] | None, result: Floats) -> object:
+    """What is released is no noise any more, also where it replaces the noise in place."""
     if out is None:
         return result
-    np.copyto(out[0], result)
-    return out[0]
+    target = _plain(out[0])
+    np.copyto(target, result)  # type: ignore[arg-type]  # an array
+    return target
 
 
-def noticing(run: DeclaredRun, name: str, drawn: Floats) -> NoticingNoise:
+def noticing(run: DeclaredRun, name: str, drawn: object) -> NoticingNoise:
     """The noise as an array that notices."""
-    array = np.asarray(drawn, dtype=np.float64).view(NoticingNoise)
+    array = np.asarray(drawn).view(NoticingNoise)
     array.name, array.run = name, run
     return array
 
@@ -89,8 +196,11 @@ def noise(name: str) -> Callable[[Callable[_P, Floats]], Callable[_P, Floats]]:
     def decorate(draw: Callable[_P, Floats]) -> Callable[_P, Floats]:
         @functools.wraps(draw)
         def observed(*args: _P.args, **kwargs: _P.kwargs) -> Floats:
-            drawn, run = draw(*args, **kwargs), _RUN.get()
-            return drawn if run is None else noticing(run, name, drawn)
+            observation = _RUN.get()
+            if observation is None:
+                return draw(*args, **kwargs)
+            run, kept = observation
+            return noticing(run, name, kept.next(name, lambda: np.array(draw(*args, **kwargs), dtype=np.float64)))
 
         return observed
 
@@ -102,19 +212,24 @@ def drawn(draw: Callable[_P, Iterable[int]]) -> Callable[_P, NDArray[np.intp]]:
 
     @functools.wraps(draw)
     def observed(*args: _P.args, **kwargs: _P.kwargs) -> NDArray[np.intp]:
-        batch, run = np.asarray(list(draw(*args, **kwargs)), dtype=np.intp), _RUN.get()
-        return batch if run is None else run.taken_batch(batch)
+        batch, observation = np.asarray(list(draw(*args, **kwargs)), dtype=np.intp), _RUN.get()
+        return batch if observation is None else observation[0].taken_batch(batch)
 
     return observed
 
 
-def observe(train: Train, data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> object:
+def observe(
+    train: Train, data: Records, parameters: OpaqueParameters, run: DeclaredRun, kept: Kept | None = None
+) -> object:
     """Train once and keep every release in the run; return what the training function returned."""
-    token = _RUN.set(run)
+    token = _RUN.set((run, kept or Kept()))
     try:
         return train(data.features, data.labels.astype(np.float64), parameters)
     finally:
         _RUN.reset(token)
+
+
+# -- an adapter --------------------------------------------------------------------------------------------------------
 
 
 def serve_observed(
@@ -124,7 +239,7 @@ def serve_observed(
     *,
     returns: str | None = None,
     reseed: Reseed | None = None,
-    watch: Mapping[str, str] | None = None,
+    watch: Names | None = None,
 ) -> None:
     """Serve ``train(features, labels, parameters)``, whose noise function is decorated, or whose draws are watched.
 
@@ -132,125 +247,266 @@ def serve_observed(
     randomness repeatable, such as ``np.random.seed``. ``watch`` names the value of each kind of draw of numpy and
     torch, ``{"normal": "gradient"}``, and seeds them as well.
     """
+    observed = Observed(train, returns, reseed, watch or {})
+    serve_declared(name, declare, observed, seeded=reseed is not None or bool(watch))
 
-    def run(data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> None:
-        if reseed is not None and run.seed is not None:
-            reseed(run.seed % (1 << 32))
-        with watching(run, watch, train) if watch else contextlib.nullcontext():
-            result = observe(train, data, parameters, run)
-        if returns is not None:
-            run.processed(returns, np.asarray(result, dtype=np.float64))
 
-    serve_declared(name, declare, run, seeded=reseed is not None or bool(watch))
+class Observed:
+    """Runs a training function; refuses to go on where a run with the same randomness is another one.
+
+    The first runs are repeated, and so are some that call a source of randomness which is known and not watched. The
+    second has the noise, the generators and the batches of the first. Where they differ, something else is random, and
+    no comparison of runs would show what a record does.
+    """
+
+    def __init__(self, train: Train, returns: str | None, reseed: Reseed | None, watch: Names) -> None:
+        unknown = sorted(set(watch) - set(WATCHED))
+        if unknown:
+            raise ValueError(f"watch knows {', '.join(WATCHED)}, got {', '.join(unknown)}")
+        self._train, self._returns, self._reseed, self._watch = train, returns, reseed, watch
+        self._checked, self._refused = 0, ""
+
+    def __call__(self, data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> None:
+        """One run, repeated where that is due."""
+        if self._refused:
+            raise NotOfferedError(self._refused)
+        before, kept = _states(), Kept()
+        self._once(data, parameters, run, kept)
+        if self._checked < (_CHECKED_AT_MOST if kept.elsewhere else _CHECKED):
+            self._checked += 1
+            again, after = run.again(), _states()
+            _set_states(before)
+            try:
+                self._once(data, parameters, again, Kept(given=kept.drawn))
+                different = _difference(run, again)
+            except Exception as error:
+                different = f"the second ends with {type(error).__name__}: {error}"
+            _set_states(after)
+            if different:
+                self._refused = _unwatched(different, kept.elsewhere)
+                raise NotOfferedError(self._refused)
+
+    def _once(self, data: Records, parameters: OpaqueParameters, run: DeclaredRun, kept: Kept) -> None:
+        if self._reseed is not None and run.seed is not None:
+            self._reseed(run.seed % (1 << 32))
+        with watching(run, self._watch, self._train, kept):
+            result = observe(self._train, data, parameters, run, kept)
+        if self._returns is not None:
+            run.processed(self._returns, np.asarray(result, dtype=np.float64))
+
+
+def _difference(first: DeclaredRun, second: DeclaredRun) -> str:
+    """Which value differs between two runs, in words; empty if none does."""
+    if first.order != second.order:
+        return "their releases differ in number or order"
+    for name in dict.fromkeys(first.order):
+        for one, other in zip(first.shown(name), second.shown(name), strict=True):
+            for a, b in zip(one, other, strict=True):
+                if a is not None and b is not None:
+                    size = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))
+                    if a.shape != b.shape or np.abs(a - b).max(initial=0.0) > _ALIKE * size:
+                        return f"{name} differs"
+    return ""
+
+
+def _unwatched(different: str, elsewhere: Mapping[str, str]) -> str:
+    """The reason of a refusal, with what to do."""
+    found = "; ".join(f"{name} ({place})" for name, place in elsewhere.items())
+    text = f"two runs on the same data with the same watched noise are different: {different}. Drawn elsewhere: "
+    text += found or "by no call that is known here (a generator kept in an object, a compiled library, time, threads)"
+    hint = "draw from numpy or torch, or decorate the function that draws it (@noise for noise, @drawn for batches)"
+    return f"{text}. {hint}; state that is kept between runs has the same effect"
 
 
 # -- draws that are watched ------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def watching(run: DeclaredRun, names: Names, train: Callable[..., object]) -> Iterator[None]:
+def watching(run: DeclaredRun, names: Names, train: Callable[..., object], kept: Kept | None = None) -> Iterator[None]:
     """Watch the draws that have these names, of numpy and, where it is imported, of torch."""
-    wrapped = _watched_class(run, names)
-    fresh = wrapped(np.random.PCG64(run.seed))
+    kept = kept or Kept()
+    draws = Draws(run, names)
+    fresh, seeds = np.random.PCG64(run.seed), _DEFAULT_RNG(run.seed)
+
+    def entropy() -> int:
+        if run.seed is not None:
+            return int(seeds.integers(1 << 53))
+        found = kept.next("entropy", lambda: np.random.SeedSequence().entropy)
+        return found if isinstance(found, int) else 0
+
+    generator, state = draws.of(_GENERATOR), draws.of(_STATE, entropy)
 
     def default_rng(seed: object = None) -> np.random.Generator:
-        if seed is None and run.seed is not None:
-            return fresh
-        return wrapped(_DEFAULT_RNG(seed).bit_generator)  # type: ignore[arg-type]  # whatever the code calls it with
+        if seed is None:
+            return generator(fresh if run.seed is not None else np.random.PCG64(entropy()))
+        return generator(_DEFAULT_RNG(seed).bit_generator)  # type: ignore[arg-type]  # whatever the code calls it with
 
-    patched: dict[str, tuple[object, object]] = {"default_rng": (_DEFAULT_RNG, default_rng)}
-    for kind in set(names) & set(_NUMPY):
-        patched[kind] = (getattr(np.random, kind), _watched(run, names[kind], getattr(np.random, kind)))
+    def instead_of(value: object) -> object:
+        if isinstance(value, _GENERATOR) and type(value) is _GENERATOR:
+            return generator(fresh if run.seed is not None else value.bit_generator)
+        if isinstance(value, _STATE) and type(value) is _STATE:
+            return state(np.random.MT19937(run.seed) if run.seed is not None else value._bit_generator)
+        return replaced.get(id(value), value)
+
     with contextlib.ExitStack() as stack:
-        _seed_numpy(stack, run)
-        for name, (_, instead) in patched.items():
-            stack.enter_context(mock.patch.object(np.random, name, instead))
+        if run.seed is not None:
+            stack.callback(_set_states, _states())
+            np.random.seed(run.seed % (1 << 32))  # noqa: NPY002 - the one that old code draws from
+        shared = state(np.random.mtrand._rand._bit_generator)  # the generator of numpy's functions
+        places: list[tuple[object, str, object]] = [
+            (np.random, "default_rng", default_rng),
+            (np.random, "Generator", generator),
+            (np.random, "RandomState", state),
+            (np.random.mtrand, "_rand", shared),
+            *((np.random, kind, draws.watched(kind, getattr(np.random, kind))) for kind in draws.kinds("np.random")),
+        ]
         if "torch" in sys.modules:
-            patched |= _watch_torch(stack, run, names)
-        module = train.__globals__ if isinstance(train, FunctionType) else {}
-        instead_of = {id(original): instead for original, instead in patched.values()}
-        imported = {name: instead_of[id(value)] for name, value in module.items() if id(value) in instead_of}
-        for name, value in module.items():
-            if isinstance(value, np.random.Generator):
-                imported[name] = fresh if run.seed is not None else wrapped(value.bit_generator)
-        stack.enter_context(mock.patch.dict(module, imported))
+            places += torch_places(run, draws)
+        places += _elsewhere(kept)
+        replaced = {id(getattr(owner, name)): instead for owner, name, instead in places}
+        for module, name in _places(train):
+            original, instead = module[name], instead_of(module[name])
+            if instead is not original:
+                module[name] = instead
+                stack.callback(_put_back, module, name, instead, original)
+        for owner, name, instead in places:
+            stack.enter_context(mock.patch.object(owner, name, instead))
         yield
 
 
-def _watched(run: DeclaredRun, name: str, original: Callable[..., Floats]) -> Callable[..., Floats]:
-    return lambda *args, **options: noticing(run, name, original(*args, **options))
+class Draws:
+    """Makes watched draws of one run; `sites` are the lines that draw around a value, in this run or another."""
+
+    sites: ClassVar[set[str]] = set()
+
+    def __init__(self, run: DeclaredRun, names: Names) -> None:
+        self.run, self.names = run, names
+        self.inside = False  # of a draw that is watched as a whole
+
+    def kinds(self, owner: str) -> list[str]:
+        """The draws of an owner that are named."""
+        return [kind for kind in self.names if owner in WATCHED[kind]]
+
+    def watched(self, kind: str, original: Callable[..., object]) -> Callable[..., object]:
+        """The same draw, as noise that notices, or as a release of its mean."""
+
+        def draw(*args: object, **options: object) -> object:
+            found = np.asarray(original(*args, **options))
+            mean = np.asarray(options.get("loc", options.get("mean", args[0] if args else 0.0)))
+            sized = len(args) > 2 or "size" in options
+            if kind not in _AROUND_A_MEAN or not self.releases(mean.any(), alone=mean.ndim == 0 and sized):
+                return self.noise(kind, found)
+            return mean + self.noise(kind, found - mean)
+
+        return draw
+
+    def noise(self, kind: str, found: Floats) -> NoticingNoise:
+        """Noise of the value that this kind of draw protects."""
+        return noticing(self.run, self.names[kind], found)
+
+    def releases(self, nonzero: object, *, alone: bool) -> bool:
+        """Whether a draw releases its mean: it is not zero, here or in another run, and not one number for many."""
+        place = _caller()
+        if nonzero and not alone:
+            self.sites.add(place)
+        return place in self.sites
+
+    def of(self, base: type, entropy: Callable[[], int] | None = None) -> Callable[..., np.random.Generator]:
+        """A class of generators of numpy whose named draws are watched; `entropy` seeds those without a seed."""
+
+        def method(kind: str) -> Callable[..., object]:
+            original = getattr(base, kind)
+            return lambda each, *args, **options: self.watched(kind, functools.partial(original, each))(
+                *args, **options
+            )
+
+        def made(each: object, seed: object = None) -> None:
+            base.__init__(each, entropy() % (1 << 32) if seed is None and entropy is not None else seed)  # type: ignore[misc]  # one of two classes
+
+        methods = {kind: method(kind) for kind in self.kinds(base.__name__)}
+        return _Same(f"Watched{base.__name__}", (base,), {**methods, "__init__": made})
 
 
-def _watched_class(run: DeclaredRun, names: Names) -> type[np.random.Generator]:
-    """Generators of numpy whose named draws are noise that notices."""
+class _Same(type):
+    """A class that stands for the one it is derived from also where instances are checked."""
 
-    def method(kind: str) -> Callable[..., Floats]:
-        original = getattr(np.random.Generator, kind)
-        return lambda self, *args, **options: noticing(run, names[kind], original(self, *args, **options))
-
-    methods = {kind: method(kind) for kind in names if kind in _NUMPY}
-    return type("WatchedGenerator", (np.random.Generator,), methods)
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.__mro__[1])
 
 
-def _seed_numpy(stack: contextlib.ExitStack, run: DeclaredRun) -> None:
-    """Seed numpy's global generator for this run; afterwards it goes on where it was."""
-    if run.seed is not None:
-        stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002 - the one that old code draws from
-        np.random.seed(run.seed % (1 << 32))  # noqa: NPY002 - as above
+def _caller() -> str:
+    """The line of the observed code that makes a call."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename in _BETWEEN:
+        frame = frame.f_back
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}: {line}"
 
 
-@functools.cache
-def _noticing_tensor() -> Callable[[DeclaredRun, str, object], object]:
-    """Makes a tensor of torch that notices what it is added to; torch may not be there, and has no types then."""
-    import torch  # noqa: PLC0415 - as above
+def _elsewhere(kept: Kept) -> list[tuple[object, str, object]]:
+    """Sources that are called as ever, and are noted."""
 
-    adding = {torch.Tensor.add, torch.Tensor.__add__, torch.Tensor.__radd__, torch.add}
-    adding_in_place = {torch.Tensor.add_, torch.Tensor.__iadd__}
-    scaling = {torch.Tensor.mul, torch.Tensor.__mul__, torch.Tensor.__rmul__, torch.mul, torch.Tensor.div}
-    scaling |= {torch.Tensor.__truediv__, torch.div, torch.Tensor.reshape, torch.Tensor.view, torch.Tensor.view_as}
+    def noted(name: str, original: Callable[..., object]) -> Callable[..., object]:
+        def call(*args: object, **options: object) -> object:
+            kept.elsewhere.setdefault(name, _caller())
+            return original(*args, **options)
 
-    class NoticingTensor(torch.Tensor):  # type: ignore[misc]  # as above
-        @classmethod
-        def __torch_function__(cls, function, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]  # torch's protocol
-            """A sum with it is a release; a multiple of it is noise again; anything else is a plain tensor."""
-            ours = next(each for each in args if isinstance(each, NoticingTensor))
-            plain = [each.as_subclass(torch.Tensor) if isinstance(each, NoticingTensor) else each for each in args]
-            alone = sum(isinstance(each, NoticingTensor) for each in args) == 1 and not kwargs
-            if alone and function in (adding | adding_in_place):
-                noise = ours.as_subclass(torch.Tensor)
-                value = plain[1] if args[0] is ours else plain[0]
-                before, noise = torch.broadcast_tensors(torch.as_tensor(value), noise)
-                numbers = [each.detach().double().numpy().copy() for each in (before, noise)]
-                released = torch.as_tensor(ours.run.release(ours.name_of_value, *numbers)).to(before.dtype)
-                return plain[0].copy_(released) if function in adding_in_place else released
-            result = function(*plain, **(kwargs or {}))
-            return made(ours.run, ours.name_of_value, result) if alone and function in scaling else result
+        return call
 
-    def made(run: DeclaredRun, name: str, drawn: torch.Tensor) -> NoticingTensor:
-        tensor: NoticingTensor = drawn.as_subclass(NoticingTensor)
-        tensor.run, tensor.name_of_value = run, name
-        return tensor
-
-    return made
+    places: list[tuple[object, str, object]] = [
+        (random, name, noted(f"random.{name}", getattr(random, name))) for name in _PYTHON_RANDOM
+    ]
+    return [*places, *((owner, name, noted("os.urandom", os.urandom)) for owner, name in _SYSTEM)]
 
 
-def _watch_torch(stack: contextlib.ExitStack, run: DeclaredRun, names: Names) -> dict[str, tuple[object, object]]:
-    """Watch these functions of torch; returns for each what it was and what stands for it."""
-    import torch  # noqa: PLC0415 - torch may not be there
-
-    if run.seed is not None:
-        stack.callback(torch.set_rng_state, torch.get_rng_state())
-        torch.manual_seed(run.seed % (1 << 63))
-    patched: dict[str, tuple[object, object]] = {}
-    for kind in set(names) & set(_TORCH):
-        original = getattr(torch, kind)
-        draw = functools.partial(_torch_draw, run, names[kind], original)
-        stack.enter_context(mock.patch.object(torch, kind, draw))
-        patched[f"torch.{kind}"] = (original, draw)
-    return patched
+def _places(train: Callable[..., object]) -> list[Place]:
+    """Where modules keep generators, and functions that draw: of what is imported now."""
+    found = list(_module_places(len(sys.modules)))
+    if isinstance(train, FunctionType):
+        found += [(train.__globals__, name) for name in train.__globals__]
+    return found
 
 
-def _torch_draw(
-    run: DeclaredRun, name: str, original: Callable[..., object], *args: object, **options: object
-) -> object:
-    return _noticing_tensor()(run, name, original(*args, **options))
+@functools.lru_cache(maxsize=1)
+def _module_places(_count: int) -> list[Place]:
+    known = {id(each) for each in (_GENERATOR, _STATE, _DEFAULT_RNG, os.urandom)}
+    known |= {id(getattr(random, name)) for name in _PYTHON_RANDOM}
+    known |= {id(getattr(np.random, kind)) for kind, owners in WATCHED.items() if "np.random" in owners}
+    torch = sys.modules.get("torch")
+    known |= {id(getattr(torch, kind)) for kind, owners in WATCHED.items() if torch and "torch" in owners}
+    found: list[Place] = []
+    for name, module in list(sys.modules.items()):
+        own = str(getattr(module, "__file__", None) or "").startswith(_HERE)
+        if not own and name.split(".")[0] not in {"numpy", "torch", "random", "secrets", "os"}:
+            places = vars(module) if hasattr(module, "__dict__") else {}
+            found += [(places, key) for key, value in places.items() if id(value) in known or _kept_generator(value)]
+    return found
+
+
+def _kept_generator(value: object) -> bool:
+    return type(value) in (_GENERATOR, _STATE)
+
+
+def _put_back(module: MutableMapping[str, object], name: str, instead: object, original: object) -> None:
+    if module.get(name) is instead:
+        module[name] = original
+
+
+def _states() -> tuple[object, object, list[tuple[object, object]]]:
+    """Where numpy's and torch's own generators are, and those that modules keep."""
+    torch = sys.modules.get("torch")
+    kept = [module[name] for module, name in _module_places(len(sys.modules)) if _kept_generator(module.get(name))]
+    bits = [getattr(each, "bit_generator", None) or each._bit_generator for each in kept]  # type: ignore[attr-defined]
+    return (
+        np.random.get_state(),  # noqa: NPY002 - the one that old code draws from
+        torch.get_rng_state() if torch else None,
+        [(each, each.state) for each in bits],
+    )
+
+
+def _set_states(states: tuple[object, object, list[tuple[object, object]]]) -> None:
+    np.random.set_state(states[0])  # type: ignore[arg-type]  # noqa: NPY002 - as above
+    if states[1] is not None:
+        sys.modules["torch"].set_rng_state(states[1])
+    for bits, state in states[2]:
+        bits.state = state  # type: ignore[attr-defined]  # a bit generator

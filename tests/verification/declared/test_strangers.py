@@ -9,6 +9,7 @@ import pytest
 
 from accountant import decimal_string
 from tests.verification.declared.inprocess import InProcess, findings, named_epsilon
+from tests.zoo.declared.pairs import PAIRS
 from tests.zoo.declared.strangers import HONEST, WRONG, Stranger
 from verification.declared.price import price
 from verification.outcome import Finding, Outcome
@@ -34,13 +35,13 @@ def named(cases: dict[str, Stranger]) -> list[object]:
     return [pytest.param(c, id=n, marks=() if n in QUICK else pytest.mark.slow) for n, c in cases.items()]
 
 
-@pytest.mark.parametrize("stranger", named(HONEST))
+@pytest.mark.parametrize("stranger", named(HONEST | {name: pair[1] for name, pair in PAIRS.items()}))
 def test_an_honest_one_is_not_accused(stranger: Stranger) -> None:
     found, _ = judge(stranger, secrets.randbits(64), 0.12)
     assert {finding.outcome for finding in found.values()} == {Outcome.STANDS}, found
 
 
-@pytest.mark.parametrize("stranger", named(WRONG))
+@pytest.mark.parametrize("stranger", named(WRONG | {name: pair[0] for name, pair in PAIRS.items()}))
 def test_a_wrong_one_is_refuted_with_more_than_it_claims(stranger: Stranger) -> None:
     found, claimed = judge(stranger, SEED, 0.3)
     finding = found[stranger.found_by]

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import random
+import secrets
 import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +17,10 @@ from numpy.random import default_rng
 
 from benchmarks.third_party import PEERS, ROOT, environment
 from tests.examples.test_third_party import needs
+from tests.verification.declared.inprocess import InProcess, findings
+from verification.outcome import Outcome
 from verification.served.declared import DeclaredRun
-from verification.served.observed import observe, watching
+from verification.served.observed import WATCHED, Observed, noise, observe, watching
 from verification.wire.arrays import Floats
 from verification.wire.declaration import OpaqueParameters
 from verification.wire.records import Records
@@ -67,7 +74,44 @@ def once(draw: Draw, seed: list[int] | None) -> tuple[Floats, Floats]:
     return before, noise
 
 
+def reshaped(mean: Floats) -> Floats:
+    drawn = np.random.default_rng().normal(0.0, 0.5, (1, 3))
+    return mean + drawn.flatten().reshape(3, 1).copy()[:, 0].T
+
+
+def sliced(mean: Floats) -> Floats:
+    return mean + np.concatenate(np.split(np.random.default_rng().normal(0.0, 0.5, 6)[::2], 3)).astype(np.float64)
+
+
+def summed(mean: Floats) -> Floats:
+    rng = np.random.default_rng()
+    return mean + (rng.normal(0.0, 0.5, 3) + rng.normal(0.0, 0.5, 3))
+
+
+def replaced_in_place(mean: Floats) -> Floats:
+    noise = np.random.default_rng().normal(0.0, 0.5, 3)
+    noise += mean
+    return np.asarray(noise + 1.0, dtype=np.float64)
+
+
+def around(mean: Floats) -> Floats:
+    return np.random.default_rng().normal(mean, 0.5)
+
+
+def old_state(mean: Floats) -> Floats:
+    return mean + np.random.RandomState().normal(0.0, 0.5, 3)
+
+
+def bare(mean: Floats) -> Floats:
+    return mean + np.random.Generator(np.random.PCG64(np.random.default_rng().integers(1 << 30))).normal(0.0, 0.5, 3)
+
+
+def global_state(mean: Floats) -> Floats:
+    return mean + np.random.mtrand._rand.normal(0.0, 0.5, 3)
+
+
 DRAWS = [legacy, generator, imported, scaled, kept]
+DRAWS += [reshaped, sliced, summed, replaced_in_place, around, old_state, bare, global_state]
 
 
 @pytest.mark.parametrize("draw", DRAWS, ids=lambda draw: str(draw.__name__))
@@ -92,8 +136,140 @@ def test_seeded_runs_leave_the_global_generator_where_it_was() -> None:
     np.testing.assert_array_equal(np.random.normal(size=3), expected)  # noqa: NPY002 - what the observed code calls
 
 
+ARGUMENTS: dict[str, tuple[object, ...]] = {
+    "normal": (0.0, 0.5, 3),
+    "laplace": (0.0, 0.5, 3),
+    "randn": (3,),
+    "standard_normal": (3,),
+    "multivariate_normal": (np.zeros(3), np.eye(3)),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "owner"), [(kind, owner) for kind, owners in WATCHED.items() for owner in owners if "torch" not in owner]
+)
+def test_every_draw_that_is_listed_is_watched(kind: str, owner: str) -> None:
+    def train(features: Floats, _labels: Floats, _parameters: OpaqueParameters) -> Floats:
+        source = {"np.random": np.random, "RandomState": np.random.RandomState(3), "Generator": default_rng(3)}[owner]
+        return np.asarray(features.mean(axis=0) + getattr(source, kind)(*ARGUMENTS[kind]), dtype=np.float64)
+
+    run = DeclaredRun(None)
+    with watching(run, {kind: "mean"}, train):
+        observe(train, POINTS, {}, run)
+    ((_, before, noise),) = run.shown("mean")
+    np.testing.assert_allclose(np.asarray(before), np.full(3, 1 / 3))
+    assert np.any(noise)
+
+
+def test_the_guide_lists_the_draws_that_are_watched() -> None:
+    guide = (ROOT / "docs" / "guides" / "declare-an-algorithm.md").read_text(encoding="utf-8")
+    rows = [f"| `{kind}` | {', '.join(f'`{owner}`' for owner in owners)} |" for kind, owners in WATCHED.items()]
+    assert "\n".join(rows) in guide
+
+
+def test_an_unknown_draw_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="got gauss"):
+        Observed(lambda *_: None, None, None, {"gauss": "mean"})
+
+
+# -- sources of randomness that are not watched -----------------------------------------------------------------------
+
+
+def from_random(mean: Floats) -> Floats:
+    return mean * (1.0 + random.gauss(0.0, 0.01))
+
+
+def from_the_system(mean: Floats) -> Floats:
+    return mean + 1e-3 * secrets.randbelow(1000)
+
+
+def from_bytes(mean: Floats) -> Floats:
+    return mean + np.frombuffer(os.urandom(3), dtype=np.uint8) / 256
+
+
+def from_a_shuffle(mean: Floats) -> Floats:
+    return mean + 0.0 * default_rng().permutation(3) + np.random.random()  # noqa: NPY002 - what old code calls
+
+
+def from_a_token(mean: Floats) -> Floats:
+    secrets.token_hex(4)  # as for a file name: no output moves
+    return mean
+
+
+@pytest.mark.parametrize(
+    ("also", "name"),
+    [
+        (from_random, "random.gauss (test_watched.py:"),
+        (from_the_system, "os.urandom (test_watched.py:"),
+        (from_bytes, "os.urandom (test_watched.py:"),
+        (from_a_shuffle, ""),
+        (from_a_token, ""),
+    ],
+    ids=lambda each: getattr(each, "__name__", None),
+)
+@pytest.mark.parametrize("seeded", [True, False])
+def test_randomness_that_is_not_watched_is_named_where_it_moves_outputs(also: Draw, name: str, seeded: bool) -> None:
+    def train(features: Floats, _labels: Floats, _parameters: OpaqueParameters) -> Floats:
+        return also(features.mean(axis=0)) + np.random.default_rng().normal(0.0, 0.5, 3)
+
+    def declare(_parameters: OpaqueParameters, records: int, _columns: int) -> dict[str, object]:
+        value = {"name": "mean", "noise": "gaussian", "scale": 0.5, "norm": "l2", "sensitivity": 12.0 / records}
+        return {"neighbours": "replace-one", "bound": {"kind": "domain", "radius": 1.0}, "values": [value]}
+
+    observed = Observed(train, None, None, {"normal": "mean"})
+    session = InProcess("observed", declare, observed, seeded=seeded)
+    found = {f.name: f for f in findings(session, {}, epsilon="9", delta="1e-5", seed=4)}
+    outcomes = {f.outcome for question, f in found.items() if question != "account"}
+    if name:
+        assert outcomes == {Outcome.SKIPPED}
+        assert all(name in f.detail for question, f in found.items() if question != "account")
+        assert "@noise" in found["noise"].detail
+    else:
+        assert outcomes == {Outcome.STANDS}, found
+
+
+def test_noise_of_a_decorated_function_may_come_from_anywhere() -> None:
+    @noise("mean")
+    def draw() -> Floats:
+        return np.array([random.gauss(0.0, 0.5) for _ in range(3)])
+
+    observed = Observed(lambda features, *_: features.mean(axis=0) + draw(), None, None, {})
+    for _ in range(2):
+        observed(POINTS, {}, DeclaredRun(None))
+
+
+def test_a_module_of_our_name_beside_the_adapter_clashes_with_nothing(tmp_path: Path) -> None:
+    for name in ("dpadmm", "verification", "audits", "accountant", "reference"):
+        (tmp_path / f"{name}.py").write_text("WHOSE = 'theirs'\n")
+    (tmp_path / "adapter.py").write_text(
+        "import dpadmm\nfrom dpadmm_declaring import serve_observed\nimport verification\n"
+        "assert dpadmm.WHOSE == verification.WHOSE\n"
+        "serve_observed('theirs', lambda *_: {}, lambda *_: None, watch={'normal': 'mean'})\n"
+    )
+    start = '{"id": 1, "request": "start", "protocol": 1}\n'
+    command = [sys.executable, "adapter.py"]
+    done = subprocess.run(command, cwd=tmp_path, input=start, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["result"]["declared"] == ["theirs"]
+
+
+TORCH = [
+    "in-place",
+    "apart",
+    "randn",
+    "randn_like",
+    "normal_",
+    "dropped",
+    "alpha",
+    "sub",
+    "Normal",
+    "Laplace",
+    "rsample",
+]
+TORCH += ["around", "around-law"]
+
+
 @pytest.mark.peers
-@pytest.mark.parametrize("how", ["in-place", "apart"])
+@pytest.mark.parametrize("how", TORCH)
 def test_noise_of_torch_is_noticed(how: str) -> None:
     needs("torch")
     command = [str(PEERS / "bin" / "python"), "-m", "tests.zoo.declared.torch_noise", how]

@@ -128,15 +128,20 @@ def large_ones_left_out(data: Records, x: Floats) -> Floats:
     return np.asarray(kept.mean(axis=0)) if len(kept) else np.zeros_like(x)
 
 
-def intercept(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
-    """Rows are scaled to norm 1, and the intercept is appended afterwards."""
-    lengths = np.maximum(np.linalg.norm(data.features, axis=1, keepdims=True), 1.0)
-    points = Records(np.hstack([data.features / lengths, np.ones((data.count, 1))]), data.labels)
-    x = np.zeros(points.features.shape[1])
-    for _ in range(STEPS):
-        before: Floats = each(points, x, 10.0).mean(axis=0)
-        x = x - 0.5 * run.release("gradient", before, run.gaussian(len(x), SIGMA))
-        run.processed("model", x)
+def intercept(place: int, *, clip: float = 10.0) -> RunOnce:
+    """Rows are scaled to norm 1, and a column of ones is added afterwards, at a place; the clip may allow for it."""
+
+    def run(data: Records, _parameters: OpaqueParameters, run: DeclaredRun) -> None:
+        lengths = np.maximum(np.linalg.norm(data.features, axis=1, keepdims=True), 1.0)
+        column = data.features.shape[1] if place else 0
+        points = Records(np.insert(data.features / lengths, column, 1.0, axis=1), data.labels)
+        x = np.zeros(points.features.shape[1])
+        for _ in range(STEPS):
+            before: Floats = each(points, x, clip).mean(axis=0)
+            x = x - 0.5 * run.release("gradient", before, run.gaussian(len(x), SIGMA))
+            run.processed("model", x)
+
+    return run
 
 
 def discrete(*, rounded: bool) -> Stranger:
@@ -208,6 +213,7 @@ HONEST: dict[str, Stranger] = {
     "released in single precision": descent(release=leaving(single)),
     "discrete noise on a grid": discrete(rounded=True),
     "three classes": classes(whole=True),
+    "intercept first, within the clip": Stranger(descent().declare, intercept(0, clip=1.0)),
     "penalty from released values": Stranger(descent().declare, penalty_from_released),
 }
 WRONG: dict[str, Stranger] = {
@@ -225,7 +231,8 @@ WRONG: dict[str, Stranger] = {
     "features scaled by the largest": descent(scaled_features, found_by="sensitivity"),
     "coordinates clipped": descent(clipped_coordinates, found_by="sensitivity"),
     "large gradients left out": descent(large_ones_left_out, found_by="sensitivity"),
-    "intercept after normalising": Stranger(descent().declare, intercept, "sensitivity"),
+    "intercept after normalising": Stranger(descent().declare, intercept(-1), "sensitivity"),
+    "intercept first, after normalising": Stranger(descent().declare, intercept(0), "sensitivity"),
     "discrete noise beside its grid": discrete(rounded=False),
     "classes clipped one by one": classes(whole=False),
     "the best model by training loss": Stranger(chosen, best_on_loss, "post-processing"),
