@@ -1,9 +1,8 @@
 """Three users, literally from the guides: each has only the wheel, and a folder whose names clash with our packages.
 
-The owner of a CI follows the guide to continuous integration, the
-author of a port the guide to the golden vectors and the tutorial, the person who trains the guide to training.
-``pytest -s tests/wheel/test_users.py`` prints how long each step takes. Blocks of the tutorial that take minutes are run
-by the tests of the pages.
+The owner of a CI follows the guide to continuous integration, the author of a port the guide to the golden vectors and
+the tutorial, the person who trains the guide to training. ``pytest -s tests/wheel/test_users.py`` prints how long each
+step takes. Blocks of the tutorial that take minutes are run by the tests of the pages.
 """
 
 from __future__ import annotations
