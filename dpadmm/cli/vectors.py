@@ -142,7 +142,6 @@ def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case])
         if finding.outcome is Outcome.REFUTED:
             click.echo(f"failed   {finding.name}: {finding.detail}")
     from verification.vectors.suspects import diagnose
-    from verification.wire.parameters import BASELINES
 
     found = diagnose(report.findings, cases)
     for line in found.lines():
@@ -154,16 +153,13 @@ def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case])
     if len(found.suspects) > _MOST_SUSPECTS:
         rest = ", ".join(s.flag for s in found.suspects[_MOST_SUSPECTS:])
         click.echo(f"suspect  less likely: {rest}")
-    reasons = Counter(f.detail for f in report.findings if f.outcome is Outcome.SKIPPED)
-    offered = () if report.description is None else report.description.algorithms
-    other = {f"not offered: {name}": name for name in BASELINES if name not in offered}
-    for reason, count in reasons.most_common():
-        if reason not in other:
-            click.echo(f"skipped  {count} cases: {reason}")
-    unoffered = [f"{name} ({reasons[reason]})" for reason, name in other.items() if reason in reasons]
-    if unoffered:
-        count = sum(reasons[reason] for reason in other)
-        click.echo(f"skipped  {count} cases of baselines that it does not offer: {', '.join(unoffered)}")
+    skipped = [f for f in report.findings if f.outcome is Outcome.SKIPPED]
+    lacking = Counter(name for f in skipped for name in f.lacking)
+    if lacking:
+        needed = ", ".join(f"{name} ({count})" for name, count in lacking.most_common())
+        click.echo(f"skipped  {sum(bool(f.lacking) for f in skipped)} cases need what is not offered: {needed}")
+    for reason, count in Counter(f.detail for f in skipped if not f.lacking).most_common():
+        click.echo(f"skipped  {count} cases: {reason}")
     if report.fault is not None:
         where = f" in case {report.during}" if report.during else ""
         click.echo(f"FAULT{where} {report.fault}")

@@ -37,6 +37,13 @@ class Installed:
         )
 
 
+def crowd(folder: Path) -> None:
+    """Files and folders of the user's that are called as our packages are; none of them may be run."""
+    for name in ("reference.py", "audits.py", "accountant/__init__.py", "verification/__init__.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("raise SystemExit('the user\\'s own')")
+
+
 def build_wheel(folder: Path) -> Path:
     """The wheel, from a copy of what git knows: building must not leave anything in the checkout."""
     source = folder / "source"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpadmm.cli import SUBCOMMANDS
-from tests.wheel.conftest import Installed
+from tests.wheel.conftest import Installed, crowd
 
 pytestmark = pytest.mark.slow
 
@@ -78,9 +78,7 @@ def test_nothing_but_the_projects_packages_is_installed_at_top_level(bare: Insta
 
 
 def test_a_folder_of_the_same_name_does_not_break_it(bare: Installed) -> None:
-    for name in ("audits", "accountant", "reference", "verification", "experiments"):
-        (bare.folder / name).mkdir()
-        (bare.folder / name / "__init__.py").write_text("raise SystemExit('the user\\'s own')")
+    crowd(bare.folder)
     for command in (("dpadmm",), ("python", "-m", "dpadmm")):
         done = bare.run(*command, *WORK["account"].split())
         assert done.returncode == 0, done.stderr

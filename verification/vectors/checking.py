@@ -43,6 +43,7 @@ class CaseFinding(Finding):
 
     flags: tuple[str, ...] = ()
     difference: ValueDifference | None = None
+    lacking: tuple[str, ...] = ()  # what the case needs and the adapter does not offer
 
     @classmethod
     def of(cls, case: model.Case, recipe: Recipe, wrong: str | ValueDifference | None) -> CaseFinding:
@@ -52,9 +53,9 @@ class CaseFinding(Finding):
         return cls(About(case.id), outcome, str(wrong or ""), flags=recipe.flags, difference=difference)
 
     @classmethod
-    def skipped(cls, case: model.Case, recipe: Recipe, reason: str) -> CaseFinding:
+    def skipped(cls, case: model.Case, recipe: Recipe, reason: str, lacking: Sequence[str] = ()) -> CaseFinding:
         """A case that was not played."""
-        return cls(About(case.id), Outcome.SKIPPED, reason, flags=recipe.flags)
+        return cls(About(case.id), Outcome.SKIPPED, reason, flags=recipe.flags, lacking=tuple(lacking))
 
 
 @dataclass(slots=True)
@@ -111,7 +112,7 @@ def _findings(session: PlainSession, cases: Sequence[model.Case], report: Vector
         recipe = read(case)
         lacking = not_offered(session.description, recipe)
         if lacking:
-            yield CaseFinding.skipped(case, recipe, f"not offered: {', '.join(lacking)}")
+            yield CaseFinding.skipped(case, recipe, f"not offered: {', '.join(lacking)}", lacking)
             continue
         try:
             wrong = _wrong(session, case, recipe)

@@ -59,7 +59,7 @@ def test_the_case_is_named_in_which_an_adapter_crashes() -> None:
 def test_an_adapter_without_replay_has_not_been_checked() -> None:
     done = dpadmm("check", "--", *wrong("NoReplay"))
     assert done.exit_code == 3
-    assert "not offered: replay" in done.stdout
+    assert "cases need what is not offered: replay (" in done.stdout
     assert "inconclusive: " in done.stdout
 
 

@@ -16,6 +16,8 @@ import pytest
 from verification.conform import FALSE_ALARM, conform
 from verification.judge import Plan
 from verification.outcome import Outcome
+from verification.vectors.checking import check_adapter
+from verification.vectors.files import load_all
 from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, Fault
 from verification.wire.skeletons import BUILDS, FILE_NAMES, FILLED_IN, RUNS, Language, skeleton
@@ -142,12 +144,16 @@ def test_three_lines_make_a_sound_adapter(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @every
-def test_three_lines_pass_every_conformance_check(language: Language, tmp_path: Path) -> None:
-    report = conform(
-        build(language, fill_in(language, Face.PAPER), tmp_path), Plan(FALSE_ALARM, math.inf, 0, effort=0.2)
-    )
+def test_three_lines_pass_every_conformance_check_and_agree_with_the_vectors(
+    language: Language, tmp_path: Path
+) -> None:
+    command = build(language, fill_in(language, Face.PAPER), tmp_path)
+    report = conform(command, Plan(FALSE_ALARM, math.inf, 0, effort=0.2))
     assert report.fault is None, report.fault
     outcomes = {finding.name: finding for finding in report.findings}
     wrong = [f for f in outcomes.values() if f.outcome not in (Outcome.STANDS, Outcome.SKIPPED)]
     assert not wrong, wrong
     assert sum(f.outcome is Outcome.STANDS for f in outcomes.values()) > 10
+    vectors = check_adapter(command, [case for file in load_all(None) for case in file.cases])
+    assert [f for f in vectors.findings if f.outcome is Outcome.REFUTED] == []
+    assert vectors.outcome is Outcome.STANDS, vectors.fault

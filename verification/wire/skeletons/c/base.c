@@ -171,6 +171,7 @@ static void known(const struct value *parameters, const char *names) {
   }
 }
 
+static const char *array_fault; /* the kind of error of an array that cannot be read */
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 static size_t count_numbers(const struct value *v) {
@@ -186,12 +187,12 @@ static double *flatten(const struct value *v, double *out) {
 }
 
 static double *unpack(const struct value *v, size_t *size, int *columns) {
-  if (!v) fail("invalid-data", "an array is missing");
+  if (!v) fail(array_fault, "an array is missing");
   if (v->kind == LIST) {
     double *out = allocate(((*size = count_numbers(v)) + 1) * sizeof *out);
     flatten(v, out);
     *columns = v->child && v->child->kind == LIST ? v->child->count : v->count;
-    if (!*columns || *size % (size_t)*columns) fail("invalid-data", "rows of an array must have one length");
+    if (!*columns || *size % (size_t)*columns) fail(array_fault, "rows of an array must have one length");
     return out;
   }
   const char *code = text(v, "base64");
@@ -200,7 +201,7 @@ static double *unpack(const struct value *v, size_t *size, int *columns) {
   uint32_t bits = 0;
   for (size_t i = 0, have = 0; i < length && code[i] != '='; i++) {
     const char *found = strchr(alphabet, code[i]);
-    if (!found) fail("invalid-data", "not base64");
+    if (!found) fail(array_fault, "not base64");
     bits = bits << 6 | (uint32_t)(found - alphabet);
     if ((have += 6) >= 8) bytes[filled++] = (unsigned char)(bits >> (have -= 8));
   }
@@ -212,7 +213,7 @@ static double *unpack(const struct value *v, size_t *size, int *columns) {
     numbers *= axis->number;
   }
   *size = filled / sizeof(double);
-  if (*columns < 1 || (double)*size != numbers) fail("invalid-data", "base64 and shape do not fit");
+  if (*columns < 1 || (double)*size != numbers) fail(array_fault, "base64 and shape do not fit");
   return (double *)bytes; /* little-endian machines */
 }
 
@@ -271,6 +272,7 @@ static struct dataset *keep(const struct value *request) {
 static void answer(const struct value *request) {
   const char *what = text(request, "request"), *name = text(request, "data");
   double id = number(request, "id");
+  array_fault = strcmp(what, "data") ? "invalid-parameters" : "invalid-data";
   if (*name && !find(name)) fail("invalid-data", "no such data set");
   if (!strcmp(what, "start")) {
     printf("{\"id\":%.0f,\"result\":%s}\n", id, START);

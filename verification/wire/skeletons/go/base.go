@@ -90,7 +90,7 @@ func flatten(value any, out []float64) []float64 {
 }
 
 // Rows of an array of two axes; one of one axis is one row.
-func unpack(array any) [][]float64 {
+func unpack(array any, kind ...string) [][]float64 {
 	var flat []float64
 	width := 0
 	switch a := array.(type) {
@@ -109,13 +109,13 @@ func unpack(array any) [][]float64 {
 		for _, axis := range shape {
 			size *= axis
 		}
-		require(err == nil && len(shape) > 0 && float64(len(raw)) == size, "base64 and shape do not fit", "invalid-data")
+		require(err == nil && len(shape) > 0 && float64(len(raw)) == size, "base64 and shape do not fit", kind...)
 		for ; len(raw) > 0; raw = raw[8:] {
 			flat = append(flat, math.Float64frombits(binary.LittleEndian.Uint64(raw)))
 		}
 		width = int(shape[len(shape)-1])
 	}
-	require(width > 0 && len(flat)%width == 0, "an array must be there, with rows of one length", "invalid-data")
+	require(width > 0 && len(flat)%width == 0, "an array must be there, with rows of one length", kind...)
 	rows := [][]float64{}
 	for ; len(flat) > 0; flat = flat[width:] {
 		rows = append(rows, flat[:width])
@@ -141,7 +141,7 @@ func joined(rows [][]float64) []float64 {
 }
 
 func keep(request object) object {
-	rows, labels := unpack(request["features"]), flatten(request["labels"], nil)
+	rows, labels := unpack(request["features"], "invalid-data"), flatten(request["labels"], nil)
 	require(len(rows) == len(labels), "features must be n x p, with n labels", "invalid-data")
 	require(finite(joined(rows)...) && finite(labels...), "features and labels must be finite", "invalid-data")
 	datasets[request["name"].(string)] = dataset{rows, labels}

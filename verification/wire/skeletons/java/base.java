@@ -58,7 +58,9 @@ public class Adapter {
   }
 
   /** Rows of an array of two axes; one of one axis is one row. */
-  static double[][] unpack(Object array) {
+  static double[][] unpack(Object array) { return unpack(array, "invalid-parameters"); }
+
+  static double[][] unpack(Object array, String fault) {
     double[] flat;
     int width;
     if (array instanceof List<?> list) {
@@ -69,13 +71,13 @@ public class Adapter {
       byte[] raw = Base64.getDecoder().decode((String) packed.getOrDefault("base64", ""));
       double[] shape = flatten(packed.get("shape"));
       double size = Arrays.stream(shape).reduce(8, (a, b) -> a * b);
-      require(shape.length > 0 && raw.length == size, "base64 and shape do not fit", "invalid-data");
+      require(shape.length > 0 && raw.length == size, "base64 and shape do not fit", fault);
       flat = new double[raw.length / 8];
       ByteBuffer.wrap(raw).order(ByteOrder.LITTLE_ENDIAN).asDoubleBuffer().get(flat);
       width = (int) shape[shape.length - 1];
     }
     boolean good = width > 0 && flat.length % width == 0;
-    require(good, "an array must be there, with rows of one length", "invalid-data");
+    require(good, "an array must be there, with rows of one length", fault);
     double[][] rows = new double[flat.length / width][];
     for (int i = 0; i < rows.length; i++) rows[i] = Arrays.copyOfRange(flat, i * width, (i + 1) * width);
     return rows;
@@ -91,7 +93,7 @@ public class Adapter {
   }
 
   static Object data(Map<String, Object> request) {
-    double[][] rows = unpack(request.get("features"));
+    double[][] rows = unpack(request.get("features"), "invalid-data");
     double[] labels = flatten(request.get("labels"));
     require(rows.length == labels.length, "features must be n x p, with n labels", "invalid-data");
     boolean good = finite(joined(List.of(rows))) && finite(labels);

@@ -170,7 +170,7 @@ impl Json {
             _ => self.decoded()?,
         };
         if width == 0 || flat.len() % width != 0 {
-            return Err(("invalid-data", "an array must be there, with rows of one length".into()));
+            return Err(("invalid-parameters", "an array must be there, with rows of one length".into()));
         }
         Ok(flat.chunks(width).map(|row| row.to_vec()).collect())
     }
@@ -178,7 +178,7 @@ impl Json {
         let (mut bits, mut have, mut bytes) = (0u32, 0, Vec::new());
         for c in self.get("base64").text().bytes().take_while(|c| *c != b'=') {
             let Some(six) = ALPHABET.iter().position(|a| *a == c) else {
-                return Err(("invalid-data", "not base64".into()));
+                return Err(("invalid-parameters", "not base64".into()));
             };
             bits = bits << 6 | six as u32;
             have += 6;
@@ -189,7 +189,7 @@ impl Json {
         }
         let shape = self.get("shape").flat();
         if shape.is_empty() || bytes.len() as f64 != 8.0 * shape.iter().product::<f64>() {
-            return Err(("invalid-data", "base64 and shape do not fit".into()));
+            return Err(("invalid-parameters", "base64 and shape do not fit".into()));
         }
         let values = bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
         Ok((values, shape[shape.len() - 1] as usize))
@@ -211,7 +211,8 @@ fn packed(values: &[f64], shape: &[usize]) -> String {
 }
 
 fn keep(request: &Json, data: &mut HashMap<String, Dataset>) -> Fallible<String> {
-    let (rows, labels) = (request.get("features").rows()?, request.get("labels").flat());
+    let rows = request.get("features").rows().map_err(|(_, why)| ("invalid-data", why))?;
+    let labels = request.get("labels").flat();
     if rows.len() != labels.len() || !finite(&rows.concat()) || !finite(&labels) {
         return Err(("invalid-data", "features must be n x p, with n labels, all finite".into()));
     }
