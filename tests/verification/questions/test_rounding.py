@@ -7,7 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from accountant.mechanisms.words import Algorithm
+from tests.verification.questions.in_process import InProcess
+from tests.zoo.honest.same_claim import Bfloat16Gradients
 from verification.questions.dependence import hiding, precision_of
+from verification.questions.updates import working_unit
+from verification.reading.context import DOUBLE, Context, Mode
+from verification.served.loopback import Loopback
 from verification.wire.arrays import Floats
 
 Step = Callable[[Floats, Floats], Floats]
@@ -43,3 +49,13 @@ def test_noise_that_hides_a_record_leaves_a_function_of_the_noised_mean_alone() 
 
     assert apart(after) < 1e-12
     assert apart(before) > 0.1
+
+
+@pytest.mark.parametrize(("implementation", "unit"), [(Bfloat16Gradients, 2.0**-8), (Loopback, DOUBLE)])
+def test_the_rounding_of_an_implementation_is_that_of_its_format_whatever_the_records(
+    implementation: type[Loopback], unit: float
+) -> None:
+    for seed in range(6):
+        session, rng = InProcess(implementation()), np.random.default_rng(seed)
+        found = working_unit(Context(session, Mode(Algorithm.SSADMM), rng, lambda: InProcess(implementation())))
+        assert unit <= found <= 2 * unit
