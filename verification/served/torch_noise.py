@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from verification.served.declared import DeclaredRun
 
 
-class Draws(Protocol):
+class DrawsOf(Protocol):
     """What is known about the draws of a run: which are watched, and which release their mean."""
 
     names: Mapping[str, str]
@@ -25,7 +25,7 @@ class Draws(Protocol):
         """Whether a draw releases its mean."""
 
 
-def torch_places(run: DeclaredRun, draws: Draws) -> list[tuple[object, str, object]]:
+def torch_places(run: DeclaredRun, draws: DrawsOf) -> list[tuple[object, str, object]]:
     """Watch these functions of torch; for each where it is and what stands for it."""
     import torch  # noqa: PLC0415 - torch may not be there
 
