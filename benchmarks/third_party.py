@@ -33,7 +33,7 @@ What the gate says about public code that nobody here wrote, behind the small ad
 runs unchanged unless the adapter's first lines say otherwise. Each is judged by a claim that *it* makes, at the
 parameters that are named. What is refuted is that claim at those parameters: not a project, and not a person. Much
 of this is research code, written to draw a figure. "Stands" means that nothing was found with the power that the
-gate states; it is no proof.
+gate states; it is not a proof.
 
 To repeat: `make setup-third-party` (versions: {versions}); fetch each repository at its commit into
 `$DPADMM_THIRD_PARTY/owner+name` (`git clone https://github.com/OWNER/NAME`, `git checkout COMMIT`; for gittyeric
@@ -45,8 +45,8 @@ tests/examples/test_third_party.py` runs them as tests. The evidence of {evidenc
 of the other refutations is larger than is kept here.
 
 **How to respond.** If you maintain one of these and think that a verdict is wrong, that the claim is not yours, or
-that it is mended: say so in an issue with the case's name, or in private as SECURITY.md of this repository
-describes. A case is corrected, or gets a line with the commit that mends it. The maintainers of the fetched sources
+that it is fixed: say so in an issue with the case's name, or in private as SECURITY.md of this repository
+describes. A case is corrected, or gets a line with the commit that fixes it. The maintainers of the fetched sources
 have not been told yet: that comes before this page is published (SECURITY.md).
 
 The cases of fetched sources were run on 2026-11-18; those of package releases are of earlier runs. The number of

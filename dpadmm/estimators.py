@@ -377,7 +377,7 @@ class SsADMMClassifier(_PrivateClassifier):
     regularizer, lam, shape : "none", "l1", "elastic-net", "group-l1", "nuclear", "scad" or "mcp"; its weight; the rest.
     rho, eta : penalty and first step size; None chooses by n, p and the target (``dpadmm.defaults``).
     schedule : how steps fall: "constant", "per-epoch" or "inverse-sqrt".
-    batch, iterations : records an iteration (None: the root of n, rounded up); how many iterations (None: 5 epochs).
+    batch, iterations : records per iteration (None: root of n, rounded up); number of iterations (None: 5 epochs).
     clip : clip each record's gradient to this norm; None divides each record by its own norm instead.
     fit_intercept : a column of ones, before the norm is taken.
     output : "last", "average", "sparse" (z) or "auto": for penalties that select, z without the coefficients that are

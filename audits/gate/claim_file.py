@@ -387,12 +387,12 @@ def read_claim_file(path: Path) -> ClaimFile:
     try:
         data = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ClaimFileError(f"{path} is no TOML: {error}") from None
+        raise ClaimFileError(f"{path} is not TOML: {error}") from None
     try:
         claims = ClaimFile.model_validate(data)
     except ValidationError as error:
         problems = "\n".join(f"  {_explained(problem['loc'], problem)}" for problem in error.errors(include_url=False))
-        raise ClaimFileError(f"{path} is no claim file:\n{problems}") from None
+        raise ClaimFileError(f"{path} is not a valid claim file:\n{problems}") from None
     if claims.implementation is None:
         return claims
     return claims.model_copy(update={"implementation": claims.implementation.inside(path.parent)})

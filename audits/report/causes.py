@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from verification.outcome import Cause
+from verification.outcome import Cause, Stage
 
 DOCS = "DPADMM_DOCS"
 """The environment variable that holds the address of a published copy of the documentation, for links in reports."""
@@ -37,16 +37,26 @@ MEANING: dict[Cause, str] = {
     "add noise.",
 }
 
+RULES: dict[Stage, str] = {
+    Stage.PRICE: "The claimed epsilon is what the mechanism costs",
+    Stage.SMALL: "The implementation does what its privacy proof assumes",
+    Stage.CLAIMED: "The implementation does so at the claimed size, without a seed",
+    Stage.GAMES: "The implementation leaks no more than the claimed curve allows",
+    Stage.COVERAGE: "Everything that the claim rests on was checked",
+    Stage.DECLARED: "The implementation is what its adapter declares",
+}
+"""What each stage checks: the rules of findings without a cause, such as one that is inconclusive."""
+
 
 def slug(cause: Cause) -> str:
     """The id of its rule and the anchor of its section."""
     return str(cause).replace(" ", "-").replace(",", "")
 
 
-def help_uri(anchor: str) -> str | None:
-    """Where a published copy of the documentation explains it; None where none is named."""
+def help_uri(anchor: str) -> dict[str, str]:
+    """Where a published copy of the documentation explains it; empty where none is named."""
     base = os.environ.get(DOCS, "").rstrip("/")
-    return f"{base}/reference/causes/#{anchor}" if base.startswith(("http://", "https://")) else None
+    return {"helpUri": f"{base}/reference/causes/#{anchor}"} if base.startswith(("http://", "https://")) else {}
 
 
 def page() -> str:
@@ -57,4 +67,7 @@ def page() -> str:
     for cause, text in MEANING.items():
         title = str(cause)
         parts += [f"## {title[0].upper()}{title[1:]}" + f" {{#{slug(cause)}}}", "", text, ""]
+    parts += ["## Findings without a cause", "", "A finding that is inconclusive has the rule of its stage.", ""]
+    for stage, text in RULES.items():
+        parts += [f"### Stage {stage} {{#{stage}}}", "", f"{text}.", ""]
     return "\n".join(parts)

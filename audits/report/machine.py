@@ -24,7 +24,7 @@ from audits.games.sequential import AuditResult
 from audits.gate.coverage import Coverage
 from audits.gate.price import Account
 from audits.gate.report import GateReport, Provenance, grouped, ids_of
-from audits.report.causes import MEANING, help_uri, slug
+from audits.report.causes import MEANING, RULES, help_uri, slug
 from audits.report.statement import statement
 from audits.report.text import headline
 from verification.judge import not_asked
@@ -270,14 +270,6 @@ _LEVEL = {
     Outcome.INCONCLUSIVE: "warning",
     Outcome.DEVIATES: "note",
 }
-_RULES = {
-    Stage.PRICE: "The claimed epsilon is what the mechanism costs",
-    Stage.SMALL: "The implementation does what its privacy proof assumes",
-    Stage.CLAIMED: "The implementation does so at the claimed size, without a seed",
-    Stage.GAMES: "The implementation leaks no more than the claimed curve allows",
-    Stage.COVERAGE: "Everything that the claim rests on was checked",
-    Stage.DECLARED: "The implementation is what its adapter declares",
-}
 
 
 def render_sarif(report: GateReport) -> str:
@@ -285,7 +277,7 @@ def render_sarif(report: GateReport) -> str:
     driver = {
         "name": "dpadmm",
         "version": report.provenance.version,
-        "rules": [*(_cause_rule(cause) for cause in MEANING), *(_rule(stage, text) for stage, text in _RULES.items())],
+        "rules": [*(_cause_rule(cause) for cause in MEANING), *(_rule(stage, text) for stage, text in RULES.items())],
     }
     faults = (Outcome.FAULT, Outcome.ADAPTER_FAILED)
     place = place_of(report)
@@ -313,12 +305,13 @@ def _rule(stage: Stage, text: str) -> dict[str, object]:
         "help": {"text": "The message states what was observed and how to reproduce it; the HTML report shows it."},
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["privacy"]},
+        **help_uri(str(stage)),
     }
 
 
 def _cause_rule(wrong: Cause) -> dict[str, object]:
     """One rule a cause: GitHub groups alerts by rule."""
-    rule: dict[str, object] = {
+    return {
         "id": slug(wrong),
         "name": slug(wrong),
         "shortDescription": {"text": f"{str(wrong)[0].upper()}{str(wrong)[1:]}"},
@@ -326,9 +319,8 @@ def _cause_rule(wrong: Cause) -> dict[str, object]:
         "help": {"text": f"{MEANING[wrong]} Documentation: docs/reference/causes.md#{slug(wrong)}"},
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["privacy"]},
+        **help_uri(slug(wrong)),
     }
-    uri = help_uri(slug(wrong))
-    return rule if uri is None else {**rule, "helpUri": uri}
 
 
 def _result(finding: Finding, place: Place) -> dict[str, object]:

@@ -37,7 +37,7 @@ class Kind(enum.Enum):
 
 
 COUNTED = {Kind.ENCLOSURE: "points", Kind.ATTACK: "attempts"}
-"""Evidence that is no proof says at how many points it looked."""
+"""Evidence short of a proof says at how many points it looked."""
 NEEDED = {
     Status.PROVED: frozenset({Kind.SMT, Kind.COQ}),
     Status.ENCLOSED: frozenset({Kind.ENCLOSURE}),

@@ -69,7 +69,7 @@ def test_several_mechanisms_need_names_of_their_own(tmp_path: Path) -> None:
         ('power = "noise/1.2"', 'power = "noise/1.0"', "D > 1"),
         ('false_alarm = "1e-6"', 'false_alarm = "1.5"', "less than 1"),
         ('command = ["python", "adapter.py"]', "command = []", "at least 1"),
-        ("[claim]", "[claim", "is no TOML"),
+        ("[claim]", "[claim", "is not TOML"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:

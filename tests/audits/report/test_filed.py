@@ -83,8 +83,11 @@ def test_every_cause_is_a_rule_with_its_own_section(tmp_path: Path, monkeypatch:
     assert sarif_errors(text) == []
     run = json.loads(text)["runs"][0]
     assert run["results"][0]["ruleId"] == slug(Cause.NOISE_SMALL) == "noise-too-small"
-    rule = next(r for r in run["tool"]["driver"]["rules"] if r["id"] == "noise-too-small")
-    assert rule["helpUri"] == "https://docs.example.com/dpadmm/reference/causes/#noise-too-small"
+    rules = run["tool"]["driver"]["rules"]
+    assert {r["id"] for r in rules} == {*map(slug, Cause), *Stage}
+    for rule in rules:
+        assert rule["helpUri"] == f"https://docs.example.com/dpadmm/reference/causes/#{rule['id']}"
+        assert f"{{#{rule['id']}}}" in page()
 
 
 def test_a_badge_states_epsilon_delta_power_and_date(tmp_path: Path) -> None:
