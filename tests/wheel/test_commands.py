@@ -74,7 +74,7 @@ def test_nothing_but_the_projects_packages_is_installed_at_top_level(bare: Insta
     record = next(site.glob("dpadmm-*.dist-info")) / "RECORD"
     tops = {Path(line.split(",")[0]).parts[0] for line in record.read_text().splitlines()}
     ours = {top for top in tops if ".dist-info" not in top and top != ".."}
-    assert ours == {"accountant", "audits", "dpadmm", "reference", "verification"}
+    assert ours == {"accountant", "audits", "dpadmm", "dpadmm_declaring", "reference", "verification"}
 
 
 def test_a_folder_of_the_same_name_does_not_break_it(bare: Installed) -> None:
