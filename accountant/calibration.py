@@ -211,7 +211,7 @@ BEYOND_REACH = Fraction(10) ** 60
 """Stands for an epsilon that could not be certified: no target is as large."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Calibration:
     """A value that meets the target, what it was certified to cost, and the nearest value that does not.
 
@@ -224,6 +224,10 @@ class Calibration:
     epsilon_upper: Fraction
     method: str
     ledger: Ledger
+
+    def __repr__(self) -> str:
+        value, cost = decimal_string(self.value, 6, "up"), decimal_string(self.epsilon_upper, 6, "up")
+        return f"<Calibration: {value} costs epsilon <= {cost} (method {self.method})>"
 
     @property
     def slack(self) -> Fraction:

@@ -360,7 +360,12 @@ class Bound:
         return hash((self.least, self.most))
 
     def __repr__(self) -> str:
-        return f"Bound(lower={self.lower!r}, upper={self.upper!r})"
+        lower, upper = self.printed(6)
+        return f"<Bound [{lower}, {upper}]>"
+
+    def __str__(self) -> str:
+        """Both ends, rounded outwards."""
+        return "[{}, {}]".format(*self.printed(6))
 
     @property
     def lower(self) -> mpf:

@@ -57,6 +57,7 @@ from accountant.numbers import (
     Exact,
     arb_from_fraction,
     arb_precision,
+    decimal_string,
     fraction_of,
     has_digits,
     precisions,
@@ -115,7 +116,7 @@ class MethodResult:
     how: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """The price of a ledger at delta; `refused` says why a method that was asked for has no answer."""
 
@@ -127,6 +128,19 @@ class Report:
     refused: Mapping[str, str]
     adaptive: Fraction | None = None
     """With effort "tight": a lower end for steps whose vectors follow the outputs (`pld.adversary.adaptive_lower`)."""
+
+    def __repr__(self) -> str:
+        return f"<Report: {self}>"
+
+    def __str__(self) -> str:
+        """The enclosure, rounded outwards, and the method of its upper end."""
+        best = next((name for name, found in self.methods.items() if found.epsilon.most == self.epsilon.most), "none")
+        return f"epsilon in {self.epsilon} at delta {decimal_string(self.delta, 4, 'down')} (method {best})"
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        rows = "".join(f"<tr><td>{name}</td><td>{found.epsilon}</td></tr>" for name, found in self.methods.items())
+        return f"<b>{self}</b><table><tr><th>method</th><th>epsilon</th></tr>{rows}</table>"
 
 
 def methods_for(priced: Ledger | Mechanism) -> tuple[str, ...]:

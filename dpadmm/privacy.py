@@ -93,7 +93,7 @@ class PrivateRun:
         return bound + Fraction(self.training.grid) * _root_up(copies * self.dimension) * per_unit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Guarantee:
     """(epsilon, delta) under replacement of one record, certified; and the noise that gives it."""
 
@@ -112,6 +112,9 @@ class Guarantee:
             () if self.theorem is None else (f"  proved in Coq: {self.theorem}, for exact arithmetic before rounding",)
         )
         return "\n".join([head, *proved, *(f"  not covered: {item}" for item in self.not_covered)])
+
+    def __repr__(self) -> str:
+        return f"<Guarantee: {str(self).splitlines()[0]}, sigma = {self.sigma:.4g}>"
 
     def _repr_html_(self) -> str:
         """As a notebook shows it."""

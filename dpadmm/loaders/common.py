@@ -110,12 +110,12 @@ def head(path: Path, limit: int = 1 << 16) -> bytes:
     return first if len(first) < limit else first[: first.rfind(b"\n") + 1 or limit]
 
 
-def number_at(text: str, where: str) -> float:
+def number_at(text: str, where: str, hint: str = "") -> float:
     """A finite number, or an error that says where it should have been; never what stands there."""
     try:
         value = float(text)
     except ValueError:
-        found = "text" if text.strip() else "nothing"
+        found = f"text{hint}" if text.strip() else "nothing"
         raise UnreadableData(f"{where}: expected a number, got {found}") from None
     if not math.isfinite(value):
         raise UnreadableData(f"{where}: expected a finite number, got {value}")

@@ -101,7 +101,7 @@ def _line_by_line(layout: FileLayout, numeric: Sequence[int], text: Sequence[int
             raise UnreadableData(f"{where}: expected {len(layout.first)} columns, got {len(row)}")
         for values, index in zip(texts, text, strict=True):
             values.append(row[index])
-        rows.append([number_at(row[index], f"{where}, {layout.place(index)}") for index in numeric])
+        rows.append([number_at(row[index], f"{where}, {layout.place(index)}", _STATE_THEM) for index in numeric])
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(numeric)), texts
 
 
@@ -117,6 +117,7 @@ DELIMITERS = ("\t", ";", "|", ",")
 LABELS = ("label", "target", "class", "y", "outcome")
 """Names that a label's column is known by, in any case."""
 _LINES = 20
+_STATE_THEM = "; a column of words needs its public categories: --categories NAME=A,B,... (categories= of load_csv)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,18 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant import Bound, Gaussian, Ledger, Mechanism, MpADMM, SsADMM, SubsampledGaussianStep, certificate, epsilon
+from accountant import (
+    Bound,
+    Gaussian,
+    Ledger,
+    Mechanism,
+    MpADMM,
+    SsADMM,
+    SubsampledGaussianStep,
+    calibrate_noise,
+    certificate,
+    epsilon,
+)
 from accountant.numbers import fraction_of
 from accountant.pld import plan
 from accountant.pld.composition import SubsampledGaussian, compose
@@ -107,3 +118,14 @@ def test_certified_ends_are_short_decimals() -> None:
     profile = compose([SubsampledGaussian(Fraction(1, 50), Fraction(2), 40)])
     for end in (profile.epsilon_lower(Fraction(1, 10**5)), profile.epsilon_upper(Fraction(1, 10**5))):
         assert (end * 10**9 * 16).denominator == 1
+
+
+def test_what_is_printed_at_a_prompt_is_short_and_encloses() -> None:
+    report = epsilon(Gaussian(noise_multiplier="2", iterations=3), delta="1e-6")
+    least, most = (Fraction(end) for end in str(report.epsilon).strip("[]").split(", "))
+    assert least <= report.epsilon.least.fraction() <= report.epsilon.most.fraction() <= most
+    assert str(report) == f"epsilon in {report.epsilon} at delta 1e-6 (method gdp)"
+    found = calibrate_noise(lambda noise: Gaussian(noise_multiplier=noise), epsilon=1, delta="1e-6")
+    assert repr(found) == "<Calibration: 4.225 costs epsilon <= 0.999919 (method gdp)>"
+    assert max(map(len, (repr(report), repr(report.epsilon), repr(found)))) < 100
+    assert str(report.epsilon) in report._repr_html_()
