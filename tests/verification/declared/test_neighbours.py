@@ -28,6 +28,7 @@ LARGER = (
     "features scaled by the largest",
     "large gradients left out",
     "intercept after normalising",
+    "intercept first, after normalising",
 )
 """What was not found at two or three records: it needs many other records, or rare ones."""
 
