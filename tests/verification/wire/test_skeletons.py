@@ -28,6 +28,7 @@ MARKED = re.compile(r"^([ \t]*)[^\n]*(?:FILL IN|FILL_IN|fillIn|fill_in)[( \"]*[1
 TOOLS = {
     Language.PYTHON: sys.executable,
     Language.C: "cc",
+    Language.CPP: "c++",
     Language.RUST: "rustc",
     Language.NODE: "node",
     Language.GO: "go",
@@ -59,7 +60,7 @@ def build(language: Language, text: str, directory: Path) -> list[str]:
     source.write_text(text, encoding="utf-8")
     if language not in BUILDS:
         return [tool, *RUNS[language].split()[1:-1], str(source)]
-    strict = ["-Wall", "-Werror", "-Wno-unused-function"] if language is Language.C else []
+    strict = ["-Wall", "-Werror", "-Wno-unused-function"] if language in (Language.C, Language.CPP) else []
     subprocess.run([*BUILDS[language].split(), *strict], cwd=directory, check=True, capture_output=True)
     return [str(directory / "adapter")]
 

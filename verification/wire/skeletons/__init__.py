@@ -13,6 +13,7 @@ class Language(enum.StrEnum):
 
     PYTHON = "python"
     C = "c"
+    CPP = "cpp"
     RUST = "rust"
     NODE = "node"
     GO = "go"
@@ -22,6 +23,7 @@ class Language(enum.StrEnum):
 FILE_NAMES = {
     Language.PYTHON: "adapter.py",
     Language.C: "adapter.c",
+    Language.CPP: "adapter.cpp",
     Language.RUST: "adapter.rs",
     Language.NODE: "adapter.mjs",
     Language.GO: "adapter.go",
@@ -30,6 +32,7 @@ FILE_NAMES = {
 ACCOUNTANT_FILE = "accountant.py"
 BUILDS = {
     Language.C: "cc -O2 -o adapter adapter.c -lm",
+    Language.CPP: "c++ -std=c++17 -O2 -o adapter adapter.cpp",
     Language.RUST: "rustc -O adapter.rs",
     Language.GO: "go build -o adapter adapter.go",
 }
