@@ -123,7 +123,10 @@ def test_csv_with_and_without_header(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("1,2,0\n3,4\n", "line 2: expected 3 columns, got 2"),
-        ("1,2,0\n3,x,1\n", "line 2, column 2: expected a number, got text; a column of words needs its public categories: --c"),
+        (
+            "1,2,0\n3,x,1\n",
+            "line 2, column 2: expected a number, got text; a column of words needs its public categories",
+        ),
         ("1,2,0\n3,,1\n", "line 2, column 2: expected a number, got nothing"),
         ("1,2,0\n3,nan,1\n", "line 2, column 2: expected a finite number, got nan"),
         ('1,"2,0\n3,4,1\n', "unexpected end of data"),
