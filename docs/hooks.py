@@ -1,7 +1,8 @@
-"""Puts pages that mkdocs.yml does not list at the end of their section, so that a new record or page needs no edit."""
+"""Puts pages that mkdocs.yml does not list at the end of their section, and the version at the foot of every page."""
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -13,6 +14,8 @@ LEFT_OUT = {"adr/0000-template.md"}
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Complete the navigation before the pages are read."""
     root = Path(config.docs_dir)
+    project = tomllib.loads((root.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    config.copyright = f"{project['name']} {project['version']}, {project['license']}"
     for section in config.nav or []:
         for title, entries in section.items():
             folder = SECTIONS.get(title)

@@ -15,11 +15,17 @@ import pytest
 from tests.docs.pages import ROOT
 
 pytestmark = pytest.mark.slow
-PATHS = {"I audit an implementation", "I port the algorithm", "I own a CI"}
+PATHS = {
+    "I audit an implementation",
+    "I port the algorithm",
+    "I own a CI",
+    "I train a private model",
+    "I have a test suite",
+}
 
 
 class Page(HTMLParser):
-    """Links, the links of the three paths, what the page loads, and its console blocks."""
+    """Links, the links of the paths, what the page loads, and its console blocks."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
