@@ -39,7 +39,9 @@ def _grouped(chance: random.Random, phases: list[Entry]) -> list[Entry]:
     """Return the phases for neighbours that differ in a group: real noise, no group larger than the data."""
     most = min(int(str(phase.get("records", 10**6))) for phase in phases)
     size = min(1 + _whole(chance, (0, 1), (0, 3)), most)
-    return [{name: value for name, value in phase.items() if name != "noise"} | {"group_size": size} for phase in phases]
+    return [
+        {name: value for name, value in phase.items() if name != "noise"} | {"group_size": size} for phase in phases
+    ]
 
 
 def _decimal(chance: random.Random, ordinary: tuple[float, float], wide: tuple[float, float]) -> str:
