@@ -37,7 +37,7 @@ from accountant.errors import CannotCertifyError, InvalidQuantityError, Unsuppor
 from accountant.groups import grouped_epsilon, smaller_groups
 from accountant.limits import check_time, processor_limit, time_left, time_limit
 from accountant.lower_end import adaptive_lower, attained, composable, pure_releases
-from accountant.mechanisms.ledger import Ledger, gdp_squared, has_leader
+from accountant.mechanisms.ledger import Ledger, gdp_squared, has_leader, unsampled_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import delta_or_zero, order
 from accountant.mechanisms.steps import (
@@ -45,7 +45,6 @@ from accountant.mechanisms.steps import (
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
-    ShuffledStep,
     Step,
     SubsampledGaussianStep,
     WithReplacementStep,
@@ -186,23 +185,6 @@ def may_gain(report: Report) -> Fraction:
 def last_resort_for(priced: Ledger | Mechanism) -> tuple[str, ...]:
     """Return the method that always has a quick answer, if a loose one: no part of the default answer."""
     return () if unsampled_squared(ledger_of(priced).steps) is None else ("unsampled",)
-
-
-def unsampled_squared(steps: tuple[Step, ...]) -> Fraction | None:
-    r"""Return mu^2 of the steps as if every record were used in each; None where a step has other noise.
-
-    Hockey-stick divergences are convex: a mixture of N(0) and N(mu) is no further from N(0) than N(mu) is, in either
-    order.
-    """
-    total = Fraction(0)
-    for step in steps:
-        if isinstance(step, PoissonGaussianStep):
-            total += step.count / step.noise_multiplier**2
-        elif isinstance(step, PureStep | WithReplacementStep | ShuffledStep) or step.noise is not Noise.GAUSSIAN:
-            return None  # copies of a record in one batch move it further
-        else:
-            total += step.count * step.ratio_squared
-    return total
 
 
 def epsilon(

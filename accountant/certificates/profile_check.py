@@ -501,7 +501,9 @@ def _is_enough_by_union(steps: Sequence[SubsampledGaussian], delta: Fraction) ->
 
 
 def _unsampled_square(step: Step) -> Fraction | None:
-    """Return count (Delta/sigma)^2; None where a batch may hold a record twice, or has other noise."""
+    """Return count (Delta/sigma)^2, Delta what the most entries of a batch move; None under other noise."""
+    if isinstance(step, WithReplacementStep):
+        return step.count * (step.copies.most / step.noise_multiplier) ** 2
     if isinstance(step, PoissonGaussianStep):
         return step.count / step.noise_multiplier**2
     if isinstance(step, GaussianStep | SubsampledGaussianStep) and step.noise is Noise.GAUSSIAN:

@@ -62,7 +62,7 @@ from accountant.lower_end import (
 )
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import delta_or_zero, order
-from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PureStep, ShuffledStep, Step
+from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PureStep, ShuffledStep, Step, WithReplacementStep
 from accountant.mechanisms.words import Noise
 from accountant.numbers import INFINITE, exact, fraction_of
 from accountant.pld.ledger_steps import attained_steps, profile_steps
@@ -128,7 +128,7 @@ def _rederived(document: Certificate) -> tuple[Rederived, ...]:
     if not document.methods:
         raise CertificateError("a certificate without a method certifies nothing")
     for name in document.refused:
-        if name not in methods_for(ledger) or name in document.methods:
+        if name not in (*methods_for(ledger), *slow_methods_for(ledger)) or name in document.methods:
             raise CertificateError(f"refused: {name!r} is no method that could have been refused here")
     _require_within(ledger)
     digits = max(document.digits, FEWEST_DIGITS)
@@ -194,11 +194,13 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
 
 def _squared_as_if_unsampled(ledger: Ledger) -> Fraction:
     """Return the sum of (Delta/sigma)^2 over all steps, whatever they sample."""
-    terms = [
-        step.count * (step.ratio_squared if isinstance(step, GaussianStep) else 1 / step.noise_multiplier**2)
-        for step in ledger.steps
-        if not isinstance(step, PureStep)
-    ]
+    terms = []
+    for step in ledger.steps:
+        if isinstance(step, GaussianStep):
+            terms.append(step.count * step.ratio_squared)
+        elif not isinstance(step, PureStep):
+            most = step.copies.most if isinstance(step, WithReplacementStep) else 1
+            terms.append(step.count * (most / step.noise_multiplier) ** 2)
     return sum(terms, Fraction(0))
 
 
@@ -330,8 +332,8 @@ def _is_within(step: Step, released: Step) -> bool:
         weaker = step.count <= released.count and step.epsilon <= released.epsilon
         return weaker and type(step) is type(released) and step.neighbours is released.neighbours
     if isinstance(step, ShuffledStep) and isinstance(released, GaussianStep):
-        same = released.ratio_squared * step.noise_multiplier**2 == 1 and released.noise is Noise.GAUSSIAN
-        return same and step.count <= released.count
+        weaker = released.ratio_squared * step.noise_multiplier**2 >= 1 and step.count <= released.count
+        return weaker and released.noise is Noise.GAUSSIAN  # a group's releases move further than one record's
     return step == released
 
 

@@ -190,14 +190,14 @@ def _maybe_positive(name: str, value: Exact | None) -> Fraction | None:
 
 
 def _values(name: str, value: Exact | Sequence[Exact]) -> tuple[Fraction, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        if isinstance(value, str) and "," in value:
+    given = [value] if isinstance(value, str) or not isinstance(value, Sequence) else value
+    for each in given:
+        if isinstance(each, str) and "," in each:
             raise InvalidQuantityError(
-                f"{name} takes one number, or a list of one an iteration (as options: the option once for each), "
-                f"got {name}={value[:60]!r}"
+                f"{name} takes one number, or a list of one an iteration (as options: give the option once for each "
+                f"value), got {name}={each[:60]!r}"
             )
-        return (positive(name, value),)
-    values = tuple(positive(name, each) for each in value)
+    values = tuple(positive(name, each) for each in given)
     if not values:
         raise InvalidQuantityError(f"{name} must be one number or one an iteration, got none")
     return values

@@ -11,7 +11,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
-from accountant.mechanisms.steps import GaussianStep, PureStep, ShuffledStep, Step, SubsampledGaussianStep
+from accountant.mechanisms.steps import (
+    GaussianStep,
+    PoissonGaussianStep,
+    PureStep,
+    ShuffledStep,
+    Step,
+    SubsampledGaussianStep,
+    WithReplacementStep,
+)
 from accountant.mechanisms.words import Neighbours, Noise
 
 if TYPE_CHECKING:
@@ -101,6 +109,25 @@ def gdp_squared(steps: tuple[Step, ...]) -> Fraction | None:
             return None
         total += step.count * step.ratio_squared
     return total if steps else None
+
+
+def unsampled_squared(steps: tuple[Step, ...]) -> Fraction | None:
+    r"""Return mu^2 of the steps as if every record were used in each, as often as it may be; None under other noise.
+
+    Hockey-stick divergences are jointly convex: given which entries of a batch differ, k of them, the outputs are two
+    Gaussians no further apart than k entries move.
+    """
+    total = Fraction(0)
+    for step in steps:
+        if isinstance(step, PoissonGaussianStep):
+            total += step.count / step.noise_multiplier**2
+        elif isinstance(step, WithReplacementStep):
+            total += step.count * (step.copies.most / step.noise_multiplier) ** 2
+        elif isinstance(step, PureStep | ShuffledStep) or step.noise is not Noise.GAUSSIAN:
+            return None
+        else:
+            total += step.count * step.ratio_squared
+    return total
 
 
 def has_leader(steps: tuple[Step, ...]) -> bool:

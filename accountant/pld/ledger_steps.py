@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
 from accountant.limits import check_time, time_left
+from accountant.mechanisms.ledger import unsampled_squared
 from accountant.mechanisms.steps import (
     GaussianStep,
     GroupStep,
@@ -39,6 +40,7 @@ from accountant.pld.multiscale import build
 from accountant.pld.parts import joined
 from accountant.pld.plan import dominated_epsilon, log_of, plan_for_delta
 from accountant.pld.types import BinaryStep, ComposableStep, LaplaceLosses, Pair, ResponseLosses
+from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.pure import laplace_epsilon
 from accountant.profiles.with_replacement import (
     PublicCopies,
@@ -72,6 +74,17 @@ def composed_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Bound:
 
 def composed_epsilon_upper(steps: tuple[Step, ...], delta: Fraction, tolerance: Fraction) -> Fraction:
     """Return a certified upper epsilon alone, to about the relative tolerance: what a search calls often."""
+    try:
+        return _composed_upper(steps, delta, tolerance)
+    except CannotCertifyError:
+        check_time()
+        square = unsampled_squared(steps)
+        if square is None:
+            raise
+        return gaussian_epsilon(square, delta, digits=10).most.fraction()
+
+
+def _composed_upper(steps: tuple[Step, ...], delta: Fraction, tolerance: Fraction) -> Fraction:
     if len(steps) == 1 and isinstance(steps[0], LaplaceStep) and steps[0].count == 1:
         return laplace_epsilon(steps[0].epsilon, delta).most.fraction()
     if (alone := single_with_replacement(steps)) is not None:

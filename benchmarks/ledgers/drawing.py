@@ -1,7 +1,8 @@
 r"""Random ledgers: one to five phases of any mechanism, parameters over all orders of magnitude that are admitted.
 
 Number `index` always is the same ledger. Half of the numbers of a phase are ordinary, half come from a far wider range:
-records to 10^12, iterations to 10^15, noise multipliers from 10^-20 to 10^20, delta from 1/2 to 10^-300.
+records to 10^12, iterations to 10^15, noise multipliers from 10^-20 to 10^20, delta from 1/2 to 10^-300. Batches are
+fresh, drawn with replacement, or those of epochs; in some ledgers neighbours differ in a group of records.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ def drawn(index: int) -> tuple[list[Entry], str]:
     chance = random.Random(f"ledger {index}")
     neighbours = ADD_OR_REMOVE if chance.random() < 0.15 else REPLACE_ONE
     phases = [_phase(chance, neighbours) for _ in range(chance.randint(1, MOST_PHASES))]
+    if chance.random() < 0.15:
+        phases = _grouped(chance, phases)
     return phases, _decimal(chance, (-12, -2), (-300, -0.31))
 
 
@@ -30,6 +33,15 @@ def _phase(chance: random.Random, neighbours: str) -> Entry:
     weights = [weight for _, weight in makers.values()]
     name = chance.choices(list(makers), weights)[0]
     return {"algorithm": name, **makers[name][0](chance)}
+
+
+def _grouped(chance: random.Random, phases: list[Entry]) -> list[Entry]:
+    """Return the phases for neighbours that differ in a group: real noise, no group larger than the data."""
+    most = min(int(str(phase.get("records", 10**6))) for phase in phases)
+    size = min(1 + _whole(chance, (0, 1), (0, 3)), most)
+    return [
+        {name: value for name, value in phase.items() if name != "noise"} | {"group_size": size} for phase in phases
+    ]
 
 
 def _decimal(chance: random.Random, ordinary: tuple[float, float], wide: tuple[float, float]) -> str:
@@ -60,8 +72,11 @@ def _batches(chance: random.Random) -> Entry:
 
 
 def _sampled(chance: random.Random) -> Entry:
-    noise = {"noise": "discrete"} if chance.random() < 0.1 else {}
-    return _batches(chance) | {"noise_multiplier": _multiplier(chance), "iterations": _iterations(chance)} | noise
+    drawn = _batches(chance) | {"noise_multiplier": _multiplier(chance), "iterations": _iterations(chance)}
+    if chance.random() < 0.3:
+        sampling = chance.choice(["fixed-order", "shuffle", "with-replacement"])
+        return drawn | {"sampling": sampling, "records": max(2, int(str(drawn["records"])))}
+    return drawn | ({"noise": "discrete"} if chance.random() < 0.1 else {})
 
 
 def _dpsvrg(chance: random.Random) -> Entry:

@@ -14,7 +14,7 @@ import click
 from accountant.mechanisms.fields import Field, FieldKind, fields_of
 from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.registry import MECHANISMS, PRIVATE, unknown_field
-from dpadmm.cli.common import SuggestingGroup
+from dpadmm.cli.common import ONCE_FOR_EACH, One, Repeated, SuggestingGroup
 
 REAL = "NUMBER"
 """Exact numbers: decimals ("1e-8") and ratios ("1/3") are read as written, never through binary floats."""
@@ -85,7 +85,8 @@ def options_of(
 def _option(name: str, field: Field[object, object], *, required: bool) -> click.Option:
     names, explain = [option_name(name), name], field.explain
     if field.kind is FieldKind.SCHEDULE:
-        return click.Option(names, metavar=REAL, multiple=True, required=required, help=explain)
+        explain = f"{explain.rstrip('.')}; {ONCE_FOR_EACH}."
+        return Repeated(names, type=One(), metavar=REAL, multiple=True, required=required, help=explain)
     if field.kind is FieldKind.NUMBER:
         return click.Option(names, metavar=REAL, required=required, help=explain)
     shown = None if field.required or field.default is None else str(field.default)

@@ -27,7 +27,7 @@ from accountant.pricing import (
 )
 from dpadmm.cli import _mechanism_options as shared
 from dpadmm.cli._mechanism_options import MechanismCommand, MechanismGroup, described, options_of
-from dpadmm.cli.common import EXIT_REFUTED, emit_json, format_option
+from dpadmm.cli.common import EXIT_REFUTED, ONCE_FOR_EACH, Repeated, emit_json, format_option
 
 if TYPE_CHECKING:
     from accountant.dp_events import Event
@@ -91,9 +91,10 @@ output_options = shared.combined(
     click.option(
         "--method",
         "methods",
+        cls=Repeated,
         multiple=True,
         type=click.Choice(list(THEOREMS)),
-        help="Only this method (repeatable); default: every proved one.",
+        help=f"Only this method, by default every proved one; {ONCE_FOR_EACH}.",
     ),
     click.option("--methods", "table", is_flag=True, help="Also print what every method answers, and how."),
     shared.effort_option,

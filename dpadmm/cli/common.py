@@ -36,6 +36,34 @@ class Duration(click.ParamType[float]):
         return float(match[1]) * _SECONDS[match[2]]
 
 
+ONCE_FOR_EACH = "give the option once for each value"
+
+
+class Repeated(click.Option):
+    """An option that may be given several times, and says so where a value that cannot be read holds a comma."""
+
+    def process_value(self, ctx: click.Context, value: object) -> object:
+        """Return the values, or add to the refusal how several are given."""
+        try:
+            return super().process_value(ctx, value)
+        except click.BadParameter as error:
+            if isinstance(value, list | tuple) and any("," in str(each) for each in value):
+                error.message = f"{error.message.rstrip('.')}; {ONCE_FOR_EACH}."
+            raise
+
+
+class One(click.ParamType[str]):
+    """A name or a number as it is written, without a comma: several values need the option several times."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return it."""
+        if "," in value:
+            self.fail(f"{value[:60]!r} is not one value", param, ctx)
+        return value
+
+
 format_option = click.option(
     "--format",
     "output_format",

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.cli.common import Duration, emit_json, fail_fast_option, format_option, memory_option, timeout_option
+from dpadmm.cli.common import (
+    ONCE_FOR_EACH,
+    Duration,
+    One,
+    Repeated,
+    emit_json,
+    fail_fast_option,
+    format_option,
+    memory_option,
+    timeout_option,
+)
 from verification.outcome import Finding, Outcome, counted
 from verification.wire.faults import as_fields
 from verification.wire.process import Limits
@@ -21,7 +31,9 @@ if TYPE_CHECKING:
 
 
 @click.command("conform")
-@click.option("--only", multiple=True, metavar="QUESTION", help="Ask only these; may be repeated.")
+@click.option(
+    "--only", cls=Repeated, multiple=True, type=One(), metavar="QUESTION", help=f"Ask only this; {ONCE_FOR_EACH}."
+)
 @click.option(
     "--budget", type=Duration(), help="Stop after this long (90s, 5m); the remaining questions are inconclusive."
 )

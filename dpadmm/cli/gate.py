@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from dpadmm.cli.common import format_option, in_sections
+from dpadmm.cli.common import ONCE_FOR_EACH, Repeated, format_option, in_sections
 from verification.files import write_text
 from verification.plain_text import harmless
 
@@ -103,15 +103,21 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
 )
 @click.option(
     "--only",
+    cls=Repeated,
     multiple=True,
     metavar="NAME",
-    help="A stage (price, small, claimed, games, declared), a question, a mechanism or the id of one finding; a "
-    "partial run never exits 0.",
+    help="A stage (price, small, claimed, games, declared), a question, a mechanism or the id of one finding (a "
+    f"partial run never exits 0); {ONCE_FOR_EACH}.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
 @click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
 @click.option(
-    "--report", "reports", type=ReportTarget(), multiple=True, help="Also write junit=F, sarif=F, html=F, ..."
+    "--report",
+    "reports",
+    type=ReportTarget(),
+    cls=Repeated,
+    multiple=True,
+    help=f"Also write junit=F, sarif=F, html=F, ...; {ONCE_FOR_EACH}.",
 )
 @click.option(
     "--evidence",

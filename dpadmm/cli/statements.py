@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.cli.common import EXIT_USAGE, Duration, emit_json, fail_fast_option, format_option
+from dpadmm.cli.common import (
+    EXIT_USAGE,
+    ONCE_FOR_EACH,
+    Duration,
+    One,
+    Repeated,
+    emit_json,
+    fail_fast_option,
+    format_option,
+)
 from verification.outcome import Outcome, worst
 
 if TYPE_CHECKING:
@@ -21,7 +30,15 @@ _WIDTHS = (24, 12, 16, 10, 9)
 
 
 @click.command("verify")
-@click.option("--statement", "names", multiple=True, metavar="ID", help="Check only this statement; may be repeated.")
+@click.option(
+    "--statement",
+    "names",
+    cls=Repeated,
+    multiple=True,
+    type=One(),
+    metavar="ID",
+    help=f"Check only this statement; {ONCE_FOR_EACH}.",
+)
 @click.option(
     "--budget",
     type=Duration(),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
-from dpadmm.cli.common import emit_json, format_option, in_sections
+from dpadmm.cli.common import ONCE_FOR_EACH, Repeated, emit_json, format_option, in_sections
 
 if TYPE_CHECKING:
     from dpadmm.cli.train_run import Trained
@@ -209,10 +209,12 @@ OPTIONS = [
     click.option("--intercept/--no-intercept", default=True, show_default=True, help="A column of ones, first."),
     click.option(
         "--bounds",
+        cls=Repeated,
         multiple=True,
         callback=_bounds,
         metavar="[NAME=]LOW:HIGH",
-        help="Public bounds of a column, or of all; its values are cut off there and scaled to [0, 1]. Repeatable.",
+        help="Public bounds of a column, or of all: its values are cut off there and scaled to [0, 1]; "
+        f"{ONCE_FOR_EACH}.",
     ),
     click.option("--seed", type=int, help="Repeat a run. Anyone who knows the seed can remove the noise."),
     click.option(
@@ -298,10 +300,11 @@ def _categories(_ctx: click.Context, _param: click.Parameter, values: tuple[str,
 @click.option("--delimiter", help="CSV: by default found from the first lines.")
 @click.option(
     "--categories",
+    cls=Repeated,
     multiple=True,
     callback=_categories,
     metavar="NAME=A,B,...",
-    help="CSV: the public categories of a column of words; each becomes a feature. Repeatable.",
+    help=f"CSV: the public categories of a column of words, each of which becomes a feature; {ONCE_FOR_EACH}.",
 )
 @click.option("--features", type=int, help="LIBSVM: number of features; by default the largest index.")
 @choice_options

@@ -17,6 +17,8 @@ import click
 
 from dpadmm.cli.common import (
     EXIT_REFUTED,
+    ONCE_FOR_EACH,
+    Repeated,
     SuggestingGroup,
     emit_json,
     fail_fast_option,
@@ -40,8 +42,9 @@ _files_option = click.option(
     "--file",
     "files",
     type=click.Path(path_type=Path),
+    cls=Repeated,
     multiple=True,
-    help="A vector file; may be repeated. The package's own by default.",
+    help=f"A vector file, by default the package's own; {ONCE_FOR_EACH}.",
 )
 
 

@@ -31,8 +31,10 @@ from accountant import (
 )
 from accountant.copies import Copies
 from accountant.groups import share_of_delta
+from accountant.mechanisms.ledger import unsampled_squared
 from accountant.mechanisms.steps import GaussianStep, GroupStep, PureStep, ShuffledStep
 from accountant.mechanisms.words import Sampling
+from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.with_replacement import rate_of_several, single_delta
 
 DELTA = Fraction(1, 10**6)
@@ -191,3 +193,20 @@ def test_a_phase_beside_a_group_never_lowers_an_end(beside: GaussianStep | PureS
     ]
     both, *alone = [epsilon(book, DELTA).epsilon for book in books]
     assert all(one.lower <= both.lower and one.upper <= both.upper for one in alone)
+
+
+WIDE = [
+    (SsADMM(records=305558, batch=65, iterations=22, noise_multiplier=1, sampling="shuffle", group_size=6), "gdp"),
+    (SsADMM(records=23, batch=900, iterations=30, noise_multiplier="1e-9", sampling="with-replacement"), "profile"),
+    (Poisson(sampling_rate="0.3", noise_multiplier="1e-10", iterations=9, group_size=5), "profile"),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "method"), WIDE)
+def test_what_no_lattice_holds_is_priced_as_if_unsampled_and_confirmed(mechanism: Mechanism, method: str) -> None:
+    found = epsilon(mechanism, DELTA, effort="standard")
+    square = unsampled_squared(found.ledger.steps)
+    assert square is not None
+    assert found.epsilon.upper == pytest.approx(gaussian_epsilon(square, DELTA).upper, rel=1e-9)
+    assert method in found.methods
+    assert recheck(certificate(found))

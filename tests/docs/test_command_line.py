@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import click
+
+from dpadmm.cli import group
+from dpadmm.cli.common import ONCE_FOR_EACH, Repeated
 from tools.command_line_page import PAGE
 
 
@@ -19,3 +24,20 @@ def test_every_command_has_its_section() -> None:
     page = PAGE.read_text("utf-8")
     for name in ("train", "account ssadmm", "calibrate mpadmm", "vectors check", "adapter new", "gate", "explain"):
         assert f"# dpadmm {name}\n" in page
+
+
+def options_of(command: click.Command) -> Iterator[click.Option]:
+    yield from (parameter for parameter in command.params if isinstance(parameter, click.Option))
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            if (inner := command.get_command(context, name)) is not None:
+                yield from options_of(inner)
+
+
+def test_every_option_that_may_be_repeated_says_so() -> None:
+    found = [option for option in options_of(group) if option.multiple]
+    assert len(found) > 10
+    for option in found:
+        assert isinstance(option, Repeated), option.name
+        assert ONCE_FOR_EACH in (option.help or ""), option.name

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from audits.gate.claim_file import TEMPLATE
-from dpadmm.cli.common import EXIT_PIPE
+from dpadmm.cli.common import EXIT_PIPE, ONCE_FOR_EACH
 from tests.dpadmm.in_process import CommandLine
 
 SECRET = "19571203"
@@ -42,6 +42,12 @@ MISTAKES = {
     "a misspelt option": Mistake(("gate", "--sede", "3"), ("--sede", "--seed")),
     "an option of another mechanism": Mistake(
         ("account", "ssadmm", "--inner", "3"), ("inner belongs to dpsvrg, not to ssadmm",)
+    ),
+    "several values in one option": Mistake(
+        ("account", "pure", "--epsilon", "0.1,0.2", "--delta", "0"), ("'0.1,0.2'", ONCE_FOR_EACH)
+    ),
+    "several methods in one option": Mistake(
+        ("account", "pure", "--epsilon", "1", "--delta", "0", "--method", "pure,profile"), ("--method", ONCE_FOR_EACH)
     ),
     "no claim file": Mistake(("gate",), ("privacy-claim.toml", "dpadmm gate --init")),
     "a claim file that is not there": Mistake(

@@ -232,3 +232,14 @@ def test_exact_integers_confirm_what_holds_and_nothing_smaller(q: str, nu: str, 
     else:
         with pytest.raises(CertificateError, match="above the stated delta"):
             proved_profile_upper(steps, Fraction(1, 10**4), upper)
+
+
+def test_a_method_of_the_default_answer_that_was_refused_is_confirmed() -> None:
+    """Noise too small for the exact adversary, which the default effort asks: its certificate says so."""
+    phases = [
+        SsADMM(records=52715120, batch=6761, noise_multiplier="2e-15", iterations=2998),
+        DPSVRG(records=733345, batch=5, noise_multiplier="714e5", inner=48, iterations=9311040),
+    ]
+    found = epsilon(phases[0].ledger() + phases[1].ledger(), "1e-73", effort="tight")
+    assert "adversary" in found.refused
+    assert recheck(certificate(found))

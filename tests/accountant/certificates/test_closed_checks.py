@@ -16,6 +16,7 @@ from accountant.certificates.profile_check import (
     require_profile_lower,
 )
 from accountant.errors import CertificateError
+from accountant.mechanisms.ledger import unsampled_squared
 from accountant.mechanisms.steps import GaussianStep, Step, SubsampledGaussianStep, WithReplacementStep
 from accountant.mechanisms.words import Noise
 from accountant.numbers import CONTEXT, fraction_of
@@ -37,14 +38,18 @@ def test_without_sampling_an_upper_end_is_decided_exactly_where_the_gaussian_end
     assert not _is_enough_without_sampling(STEPS, DELTA, UNSAMPLED.least.fraction() * (1 - Fraction(1, 10**9)))
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        WithReplacementStep(100, 10, Fraction(1), 3),
-        SubsampledGaussianStep(Fraction(1, 50), Fraction(1), 3, Noise.DISCRETE),
-    ],
-)
-def test_copies_of_a_record_and_other_noise_are_not_decided_that_way(other: Step) -> None:
+def test_copies_of_a_record_count_as_often_as_they_may_be_drawn() -> None:
+    draws = WithReplacementStep(100, 10, Fraction(1), 3)
+    square = unsampled_squared((*STEPS, draws))
+    assert square is not None
+    assert square == unsampled_squared(STEPS) + 3 * 10**2  # type: ignore[operator]  # known above
+    end = gaussian_epsilon(square, DELTA).most.fraction()
+    assert _is_enough_without_sampling((*STEPS, draws), DELTA, end)
+    assert not _is_enough_without_sampling((*STEPS, draws), DELTA, end * Fraction(99, 100))
+
+
+def test_other_noise_is_not_decided_that_way() -> None:
+    other = SubsampledGaussianStep(Fraction(1, 50), Fraction(1), 3, Noise.DISCRETE)
     assert not _is_enough_without_sampling((*STEPS, other), DELTA, 10**6 * UNSAMPLED.most.fraction())
 
 
