@@ -23,7 +23,7 @@ from accountant.limits import check_time
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.mechanism import Mechanism, ledger_of
 from accountant.mechanisms.quantities import privacy_loss
-from accountant.mechanisms.steps import PoissonGaussianStep, PureStep, Step
+from accountant.mechanisms.steps import PoissonGaussianStep, PureStep
 from accountant.numbers import (
     Exact,
     arb_from_fraction,
@@ -80,12 +80,12 @@ def delta_curve(priced: Ledger | Mechanism, *, effort: Effort = "quick") -> Delt
     """
     ledger = ledger_of(priced)
     steps = ledger.corrected or ledger.steps
-    true = Ledger(steps)
+    true = Ledger(steps, ordered=ledger.ordered)
     mu_squared = gdp_squared(steps)
     if mu_squared is not None:
         return DeltaCurve(f"{shown(mu_squared)}^(1/2)-GDP", lambda epsilon: gaussian_delta_upper(mu_squared, epsilon))
     if true.is_exactly_gaussian and effort == "tight" and slow_methods_for(true):
-        return _adversary_curve(steps)
+        return _adversary_curve(true)
     if all(isinstance(step, PoissonGaussianStep) for step in steps):
         return DeltaCurve("composed pairs in both orders", lambda epsilon: known_delta_upper(steps, epsilon))
     if true.is_exactly_gaussian:
@@ -105,13 +105,13 @@ def _randomised_response(total: Fraction, epsilon: Fraction) -> Fraction:
         return fraction_from_arb(((top - arb_from_fraction(epsilon).exp()) / (1 + top)).upper())
 
 
-def _adversary_curve(steps: tuple[Step, ...]) -> DeltaCurve:
-    profile = composed_profile(steps)
+def _adversary_curve(ledger: Ledger) -> DeltaCurve:
+    profile = composed_profile(ledger.steps)
 
     def upper(epsilon: Fraction) -> Fraction:
         found = profile.delta_upper(epsilon)
         with contextlib.suppress(CannotCertifyError):
-            found = min(found, ledger_delta(steps, epsilon))
+            found = min(found, ledger_delta(ledger, epsilon))
         return found
 
     return DeltaCurve("exact adversary", upper)

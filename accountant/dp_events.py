@@ -53,7 +53,18 @@ def ledger_of_event(event: Event, neighbours: Neighbours) -> Ledger:
     steps = tuple(_steps(event, neighbours, 1, 0))
     if not steps:
         raise InvalidQuantityError("the event releases nothing (NoOpDpEvent): there is nothing to price")
-    return Ledger(steps, realisable=steps)
+    return Ledger(steps, realisable=steps, ordered=not _takes_turns(event))
+
+
+def _takes_turns(event: object, repeated: bool = False) -> bool:
+    """Say whether a composition of several events is repeated: the list of steps does not show their order then."""
+    name, fields = _class_and_fields(event)
+    if name == "SelfComposedDpEvent":
+        return _takes_turns(fields["event"], repeated or fields["count"] != 1)
+    events = fields["events"] if name == "ComposedDpEvent" else ()
+    if not isinstance(events, list | tuple):
+        return False
+    return (repeated and len(events) > 1) or any(_takes_turns(each, repeated) for each in events)
 
 
 def _steps(event: object, neighbours: Neighbours, times: int, depth: int) -> list[Step]:

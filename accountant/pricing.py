@@ -282,7 +282,7 @@ def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int)
     if method == "adversary":
         from accountant.pld.adversary.method import ledger_epsilon  # noqa: PLC0415 - numpy is loaded only when needed
 
-        bound, how = ledger_epsilon(ledger.steps, delta)
+        bound, how = ledger_epsilon(ledger, delta)
         return MethodResult(bound, None, theorem, how)
     if method in {"gdp", "unsampled"}:
         mu_squared = gdp_squared(ledger.steps) if method == "gdp" else unsampled_squared(ledger.steps)

@@ -109,7 +109,7 @@ def measured(seed: int, index: int, step: SubsampledGaussian, delta: Fraction, *
                 remembered.cache_clear()
             started = time.process_time()
             try:
-                upper, found = adversary_epsilon(Run(step), delta)
+                upper, found = adversary_epsilon(Run((step,)), delta)
                 how = found.describe()
             except CannotCertifyError as reason:
                 how = f"refused: {reason}"

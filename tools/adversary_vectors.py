@@ -37,7 +37,7 @@ def vector(rate: str, multiplier: str, count: int, delta: str) -> dict[str, str 
     """Return one vector: the inputs and both ends, rounded outwards."""
     step, target = SubsampledGaussian(Fraction(rate), Fraction(multiplier), count), Fraction(delta)
     lower = compose([step], target_delta=target).epsilon_lower(target)
-    upper, _ = adversary_epsilon(Run(step), target)
+    upper, _ = adversary_epsilon(Run((step,)), target)
     return {
         "sampling_rate": rate,
         "noise_multiplier": multiplier,

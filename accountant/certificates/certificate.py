@@ -133,6 +133,7 @@ class LedgerRecord:
     realisable: tuple[StepRecord, ...]
     corrected: tuple[StepRecord, ...]
     notes: tuple[str, ...]
+    ordered: Literal[False] | None = None  # left out where the steps were taken in this order
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,12 +215,12 @@ def unsigned(report: Report) -> Certificate:
 
 def record_json(record: Certificate | LedgerRecord) -> dict[str, object]:
     """Return a record as plain JSON values."""
-    plain: dict[str, object] = json.loads(json.dumps(dataclasses.asdict(record)), object_hook=_without_group)
+    plain: dict[str, object] = json.loads(json.dumps(dataclasses.asdict(record)), object_hook=_without_defaults)
     return plain
 
 
-def _without_group(entry: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in entry.items() if value is not None or name != "group"}
+def _without_defaults(entry: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in entry.items() if value is not None or name not in {"group", "ordered"}}
 
 
 def ledger_record(ledger: Ledger) -> LedgerRecord:
@@ -230,6 +231,7 @@ def ledger_record(ledger: Ledger) -> LedgerRecord:
         realisable=tuple(map(step_record, ledger.realisable)),
         corrected=tuple(map(step_record, ledger.corrected)),
         notes=ledger.notes,
+        ordered=None if ledger.ordered else False,
     )
 
 
@@ -240,6 +242,7 @@ def read_ledger(record: LedgerRecord) -> Ledger:
         return tuple(_related(read_step(step), Neighbours(record.neighbours)) for step in steps)
 
     ledger = Ledger(read(record.steps), read(record.realisable), read(record.corrected), record.notes)
+    ledger = dataclasses.replace(ledger, ordered=record.ordered is None)
     if ledger.neighbours.value != record.neighbours:
         raise InvalidQuantityError(
             f"ledger.neighbours must be {ledger.neighbours.value!r} for these steps, got {record.neighbours!r}"

@@ -230,7 +230,7 @@ def _recheck_adversary(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rede
     """Derive the upper end again; a stated end that is not confirmed must not be below what an adversary attains."""
     from accountant.pld.adversary.method import proved_adversary_upper  # noqa: PLC0415 - numpy only where needed
 
-    proved = proved_adversary_upper(ledger.steps, delta, upper)
+    proved = proved_adversary_upper(ledger, delta, upper)
     if proved > upper:
         attained = adaptive_lower(ledger, delta, None)
         if attained is not None and attained > upper:
@@ -309,7 +309,7 @@ def _require_ledger(document: Certificate, ledger: Ledger) -> None:
     if not document.mechanisms:
         return
     true = functools.reduce(operator.add, [read_mechanism(record).ledger() for record in document.mechanisms])
-    for name in ("neighbours", "steps", "realisable", "corrected", "notes"):
+    for name in ("neighbours", "steps", "realisable", "corrected", "notes", "ordered"):
         if getattr(ledger, name) != getattr(true, name):
             raise CertificateError(f"ledger.{name} is not what the mechanisms' parameters give")
 

@@ -35,7 +35,8 @@ class Ledger:
 
     `corrected` holds the true steps where the *paper's* sensitivities were asked for and are violated (E1): then
     what `steps` cost is no bound, and only `corrected` may support a claim. `mechanisms` are those that it was made of,
-    in order; empty where it was put together by hand.
+    in order; empty where it was put together by hand. Where steps of several kinds took turns in a way that the list
+    does not show, `ordered` is false.
     """
 
     steps: tuple[Step, ...]
@@ -43,6 +44,7 @@ class Ledger:
     corrected: tuple[Step, ...] = ()
     notes: tuple[str, ...] = field(default=())
     mechanisms: tuple[Mechanism, ...] = field(default=(), compare=False, repr=False)
+    ordered: bool = True
 
     def __post_init__(self) -> None:
         """Refuse an empty ledger and one that mixes neighbouring relations."""
@@ -65,6 +67,7 @@ class Ledger:
             self._corrected_or_steps() + other._corrected_or_steps() if not (self.sound and other.sound) else (),
             self.notes + tuple(note for note in other.notes if note not in self.notes),
             self.mechanisms + other.mechanisms if self.mechanisms and other.mechanisms else (),
+            self.ordered and other.ordered,
         )
 
     def _corrected_or_steps(self) -> tuple[Step, ...]:

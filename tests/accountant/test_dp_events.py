@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from accountant import Gaussian, Laplace, Ledger, MpADMM, Poisson, Pure, SsADMM, epsilon
+from accountant.certificates.certificate import ledger_record, read_ledger
 from accountant.dp_events import (
     DEEPEST,
     Event,
@@ -49,6 +50,21 @@ def test_replacing_a_record_moves_a_sum_twice_as_far_as_adding_one() -> None:
     assert ledger_of_event(GAUSSIAN, ADDED).steps == (GaussianStep(Fraction(1, 16), 1, neighbours=ADDED),)
     assert ledger_of_event(LAPLACE, REPLACED).steps == (LaplaceStep(Fraction(1, 4), 1, REPLACED),)
     assert ledger_of_event(LAPLACE, ADDED).steps == (LaplaceStep(Fraction(1, 8), 1, ADDED),)
+
+
+def test_a_composition_that_is_repeated_takes_turns() -> None:
+    """Its list of steps does not show the order, and no bound may rest on it."""
+    other: Event = {**FIXED, "sample_size": 20}
+    for event, ordered in (
+        (composed(repeated(FIXED, 5), repeated(other, 3)), True),
+        (repeated(composed(FIXED, other), 1), True),
+        (repeated(composed(FIXED, other), 4), False),
+        (composed(LAPLACE, repeated(repeated(composed(FIXED, other), 1), 2)), False),
+    ):
+        ledger = ledger_of_event(event, REPLACED)
+        assert ledger.ordered is ordered
+        assert read_ledger(ledger_record(ledger)).ordered is ordered
+        assert (ledger + ledger).ordered is ordered
 
 
 def test_batches_have_the_theorem_of_their_relation_and_no_other() -> None:

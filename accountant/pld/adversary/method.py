@@ -10,7 +10,7 @@ The answer of the exact adversary, derived again on other lattices and with ever
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
@@ -19,7 +19,7 @@ import numpy as np
 
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time
-from accountant.mechanisms.ledger import LEAST_NOISE, has_leader
+from accountant.mechanisms.ledger import LEAST_NOISE, Ledger, has_leader
 from accountant.mechanisms.steps import Step, SubsampledGaussianStep
 from accountant.numbers import Bound, float_up
 from accountant.pld.adversary.cover import KEPT
@@ -62,6 +62,8 @@ _SPILL: Final = 1e-7
 _JUMP_SHARE: Final = 0.02
 _LOST: Final = 0.02
 """Where at most this share of delta is lost to infinite losses and to errors, no other way is tried."""
+_MOST_LED: Final = 12
+"""So many kinds of steps are led: each needs a certificate."""
 _FINE_UP_TO: Final = 1024
 """Up to so many steps a finer lattice and smaller blocks are affordable."""
 _COARSE: Final = Resolution(tolerance=1e-3, most_points=1 << 20)
@@ -75,7 +77,8 @@ class Composed:
     lattice: ComposedLattice
     plan: CompositionPlan
     course: Course
-    certificate: Ordering
+    certificates: tuple[Ordering, ...]
+    """One for each phase, the last phase first."""
     last: bool = True
     """No other course is tried on this lattice."""
     symmetrised: bool = False
@@ -90,51 +93,70 @@ class Composed:
         """Return which leader, grid and blocks were used."""
         if self.symmetrised:
             return "the leader of share 1 (the symmetrised profile) is the smallest here"
-        single, stairs = self.certificate.single, self.certificate.stairs
+        blocks, frame = self.course.blocks(), self.plan.frame
         return (
-            f"single steps {self.course.singles} (share {single.share:.3g}), blocks {self.course.blocks()} "
-            f"(shares {', '.join(f'{entry.leader.share:.3g}' for entry in stairs)}), "
-            f"spacing {self.plan.frame.spacing:.3g}, {self.lattice.weights.size} points, "
-            f"boxes {self.certificate.windows.count(KEPT)}+{sum(entry.cover.count(KEPT) for entry in stairs)}"
+            f"single steps {self.course.singles}, blocks {blocks}, spacing {frame.spacing:.3g}, "
+            f"{self.lattice.weights.size} points; {'; '.join(map(_described, dict.fromkeys(self.certificates)))}"
         )
+
+
+def _described(certificate: Ordering) -> str:
+    single, stairs = certificate.single, certificate.stairs
+    return (
+        f"q {single.q:.3g} nu {1 / single.mu:.3g}: share {single.share:.3g} of single steps, of blocks "
+        f"{', '.join(f'{entry.leader.share:.3g}' for entry in stairs)}, "
+        f"boxes {certificate.windows.count(KEPT)}+{sum(entry.cover.count(KEPT) for entry in stairs)}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Steps on fixed-size batches that the leader is for, and other steps, each with a profile that dominates it."""
+    """Phases of steps on fixed-size batches, in their order, and other steps, each with a profile that dominates it."""
 
-    led: SubsampledGaussian
+    led: tuple[SubsampledGaussian, ...]
     others: tuple[Step, ...] = ()
 
     @classmethod
-    def of(cls, steps: tuple[Step, ...]) -> Run:
-        """Return a ledger with the costliest phase of fixed-size batches led; refuse where there is none."""
+    def of(cls, ledger: Ledger) -> Run:
+        """Return a ledger with its phases of fixed-size batches led; refuse where there is none.
+
+        Of more than `_MOST_LED` kinds, and where their order is not known, the costliest ones are led.
+        """
+        steps = ledger.steps
         if not has_leader(steps):
             raise CannotCertifyError(
                 "the exact adversary needs replaced records and several steps on fixed-size batches"
             )
-        phases: dict[tuple[Fraction, Fraction], list[Step]] = {}
-        for step in steps:
-            if (
-                isinstance(step, SubsampledGaussianStep)
-                and step.sampling_rate < 1
-                and step.noise_multiplier > LEAST_NOISE
-            ):
-                phases.setdefault((step.sampling_rate, step.noise_multiplier), []).append(step)
-        led = max(phases.values(), key=_size)
-        return cls(joined(profile_steps(tuple(led), "down"))[0], tuple(step for step in steps if step not in led))
+        drawn = [step for step in steps if isinstance(step, SubsampledGaussianStep) and _may_be_led(step)]
+        kinds = joined(profile_steps(tuple(drawn), "down"))
+        costly = sorted(kinds, key=_size, reverse=True)[: _MOST_LED if ledger.ordered else 1]
+        chosen = {(kind.sampling_rate, kind.noise_multiplier) for kind in costly}
+        led = [step for step in drawn if (step.sampling_rate, step.noise_multiplier) in chosen]
+        phases = list[SubsampledGaussian]()
+        for phase in profile_steps(tuple(led), "down"):
+            before = phases.pop() if phases and replace(phases[-1], count=phase.count) == phase else None
+            phases.append(phase if before is None else replace(phase, count=before.count + phase.count))
+        return cls(tuple(phases), tuple(step for step in steps if step not in led))
 
     @property
     def steps(self) -> tuple[ComposableStep, ...]:
-        """The steps for a lattice, those that are led first."""
-        return (binary_step(self.led), *(in_order(self.others, None, Pair.DOMINATING) if self.others else ()))
+        """The steps for a lattice: those that are led first, the last phase before the others."""
+        led = [binary_step(phase) for phase in reversed(self.led)]
+        return (*led, *(in_order(self.others, None, Pair.DOMINATING) if self.others else ()))
+
+    @property
+    def count(self) -> int:
+        """How many steps are led."""
+        return sum(phase.count for phase in self.led)
 
 
-def _size(steps: Sequence[Step]) -> float:
+def _may_be_led(step: SubsampledGaussianStep) -> bool:
+    return step.sampling_rate < 1 and step.noise_multiplier > LEAST_NOISE
+
+
+def _size(phase: SubsampledGaussian) -> float:
     """Return about the variance of the losses of a phase (a guess)."""
-    one = profile_steps(tuple(steps[:1]), "down")[0]
-    spread = float(one.sampling_rate) ** 2 * math.expm1(min(float(1 / one.noise_multiplier**2), 600.0))
-    return sum(step.count for step in steps) * spread
+    return phase.count * float(phase.sampling_rate) ** 2 * math.expm1(min(float(1 / phase.noise_multiplier**2), 600.0))
 
 
 def compositions_for_delta(run: Run, delta: Fraction, resolution: Resolution | None = None) -> Iterator[Composed]:
@@ -144,10 +166,10 @@ def compositions_for_delta(run: Run, delta: Fraction, resolution: Resolution | N
     refusal is raised if none is left.
     """
     found = 0
-    for plan, courses in _ways(run.steps, log_of(delta), resolution or _resolution(run.led.count)):
+    for plan, courses in _ways(run, log_of(delta), resolution or _resolution(run.count)):
         for course in courses:
             try:
-                composition = _composed(plan, course)
+                composition = _composed(run, plan, course)
             except CannotCertifyError as error:
                 check_time()
                 refusal = error
@@ -158,40 +180,44 @@ def compositions_for_delta(run: Run, delta: Fraction, resolution: Resolution | N
         raise refusal
 
 
-def _ways(
-    steps: tuple[ComposableStep, ...], log_delta: float, resolution: Resolution
-) -> Iterator[tuple[CompositionPlan, list[Course]]]:
+def _ways(run: Run, log_delta: float, resolution: Resolution) -> Iterator[tuple[CompositionPlan, list[Course]]]:
     """Yield plans, each with courses to try, the most promising one first.
 
     Errors of transforms, small in the tilted masses, are masses of up to e^{log delta + theta epsilon} near loss 0, and
     each step loses its infinite part times that: a lattice that reaches further makes up for it. Where large losses are
     rare, a small part of delta spent on calling the largest infinite buys a tilt that suits the others.
     """
+    steps = run.steps
     plan = plan_for_delta(steps, Pair.MIXTURE_FIRST, log_delta, resolution)
-    if not _jumps(plan):
+    if not _jumps(run, plan):
         far = LOG_TRUNCATION - max(log_delta + plan.frame.theta * plan.epsilon, 0.0)
         further = plan_for_delta(steps, Pair.MIXTURE_FIRST, log_delta, resolution, log_truncation=far)
-        yield further, _courses(further, _SINGLES)
+        yield further, _courses(run, further, _SINGLES)
         return
     mild = plan_for_delta(steps, Pair.MIXTURE_FIRST, log_delta, resolution, log_truncation=MILD_TRUNCATION)
-    yield mild, _courses(mild, _MANY)
-    yield plan, _courses(plan, _MANY)
+    yield mild, _courses(run, mild, _MANY)
+    yield plan, _courses(run, plan, _MANY)
 
 
-def _courses(plan: CompositionPlan, most: int) -> list[Course]:
+def _courses(run: Run, plan: CompositionPlan, most: int) -> list[Course]:
     """Return courses with up to `most` single steps.
 
     After k steps the losses that decide lie k epsilon/T above 0; their width grows as sqrt(k).
     """
-    count, settled = plan.led.count, math.inf
-    epsilon = plan.epsilon * _led_part(plan)
+    count, settled = run.count, math.inf
+    sketches = _sketched(plan)
+    led, average = sketches[: len(run.led)], _average(run, plan)
+    epsilon = (
+        plan.epsilon * (tilted_deviation(led, plan.frame.theta) / tilted_deviation(sketches, plan.frame.theta)) ** 2
+    )
     if epsilon > 0:
-        settled = (_WIDTHS * _deviation(plan) * count / epsilon) ** 2
+        settled = (_WIDTHS * math.sqrt(_variance(average)) * count / epsilon) ** 2
     early = min(count, settled)
     few = {min(max(math.ceil(early / part), 1), _SINGLES) for part in _SINGLE_PARTS}
     numbers = sorted(few | {min(count, _SINGLES), count if count <= _FEW else min(count, most)})
     growth = _FINE_GROWTH if count <= _FINE_UP_TO else _GROWTH
-    return [Course(count, singles, growth, _RISE, epsilon, settled) for singles in numbers]
+    phases = tuple((one.count, _variance(one) / _variance(average)) for one in led) if len(led) > 1 else ()
+    return [Course(count, singles, growth, _RISE, epsilon, settled, phases) for singles in numbers]
 
 
 def _resolution(count: int) -> Resolution:
@@ -200,9 +226,9 @@ def _resolution(count: int) -> Resolution:
 
 def composed_for_epsilon(run: Run, epsilon: Fraction, resolution: Resolution | None = None) -> Composed:
     """Return a composition that is sharp near epsilon."""
-    chosen = resolution or _resolution(run.led.count)
+    chosen = resolution or _resolution(run.count)
     plan = plan_for_epsilon(run.steps, Pair.MIXTURE_FIRST, float(epsilon), chosen)
-    return _composed(plan, _courses(plan, _SINGLES)[0])
+    return _composed(run, plan, _courses(run, plan, _SINGLES)[0])
 
 
 def adversary_epsilon(run: Run, delta: Fraction, resolution: Resolution | None = None) -> tuple[Fraction, Composed]:
@@ -235,20 +261,20 @@ def symmetrised_epsilon(run: Run, delta: Fraction, resolution: Resolution = Reso
     It is the smaller one for a handful of steps with little noise. `adversary_epsilon` never exceeds it.
     """
     if run.others:
-        step = SubsampledGaussianStep(run.led.sampling_rate, run.led.noise_multiplier, run.led.count)
-        return composed_epsilon_upper((step, *run.others), delta, Fraction(resolution.tolerance))
-    return compose([run.led], target_delta=delta, resolution=resolution).epsilon_upper(delta)
+        led = [SubsampledGaussianStep(each.sampling_rate, each.noise_multiplier, each.count) for each in run.led]
+        return composed_epsilon_upper((*led, *run.others), delta, Fraction(resolution.tolerance))
+    return compose(run.led, target_delta=delta, resolution=resolution).epsilon_upper(delta)
 
 
-def ledger_epsilon(steps: tuple[Step, ...], delta: Fraction) -> tuple[Bound, str]:
+def ledger_epsilon(ledger: Ledger, delta: Fraction) -> tuple[Bound, str]:
     """Return the method's answer for a ledger (only the upper end counts), and how it was found."""
-    upper, found = adversary_epsilon(Run.of(steps), delta)
+    upper, found = adversary_epsilon(Run.of(ledger), delta)
     return Bound.from_fractions(upper, upper), found.describe()
 
 
-def ledger_delta(steps: tuple[Step, ...], epsilon: Fraction) -> Fraction:
+def ledger_delta(ledger: Ledger, epsilon: Fraction) -> Fraction:
     """Return a delta certified for the adaptive steps of a ledger at epsilon >= 0."""
-    return composed_for_epsilon(Run.of(steps), epsilon).lattice.delta_upper(epsilon)
+    return composed_for_epsilon(Run.of(ledger), epsilon).lattice.delta_upper(epsilon)
 
 
 def binary_step(step: SubsampledGaussian) -> BinaryStep:
@@ -259,38 +285,40 @@ def binary_step(step: SubsampledGaussian) -> BinaryStep:
     return BinaryStep(q, mu, step.count)
 
 
-def _composed(plan: CompositionPlan, course: Course) -> Composed:
-    led = plan.led
-    certificate = certificate_for(led.q, led.mu)
+def _composed(run: Run, plan: CompositionPlan, course: Course) -> Composed:
+    led = [step for step in plan.steps[: len(run.led)] if isinstance(step, BinaryStep)]
+    certificates = tuple(certificate_for(step.q, step.mu) for step in led)
     log_spill = plan.log_delta + math.log(_SPILL)
     with within_float64():
         others = [
             lattice_step(Pair.DOMINATING, step, plan.frame, kappa)
-            for step, kappa in zip(plan.steps[1:], plan.kappas[1:], strict=True)
+            for step, kappa in zip(plan.steps[len(led) :], plan.kappas[len(led) :], strict=True)
         ]
-        return Composed(composed(certificate, plan.frame, course, log_spill, others), plan, course, certificate)
+        lattice = composed(certificates, plan.frame, course, log_spill, others)
+        return Composed(lattice, plan, course, certificates)
 
 
-def _jumps(plan: CompositionPlan) -> bool:
+def _jumps(run: Run, plan: CompositionPlan) -> bool:
     """Say whether single losses far beyond the width of `_SINGLES` composed steps count for something (a guess)."""
-    reach = 3 * math.sqrt(_SINGLES) * _deviation(plan)
-    return _far_share(_sketched(plan)[0], plan.frame.theta, reach) > _JUMP_SHARE
+    average = _average(run, plan)
+    reach = 3 * math.sqrt(_SINGLES * _variance(average))
+    return _far_share(average, plan.frame.theta, reach) > _JUMP_SHARE
 
 
 def _sketched(plan: CompositionPlan) -> list[Sketch]:
     return [sketch(step, Pair.MIXTURE_FIRST, plan.frame.z_top) for step in plan.steps]
 
 
-def _led_part(plan: CompositionPlan) -> float:
-    """Return about the part of the tilted variance that the led steps have."""
-    sketches = _sketched(plan)
-    return (tilted_deviation(sketches[:1], plan.frame.theta) / tilted_deviation(sketches, plan.frame.theta)) ** 2
+def _average(run: Run, plan: CompositionPlan) -> Sketch:
+    """Return a step that is drawn from those that are led."""
+    led = _sketched(plan)[: len(run.led)]
+    weights = [one.log_weights + math.log(one.count / run.count) for one in led]
+    return Sketch(np.concatenate([one.losses for one in led]), np.concatenate(weights), 1)
 
 
-def _deviation(plan: CompositionPlan) -> float:
-    """Return about the deviation of the loss of one step."""
-    one = _sketched(plan)[0]
-    return math.sqrt(float((np.exp(one.log_weights) * one.losses**2).sum()))
+def _variance(one: Sketch) -> float:
+    """Return about the variance of the loss of one step."""
+    return float((np.exp(one.log_weights) * one.losses**2).sum())
 
 
 def _far_share(one: Sketch, theta: float, reach: float) -> float:
@@ -305,9 +333,9 @@ FURTHEST: Final = Fraction(1, 100)
 """An end that the other lattices miss by more than this part of it is refused, not widened."""
 
 
-def proved_adversary_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> Fraction:
+def proved_adversary_upper(ledger: Ledger, delta: Fraction, upper: Fraction) -> Fraction:
     """Return the epsilon that other lattices prove, at least `upper`; raise where it is more than 1 % above that."""
-    run = Run.of(steps)
+    run = Run.of(ledger)
     proved = symmetrised_epsilon(run, delta, _OTHERS[0])
     for resolution in _OTHERS:
         if proved <= upper:
@@ -319,7 +347,8 @@ def proved_adversary_upper(steps: tuple[Step, ...], delta: Fraction, upper: Frac
                 check_time()
                 continue
             if epsilon < proved:
-                check(found.certificate)
+                for each in set(found.certificates):
+                    check(each)
                 proved = epsilon
     if proved > upper * (1 + FURTHEST):
         raise CertificateError(

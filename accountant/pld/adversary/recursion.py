@@ -11,6 +11,12 @@ such a g below loss 0 (`extended_step`): the larger the rise, the less it is rai
 After k steps the composed loss is sqrt(k) times as wide as one step, and a share of about 1/sqrt(k) buys a rise that
 costs next to nothing.
 
+*Several phases.* The batches of a run may change their (q, nu), in an order that is known; the value is built from its
+last step on. A single step is led by its own phase's leader. Let the phases of a block have leaders L_1, L_2, ..., each
+certified for a rise of at least l: a g of rise l is also of every larger rise, so K_t g <= L_i g for each triple t of
+phase i, and K_t (product of L's) g = (product) K_t g <= (product) L_i g. So a block is at most the product of its
+steps' leaders, in whatever order it takes them.
+
 *Other steps.* Let each other step have a profile that dominates all its pairs, K_t h <= K h for every h, and V_i be the
 value of i steps on batches alone. Convolutions commute and sup_t K_t (K h) <= K sup_t K_t h; so with i steps on batches
 and any others to go, in whatever order, the value is at most (product of the others' K) V_i: they may be applied last.
@@ -66,6 +72,9 @@ class Course:
     Early blocks use stairs whose rise, times the width of the composed loss, is about `rise`, if there are any;
     `epsilon` is about what the composition is for. From `settled` steps on the rest is one block: the losses that
     decide are then so far above 0 that nothing near 0 matters.
+
+    `phases` says of several phases, the last one first, how many steps each has and how much one of them counts beside
+    an average one; numbers of steps above are then numbers of average ones.
     """
 
     total: int
@@ -74,59 +83,87 @@ class Course:
     rise: float = 0.0
     epsilon: float = 0.0
     settled: float = math.inf
+    phases: tuple[tuple[int, float], ...] = ()
 
     def blocks(self) -> list[int]:
         """Return the sizes of the blocks; they add up to total - singles."""
         done, sizes = self.singles, []
         while done < self.total:
             size = self.total - done
-            if done < self.settled:
-                size = min(max(1, math.ceil(done * self.growth)), size)
+            if self.weight(done) < self.settled:
+                size = self._steps_of(self.weight(done) * self.growth, done)
             sizes.append(size)
             done += size
         return sizes
 
+    def taken(self, size: int, start: int = 0) -> list[tuple[int, int]]:
+        """Return which phases `size` steps belong to after the first `start` ones, and how many of each."""
+        found, first = [], 0
+        for place, (count, _) in enumerate(self.phases or ((self.total, 1.0),)):
+            number = min(first + count, start + size) - max(first, start)
+            if number > 0:
+                found.append((place, number))
+            first += count
+        return found
+
+    def weight(self, done: int) -> float:
+        """Return how many average steps the first ones count for."""
+        return sum(number * self.phases[place][1] for place, number in self.taken(done)) if self.phases else done
+
+    def _steps_of(self, weight: float, start: int) -> int:
+        """Return how many steps weigh so much: one at least."""
+        steps = 0
+        for place, number in self.taken(self.total - start, start):
+            each = self.phases[place][1] if self.phases else 1.0
+            steps += min(max(math.ceil(weight / each), 1 - steps), number)
+            weight -= number * each
+            if weight <= 0:
+                break
+        return steps
+
 
 def composed(
-    certificate: Ordering, frame: Frame, course: Course, log_spill: float, others: Sequence[LatticeStep] = ()
+    certificates: Sequence[Ordering], frame: Frame, course: Course, log_spill: float, others: Sequence[LatticeStep] = ()
 ) -> ComposedLattice:
     """Return the composition of `course.total` adaptive steps, whose delta_upper holds for every adversary.
 
-    About e^log_spill of probability may be called infinite before each block, to keep windows small. `others` dominate
-    other steps of the run, wherever they stand.
+    There is a certificate for each phase of the course, the last one taken first. About e^log_spill of probability may
+    be called infinite before each block, to keep windows small. `others` dominate other steps of the run, wherever they
+    stand.
     """
-    guide = _Guide(certificate.single, frame)
+    guide = _Guide([certificate.single for certificate in certificates], frame, course)
     spread = spreading_step(frame.spacing, frame.theta, 0.0)
     state = first_state(frame.spacing, frame.theta)
     blocks = course.blocks()
     singles = course.singles if blocks or others else course.singles - 1
     if singles:
-        state = _singles(
-            state,
-            leading_step(certificate.single, 1, frame, guide.kappa),
-            spread,
-            guide.top(singles, log_spill),
-            singles,
-        )
+        ones = [(guide.one(place, certificates[place].single), number) for place, number in course.taken(singles)]
+        state = _singles(state, ones, spread, guide.top(singles, log_spill))
     if not blocks and others:  # V is symmetric: above loss 0 as it was found, below it the mirror image
         last = unimodal(trimmed(state, log_spill))
         whole = symmetric_step(last, last.masses.size)
         return _block([whole, *_all_losing(others, symmetric_mass(last), frame)], frame, log_spill)
     if not blocks:
-        one = leading_step(certificate.single, 1, frame, guide.kappa)
+        one = guide.one(len(certificates) - 1, certificates[-1].single)
         last = unimodal(trimmed(state, log_spill))
         start = spread_out(symmetric_step(last, one.masses.size), spread)
         return _block([start, *_all_losing([one], symmetric_mass(last), frame)], frame, log_spill)
     steps: dict[Leader, LatticeStep] = {}
-    for place, size in enumerate(blocks):
+    for turn, size in enumerate(blocks):
         check_time()
         before = unimodal(flattened(unimodal(trimmed(state, log_spill))))
-        stairs = _chosen(certificate.stairs, state.steps / course.total, guide.width(state.steps), course)
-        one = steps.get(stairs.leader) or leading_step(stairs.leader, 1, frame, guide.kappa)
-        steps[stairs.leader] = one
-        spread = spreading_step(frame.spacing, frame.theta, stairs.rise)
-        start = spread_out(extended_step(before, stairs.rise), spread)
-        applied = [replace(one, count=size), *(others if place == len(blocks) - 1 else ())]
+        part, width = course.weight(state.steps) / course.weight(course.total), guide.width(state.steps)
+        taken = course.taken(size, state.steps)
+        chosen = [_chosen(certificates[place].stairs, part, width, course) for place, _ in taken]
+        rise = min(stairs.rise for stairs in chosen)
+        applied = []
+        for (place, number), stairs in zip(taken, chosen, strict=True):
+            one = steps.get(stairs.leader) or guide.one(place, stairs.leader)
+            steps[stairs.leader] = one
+            applied.append(replace(one, count=number))
+        spread = spreading_step(frame.spacing, frame.theta, rise)
+        start = spread_out(extended_step(before, rise), spread)
+        applied += others if turn == len(blocks) - 1 else ()
         result = _block([start, *_all_losing(applied, _total(start, frame), frame)], frame, log_spill)
         state = state_after(result, state.steps + size)
     return result
@@ -149,23 +186,33 @@ def _chosen(stairs: tuple[Stairs, ...], done: float, width: float, course: Cours
 class _Guide:
     """Approximate range of the composed loss of single steps, without an error bound."""
 
-    def __init__(self, leader: Leader, frame: Frame) -> None:
-        self._one = sketch(BinaryStep(leader.q, leader.mu, 1), Pair.MIXTURE_FIRST, frame.z_top)
-        self._frame = frame
-        self.kappa = float(log_moment([self._one], np.array([frame.theta]))[0])
+    def __init__(self, leaders: Sequence[Leader], frame: Frame, course: Course) -> None:
+        self._ones = [sketch(BinaryStep(leader.q, leader.mu, 1), Pair.MIXTURE_FIRST, frame.z_top) for leader in leaders]
+        self._frame, self._course = frame, course
+        theta = np.array([frame.theta])
+        self._kappas = [float(log_moment([one], theta)[0]) for one in self._ones]
+
+    def one(self, place: int, leader: Leader) -> LatticeStep:
+        """Return one step of a phase by one of its leaders."""
+        return leading_step(leader, 1, self._frame, self._kappas[place])
 
     def width(self, steps: int) -> float:
         """Return the deviation of the composed loss where m is its density, weighted by e^{-x/2}."""
-        weights = np.exp(self._one.log_weights - self._one.losses / 2)
-        return math.sqrt(steps * float((weights * self._one.losses**2).sum() / weights.sum()))
+        variance = 0.0
+        for place, number in self._course.taken(steps):
+            losses = self._ones[place].losses
+            weights = np.exp(self._ones[place].log_weights - losses / 2)
+            variance += number * float((weights * losses**2).sum() / weights.sum())
+        return math.sqrt(variance)
 
     def top(self, steps: int, log_spill: float) -> int:
         """Return how many lattice points above 0 hold about all of the tilted composed loss.
 
         What spills over the top is noise of the transforms, too, and should not exceed e^log_spill as a true mass.
         """
-        many = Sketch(self._one.losses, self._one.log_weights, steps)
-        high = tail_tilts([many], self._frame.theta, _LOG_TAIL)[1]
+        taken = [(self._ones[place], number) for place, number in self._course.taken(steps)]
+        many = [Sketch(one.losses, one.log_weights, number) for one, number in taken]
+        high = tail_tilts(many, self._frame.theta, _LOG_TAIL)[1]
         quiet = (math.log(steps) + _LOG_TAIL - log_spill) / self._frame.theta
         widest = max(4 * high, _QUIET_POINTS * self._frame.spacing)
         return max(math.ceil(max(1.1 * high, min(quiet, widest)) / self._frame.spacing), 16)
@@ -205,16 +252,18 @@ class _Kernel:
     length: int
 
 
-def _singles(state: BoundState, one: LatticeStep, spread: LatticeStep, top: int, number: int) -> BoundState:
-    """Take `number` single steps on a window of at least `top` points above 0; what leaves it counts as infinite."""
-    masses = spread_out(one, spread).masses
-    reach = one.masses.size // 2 + 1
+def _singles(state: BoundState, ones: Sequence[tuple[LatticeStep, int]], spread: LatticeStep, top: int) -> BoundState:
+    """Take single steps, so many of each, on a window of at least `top` points above 0; what leaves it is infinite."""
+    reach = max(one.masses.size for one, _ in ones) // 2 + 1
     length = max(FEWEST_POINTS, 1 << math.ceil(math.log2(top + 3 * reach + 2)))
-    mass = float(masses.sum()) * (1 + _SUM_MARGIN)
-    kernel = _Kernel(one, transformed(masses, length), mass, reach, max(length - 3 * reach - 2, 1), length)
-    for _ in range(number):
-        check_time()
-        state = _single(unimodal(state), kernel)
+    for one, number in ones:
+        masses = spread_out(one, spread).masses
+        mass = float(masses.sum()) * (1 + _SUM_MARGIN)
+        own = one.masses.size // 2 + 1
+        kernel = _Kernel(one, transformed(masses, length), mass, own, max(length - 3 * reach - 2, 1), length)
+        for _ in range(number):
+            check_time()
+            state = _single(unimodal(state), kernel)
     return state
 
 

@@ -89,7 +89,7 @@ def adaptive_attacks() -> Evidence:
 
     def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, with slack
         found = certificate_for(Q, MU)
-        lattice = composed(found, Frame(0.004, 8.0, 4.0), Course(STEPS, STEPS, 1.0), -35.0)
+        lattice = composed([found], Frame(0.004, 8.0, 4.0), Course(STEPS, STEPS, 1.0), -35.0)
         bounds = np.array([float(lattice.delta_upper(Fraction(epsilon))) for epsilon in EPSILONS])
         generator = np.random.default_rng(15)
         attained = [_attained(None)] + [_attained(generator) for _ in range(POLICIES)]
@@ -106,7 +106,7 @@ def attained_between() -> Evidence:
     def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rounding is bounded
         found = _lower_ends()
         step = SubsampledGaussian(Fraction(Q), 1 / Fraction(MU), STEPS)
-        lattice = composed(certificate_for(Q, MU), Frame(0.004, 8.0, 4.0), Course(STEPS, STEPS, 1.0), -35.0)
+        lattice = composed([certificate_for(Q, MU)], Frame(0.004, 8.0, 4.0), Course(STEPS, STEPS, 1.0), -35.0)
         upper = [lattice.delta_upper(Fraction(epsilon)) for epsilon in EPSILONS]
         forward = [compose([step]).delta_lower(e) for e in map(Fraction, EPSILONS)]
         below = all(low <= high for low, high in zip(found, upper, strict=True))
@@ -286,7 +286,7 @@ def amplified_profile() -> Evidence:
 
 
 def _upper(spacing: float, steps: int) -> Floats:
-    lattice = composed(certificate_for(Q, MU), Frame(spacing, 8.0, 4.0), Course(steps, steps, 1.0), -35.0)
+    lattice = composed([certificate_for(Q, MU)], Frame(spacing, 8.0, 4.0), Course(steps, steps, 1.0), -35.0)
     return np.array([float(lattice.delta_upper(Fraction(epsilon))) for epsilon in EPSILONS])
 
 

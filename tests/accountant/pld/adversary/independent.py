@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
@@ -34,23 +36,26 @@ def forward(mu: float, u: Floats) -> Floats:
 
 
 def adaptive_delta(q: float, mu: float, steps: int, epsilons: Floats, middles: tuple[float, ...]) -> Floats:
-    """Return delta of the adversary who, before each step, picks the best of the given positions of c in [0, 1].
+    """Return delta of the adversary who, before each step, picks the best of the given positions of c in [0, 1]."""
+    return adaptive_delta_of([(q, mu)] * steps, epsilons, middles)
+
+
+def adaptive_delta_of(steps: Sequence[tuple[float, float]], epsilons: Floats, middles: tuple[float, ...]) -> Floats:
+    """Return the same for steps with a q and a mu of their own, in the order in which they are taken.
 
     Dynamic programming on a grid of log y with linear interpolation; outputs are one-dimensional.
     """
     x = np.linspace(-3.0, 3.0, 1501)
     value = np.maximum(1 - np.exp(x), 0.0)
-    o = np.linspace(-9 / mu, 1 + 9 / mu, 1201)
-    density = mu * (o[1] - o[0]) / np.sqrt(2 * np.pi)
-
-    def normal(centre: float) -> Floats:
-        return np.asarray(density * np.exp(-((o - centre) ** 2) * mu**2 / 2))
-
-    for _ in range(steps):
+    for q, mu in reversed(steps):
+        o = np.linspace(-9 / mu, 1 + 9 / mu, 1201)
+        normals = {
+            c: mu * (o[1] - o[0]) / np.sqrt(2 * np.pi) * np.exp(-((o - c) ** 2) * mu**2 / 2) for c in {*middles, 0, 1}
+        }
         best = np.zeros_like(x)
         for c in middles:
-            p = (1 - q) * normal(c) + q * normal(1.0)
-            loss = np.log(p) - np.log((1 - q) * normal(c) + q * normal(0.0))
+            p = (1 - q) * normals[c] + q * normals[1]
+            loss = np.log(p) - np.log((1 - q) * normals[c] + q * normals[0])
             moved = np.clip(x[:, None] - loss[None, :], x[0], x[-1])
             best = np.maximum(best, np.interp(moved, x, value) @ p)
         value = best

@@ -55,7 +55,7 @@ def test_masses_that_are_one_per_cent_too_large_exceed_brute_force(monkeypatch: 
 
 
 def test_never_above_the_certified_upper_end() -> None:
-    lattice = composed(certificate_for(Q, MU), Frame(0.004, 8.0, 4.0), Course(5, 5, 1.0), -35.0)
+    lattice = composed([certificate_for(Q, MU)], Frame(0.004, 8.0, 4.0), Course(5, 5, 1.0), -35.0)
     bounds = np.array([float(lattice.delta_upper(Fraction(e))) for e in EPSILONS])
     assert np.all(_attained(5) <= bounds)
 

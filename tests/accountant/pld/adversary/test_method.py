@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from accountant.errors import CannotCertifyError
+from accountant.errors import CannotCertifyError, CertificateError
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import GaussianStep, LaplaceStep, Step, SubsampledGaussianStep
 from accountant.mechanisms.words import Noise
 from accountant.numbers import Bound, fraction_of
 from accountant.pld.adversary.leader import Leader, leading_step
-from accountant.pld.adversary.method import Run, adversary_epsilon, ledger_epsilon
+from accountant.pld.adversary.method import Run, adversary_epsilon, ledger_epsilon, proved_adversary_upper
 from accountant.pld.adversary.recursion import Course, composed
 from accountant.pld.adversary.search import certificate_for
 from accountant.pld.adversary.state import _gathered
 from accountant.pld.composition import compose
-from accountant.pld.ledger_steps import composed_epsilon_upper
+from accountant.pld.ledger_steps import attained_epsilon, composed_epsilon_upper
 from accountant.pld.plan import lattice_step
 from accountant.pld.types import BinaryStep, Frame, Pair
 from accountant.pricing import epsilon
 from accountant.profiles.one_step import SubsampledGaussian
-from tests.accountant.pld.adversary.independent import adaptive_delta, forward, profile
+from tests.accountant.pld.adversary.independent import Floats, adaptive_delta, adaptive_delta_of, forward, profile
 
 Q, MU = 0.1, 1.0
 
@@ -59,7 +60,7 @@ COURSES = [
 def test_no_adaptive_adversary_exceeds_it(course: Course) -> None:
     epsilons = np.array([0.0, 0.05, 0.2, 0.5, 0.9])
     attained = adaptive_delta(Q, MU, course.total, epsilons, (0.0, 0.25, 0.5, 0.75, 1.0))
-    lattice = composed(certificate_for(Q, MU), Frame(0.004, 8.0, 4.0), course, -35.0)
+    lattice = composed([certificate_for(Q, MU)], Frame(0.004, 8.0, 4.0), course, -35.0)
     bounds = np.array([float(lattice.delta_upper(Fraction(e))) for e in epsilons])
     assert np.all(bounds >= attained * (1 - 1e-4))
     if course.singles == course.total:
@@ -71,7 +72,7 @@ def test_a_leader_without_the_middle_triples_is_beaten_or_refused() -> None:
     epsilons = np.array([0.0, 0.02])
     both = adaptive_delta(Q, MU, 2, epsilons, (0.0, 1.0))
     more = adaptive_delta(Q, MU, 2, epsilons, (0.0, 0.25, 0.5, 0.75, 1.0))
-    lattice = composed(certificate_for(Q, MU), Frame(0.002, 8.0, 4.0), Course(2, 2, 1.0), -35.0)
+    lattice = composed([certificate_for(Q, MU)], Frame(0.002, 8.0, 4.0), Course(2, 2, 1.0), -35.0)
     bounds = np.array([float(lattice.delta_upper(Fraction(e))) for e in epsilons])
     assert np.all(more >= both)
     assert np.all(bounds >= more * (1 - 1e-5))
@@ -81,7 +82,7 @@ def test_a_leader_without_the_middle_triples_is_beaten_or_refused() -> None:
 def test_between_the_forward_pair_and_the_symmetrised_profile(delta: str) -> None:
     step, target = SubsampledGaussian(Fraction(1, 10), Fraction(1), 60), Fraction(delta)
     bound: Bound = compose([step], target_delta=target).epsilon(target)
-    upper, found = adversary_epsilon(Run(step), target)
+    upper, found = adversary_epsilon(Run((step,)), target)
     assert fraction_of(bound.lower) <= upper <= fraction_of(bound.upper)
     assert upper <= fraction_of(bound.lower) * Fraction(103, 100)
     assert found.lattice.delta_upper(upper) <= target
@@ -90,7 +91,7 @@ def test_between_the_forward_pair_and_the_symmetrised_profile(delta: str) -> Non
 
 def test_one_step_and_other_ledgers_are_refused() -> None:
     with pytest.raises(CannotCertifyError):
-        ledger_epsilon((), Fraction(1, 100))
+        ledger_epsilon(Ledger((SubsampledGaussianStep(Fraction(1, 10), Fraction(1), 1),)), Fraction(1, 100))
 
 
 @pytest.mark.slow
@@ -106,7 +107,7 @@ def test_one_step_and_other_ledgers_are_refused() -> None:
 def test_within_one_per_cent_of_the_forward_pair(q: Fraction, nu: int, count: int, ratio: float) -> None:
     step, delta = SubsampledGaussian(q, Fraction(nu), count), Fraction(1, 10**8)
     lower = compose([step], target_delta=delta).epsilon_lower(delta)
-    upper, _ = adversary_epsilon(Run(step), delta)
+    upper, _ = adversary_epsilon(Run((step,)), delta)
     assert lower <= upper <= lower * Fraction(ratio)
 
 
@@ -128,7 +129,7 @@ def test_what_lies_below_the_lattice_keeps_both_masses() -> None:
 def test_never_above_the_symmetrised_profile() -> None:
     """Thirteen steps with little noise: the leader of share 1 is the smaller one, is the answer, and says so."""
     step, delta = SubsampledGaussian(Fraction(864, 984853), Fraction(1059, 953), 13), Fraction(1, 10**12)
-    upper, found = adversary_epsilon(Run(step), delta)
+    upper, found = adversary_epsilon(Run((step,)), delta)
     assert upper == compose([step], target_delta=delta).epsilon_upper(delta)
     assert "symmetrised" in found.describe()
 
@@ -152,7 +153,6 @@ def test_the_rest_is_one_block_once_it_is_settled() -> None:
 
 OTHERS: dict[str, Step] = {
     "gaussian": GaussianStep(Fraction(1, 9), 2, Noise.GAUSSIAN),
-    "phase": SubsampledGaussianStep(Fraction(1, 20), Fraction(2), 5),
     "laplace": LaplaceStep(Fraction(1, 4), 2),
 }
 
@@ -162,11 +162,11 @@ def test_other_steps_are_composed_with_the_leader(name: str) -> None:
     """Between what a realisable pair attains and the composed profile; the order of the ledger does not matter."""
     batches, delta = SubsampledGaussianStep(Fraction(1, 10), Fraction(1), 40), Fraction(1, 10**5)
     steps = (batches, OTHERS[name])
-    upper = ledger_epsilon(steps, delta)[0].most.fraction()
+    upper = ledger_epsilon(Ledger(steps), delta)[0].most.fraction()
     lower = fraction_of(epsilon(Ledger(steps, steps), delta).epsilon.least)
     assert lower < upper < composed_epsilon_upper(steps, delta, Fraction(1, 10**4))
-    assert upper > ledger_epsilon((batches,), delta)[0].most.fraction()
-    assert ledger_epsilon(steps[::-1], delta)[0].most.fraction() == upper
+    assert upper > ledger_epsilon(Ledger((batches,)), delta)[0].most.fraction()
+    assert ledger_epsilon(Ledger(steps[::-1]), delta)[0].most.fraction() == upper
 
 
 @pytest.mark.parametrize("course", COURSES[:3])
@@ -175,7 +175,7 @@ def test_no_adaptive_adversary_with_other_steps_exceeds_it(course: Course) -> No
     frame, mu = Frame(0.004, 8.0, 4.0), 0.5
     epsilons = np.array([0.05, 0.2, 0.5])
     other = lattice_step(Pair.DOMINATING, BinaryStep(1.0, mu, 1), frame, 0.0)
-    lattice = composed(certificate_for(Q, MU), frame, course, -35.0, [other])
+    lattice = composed([certificate_for(Q, MU)], frame, course, -35.0, [other])
     z = np.linspace(-9.0, 9.0, 181)
     weights = np.exp(-z * z / 2) / np.exp(-z * z / 2).sum()
     losses = mu * (z + mu / 2)
@@ -184,3 +184,80 @@ def test_no_adaptive_adversary_with_other_steps_exceeds_it(course: Course) -> No
     for e in epsilons:
         true = float((weights * np.interp(e - losses, fine, attained)).sum())
         assert float(lattice.delta_upper(Fraction(e))) >= true * (1 - 2e-3)
+
+
+KINDS = ((0.1, 1.0), (0.25, 0.6))
+"""q and mu of two phases: neither is above the other, a step of the second costs more."""
+
+
+def _phased(singles: int, growth: float, rise: float, *, counts: tuple[int, int]) -> Course:
+    return Course(sum(counts), singles, growth, rise, phases=tuple(zip(counts, (0.8, 1.2), strict=True)))
+
+
+def _bounds_of(kinds: Sequence[tuple[float, float]], course: Course, epsilons: Floats) -> Floats:
+    lattice = composed([certificate_for(*kind) for kind in kinds], Frame(0.004, 8.0, 4.0), course, -35.0)
+    return np.array([float(lattice.delta_upper(Fraction(e))) for e in epsilons])
+
+
+@pytest.mark.parametrize("last_first", [KINDS, KINDS[::-1]])
+@pytest.mark.parametrize("course", [(6, 1.0, 0.0), (1, 1.0, 0.0), (2, 0.5, 0.3), (2, 9.0, 0.0), (4, 9.0, 3.0)])
+def test_no_adaptive_adversary_of_two_phases_exceeds_it(
+    last_first: Sequence[tuple[float, float]], course: tuple[int, float, float]
+) -> None:
+    """Single steps of both, blocks within a phase and blocks that hold both, in either order of the phases."""
+    epsilons, middles = np.array([0.0, 0.05, 0.2, 0.5, 0.9]), (0.0, 0.25, 0.5, 0.75, 1.0)
+    bounds = _bounds_of(last_first, _phased(*course, counts=(3, 3)), epsilons)
+    attained = adaptive_delta_of([last_first[1]] * 3 + [last_first[0]] * 3, epsilons, middles)
+    assert np.all(bounds >= attained * (1 - 1e-4))
+    if course[0] == 6:
+        assert np.all(bounds <= attained * 1.1)
+
+
+def test_phases_with_the_wrong_counts_or_leaders_are_beaten() -> None:
+    """The twins of the test above: a step of the costlier phase that is led as one of the other, or left out."""
+    epsilons = np.array([0.2, 0.5, 0.9])
+    attained = adaptive_delta_of([KINDS[1]] * 3 + [KINDS[0]] * 3, epsilons, (0.0, 1.0))
+    for wrong in (_phased(6, 1.0, 0.0, counts=(5, 1)), _phased(5, 1.0, 0.0, counts=(2, 3))):
+        assert np.any(_bounds_of(KINDS, wrong, epsilons) < attained)
+
+
+def _phases(*kinds: tuple[str, str, int]) -> tuple[SubsampledGaussianStep, ...]:
+    return tuple(SubsampledGaussianStep(Fraction(q), Fraction(nu), count) for q, nu, count in kinds)
+
+
+def test_phases_are_led_in_order_where_the_order_is_known() -> None:
+    steps = _phases(("1/10", "1", 4), ("1/10", "1", 2), ("1/20", "2", 3), ("1/10", "1", 1), ("1/10", "1/40", 1))
+    run = Run.of(Ledger(steps))
+    assert [(float(phase.sampling_rate), phase.count) for phase in run.led] == [(0.1, 6), (0.05, 3), (0.1, 1)]
+    assert run.others == steps[-1:]  # too little noise for a leader
+    taking_turns = Run.of(Ledger(steps, ordered=False))
+    assert [(float(phase.sampling_rate), phase.count) for phase in taking_turns.led] == [(0.1, 7)]
+    assert taking_turns.others == (steps[2], steps[4])
+    many = Run.of(Ledger(_phases(*(("1/10", str(nu), nu) for nu in range(1, 30)))))
+    assert [len(many.led), len(many.others)] == [12, 17]
+
+
+def test_blocks_of_phases_grow_by_what_their_steps_weigh() -> None:
+    course = Course(1000, 10, 1.0, phases=((500, 0.5), (500, 1.5)))
+    assert course.taken(20, 490) == [(0, 10), (1, 10)]
+    assert course.blocks()[:3] == [10, 20, 40]
+    assert sum(course.blocks()) == 990
+    assert course.blocks()[-3:] == [227, 214, 239]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "steps",
+    [
+        _phases(("1/100", "1", 500), ("1/100", "6/5", 700)),
+        _phases(*(("1/100", f"{10 + i}/10", 100) for i in range(10))),
+        _phases(*(("1/100", f"{19 - i}/10", 100) for i in range(10))),
+    ],
+)
+def test_within_two_per_cent_of_the_forward_pair_over_phases(steps: tuple[Step, ...]) -> None:
+    delta = Fraction(1, 10**5)
+    upper, lower = ledger_epsilon(Ledger(steps), delta)[0].most.fraction(), attained_epsilon(steps, delta)
+    assert lower <= upper <= lower * Fraction(102, 100)
+    assert proved_adversary_upper(Ledger(steps), delta, upper) <= upper * Fraction(1005, 1000)
+    with pytest.raises(CertificateError):
+        proved_adversary_upper(Ledger(steps), delta, lower * Fraction(98, 100))
