@@ -24,7 +24,7 @@ from scipy import special, stats
 
 from accountant.mechanisms.words import Sampling
 from verification.declared.comparison import Comparison
-from verification.declared.draws import over_scale
+from verification.declared.draws import least_scale, over_scale
 from verification.declared.implementation import (
     ROUNDINGS,
     DeclaredImplementation,
@@ -71,7 +71,7 @@ def attained_ratio(declared: DeclaredImplementation, seen: Comparison, *, pure: 
 
 
 def attained_by_runs(declared: DeclaredImplementation, seen: Comparison, level: float) -> tuple[Leakage, str]:
-    """An epsilon that runs attain, wrong with probability `level` at most, and the neighbours; 0 if they show nothing."""
+    """An epsilon that runs attain, wrong with probability `level` at most, and the pair; 0 if nothing was shown."""
     drawn = declared.declaration.sampling.kind is not Sampling.ALL
     try:
         pair = _strongest(declared, seen, drawn=drawn)
@@ -218,7 +218,7 @@ def _loss(declared: DeclaredImplementation, own: Recorded, other: Recorded) -> f
         if not sides:
             continue
         noise, moved = (_over(declared, value, rows) for rows in sides)
-        least = min(schedule(value.scale, declared.declaration.releases(value)))
+        least = least_scale(value, declared.declaration.releases(value))
         error = rounding * largest(shown) * noise.shape[1] / least
         slope = 1.0 if value.noise in PURE else _lengths(value, noise) + _lengths(value, moved) + error
         total += float(np.sum(_energy(value, moved) - _energy(value, noise) - slope * error))
