@@ -16,6 +16,7 @@ import numpy as np
 from hypothesis.strategies import SearchStrategy
 
 from accountant.mechanisms.words import Sampling
+from verification.declared.draws import joint_distance, least_scale
 from verification.declared.implementation import (
     ROUNDINGS,
     DeclaredImplementation,
@@ -40,7 +41,7 @@ from verification.neighbours.neighbours import Attack, Neighbours
 from verification.neighbours.search import Measure, Proposals, SearchLimits, attacks, explore, simplified, smallest
 from verification.reading.context import NotApplicable
 from verification.wire.arrays import Floats
-from verification.wire.declaration import DeclaredValue, Norm
+from verification.wire.declaration import PURE, DeclaredValue, Norm
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 from verification.wire.messages import Capability
 from verification.wire.session import Recorded
@@ -134,8 +135,7 @@ _SHRINKING_TIME, _SHRINKING_SECONDS = 0.2, 20.0  # of the time that is left, and
 _ALMOST = 1e-3
 FAILED = (Fault.REFUSED, Fault.NOT_FINITE)
 """What an implementation may answer to values that no run of its own would release."""
-_STILL = 1e-9
-_OFF_GRID = 1e-6
+_STILL, _OFF_GRID = 1e-9, 1e-6
 _CONFIRMED = 20
 """A factor between one number of noise and another is that of the data if it is the same under so many more seeds: each
 agrees by chance with probability at most 1/4 (one is 0 and the other not), all of them with 10^-12."""
@@ -458,21 +458,18 @@ def _compare(
         for run, which in ((a, "first"), (b, "second")):
             seen.counts.setdefault(value.name, {}).setdefault(len(run.released), f"{which} of: {text}")
         if a.released.shape != b.released.shape:
-            seen.unequal = seen.unequal or (
-                f"{value.name} has shape {list(a.released.shape)} on one and {list(b.released.shape)} on the other of: "
-                f"{text}"
-            )
+            shapes = f"shape {list(a.released.shape)} on one and {list(b.released.shape)} on the other"
+            seen.unequal = seen.unequal or f"{value.name} has {shapes} of: {text}"
     if first.order != second.order and Counter(first.order) == Counter(second.order):
-        at = next(k for k, (a, b) in enumerate(zip(first.order, second.order, strict=True)) if a != b)
-        told = f"{first.order[at]} leaves on one where {second.order[at]} leaves on the other of: {text}"
-        seen.unequal = seen.unequal or f"release {at + 1} of the run: {told}"
+        at, a, b = next((k, a, b) for k, (a, b) in enumerate(zip(first.order, second.order, strict=True)) if a != b)
+        seen.unequal = seen.unequal or f"release {at + 1}: {a} leaves on one where {b} leaves on the other of: {text}"
     for value in declared.declaration.noised:
         _sensitivity(declared, value, (first, second), setting, seen)
         _noise(value, (first, second), setting, seen)
     near = max(_STILL, rounding)
-    for value in declared.declaration.processed:
-        shown = (first.values[value.name].released, second.values[value.name].released)
-        seen.keep(seen.moved, value.name, _still(shown, text, near, blurred))
+    for name in [value.name for value in declared.declaration.processed]:
+        shown = (first.values[name].released, second.values[name].released)
+        seen.keep(seen.moved, name, _still(shown, text, near, blurred))
     for name in sorted({*first.public, *second.public}):
         shown = (first.public.get(name, np.zeros(0)), second.public.get(name, np.zeros(0)))
         seen.keep(seen.public, name, _still(shown, text, near, blurred))
@@ -498,12 +495,15 @@ def _sensitivity(
     text = setting.text()
     shares = np.maximum(distances - slack, 0.0) / allowed
     k = int(np.argmax(shares))
-    where = f"release {k + 1}: moved by {distances[k]:.6g}, declared is {allowed[k]:.6g}; {text}"
-    seen.keep(
-        seen.sensitivity,
-        value.name,
-        Witness(float(shares[k]), where, setting.attack, float(distances[k]), float(allowed[k])),
-    )
+    moved, most = float(distances[k]), float(allowed[k])
+    where = f"release {k + 1}: moved by {moved:.6g}, declared is {most:.6g}; {text}"
+    seen.keep(seen.sensitivity, value.name, Witness(float(shares[k]), where, setting.attack, moved, most))
+    if value.joint is not None:
+        count = declared.declaration.releases(value)
+        blur = slack * np.sqrt(steps) * (steps if value.noise in PURE else 1) / least_scale(value, count)
+        moved = max(0.0, joint_distance(value, a[:steps] - b[:steps], count) - blur)
+        where = f"all releases together moved by {moved:.6g} times their noise, declared is {value.joint:.6g}; {text}"
+        seen.keep(seen.sensitivity, value.name, Witness(moved / value.joint, where, setting.attack, moved, value.joint))
     if value.grid is not None:
         _on_grid((a[:steps] - b[:steps]) / value.grid, slack / value.grid, value.name, text, seen)
     if declared.declaration.sampling.kind is Sampling.ALL or value.uses == "all":

@@ -30,7 +30,7 @@ from verification.statistics.noise_shape import atoms, light_tails, shape_tests
 from verification.statistics.noise_size import size_tests
 from verification.statistics.test import Aspect, Cause, TailFamily, Test, union
 from verification.wire.arrays import Floats
-from verification.wire.declaration import Declaration, DeclaredSampling, DeclaredValue, NoiseKind
+from verification.wire.declaration import PURE, Declaration, DeclaredSampling, DeclaredValue, NoiseKind, Norm
 
 Runs = list[list[list[int]]]
 _MARKS = 512
@@ -44,10 +44,29 @@ _EDGE = 0.8  # of Marchenko and Pastur's lower edge
 
 
 def over_scale(value: DeclaredValue, noise: Floats, count: int) -> Floats:
-    """Noise [runs, releases, numbers] over its declared scale."""
+    """Noise [runs, releases, numbers] over its declared scale; correlated over releases, made independent."""
+    if value.covariance is not None:
+        # the root is lower triangular: what the first releases are over their noise depends on no later one
+        root = np.linalg.cholesky(np.array(value.covariance))[: noise.shape[1], : noise.shape[1]]
+        white: Floats = np.linalg.solve(root, noise)
+        return white
     scales = np.array(schedule(value.scale, count))[: noise.shape[1]]
     scaled: Floats = noise / scales[None, :, None]
     return scaled
+
+
+def least_scale(value: DeclaredValue, count: int) -> float:
+    """The least scale of any combination of releases."""
+    if value.covariance is not None:
+        return float(np.sqrt(np.linalg.eigvalsh(np.array(value.covariance))[0]))
+    return min(schedule(value.scale, count))
+
+
+def joint_distance(value: DeclaredValue, moved: Floats, count: int) -> float:
+    """How far [releases, numbers] moved together, over the noise: what the price of the whole run rests on."""
+    over = over_scale(value, moved[None], count)[0]
+    lengths = np.linalg.norm(over, 1 if value.norm is Norm.L1 else 2, axis=1)
+    return float(lengths.sum() if value.noise in PURE else np.linalg.norm(lengths))
 
 
 def standard_normal(value: DeclaredValue, noise: Floats) -> Floats:
@@ -360,7 +379,7 @@ def shape_epsilon(declaration: Declaration, value: DeclaredValue, noise: Floats,
 
     All numbers are taken as draws of one law; the limits of Clopper and Pearson hold together over all events.
     """
-    if value.noise is NoiseKind.DISCRETE or value.enters == "objective":
+    if value.noise is NoiseKind.DISCRETE or value.enters == "objective" or value.joint is not None:
         return 0.0
     count = declaration.releases(value)
     shift = float(max(ratios(declaration, value, {})))

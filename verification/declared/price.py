@@ -1,8 +1,12 @@
 r"""The price of what an adapter declares: its releases in the accountant's numbers, and the epsilon of their ledger.
 
 A release of noise scale s and sensitivity D is a Gaussian release of ratio D/s, or (Laplace, gamma-norm) a pure one of
-epsilon D/s; noise in an objective costs the bound on the log-determinants besides. `weights` multiplies the ratio D/s
-of a value, to price what was measured.
+epsilon D/s; noise in an objective costs the bound on the log-determinants besides. All releases of a value with a joint
+sensitivity are one: over the noise, made independent by a triangular root of its covariance, each moves given what was
+released before, and the squares of the ratios (pure: the epsilons) add up to no more, whatever was released: Gaussian
+releases of ratios r_1, r_2, ..., each chosen after the outputs before it, are dominated by one of ratio M where always
+r_1^2 + r_2^2 + ... <= M^2 (a further release of ratio (M^2 - r_1^2 - ...)^(1/2) fills them up, and is post-processing).
+`weights` multiplies the ratio D/s of a value, to price what was measured.
 """
 
 from __future__ import annotations
@@ -64,6 +68,10 @@ def stated(declaration: Declaration, records: int, weights: Weights) -> Stated:
     alone = [v for v in declaration.noised if unamplified or v not in drawn]
     releases = []
     for value in alone:
+        if value.joint is not None:
+            whole = weights.get(value.name, Fraction(1)) * exact_binary64("joint", value.joint)
+            releases.append(NoisyRelease((value.name,), _PROTECTION[value.noise], ((_cost(value, whole), 1),)))
+            continue
         copied = sampling.kind is Sampling.WITH_REPLACEMENT and value in drawn
         copies = (sampling.batch or 1) if copied else 1
         each = max(1, records // (sampling.batch or 1)) if epochs and value in drawn else 1

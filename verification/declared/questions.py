@@ -19,6 +19,7 @@ from scipy import stats
 
 from accountant import AccountantError, decimal_string
 from accountant.mechanisms.words import Sampling
+from verification.declared.attained import attained_by_runs, attained_ratio
 from verification.declared.comparison import (
     FAILED,
     RELATIVE,
@@ -52,15 +53,14 @@ from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 from verification.wire.messages import Capability
 from verification.wire.session import Recorded, rows
 
-PAIRS_TIME, DRAWS_TIME = 0.6, 0.9
-"""Shares of the time after which neighbours are no longer compared, and runs no longer collected."""
+PAIRS_TIME, RUNS_TIME, DRAWS_TIME = 0.6, 0.75, 0.9
+"""Shares of the time after which neighbours are no longer compared, no longer run, and runs no longer collected."""
 NUMBERS = 4000
 """So many noise values are looked at, of every value if it has as many coordinates as others."""
 FEWEST_RUNS, MOST_RUNS = 16, 2000
 COMPARED, COORDINATES = 100, 8
 """Unseeded runs of either kind that are compared, and coordinates of each value."""
 _DIGITS = 6
-_ATTAINED = 1 - 1e-6  # of a distance between neighbours that was computed in binary64
 _DETECTED = 0.95
 _FAMILIES = 16  # into which `size_tests` divides its level, at most, for each value
 
@@ -185,8 +185,20 @@ def _count(declared: DeclaredImplementation, sizes: Iterator[int]) -> int:
 
 def account(shown: Shown) -> Answer:
     """Whether the claimed epsilon is what the declaration costs."""
-    seen, pure = shown.offered(), shown.declared.pricing.delta == 0
-    return priced(shown, 0.0 if seen is None else _attained_ratio(shown.declared, seen, pure=pure))
+    seen, pricing = shown.offered(), shown.declared.pricing
+    if seen is None:
+        return priced(shown, 0.0)
+    try:
+        return priced(shown, attained_ratio(shown.declared, seen, pure=pricing.delta == 0))
+    except Undecided as undecided:
+        if seen.shapes or seen.unrepeatable:
+            raise
+        least, witness = attained_by_runs(shown.until(RUNS_TIME), seen, shown.share)
+        text = f"epsilon at delta {pricing.delta_text()} is at least {least.epsilon:.6g}, {least.text}"
+        if pricing.epsilon >= least.epsilon:
+            raise Undecided(f"{undecided}\n{text}" if least.epsilon else str(undecided)) from None
+        text = f"{text}, {pricing.claimed()}"
+        return shown.answer([Test.exact("price", Aspect.RELEASED, False, text, Cause.PRICE, witness=witness)], ())
 
 
 def priced(shown: Shown, ratio: float) -> Answer:
@@ -211,22 +223,6 @@ def priced(shown: Shown, ratio: float) -> Answer:
     if pricing.epsilon >= upper:
         return concluded_as(True, high)
     raise Undecided(f"{pricing.claimed()}; certified is only that {high}")
-
-
-def _attained_ratio(declared: DeclaredImplementation, seen: Comparison, *, pure: bool) -> float:
-    """The largest distance over the scale of the noise, of a first release: it depends on no earlier one.
-
-    Only of the one value that has noise (another's release may come first), if it does not depend on the randomness.
-    """
-    if len(declared.declaration.noised) != 1 or not seen.fixed_start:
-        return 0.0
-    kinds = PURE if pure else (NoiseKind.GAUSSIAN,)
-    found = [
-        seen.first_release.get(v.name, 0.0) / schedule(v.scale, declared.declaration.releases(v))[0]
-        for v in declared.declaration.noised
-        if v.noise in kinds and v.enters == "value"
-    ]
-    return max([0.0, *found]) * _ATTAINED
 
 
 # -- neighbours --------------------------------------------------------------------------------------------------
@@ -567,7 +563,7 @@ def _sampled(declaration: Declaration) -> bool:
 
 
 QUESTIONS = (
-    DeclaredQuestion("account", account),
+    DeclaredQuestion("account", account, statistical=True),
     DeclaredQuestion("sensitivity", sensitivity),
     DeclaredQuestion("post-processing", post_processing),
     DeclaredQuestion("data-independence", independence),

@@ -12,6 +12,7 @@ import enum
 import json
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from pydantic import (
     Field,
     JsonValue,
@@ -88,6 +89,14 @@ class DeclaredValue(WireModel):
         default=None, description="enters objective: bound on the difference of the log-determinants of the Hessians"
     )
     grid: PositiveFloat | None = Field(default=None, description="discrete-gaussian: the values are multiples of it")
+    joint: PositiveFloat | None = Field(
+        default=None,
+        description="claimed: how far all releases of a run move together, over their noise, whatever was released",
+    )
+    covariance: list[list[float]] | None = Field(
+        default=None,
+        description="gaussian: of the noise of one coordinate over the releases; coordinates are independent",
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -99,6 +108,10 @@ class DeclaredValue(WireModel):
             raise ValueError(f"{self.name}: grid belongs to discrete-gaussian noise")
         if (self.jacobian is not None) != (self.enters == "objective"):
             raise ValueError(f"{self.name}: jacobian belongs to noise that enters an objective")
+        if self.joint is not None and (not noised or self.enters == "objective"):
+            raise ValueError(f"{self.name}: joint belongs to a value with noise that enters no objective")
+        if self.covariance is not None and (self.noise is not NoiseKind.GAUSSIAN or self.joint is None):
+            raise ValueError(f"{self.name}: covariance belongs to gaussian noise, and a joint sensitivity to it")
         return self
 
 
@@ -186,6 +199,7 @@ NORM_OF = {
 }
 """The norm of the sensitivity that each noise hides."""
 PURE = (NoiseKind.LAPLACE, NoiseKind.GAMMA_NORM)
+_ALIKE, _SINGULAR = 1e-9, 1e-12
 
 
 def contradictions(declaration: Declaration, *, neighbours: str, pure: bool, records: int) -> list[str]:
@@ -221,10 +235,30 @@ def _of_value(declaration: Declaration, value: DeclaredValue, names: set[str], *
         found.append(f"delta is 0, and {value.name} has {value.noise} noise, which has no finite epsilon at delta 0")
     if value.enters == "objective" and value.noise is not NoiseKind.GAMMA_NORM:
         found.append(f"{value.name}: only gamma-norm noise in an objective can be priced, got {value.noise}")
+    if value.joint is not None and declaration.sampling.kind is not Sampling.ALL and value.uses == "batch":
+        found.append(
+            f"{value.name}: a joint sensitivity is of all records, or of batches that the algorithm always cuts alike"
+        )
+    if value.covariance is not None:
+        found += _of_covariance(value, value.covariance, declaration.releases(value))
     for what, schedule in (("scale", value.scale), ("sensitivity", value.sensitivity)):
         if isinstance(schedule, list) and len(schedule) != declaration.releases(value):
             found.append(f"{value.name}: {what} has {len(schedule)} entries for {declaration.releases(value)} releases")
     return found
+
+
+def _of_covariance(value: DeclaredValue, rows: list[list[float]], count: int) -> list[str]:
+    """Symmetric, positive definite, one row for each release, and its diagonal the square of the scale."""
+    if any(len(row) != count for row in (rows, *rows)):
+        return [f"{value.name}: covariance must have {count} rows of {count} numbers, one for each release"]
+    matrix, scale = np.array(rows), np.array(value.scale, dtype=np.float64)
+    if not (np.isfinite(matrix).all() and np.allclose(matrix, matrix.T, rtol=_ALIKE, atol=0.0)):
+        return [f"{value.name}: covariance must be finite and symmetric"]
+    if not np.linalg.eigvalsh(matrix)[0] > _SINGULAR * matrix.max():
+        return [f"{value.name}: covariance must be positive definite: some combination of the releases has no noise"]
+    if scale.shape in ((), (count,)) and not np.allclose(np.sqrt(np.diag(matrix)), scale, rtol=_ALIKE, atol=0.0):
+        return [f"{value.name}: scale must be the root of the diagonal of the covariance"]
+    return []
 
 
 def _circles(declaration: Declaration) -> list[str]:
