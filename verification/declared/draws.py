@@ -44,9 +44,9 @@ _EDGE = 0.8  # of Marchenko and Pastur's lower edge
 
 
 def over_scale(value: DeclaredValue, noise: Floats, count: int) -> Floats:
-    """Noise [runs, releases, numbers] over its declared scale."""
+    """Noise [runs, releases, numbers] over its declared scale, of as many releases as are declared."""
     scales = np.array(schedule(value.scale, count))[: noise.shape[1]]
-    scaled: Floats = noise / scales[None, :, None]
+    scaled: Floats = noise[:, : len(scales)] / scales[None, :, None]
     return scaled
 
 
