@@ -44,14 +44,17 @@ _EDGE = 0.8  # of Marchenko and Pastur's lower edge
 
 
 def over_scale(value: DeclaredValue, noise: Floats, count: int) -> Floats:
-    """Noise [runs, releases, numbers] over its declared scale; correlated over releases, made independent."""
+    """Noise [runs, releases, numbers] over its declared scale; correlated over releases, made independent.
+
+    Of as many releases as are declared.
+    """
     if value.covariance is not None:
         # the root is lower triangular: what the first releases are over their noise depends on no later one
         root = np.linalg.cholesky(np.array(value.covariance))[: noise.shape[1], : noise.shape[1]]
-        white: Floats = np.linalg.solve(root, noise)
+        white: Floats = np.linalg.solve(root, noise[:, : len(root)])
         return white
     scales = np.array(schedule(value.scale, count))[: noise.shape[1]]
-    scaled: Floats = noise / scales[None, :, None]
+    scaled: Floats = noise[:, : len(scales)] / scales[None, :, None]
     return scaled
 
 

@@ -42,6 +42,7 @@ class DeclaredRun:
         batches: Sequence[Sequence[int]] | None = None,
     ) -> None:
         self._arguments = (seed, outputs)
+        self.in_parts = False  # whether a release may be made in parts
         self.seed = None if seed is None else sum(part << (53 * i) for i, part in enumerate(seed))
         streams = np.random.SeedSequence(None if seed is None else list(seed)).spawn(2)
         self._noise, self._batches = (np.random.default_rng(stream) for stream in streams)
@@ -65,6 +66,19 @@ class DeclaredRun:
     def forces(self) -> bool:
         """Whether the harness gives what is to be taken as released."""
         return self._outputs is not None
+
+    def join(self, name: str, count: int) -> None:
+        """Make so many releases of a value out of the parts that it was released in, an equal number for each."""
+        parts, each = self._shown[name], len(self._shown[name]) // count
+        groups = [list(zip(*parts[k : k + each], strict=True)) for k in range(0, len(parts), each)]
+
+        def joined(side: Sequence[Floats | None]) -> Floats:
+            return np.concatenate([np.ravel(part) for part in side if part is not None])
+
+        self._shown[name] = [(joined(g[0]), joined(g[1]), joined(g[2])) for g in groups]
+        places = [k for k, other in enumerate(self._order) if other == name]
+        dropped = set(places) - set(places[::each])
+        self._order = [other for k, other in enumerate(self._order) if k not in dropped]
 
     def gaussian(self, shape: int | tuple[int, ...], sigma: float) -> Floats:
         """Independent normal values of standard deviation sigma."""
@@ -101,7 +115,7 @@ class DeclaredRun:
 
     def release(self, name: str, before: Floats, noise: Floats, released: Floats | None = None) -> Floats:
         """Release ``before + noise`` (or ``released``, where something else leaves) and return what was released."""
-        given = self._forced(name)
+        given = self._forced(name, np.shape(before))
         leaving = before + noise if released is None else released
         return self._show(name, leaving if given is None else given, before, noise)
 
@@ -131,11 +145,16 @@ class DeclaredRun:
         self._drawn.append([int(i) for i in drawn])
         return drawn
 
-    def _forced(self, name: str) -> Floats | None:
-        """What the harness wants taken as the next release of this value."""
+    def _forced(self, name: str, part: tuple[int, ...] | None = None) -> Floats | None:
+        """What the harness wants taken as the next release of this value, or as the next part of one."""
         given = (self._outputs or {}).get(name)
-        number = len(self._shown.get(name, []))
-        return None if given is None or number >= len(given) else np.asarray(given[number])
+        if given is None or not len(given):
+            return None
+        shown, size = self._shown.get(name, []), math.prod(part or ())
+        if self.in_parts and part is not None and size < np.asarray(given[0]).size:
+            flat, start = np.ravel(given), sum(np.size(before) for _, before, _ in shown)
+            return None if start + size > flat.size else flat[start : start + size].reshape(part)
+        return None if len(shown) >= len(given) else np.asarray(given[len(shown)])
 
     def _show(self, name: str, released: Floats, before: Floats | None, noise: Floats | None) -> Floats:
         self._shown.setdefault(name, []).append((np.array(released), before, noise))
@@ -185,6 +204,7 @@ class DeclaredServer:
         self._name, self._declare, self._run, self._version = name, declare, run, version
         self._data: dict[str, Records] = {}
         self._stopped = False
+        self._told: set[tuple[type, str, int | None]] = set()  # the errors whose traceback was printed
 
     def serve(self, source: BinaryIO, sink: BinaryIO) -> None:
         """Answer requests from one stream on another."""
@@ -206,7 +226,10 @@ class DeclaredServer:
         except ValidationError as error:
             return refusal(request.id, "invalid-parameters", str(error))
         except Exception as error:  # whatever it is, it must become an answer: the harness decides what it means
-            traceback.print_exc()
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            if (type(error), at.filename, at.lineno) not in self._told:
+                self._told.add((type(error), at.filename, at.lineno))
+                traceback.print_exc()
             return refusal(request.id, "internal", f"{type(error).__name__}: {error}")
 
     def _result(self, request: WireModel) -> WireModel:

@@ -15,27 +15,27 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
-import linecache
+import json
 import os
 import random
-import secrets
 import sys
-import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
-from typing import Any, ClassVar, ParamSpec
+from typing import ClassVar, ParamSpec
 from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verification.served.declared import Declare, DeclaredRun, serve_declared
+from verification.served.numpy_noise import LOST, NoticingNoise, caller, following, noticing
 from verification.served.serve import NotOfferedError
 from verification.served.torch_noise import torch_places
 from verification.wire.arrays import Floats
-from verification.wire.declaration import OpaqueParameters
+from verification.wire.declaration import Declaration, NoiseKind, OpaqueParameters
 from verification.wire.records import Records
 
 _P = ParamSpec("_P")
@@ -55,6 +55,10 @@ WATCHED: dict[str, tuple[str, ...]] = {
 """The draws that can be watched, and of what; of torch's distributions, `sample` and `rsample` of that kind."""
 _GENERATOR, _STATE, _DEFAULT_RNG = np.random.Generator, np.random.RandomState, np.random.default_rng
 _AROUND_A_MEAN = ("normal", "laplace", "multivariate_normal")
+_COULD_BE_NOISE = (
+    *WATCHED, "exponential", "standard_exponential", "gamma", "standard_gamma", "gumbel", "logistic", "random", "rand",
+    "random_sample", "uniform", "poisson", "geometric", "binomial", "standard_cauchy", "standard_t",
+)  # fmt: skip
 _PYTHON_RANDOM = sorted(
     name
     for name in set(random.__all__) - {"seed", "getstate", "setstate"}
@@ -62,20 +66,12 @@ _PYTHON_RANDOM = sorted(
 )
 _SYSTEM = ((os, "urandom"), (random, "_urandom"))
 _HERE = str(Path(__file__).parents[1])
-_BETWEEN = {
-    __file__,
-    str(Path(__file__).with_name("torch_noise.py")),
-    random.__file__,
-    secrets.__file__,
-    uuid.__file__,
-    "<__array_function__ internals>",
-}
 _CHECKED, _CHECKED_AT_MOST = 3, 20
 _ALIKE = 2.0**-18
 """Two runs with the same randomness agree so far, relative to their numbers: sums of threads are rounded variously."""
 
 
-# -- noise that notices ------------------------------------------------------------------------------------------------
+# -- functions that are marked -----------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -85,6 +81,9 @@ class Kept:
     drawn: dict[str, list[object]] = field(default_factory=dict)
     given: Mapping[str, list[object]] = field(default_factory=dict)
     elsewhere: dict[str, str] = field(default_factory=dict)  # draws that nothing here repeats, with their places
+    watched: Counter[str] = field(default_factory=Counter)  # draws that notice, by their lines
+    unwatched: Counter[str] = field(default_factory=Counter)  # draws of numbers that could be noise and do not notice
+    lost: Counter[str] = field(default_factory=Counter)  # what made plain numbers of noise
 
     def next(self, kind: str, draw: Callable[[], object]) -> object:
         """The next draw of this kind: that of the run to be repeated, as far as it goes."""
@@ -94,100 +93,6 @@ class Kept:
 
 
 _RUN: contextvars.ContextVar[tuple[DeclaredRun, Kept] | None] = contextvars.ContextVar("observed run", default=None)
-_SCALING = (np.multiply, np.divide, np.negative, np.positive)
-_SHAPING = {
-    np.reshape, np.ravel, np.squeeze, np.transpose, np.expand_dims, np.broadcast_to, np.atleast_1d, np.atleast_2d,
-    np.concatenate, np.stack, np.vstack, np.hstack, np.copy, np.split, np.array_split, np.moveaxis, np.swapaxes,
-    np.roll, np.flip, np.tile, np.repeat,
-}  # fmt: skip
-
-
-class NoticingNoise(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
-    """Noise that notices what it is added to; its views, copies, parts and multiples do as well."""
-
-    name: str
-    run: DeclaredRun | None
-
-    def __array_finalize__(self, other: object) -> None:
-        """A view or copy of noise is noise of the same value."""
-        self.name, self.run = getattr(other, "name", ""), getattr(other, "run", None)
-
-    def __getitem__(self, key: object) -> NoticingNoise:
-        """A part of the noise, of one number as well."""
-        return _like(self, super().__getitem__(key))  # type: ignore[call-overload]  # whatever numpy takes
-
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: object, out: tuple[Floats, ...] | None = None, **options: object
-    ) -> object:
-        """A sum or difference with it is a release; a multiple of it is noise again; anything else is a plain array."""
-        ours = [each for each in inputs if isinstance(each, NoticingNoise) and each.run is not None]
-        plain = [_plain(each) for each in inputs]
-        into = {} if out is None else {"out": tuple(_plain(each) for each in out)}
-        called = method == "__call__" and not options
-        adding = called and ufunc in (np.add, np.subtract)
-        if adding and len(ours) == 1:
-            return _into(out, ours[0]._released(ufunc, plain, first_is_noise=inputs[0] is ours[0]))
-        result = getattr(ufunc, method)(*plain, **into, **options)
-        both = adding and len({(id(each.run), each.name) for each in ours}) == 1
-        return _like(ours[0], result) if both or (called and ufunc in _SCALING and len(ours) == 1) else result
-
-    def __array_function__(self, function, types, args, kwargs):  # type: ignore[no-untyped-def]  # numpy's protocol
-        """What only changes the shape of noise gives noise; anything else plain arrays."""
-        found: list[NoticingNoise] = []
-        result = function(*_bare(args, found), **_bare(kwargs, found))
-        alone = function in _SHAPING and len({(id(each.run), each.name) for each in found}) == 1
-        if alone and isinstance(result, list):
-            return [_like(found[0], each) for each in result]
-        return _like(found[0], result) if alone else result
-
-    def _released(self, ufunc: np.ufunc, plain: list[object], *, first_is_noise: bool) -> Floats:
-        if self.run is None:
-            raise AssertionError("noise belongs to a run")
-        noise, value = (np.asarray(each) for each in (plain if first_is_noise else plain[::-1]))
-        if ufunc is np.subtract:
-            noise, value = (noise, -value) if first_is_noise else (-noise, value)
-        shape = np.broadcast_shapes(noise.shape, value.shape)
-        before = np.array(np.broadcast_to(value, shape), dtype=np.float64)
-        leaving = np.asarray(ufunc(*plain))
-        added = np.array(np.broadcast_to(noise, shape), dtype=np.float64)
-        released = self.run.release(self.name, before, added, leaving.astype(np.float64))
-        return np.asarray(released).astype(leaving.dtype)
-
-
-def _plain(each: object) -> object:
-    return each.view(np.ndarray) if isinstance(each, NoticingNoise) else each
-
-
-def _bare(each: object, found: list[NoticingNoise]) -> Any:
-    """The same arguments with plain arrays; the noise among them is put into `found`."""
-    if isinstance(each, NoticingNoise):
-        found.append(each)
-        return _plain(each)
-    if isinstance(each, (list, tuple)):
-        return type(each)(_bare(part, found) for part in each)
-    return {key: _bare(part, found) for key, part in each.items()} if isinstance(each, dict) else each
-
-
-def _like(noise: NoticingNoise, result: object) -> NoticingNoise:
-    found = np.asarray(result).view(NoticingNoise)
-    found.name, found.run = noise.name, noise.run
-    return found
-
-
-def _into(out: tuple[Floats, ...] | None, result: Floats) -> object:
-    """What is released is no noise any more, also where it replaces the noise in place."""
-    if out is None:
-        return result
-    target = _plain(out[0])
-    np.copyto(target, result)  # type: ignore[arg-type]  # an array
-    return target
-
-
-def noticing(run: DeclaredRun, name: str, drawn: object) -> NoticingNoise:
-    """The noise as an array that notices."""
-    array = np.asarray(drawn).view(NoticingNoise)
-    array.name, array.run = name, run
-    return array
 
 
 def noise(name: str) -> Callable[[Callable[_P, Floats]], Callable[_P, Floats]]:
@@ -200,6 +105,7 @@ def noise(name: str) -> Callable[[Callable[_P, Floats]], Callable[_P, Floats]]:
             if observation is None:
                 return draw(*args, **kwargs)
             run, kept = observation
+            kept.watched[f"{draw.__name__} ({caller()})"] += 1
             return noticing(run, name, kept.next(name, lambda: np.array(draw(*args, **kwargs), dtype=np.float64)))
 
         return observed
@@ -222,11 +128,13 @@ def observe(
     train: Train, data: Records, parameters: OpaqueParameters, run: DeclaredRun, kept: Kept | None = None
 ) -> object:
     """Train once and keep every release in the run; return what the training function returned."""
-    token = _RUN.set((run, kept or Kept()))
+    kept = kept or Kept()
+    token, lost = _RUN.set((run, kept)), LOST.set(kept.lost)
     try:
         return train(data.features, data.labels.astype(np.float64), parameters)
     finally:
         _RUN.reset(token)
+        LOST.reset(lost)
 
 
 # -- an adapter --------------------------------------------------------------------------------------------------------
@@ -247,31 +155,37 @@ def serve_observed(
     randomness repeatable, such as ``np.random.seed``. ``watch`` names the value of each kind of draw of numpy and
     torch, ``{"normal": "gradient"}``, and seeds them as well.
     """
-    observed = Observed(train, returns, reseed, watch or {})
+    observed = Observed(train, returns, reseed, watch or {}, declare)
     serve_declared(name, declare, observed, seeded=reseed is not None or bool(watch))
 
 
 class Observed:
-    """Runs a training function; refuses to go on where a run with the same randomness is another one.
+    """Runs a training function; refuses to go on where nothing that was seen says what a record does.
 
     The first runs are repeated, and so are some that call a source of randomness which is known and not watched. The
     second has the noise, the generators and the batches of the first. Where they differ, something else is random, and
-    no comparison of runs would show what a record does.
+    no comparison of runs would show what a record does. Nor would it where noise is drawn and no sum with it is seen,
+    or only sums with zero: then it is the noise, and not the value, that the sum is of.
     """
 
-    def __init__(self, train: Train, returns: str | None, reseed: Reseed | None, watch: Names) -> None:
+    def __init__(
+        self, train: Train, returns: str | None, reseed: Reseed | None, watch: Names, declare: Declare | None = None
+    ) -> None:
         unknown = sorted(set(watch) - set(WATCHED))
         if unknown:
             raise ValueError(f"watch knows {', '.join(WATCHED)}, got {', '.join(unknown)}")
         self._train, self._returns, self._reseed, self._watch = train, returns, reseed, watch
+        self._declare = declare
         self._checked, self._refused = 0, ""
+        self._moved: set[str] = set()  # values that were not zero
 
     def __call__(self, data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> None:
         """One run, repeated where that is due."""
         if self._refused:
             raise NotOfferedError(self._refused)
-        before, kept = _states(), Kept()
+        before, kept, declared = _states(), Kept(), self._declared(data, parameters)
         self._once(data, parameters, run, kept)
+        self._refuse(_unseen(run, self._watch, declared, kept))
         if self._checked < (_CHECKED_AT_MOST if kept.elsewhere else _CHECKED):
             self._checked += 1
             again, after = run.again(), _states()
@@ -282,17 +196,98 @@ class Observed:
             except Exception as error:
                 different = f"the second ends with {type(error).__name__}: {error}"
             _set_states(after)
-            if different:
-                self._refused = _unwatched(different, kept.elsewhere)
-                raise NotOfferedError(self._refused)
+            self._refuse(_unwatched(different, kept.elsewhere) if different else "")
+            self._refuse(self._still_zero(run, kept))
+        if declared is not None:
+            _join(run, declared)
+
+    def _refuse(self, reason: str) -> None:
+        if reason:
+            self._refused = reason
+            raise NotOfferedError(reason)
+
+    def _declared(self, data: Records, parameters: OpaqueParameters) -> Declaration | None:
+        if self._declare is None:
+            return None
+        told = {"name": "observed", **self._declare(parameters, len(data.labels), int(data.features.shape[1]))}
+        return Declaration.model_validate_json(json.dumps(told))
+
+    def _still_zero(self, run: DeclaredRun, kept: Kept) -> str:
+        """Why nothing is known of a value: all that its noise was added to so far is zero."""
+        noised = {name: run.shown(name) for name in run.order if run.shown(name)[0][1] is not None}
+        for name, shown in noised.items():
+            earlier = [np.zeros(1), *(released for released, _, _ in shown)]
+            if any(not _among(before, earlier[: k + 1]) for k, (_, before, _) in enumerate(shown)):
+                self._moved.add(name)
+        zero = sorted(set(noised) - self._moved)
+        if self._checked < _CHECKED or not zero:
+            return ""
+        return (
+            f"the noise of {', '.join(zero)} was added to nothing but zero in {_CHECKED} runs, as where it is summed "
+            f"on its own: what it protects was not seen. {_drawn(kept)}"
+        )
 
     def _once(self, data: Records, parameters: OpaqueParameters, run: DeclaredRun, kept: Kept) -> None:
+        run.in_parts = self._declare is not None
         if self._reseed is not None and run.seed is not None:
             self._reseed(run.seed % (1 << 32))
         with watching(run, self._watch, self._train, kept):
             result = observe(self._train, data, parameters, run, kept)
         if self._returns is not None:
             run.processed(self._returns, np.asarray(result, dtype=np.float64))
+
+
+def _among(value: Floats | None, others: list[Floats]) -> bool:
+    """Whether it is one of the others in all of its numbers."""
+    return value is None or any(other.shape in (np.shape(value), (1,)) and np.all(value == other) for other in others)
+
+
+def _join(run: DeclaredRun, declared: Declaration) -> None:
+    """Take what code adds noise to part by part (a coordinate, a layer, a party) as the releases that are declared.
+
+    That is no less strict: neighbours are compared at the same released values, and all parts of a release together may
+    move as far as is declared. Where the parts do not add up to releases of one length, equal ones are left as they
+    are, more than declared; others cannot be judged.
+    """
+    for value in declared.noised:
+        parts, count = run.shown(value.name), declared.releases(value)
+        sizes = [released.size for released, _, _ in parts]
+        independent = value.noise in (NoiseKind.GAUSSIAN, NoiseKind.LAPLACE, NoiseKind.DISCRETE)
+        each = len(parts) // count
+        widths = {sum(sizes[k : k + each]) for k in range(0, len(parts), each or 1)}
+        if len(parts) <= count or not independent:
+            continue
+        if declared.stopping == "fixed" and len(parts) % count == 0 and len(widths) == 1:
+            run.join(value.name, count)
+        elif declared.stopping != "fixed" or len(set(sizes)) > 1:
+            raise NotOfferedError(
+                f"noise of {value.name} is added in {len(parts)} parts, of {sorted(set(sizes))} numbers, and {count} "
+                "releases are declared: which parts are one release cannot be told. Draw the noise of a release at "
+                "once, or declare as many releases (`count`) as there are parts"
+            )
+
+
+def _unseen(run: DeclaredRun, watch: Names, declared: Declaration | None, kept: Kept) -> str:
+    """Why no noise of a value was seen to be added; empty where it was."""
+    names = set(watch.values()) if declared is None else {value.name for value in declared.noised}
+    missing = sorted(names - set(run.order))
+    return f"no noise was seen to be added to {', '.join(missing)}. {_drawn(kept)}" if missing else ""
+
+
+def _drawn(kept: Kept) -> str:
+    """What was drawn, where it went, and what to do."""
+
+    def listed(found: Counter[str]) -> str:
+        return "; ".join(f"{what}, {count} times" for what, count in found.most_common(4))
+
+    remedy = "Add the noise to the value as an array (`value + noise`), name its draw in `watch`, or decorate the "
+    told = [
+        f"Drawn and watched: {listed(kept.watched) or 'nothing'}.",
+        f"No longer followed after: {listed(kept.lost)}." if kept.lost else "",
+        f"Drawn, but not watched: {listed(kept.unwatched)}." if kept.unwatched else "",
+        f"{remedy}function that draws it with @noise and return an array from it",
+    ]
+    return " ".join(each for each in told if each)
 
 
 def _difference(first: DeclaredRun, second: DeclaredRun) -> str:
@@ -325,7 +320,7 @@ def _unwatched(different: str, elsewhere: Mapping[str, str]) -> str:
 def watching(run: DeclaredRun, names: Names, train: Callable[..., object], kept: Kept | None = None) -> Iterator[None]:
     """Watch the draws that have these names, of numpy and, where it is imported, of torch."""
     kept = kept or Kept()
-    draws = Draws(run, names)
+    draws = Draws(run, names, kept)
     fresh, seeds = np.random.PCG64(run.seed), _DEFAULT_RNG(run.seed)
 
     def entropy() -> int:
@@ -359,10 +354,12 @@ def watching(run: DeclaredRun, names: Names, train: Callable[..., object], kept:
             (np.random, "RandomState", state),
             (np.random.mtrand, "_rand", shared),
             *((np.random, kind, draws.watched(kind, getattr(np.random, kind))) for kind in draws.kinds("np.random")),
+            *((np.random, kind, draws.noted(getattr(np.random, kind))) for kind in draws.others(np.random)),
+            *following(),
         ]
         if "torch" in sys.modules:
             places += torch_places(run, draws)
-        places += _elsewhere(kept)
+        places += [*_elsewhere(kept), *_of_scipy(draws)]
         replaced = {id(getattr(owner, name)): instead for owner, name, instead in places}
         for module, name in _places(train):
             original, instead = module[name], instead_of(module[name])
@@ -379,18 +376,41 @@ class Draws:
 
     sites: ClassVar[set[str]] = set()
 
-    def __init__(self, run: DeclaredRun, names: Names) -> None:
-        self.run, self.names = run, names
+    def __init__(self, run: DeclaredRun, names: Names, kept: Kept) -> None:
+        self.run, self.names, self.kept = run, names, kept
         self.inside = False  # of a draw that is watched as a whole
 
     def kinds(self, owner: str) -> list[str]:
         """The draws of an owner that are named."""
         return [kind for kind in self.names if owner in WATCHED[kind]]
 
+    def others(self, owner: object) -> list[str]:
+        """The draws of an owner that could be noise and are not named."""
+        return [kind for kind in _COULD_BE_NOISE if hasattr(owner, kind) and kind not in self.names]
+
+    def seen(self, kind: str) -> None:
+        """Keep that a draw was made that is watched."""
+        self.kept.watched[f"{kind} ({caller()})"] += 1
+
+    def noted(self, original: Callable[..., object]) -> Callable[..., object]:
+        """The same draw; only that it was made is kept."""
+
+        def draw(*args: object, **options: object) -> object:
+            self.kept.unwatched[f"{original.__qualname__} ({caller()})"] += 1
+            return original(*args, **options)
+
+        return draw
+
     def watched(self, kind: str, original: Callable[..., object]) -> Callable[..., object]:
         """The same draw, as noise that notices, or as a release of its mean."""
 
         def draw(*args: object, **options: object) -> object:
+            self.seen(kind)
+            into = options.get("out")
+            if isinstance(into, NoticingNoise):
+                original(*args, **options)
+                into[...] = self.noise(kind, np.array(into.view(np.ndarray)))
+                return into
             found = np.asarray(original(*args, **options))
             mean = np.asarray(options.get("loc", options.get("mean", args[0] if args else 0.0)))
             sized = len(args) > 2 or "size" in options
@@ -406,7 +426,7 @@ class Draws:
 
     def releases(self, nonzero: object, *, alone: bool) -> bool:
         """Whether a draw releases its mean: it is not zero, here or in another run, and not one number for many."""
-        place = _caller()
+        place = caller()
         if nonzero and not alone:
             self.sites.add(place)
         return place in self.sites
@@ -423,7 +443,12 @@ class Draws:
         def made(each: object, seed: object = None) -> None:
             base.__init__(each, entropy() % (1 << 32) if seed is None and entropy is not None else seed)  # type: ignore[misc]  # one of two classes
 
-        methods = {kind: method(kind) for kind in self.kinds(base.__name__)}
+        def noted(kind: str) -> Callable[..., object]:
+            told = self.noted(getattr(base, kind))
+            return lambda each, *args, **options: told(each, *args, **options)  # noqa: PLW0108
+
+        methods = {kind: noted(kind) for kind in self.others(base)}
+        methods |= {kind: method(kind) for kind in self.kinds(base.__name__)}
         return _Same(f"Watched{base.__name__}", (base,), {**methods, "__init__": made})
 
 
@@ -434,21 +459,12 @@ class _Same(type):
         return isinstance(instance, cls.__mro__[1])
 
 
-def _caller() -> str:
-    """The line of the observed code that makes a call."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename in _BETWEEN:
-        frame = frame.f_back
-    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}: {line}"
-
-
 def _elsewhere(kept: Kept) -> list[tuple[object, str, object]]:
     """Sources that are called as ever, and are noted."""
 
     def noted(name: str, original: Callable[..., object]) -> Callable[..., object]:
         def call(*args: object, **options: object) -> object:
-            kept.elsewhere.setdefault(name, _caller())
+            kept.elsewhere.setdefault(name, caller())
             return original(*args, **options)
 
         return call
@@ -459,11 +475,25 @@ def _elsewhere(kept: Kept) -> list[tuple[object, str, object]]:
     return [*places, *((owner, name, noted("os.urandom", os.urandom)) for owner, name in _SYSTEM)]
 
 
+def _of_scipy(draws: Draws) -> list[tuple[object, str, object]]:
+    """The draws of scipy's distributions, which keep generators for themselves."""
+    parts = {"_distn_infrastructure": ("rv_generic",), "_multivariate": ("multivariate_normal_gen",)}
+    found: list[tuple[object, str, object]] = []
+    for module, names in parts.items():
+        loaded = sys.modules.get(f"scipy.stats.{module}")
+        owners = [getattr(loaded, name) for name in names if hasattr(loaded, name)]
+        found += [(owner, "rvs", draws.noted(owner.rvs)) for owner in owners]
+    return found
+
+
 def _places(train: Callable[..., object]) -> list[Place]:
     """Where modules keep generators, and functions that draw: of what is imported now."""
     found = list(_module_places(len(sys.modules)))
     if isinstance(train, FunctionType):
         found += [(train.__globals__, name) for name in train.__globals__]
+        inside = [*train.__globals__.values(), *(cell.cell_contents for cell in train.__closure__ or ())]
+        kept = [vars(each) for each in inside if type(getattr(each, "__dict__", None)) is dict]
+        found += [(each, name) for each in kept for name, value in each.items() if _kept_generator(value)]
     return found
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from verification.served.declared import DeclaredRun
+from verification.served.numpy_noise import lost
 
 
 class DrawsOf(Protocol):
@@ -24,6 +25,12 @@ class DrawsOf(Protocol):
     def releases(self, nonzero: object, *, alone: bool) -> bool:
         """Whether a draw releases its mean."""
 
+    def noted(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """The same draw; only that it was made is kept."""
+
+    def seen(self, kind: str) -> None:
+        """Keep that a draw was made that is watched."""
+
 
 def torch_places(run: DeclaredRun, draws: DrawsOf) -> list[tuple[object, str, object]]:
     """Watch these functions of torch; for each where it is and what stands for it."""
@@ -34,6 +41,7 @@ def torch_places(run: DeclaredRun, draws: DrawsOf) -> list[tuple[object, str, ob
         torch.manual_seed(run.seed % (1 << 63))
 
     def noticed(kind: str, found: torch.Tensor, mean: object) -> object:
+        draws.seen(kind)
         around = torch.as_tensor(mean)
         value = draws.releases(bool(torch.any(around != 0)), alone=not isinstance(mean, torch.Tensor))
         noise = noisy.made(found - around if value else found, run, draws.names[kind])
@@ -51,6 +59,7 @@ def torch_places(run: DeclaredRun, draws: DrawsOf) -> list[tuple[object, str, ob
         def draw(each: torch.Tensor, *args: object, **options: object) -> object:
             found = original(each, *args, **options)
             if not draws.inside and type(each) is torch.Tensor:
+                draws.seen("normal_")
                 each.__class__ = noisy
                 each.run, each.name_of_value = run, draws.names["normal_"]
             return found
@@ -72,6 +81,12 @@ def torch_places(run: DeclaredRun, draws: DrawsOf) -> list[tuple[object, str, ob
         (torch, kind, watched(kind, getattr(torch, kind))) for kind in draws.kinds("torch")
     ]
     places += [(torch.Tensor, kind, in_place(getattr(torch.Tensor, kind))) for kind in draws.kinds("torch.Tensor")]
+    unwatched = [
+        (torch, kind) for kind in ("rand", "rand_like", "randn", "randn_like", "normal", "poisson", "bernoulli")
+    ]
+    unwatched += [(torch.Tensor, f"{kind}_") for kind in ("normal", "exponential", "uniform", "cauchy", "log_normal")]
+    unwatched = [(owner, kind) for owner, kind in unwatched if kind not in draws.names]
+    places += [(owner, kind, draws.noted(getattr(owner, kind))) for owner, kind in unwatched]
     laws: dict[str, tuple[object, tuple[str, ...]]] = {"normal": (torch.distributions.Normal, ("sample", "rsample"))}
     laws["laplace"] = (torch.distributions.Laplace, ("rsample",))  # its `sample` calls that
     for kind in draws.kinds("torch.distributions"):
@@ -98,23 +113,34 @@ def _noticing_class():  # type: ignore[no-untyped-def]  # as above
     kept |= named(
         "contiguous", "squeeze", "unsqueeze", "expand", "expand_as", "permute", "transpose", "t", "cpu", "type"
     )
-    kept |= named("__getitem__", "__deepcopy__", "requires_grad_", "type_as", "movedim", "narrow", "select")
+    kept |= named(
+        "__getitem__", "__deepcopy__", "requires_grad_", "type_as", "movedim", "narrow", "select", "sum", "mean"
+    )
+    kept |= named(
+        "matmul", "__matmul__", "__rmatmul__", "mv", "mm", "cat", "stack", "hstack", "vstack", "split", "chunk"
+    )
 
     class NoticingTensor(torch.Tensor):  # type: ignore[misc]  # as above
         @classmethod
         def __torch_function__(cls, function, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]  # torch's
             """A sum with it is a release; a multiple of it is noise again; anything else is a plain tensor."""
             options = kwargs or {}
-            ours = [each for each in args if isinstance(each, NoticingTensor)]
+            parts = args[0] if args and isinstance(args[0], (list, tuple)) else args
+            ours = [each for each in parts if isinstance(each, NoticingTensor)]
+            one = len({(id(each.run), each.name_of_value) for each in ours}) == 1
+            whole = one and (len(ours) == 1 if parts is args else len(ours) == len(parts))
             with torch._C.DisableTorchFunctionSubclass():
-                summed = len(ours) == 1 and len(args) == 2 and set(options) <= {"alpha"}
+                summed = parts is args and len(ours) == 1 and len(args) == 2 and set(options) <= {"alpha"}
                 if summed and function in plus | minus | from_right:
                     return cls._released(function, args, options.get("alpha", 1))
                 result = function(*args, **options)
+                if whole and function in kept and isinstance(result, (list, tuple)):
+                    return tuple(cls.made(each, ours[0].run, ours[0].name_of_value) for each in result)
                 if isinstance(result, torch.Tensor):
-                    alone = len(ours) == 1 and function in kept
-                    if alone:
+                    if whole and function in kept:
                         return cls.made(result, ours[0].run, ours[0].name_of_value)
+                    if ours:
+                        lost(ours[0].run, getattr(function, "__name__", str(function)))
                     return result.as_subclass(torch.Tensor) if isinstance(result, NoticingTensor) else result
                 return result
 

@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.random import default_rng
+from scipy import stats
 
 from benchmarks.third_party import PEERS, ROOT, environment
 from tests.examples.test_third_party import needs
 from tests.verification.declared.inprocess import InProcess, findings
-from verification.outcome import Outcome
+from verification.outcome import Finding, Outcome
 from verification.served.declared import DeclaredRun
 from verification.served.observed import WATCHED, Observed, noise, observe, watching
 from verification.wire.arrays import Floats
@@ -65,7 +66,7 @@ def once(draw: Draw, seed: list[int] | None) -> tuple[Floats, Floats]:
         return draw(features.mean(axis=0))
 
     run = DeclaredRun(seed)
-    with watching(run, {"normal": "mean"}, draw):
+    with watching(run, {"normal": "mean", "standard_normal": "mean"}, draw):
         observe(train, POINTS, {}, run)
     ((released, before, noise),) = run.shown("mean")
     assert before is not None
@@ -110,7 +111,63 @@ def global_state(mean: Floats) -> Floats:
     return mean + np.random.mtrand._rand.normal(0.0, 0.5, 3)
 
 
-DRAWS = [legacy, generator, imported, scaled, kept]
+class Trainer:
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(3)
+
+
+TRAINER = Trainer()
+
+
+def kept_in_an_object(mean: Floats) -> Floats:
+    return mean + TRAINER.rng.normal(0.0, 0.5, 3)
+
+
+def drawn() -> Floats:
+    return np.random.default_rng().normal(0.0, 0.5, 3)
+
+
+def copied(mean: Floats) -> Floats:
+    return mean + np.array(np.asarray(drawn()).tolist())
+
+
+def listed(mean: Floats) -> Floats:
+    return mean + np.array([np.random.default_rng().normal(0.0, 0.5) for _ in range(3)])
+
+
+def assigned(mean: Floats) -> Floats:
+    buffer = np.zeros(3)
+    buffer[:] = drawn()
+    return mean + buffer
+
+
+def assigned_one_by_one(mean: Floats) -> Floats:
+    buffer = np.empty_like(mean)
+    for j in range(3):
+        buffer[j] = np.random.default_rng().normal(0.0, 0.5)
+    return mean + buffer
+
+
+def drawn_into(mean: Floats) -> Floats:
+    buffer = np.empty(3)
+    np.random.default_rng().standard_normal(out=buffer)
+    return mean + 0.5 * buffer
+
+
+def multiplied(mean: Floats) -> Floats:
+    return mean + np.einsum("ij,j->i", np.eye(3), np.eye(3) @ drawn())
+
+
+def summed_over_parties(mean: Floats) -> Floats:
+    return mean + np.random.default_rng().normal(0.0, 0.5, (4, 3)).sum(axis=0) / 2.0
+
+
+def listed_in_a_sum(mean: Floats) -> Floats:
+    return np.asarray(np.sum([mean, np.where(True, drawn(), 0.0)], axis=0))
+
+
+DRAWS = [legacy, generator, imported, scaled, kept, kept_in_an_object, copied, listed, assigned, assigned_one_by_one]
+DRAWS += [drawn_into, multiplied, summed_over_parties, listed_in_a_sum]
 DRAWS += [reshaped, sliced, summed, replaced_in_place, around, old_state, bare, global_state]
 
 
@@ -228,6 +285,117 @@ def test_randomness_that_is_not_watched_is_named_where_it_moves_outputs(also: Dr
         assert outcomes == {Outcome.STANDS}, found
 
 
+def judged(train: Draw, **declared: object) -> dict[str, Finding]:
+    """What the questions find of code that adds normal noise of deviation 0.5 to a mean of records of norm 1."""
+
+    def declare(_parameters: OpaqueParameters, records: int, _columns: int) -> dict[str, object]:
+        value = {"name": "mean", "noise": "gaussian", "scale": 0.5, "norm": "l2", "sensitivity": 2.0 / records}
+        return {"neighbours": "replace-one", "bound": {"kind": "domain", "radius": 1.0}, "values": [value], **declared}
+
+    observed = Observed(lambda x, *_: train(x.mean(axis=0)), None, None, {"normal": "mean"}, declare)
+    session = InProcess("observed", declare, observed)
+    return {f.name: f for f in findings(session, {}, epsilon="9", delta="1e-5", seed=4, effort=0.06)}
+
+
+def by_coordinate(mean: Floats) -> Floats:
+    for j in range(3):
+        mean[j] += np.random.default_rng().normal(0.0, 0.5)
+    return mean
+
+
+def by_unequal_parts(mean: Floats) -> Floats:
+    return np.concatenate([mean[:2] + drawn()[:2], [mean[2] + np.random.default_rng().normal(0.0, 0.5)]])
+
+
+def one_that_goes_on(mean: Floats) -> Floats:
+    """Each coordinate from the released one before it, so that forced values must be met exactly."""
+    for j in range(3):
+        mean[j] = mean[j] + np.random.default_rng().normal(0.0, 0.5) + (mean[j - 1] if j else 0.0)
+    return mean
+
+
+def three_times(mean: Floats) -> Floats:
+    return (mean + drawn()) + 0.0 * (mean + drawn()) + 0.0 * (mean + drawn())
+
+
+def three_times_by_coordinate(mean: Floats) -> Floats:
+    return by_coordinate(mean.copy()) + by_coordinate(mean.copy()) + by_coordinate(mean.copy())
+
+
+def twice_and_a_half(mean: Floats) -> Floats:
+    return np.concatenate([mean + drawn(), mean + drawn(), mean[:2] + drawn()[:2]])
+
+
+@pytest.mark.parametrize("train", [by_coordinate, by_unequal_parts, one_that_goes_on])
+def test_parts_of_one_release_are_no_releases_of_their_own(train: Draw) -> None:
+    found = judged(train)
+    assert {f.outcome for f in found.values()} == {Outcome.STANDS}, found
+
+
+@pytest.mark.parametrize("train", [three_times, three_times_by_coordinate])
+def test_three_releases_are_no_parts_of_one(train: Draw) -> None:
+    """Together they move by the root of 3 times what is declared of one."""
+    finding = judged(train)["sensitivity"]
+    assert finding.outcome is Outcome.REFUTED
+    assert "mean moves by 1.732 times its declared sensitivity" in finding.detail
+
+
+def test_one_release_more_than_declared_is_counted() -> None:
+    found = judged(three_times, iterations=2)
+    assert found["data-independence"].outcome is Outcome.REFUTED
+    assert "mean is released 3 times a run, declared are 2" in found["data-independence"].detail
+
+
+@pytest.mark.parametrize(
+    ("train", "declared"), [(twice_and_a_half, {"iterations": 2}), (three_times, {"stopping": "from-released"})]
+)
+def test_parts_that_cannot_be_told_apart_are_refused_and_nobody_is_accused(
+    train: Draw, declared: dict[str, object]
+) -> None:
+    found = judged(train, **declared)
+    assert found["sensitivity"].outcome is Outcome.SKIPPED
+    assert "which parts are one release cannot be told" in found["sensitivity"].detail
+
+
+def as_a_number(mean: Floats) -> Floats:
+    return np.array([each + float(np.random.default_rng().normal(0.0, 0.5)) for each in mean])
+
+
+def on_its_own(mean: Floats) -> Floats:
+    total = np.zeros(3)
+    for _ in range(3):
+        total += drawn()
+    return mean + total
+
+
+def mixed(mean: Floats) -> Floats:
+    return np.asarray(np.stack([mean, drawn()]).sum(axis=0))
+
+
+def inverse(mean: Floats) -> Floats:
+    return mean - np.log(np.random.default_rng().uniform(0.0, 1.0, 3))
+
+
+def from_scipy(mean: Floats) -> Floats:
+    return mean + stats.norm.rvs(scale=0.5, size=3)
+
+
+@pytest.mark.parametrize(
+    ("train", "told"),
+    [
+        (as_a_number, "No longer followed after: float (test_watched.py:"),
+        (on_its_own, "added to nothing but zero in 3 runs"),
+        (mixed, "No longer followed after: stack (test_watched.py:"),
+        (inverse, "Drawn, but not watched: Generator.uniform (test_watched.py:"),
+        (from_scipy, "Drawn, but not watched: rv_generic.rvs (test_watched.py:"),
+    ],
+)
+def test_noise_that_is_not_followed_is_named_with_its_line_and_nobody_is_accused(train: Draw, told: str) -> None:
+    found = judged(train)
+    assert {f.outcome for name, f in found.items() if name != "account"} == {Outcome.SKIPPED}
+    assert told in found["sensitivity"].detail
+
+
 def test_noise_of_a_decorated_function_may_come_from_anywhere() -> None:
     @noise("mean")
     def draw() -> Floats:
@@ -265,7 +433,7 @@ TORCH = [
     "Laplace",
     "rsample",
 ]
-TORCH += ["around", "around-law"]
+TORCH += ["cat", "stack", "matmul", "around", "around-law"]
 
 
 @pytest.mark.peers

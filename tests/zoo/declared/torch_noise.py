@@ -32,6 +32,9 @@ def released(value: torch.Tensor) -> torch.Tensor:
         "Normal": lambda: value + torch.distributions.Normal(0 * one, 0.5 * one).sample(),
         "Laplace": lambda: value + torch.distributions.Laplace(0 * one, 0.5 * one).sample(),
         "rsample": lambda: value + torch.distributions.Normal(0 * one, 0.5 * one).rsample(),
+        "cat": lambda: value + torch.cat([torch.randn(1, dtype=torch.float64) / 2 for _ in range(3)]),
+        "stack": lambda: value + torch.stack([torch.randn(3, dtype=torch.float64) for _ in range(4)]).mean(dim=0),
+        "matmul": lambda: value + torch.eye(3, dtype=torch.float64) @ torch.randn(3, dtype=torch.float64) / 2,
         "around": lambda: torch.normal(value, 0.5 * one),
         "around-law": lambda: torch.distributions.Laplace(value, 0.5 * one).sample(),
     }
