@@ -42,6 +42,9 @@ def declared_stage(
             # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 for result in declared_results(claims, declared, options):
+                    options.night.question(result)
+                    if result.answer is not None and result.answer.energies is not None:
+                        options.night.noise(table.algorithm, result.answer.energies)
                     if options.wants(result.about):
                         options.say(str(result.about))
                         findings.append(options.reproducible(finding(result)))

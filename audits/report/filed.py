@@ -114,7 +114,7 @@ def render_intoto(report: GateReport) -> str:
 
 
 def _resource(file: FileDigest) -> dict[str, object]:
-    return {"name": file.name, "digest": {"sha256": file.sha256}}
+    return {"name": file.name, "digest": {"sha256": file.digest}}
 
 
 def _failed(found: Finding) -> bool:
@@ -136,7 +136,7 @@ def verify(text: str, claims: ClaimFile, source: Path) -> list[str]:
         raise AuditError(f"this is not a statement of `dpadmm gate --report intoto=F`: {error!r}") from None
     wrong = [] if kinds == (STATEMENT, PREDICATE) else [f"it is of another type: {kinds[0]}, {kinds[1]}"]
     known = provenance_of(claims, source)
-    actual = {file.name: file.sha256 for file in ([] if known.claim is None else [known.claim]) + list(known.files)}
+    actual = {file.name: file.digest for file in ([] if known.claim is None else [known.claim]) + list(known.files)}
     for name in sorted(stated | actual):
         if name not in actual:
             wrong.append(f"{name} is stated, and the claim file no longer names it")

@@ -106,6 +106,21 @@ def fresh_size(value: DeclaredValue, noise: Floats, rng: np.random.Generator) ->
     return resized
 
 
+def normal_values(
+    noise: Mapping[str, Floats],
+    values: Mapping[str, DeclaredValue],
+    counts: Mapping[str, int],
+    rng: np.random.Generator,
+) -> dict[str, Floats]:
+    """The noise of several values, [runs, releases, numbers] each, as standard normal values if all is well."""
+    return {
+        name: discrete_normal(values[name], array, counts[name], rng)
+        if values[name].noise is NoiseKind.DISCRETE
+        else standard_normal(values[name], over_scale(values[name], array, counts[name]))
+        for name, array in noise.items()
+    }
+
+
 def noise_tests(
     noise: dict[str, Floats],
     values: dict[str, DeclaredValue],
@@ -113,15 +128,13 @@ def noise_tests(
     rng: np.random.Generator,
 ) -> list[Test]:
     """All tests of the noise of several values, [runs, releases, numbers] each."""
-    sized, shaped = {}, {}
-    for name, array in noise.items():
-        value = values[name]
-        if value.noise is NoiseKind.DISCRETE:
-            sized[name] = shaped[name] = discrete_normal(value, array, counts[name], rng)
-            continue
-        scaled = over_scale(value, array, counts[name])
-        sized[name] = standard_normal(value, scaled)
-        shaped[name] = standard_normal(value, fresh_size(value, scaled, rng))
+    sized = normal_values(noise, values, counts, rng)
+    shaped = {
+        name: sized[name]
+        if values[name].noise is NoiseKind.DISCRETE
+        else standard_normal(values[name], fresh_size(values[name], over_scale(values[name], array, counts[name]), rng))
+        for name, array in noise.items()
+    }
     found = size_tests(sized)
     discrete = [name for name in noise if values[name].noise is NoiseKind.DISCRETE]
     excess = min((t.p_value for t in found if t.cause is Cause.NOISE_LARGE), default=1.0)
