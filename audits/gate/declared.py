@@ -96,9 +96,14 @@ def declared_implementation(
     return DeclaredImplementation(session, algorithm, declaration, *size, at, np.random.default_rng(seed), deadline)
 
 
+def about_account(algorithm: str) -> About:
+    """What the price of a declared algorithm is called."""
+    return About("account", algorithm, Stage.DECLARED, algorithm)
+
+
 def declared_results(claims: ClaimFile, declared: DeclaredImplementation, options: GateOptions) -> Iterator[Result]:
     """Every question; our own computations are limited by the same time."""
-    gate, about = claims.gate, about_declared(declared, "account")
+    gate, about = claims.gate, about_account(declared.algorithm.name)
     share = float(gate.false_alarm)
     if claims.claim.nothing:  # where no privacy is claimed there is nothing to protect
         yield concluded(about, lambda: priced(Shown(declared, share, gate.power), 0.0), 0.0)

@@ -200,12 +200,12 @@ def _numbered(nights: Sequence[Mapping[str, object]]) -> Iterable[tuple[int, str
     return enumerate(dict.fromkeys(name for bets in nights for name in sorted(bets)), start=1)
 
 
-def _night(entry: Mapping[str, Mapping[str, object]]) -> Night:
+def _night(entry: Mapping[str, Mapping[str, list[float]]]) -> Night:
     """One line of the file."""
-    if entry["version"] != _VERSION:
+    if str(entry["version"]) != str(_VERSION):
         raise ValueError(f"version {entry['version']}, known is {_VERSION}")
-    noise = {str(name): (float(str(e)), int(str(n))) for name, (e, n) in entry["on_noise"].items()}  # type: ignore[misc]  # checked as it is read
-    return Night(noise, {str(name): float(str(bet)) for name, bet in entry["on_questions"].items()})
+    noise = {name: (float(energy), int(count)) for name, (energy, count) in entry["on_noise"].items()}
+    return Night(noise, {name: float(str(bet)) for name, bet in entry["on_questions"].items()})
 
 
 def digest_of(provenance: Provenance) -> str:

@@ -20,6 +20,7 @@ from verification.reading.context import Mode
 from verification.statistics.run_energies import RunEnergies
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterError
+from verification.wire.process import Limits
 
 Say = Callable[[str], None]
 GAMES_SHARE = 0.4
@@ -98,6 +99,14 @@ class GateRun:
     traits: dict[Mode, Traits] = dataclasses.field(default_factory=dict)  # found out before it is judged
     vectors: dict[str, list[Floats]] = dataclasses.field(default_factory=dict)  # all noise that was read, by mode
     energies: dict[str, list[RunEnergies]] = dataclasses.field(default_factory=dict)  # of all runs read, by mode
+
+
+def limits_of(claims: ClaimFile) -> Limits:
+    """The limits of the claim file, from `start` on."""
+    if claims.implementation is None:
+        return Limits()
+    named = claims.implementation
+    return Limits.of(named.timeout, named.memory, named.folder)
 
 
 def adapter_failed(stage: Stage, error: AdapterError, options: GateOptions) -> Finding:

@@ -27,7 +27,7 @@ from audits.gate.coverage import Coverage, coverage_findings
 from audits.gate.declared import declared_stage
 from audits.gate.games import games_stage
 from audits.gate.history import History
-from audits.gate.options import GateOptions, GateRun, stage_named
+from audits.gate.options import GateOptions, GateRun, limits_of, stage_named
 from audits.gate.price import Account, account
 from audits.gate.questions import all_runs, questions_stage
 from audits.gate.report import GateReport, ObservedNoise, Provenance, provenance_of
@@ -38,7 +38,6 @@ from verification.plain_text import harmless
 from verification.questions.catalogue import QUESTIONS
 from verification.questions.question import Size
 from verification.wire.faces import Face
-from verification.wire.process import Limits
 
 __all__ = ["GateOptions", "check_only", "run_gate"]
 
@@ -116,14 +115,6 @@ def _declared_stages(claims: ClaimFile, table: DeclaredTable, options: GateOptio
         target = Target(tuple(claims.implementation.command), limits_of(claims))
         found.provenance = found.provenance.described_by(target, Face.DECLARED)
     found.findings, found.coverage = declared_stage(claims, table, limits_of(claims), options)
-
-
-def limits_of(claims: ClaimFile) -> Limits:
-    """The limits of the claim file, from `start` on."""
-    if claims.implementation is None:
-        return Limits()
-    named = claims.implementation
-    return Limits.of(named.timeout, named.memory, named.folder)
 
 
 def _behind_the_wire(run: GateRun, found: _Found) -> None:
