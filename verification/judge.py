@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import math
 import threading
 import time
 import zlib
@@ -112,6 +113,7 @@ class Result:
     tapes: tuple[Tape, ...] = ()
     clock: Clock | None = None
     needed: bool = True  # whether leaving it out leaves something uncovered
+    late: bool = False  # it was not asked, for lack of time
     before: str = ""  # what a first answer showed that a second one did not
     strict: bool = False  # whatever differs costs: objective perturbation is private only for the stated problem
 
@@ -130,6 +132,16 @@ class Result:
 
     def _rejecting(self) -> list[Test]:
         return [test for test in (self.answer.tests if self.answer else ()) if test.rejects(self.level)]
+
+
+def seconds_for_all(results: Sequence[Result], processes: int) -> float:
+    """How long asking all of them takes so many processes, those that there was no time for at the pace of the others.
+
+    Infinite where none was asked: then no pace is known.
+    """
+    asked = [result.seconds for result in results if not result.late]
+    spent = sum(asked)
+    return (spent / len(asked)) * len(results) / processes if spent else math.inf
 
 
 def modes_of(description: StartResult) -> tuple[Mode, ...]:
@@ -281,7 +293,7 @@ class _Asking:
         left = self._until - time.monotonic()
         if left < min(_LEAST_SECONDS, self._plan.seconds):
             reason = f"the budget of {self._plan.seconds:.3g} seconds was spent"
-            return Result(asked.about, Outcome.INCONCLUSIVE, reason=reason)
+            return Result(asked.about, Outcome.INCONCLUSIVE, reason=reason, late=True)
         clock = Clock(left / (1 + len(self._waiting) // len(self._sessions)))
         first = self._once(session, asked, traits, share=share, clock=clock, seed=self._plan.seed)
         narrow = first.against and all(not t.deterministic and t.p_value > first.level**2 for t in first.against)

@@ -16,7 +16,18 @@ from audits.gate.coverage import Coverage, covered_by
 from audits.gate.options import GateRun, adapter_failed
 from audits.gate.price import epochs_cost, measured_cost
 from audits.gate.report import about_all_runs, about_offered
-from verification.judge import Asked, Plan, Result, asked_small, concluded, finding, judge, not_asked, shares
+from verification.judge import (
+    Asked,
+    Plan,
+    Result,
+    asked_small,
+    concluded,
+    finding,
+    judge,
+    not_asked,
+    seconds_for_all,
+    shares,
+)
 from verification.outcome import About, Finding, Outcome, Stage, counted
 from verification.questions.catalogue import at
 from verification.questions.noise import last, silent
@@ -77,7 +88,8 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
         options.night.question(result)
     findings = [*map(finding, unasked), *_findings(run, results, description)]
     if not measure and not any(f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) for f in findings):
-        findings.append(_summary(stage, results, unasked))
+        enough = run.enough_time(seconds_for_all(results, len(sessions)), left)
+        findings.append(_summary(stage, results, unasked, enough))
     return findings, covered_by([*results, *unasked])
 
 
@@ -173,17 +185,23 @@ def _keep(run: GateRun, refuted: Finding, result: Result, description: StartResu
     )
 
 
-def _summary(stage: Stage, results: Sequence[Result], unasked: Sequence[Result]) -> Finding:
-    """One finding for all questions of which none refutes."""
+def _summary(stage: Stage, results: Sequence[Result], unasked: Sequence[Result], enough: str) -> Finding:
+    """One finding for all questions of which none refutes; ``enough`` says which budget reaches all of them."""
     found = [finding(result) for result in results if result.needed]
-    late = [f for f in found if f.outcome is Outcome.INCONCLUSIVE]
+    open_ones = [finding(r) for r in results if r.needed and not r.late and r.outcome is Outcome.INCONCLUSIVE]
+    late = [str(r.about) for r in results if r.late]
     passed = any(f.outcome is Outcome.STANDS for f in found)
-    outcome = Outcome.INCONCLUSIVE if late else Outcome.STANDS if passed else Outcome.SKIPPED
+    outcome = Outcome.INCONCLUSIVE if late or open_ones else Outcome.STANDS if passed else Outcome.SKIPPED
     text = counted([*found, *map(finding, unasked)]) or "nothing was checked"
     if stage is Stage.CLAIMED:
         sizes = dict.fromkeys(r.answer.size for r in results if r.answer is not None and not r.reason)
         text = f"without a seed, at {'; at '.join(sizes)}: {text}" if sizes else text
-    notes = [f"{f.name}: {f.detail}" for f in late] + [r.before for r in results if r.before]
+    text = f"{enough}; {text}" if late else text
+    notes = (
+        [f"not reached: {', '.join(late)}"] * bool(late)
+        + [f"{f.name}: {f.detail}" for f in open_ones]
+        + [r.before for r in results if r.before]
+    )
     seconds = sum(result.seconds for result in results)
     return finding(Result(About(stage=stage), outcome, reason="; ".join([text, *notes]), seconds=seconds))
 

@@ -28,6 +28,7 @@ from verification.statistics import tails
 from verification.statistics.batches import batch_tests, epoch_tests
 from verification.statistics.noise_shape import atoms, light_tails, shape_tests
 from verification.statistics.noise_size import size_tests
+from verification.statistics.run_energies import RunEnergies
 from verification.statistics.test import Aspect, Cause, TailFamily, Test, union
 from verification.wire.arrays import Floats
 from verification.wire.declaration import Declaration, DeclaredSampling, DeclaredValue, NoiseKind
@@ -142,6 +143,20 @@ def noise_tests(
     if not blurred:  # a discrete law that is too wide has another shape, and is not less private for it
         found += shape_tests(shaped, rng)
     return [*found, light_tails(sized), atoms(noise, discrete), *_off_grid(noise, values)]
+
+
+def noise_energies(
+    noise: Mapping[str, Floats], declaration: Declaration, rng: np.random.Generator
+) -> RunEnergies | None:
+    """The sum of squares of each run's noise, chi-square distributed if all is well.
+
+    None where the noise enters an objective: then it counts only if the minimiser is exact, and whether noise counts
+    beside that of other gates must not depend on what it shows.
+    """
+    values = {value.name: value for value in declaration.noised}
+    if any(value.enters == "objective" for value in values.values()):
+        return None
+    return RunEnergies.of(normal_values(noise, values, {n: declaration.releases(values[n]) for n in noise}, rng))
 
 
 def _off_grid(noise: dict[str, Floats], values: dict[str, DeclaredValue]) -> list[Test]:

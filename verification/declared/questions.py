@@ -27,14 +27,7 @@ from verification.declared.comparison import (
     search_neighbours,
     smallest_witnesses,
 )
-from verification.declared.draws import (
-    cost_of_noise,
-    malformed,
-    noise_tests,
-    normal_values,
-    repeated,
-    sampling_tests,
-)
+from verification.declared.draws import cost_of_noise, malformed, noise_energies, noise_tests, repeated, sampling_tests
 from verification.declared.implementation import DeclaredImplementation, OutOfTimeError, same_start
 from verification.declared.inside import (
     JACOBIAN_SLACK,
@@ -52,7 +45,6 @@ from verification.neighbours.families import Domain, Families, Others
 from verification.outcome import About, Stage
 from verification.questions.question import Answer
 from verification.reading.context import NotApplicable, Undecided
-from verification.statistics.run_energies import RunEnergies
 from verification.statistics.test import Aspect, Cause, Cost, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import PURE, Declaration, NoiseKind
@@ -384,17 +376,13 @@ def noise(shown: Shown) -> Answer:
         test = Test.exact("noise", Aspect.NOISE, False, wrong, cause, price=infinite, witness=wrong)
         return shown.answer([test], (Aspect.NOISE,))
     tests = _tested(declared, seen)
-    weak = _weak(seen, shown)
+    weak, energies = _weak(seen, shown), noise_energies(seen, declared.declaration, declared.rng)
     if not any(test.rejects(shown.share / max(1, len(tests))) for test in tests):
-        undecided = weak or _hasty(declared, collected)
-        if undecided:
+        if undecided := weak or _hasty(declared, collected):
             raise Undecided(undecided)
         if note:
             tests = [replace(tests[0], detail=f"{tests[0].detail}; {note}"), *tests[1:]]
-    # whether the noise counts beside that of other gates must not depend on what it shows
-    solved = any(value.enters == "objective" for value in declared.declaration.noised)
-    energies = None if weak or solved else RunEnergies.of(_standard(declared, seen))
-    return replace(shown.answer(tests, (Aspect.NOISE,)), energies=energies)
+    return replace(shown.answer(tests, (Aspect.NOISE,)), energies=None if weak else energies)
 
 
 def _hasty(declared: DeclaredImplementation, collected: Collected) -> str:
@@ -416,13 +404,6 @@ def _tested(declared: DeclaredImplementation, noise: dict[str, Floats]) -> list[
     counts = {name: declared.declaration.releases(value) for name, value in values.items()}
     price = functools.partial(cost_of_noise, declared.pricing, noise)
     return [replace(test, price=price) for test in noise_tests(noise, values, counts, declared.rng)]
-
-
-def _standard(declared: DeclaredImplementation, noise: dict[str, Floats]) -> dict[str, Floats]:
-    """The noise as standard normal values, if all is well."""
-    values = {value.name: value for value in declared.declaration.noised}
-    counts = {name: declared.declaration.releases(values[name]) for name in noise}
-    return normal_values(noise, values, counts, declared.rng)
 
 
 def _weak(noise: dict[str, Floats], shown: Shown) -> str:
