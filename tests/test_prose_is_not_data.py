@@ -15,7 +15,10 @@ import pytest
 
 from tests.walks import PACKAGES, ROOT
 
-FIELDS = {"detail", "reason", "name", "finding", "cause", "message", "title", "what", "stage", "subject", "tags"}
+FIELDS = {
+    *("detail", "reason", "name", "finding", "cause", "message", "title", "what", "stage", "subject", "tags"),
+    *("question", "mechanism"),
+}
 """Attributes of results that hold words."""
 VARIABLES = {"detail", "reason", "finding", "cause", "message", "tag", "title"}
 """Variables that hold such words wherever they are."""
@@ -119,20 +122,44 @@ CONSTRUCTS = {
 """The files that construct findings, and why each may."""
 
 
+def concludes(node: ast.AST) -> bool:
+    """Whether a node constructs a finding, or a copy of one with another outcome or cause."""
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    changed = {keyword.arg for keyword in node.keywords}
+    return called in {"Finding", "CaseFinding"} or (called == "replace" and bool(changed & {"outcome", "cause"}))
+
+
 def test_findings_are_constructed_by_the_judge_alone() -> None:
-    made = set()
-    for package in PACKAGES:
-        for path in (ROOT / package).rglob("*.py"):
-            calls = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
-            if any(isinstance(call.func, ast.Name) and call.func.id in {"Finding", "CaseFinding"} for call in calls):
-                made.add(path.relative_to(ROOT).as_posix())
+    made = {
+        path.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+        if any(map(concludes, ast.walk(ast.parse(path.read_text("utf-8")))))
+    }
     # a class method of CaseFinding constructs one as well
     assert made | {"verification/vectors/checking.py"} == set(CONSTRUCTS)
 
 
 @pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("found = dataclasses.replace(found, outcome=Outcome.REFUTED)", True),
+        ("found = replace(found, cause=cause)", True),
+        ("found = outcome.Finding(about, outcome, detail)", True),
+        ("found = replace(found, detail=harmless(found.detail))", False),
+        ("text = text.replace('a', 'b')", False),
+    ],
+)
+def test_another_place_that_concludes_is_found(line: str, wrong: bool) -> None:
+    assert any(map(concludes, ast.walk(ast.parse(line)))) is wrong
+
+
+@pytest.mark.parametrize(
     "line",
     [
+        "games = _learned if kept.about.question == LEARNED else _game",
         "late = f.detail.startswith(UNREAD)",
         "chosen = [c for c in causes if 'too' in c.cause]",
         "head = 'too' in cause",

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import math
 import threading
 import time
 import zlib
@@ -111,6 +113,7 @@ class Result:
     tapes: tuple[Tape, ...] = ()
     clock: Clock | None = None
     needed: bool = True  # whether leaving it out leaves something uncovered
+    late: bool = False  # it was not asked, for lack of time
     before: str = ""  # what a first answer showed that a second one did not
     strict: bool = False  # whatever differs costs: objective perturbation is private only for the stated problem
 
@@ -129,6 +132,16 @@ class Result:
 
     def _rejecting(self) -> list[Test]:
         return [test for test in (self.answer.tests if self.answer else ()) if test.rejects(self.level)]
+
+
+def seconds_for_all(results: Sequence[Result], processes: int) -> float:
+    """How long asking all of them takes so many processes, those that there was no time for at the pace of the others.
+
+    Infinite where none was asked: then no pace is known.
+    """
+    asked = [result.seconds for result in results if not result.late]
+    spent = sum(asked)
+    return (spent / len(asked)) * len(results) / processes if spent else math.inf
 
 
 def modes_of(description: StartResult) -> tuple[Mode, ...]:
@@ -280,7 +293,7 @@ class _Asking:
         left = self._until - time.monotonic()
         if left < min(_LEAST_SECONDS, self._plan.seconds):
             reason = f"the budget of {self._plan.seconds:.3g} seconds was spent"
-            return Result(asked.about, Outcome.INCONCLUSIVE, reason=reason)
+            return Result(asked.about, Outcome.INCONCLUSIVE, reason=reason, late=True)
         clock = Clock(left / (1 + len(self._waiting) // len(self._sessions)))
         first = self._once(session, asked, traits, share=share, clock=clock, seed=self._plan.seed)
         narrow = first.against and all(not t.deterministic and t.p_value > first.level**2 for t in first.against)
@@ -323,18 +336,25 @@ class _Asking:
         return dataclasses.replace(result, tapes=tuple(tapes), clock=clock)
 
 
-def ask(asked: Asked, context: Context, clock: Clock, share: float) -> Result:
-    """Ask one question and draw the conclusion from its tests."""
+def ask(asked: Asked, context: Context, clock: Clock, share: float, *, level: float | None = None) -> Result:
+    """Ask one question and draw the conclusion from its tests, each at its part of the share or at a known level."""
     question, claimed = asked.question, None if asked.claimed is None else asked.claimed.fitting()
     must = claimed is not None and question.as_claimed  # at the claimed size it must run
     strict = asked.mode.algorithm is Algorithm.OBJP
-    return concluded(asked.about, lambda: question.ask(context, claimed, clock), share, must_run=must, strict=strict)
+    answer = functools.partial(question.ask, context, claimed, clock)
+    return concluded(asked.about, answer, share, level=level, must_run=must, strict=strict)
 
 
 def concluded(
-    about: About, question: Callable[[], Answer], share: float, *, must_run: bool = False, strict: bool = False
+    about: About,
+    question: Callable[[], Answer],
+    share: float,
+    *,
+    level: float | None = None,
+    must_run: bool = False,
+    strict: bool = False,
 ) -> Result:
-    """What the tests of an answer come to, each at an even part of the share; or why there are none."""
+    """What the tests of an answer come to, each at an even part of the share or a known level; or why none are."""
     began = time.monotonic()
 
     def without(outcome: Outcome, reason: str, *, needed: bool = True) -> Result:
@@ -355,7 +375,7 @@ def concluded(
             raise
         # an error of its own on data that it may not be made for: no pass, and others may still be asked
         return without(Outcome.INCONCLUSIVE if must_run else Outcome.SKIPPED, fault.detail)
-    level = share / max(1, sum(not test.deterministic for test in answer.tests))
+    level = share / max(1, sum(not test.deterministic for test in answer.tests)) if level is None else level
     seconds = time.monotonic() - began
     result = Result(about, Outcome.STANDS, answer, answer.missing, level, seconds, strict=strict)
     weak = next((test.weakness for test in answer.tests if test.weakness), "")
@@ -456,3 +476,10 @@ def _line(test: Test) -> str:
 def not_asked(about: About, outcome: Outcome, reason: str) -> Finding:
     """A finding without a test: what could not be asked, or was not, and why."""
     return finding(Result(about, outcome, reason=reason))
+
+
+def strictly(found: Finding) -> Finding:
+    """The same, refuted where it deviates: for a claim file whose gate is strict."""
+    if found.outcome is not Outcome.DEVIATES:
+        return found
+    return dataclasses.replace(found, outcome=Outcome.REFUTED, detail=f"strict: {found.detail}")

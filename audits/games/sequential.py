@@ -277,12 +277,13 @@ def run_audit(
             progress(first.size, float(wealth[-1]))
         if anytime_p_value(float(wealth.max())) <= plan.alpha:
             break
-    judged = _judged(plan, first, second, wealth)
+    judged = judged_scores(plan, first, second)
     return AuditResult(plan, first, second, wealth, judged, time.monotonic() - began, noise)
 
 
-def _judged(plan: AuditPlan, first: Floats, second: Floats, wealth: Floats) -> Result:
+def judged_scores(plan: AuditPlan, first: Floats, second: Floats) -> Result:
     """Hand the judge the test: a p-value, and what it would have detected where it does not reject."""
+    wealth = plan.test.log_wealth(plan.curve, first, second) if first.size else np.zeros(0)
     game, trials = plan.game, wealth.size
     p_value = anytime_p_value(float(wealth.max(initial=0.0)))
     power, weakness = None, ""

@@ -42,6 +42,9 @@ def declared_stage(
             # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 for result in declared_results(claims, declared, options):
+                    options.night.question(result)
+                    if result.answer is not None and result.answer.energies is not None:
+                        options.night.noise(table.algorithm, result.answer.energies)
                     if options.wants(result.about):
                         options.say(str(result.about))
                         findings.append(options.reproducible(finding(result)))
@@ -93,9 +96,14 @@ def declared_implementation(
     return DeclaredImplementation(session, algorithm, declaration, *size, at, np.random.default_rng(seed), deadline)
 
 
+def about_account(algorithm: str) -> About:
+    """What the price of a declared algorithm is called."""
+    return About("account", algorithm, Stage.DECLARED, algorithm)
+
+
 def declared_results(claims: ClaimFile, declared: DeclaredImplementation, options: GateOptions) -> Iterator[Result]:
     """Every question; our own computations are limited by the same time."""
-    gate, about = claims.gate, about_declared(declared, "account")
+    gate, about = claims.gate, about_account(declared.algorithm.name)
     share = float(gate.false_alarm)
     if claims.claim.nothing:  # where no privacy is claimed there is nothing to protect
         yield concluded(about, lambda: priced(Shown(declared, share, gate.power), 0.0), 0.0)

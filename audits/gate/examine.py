@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from audits.eprocess.curve_test import anytime_p_value
 from audits.errors import EvidenceError
 from audits.games.game import Subject, curve_of
-from audits.games.learned import NAME as LEARNED
 from audits.games.learned import learned_game
 from audits.games.plans import COPIES, standard_games
-from audits.games.sequential import plan_audit
+from audits.games.sequential import judged_scores, plan_audit
 from audits.gate.claim_file import ClaimFile, claimed_run, read_claim_file
 from audits.gate.declared import declared_implementation, declared_results
 from audits.gate.evidence import Kept, read
@@ -24,6 +22,7 @@ from verification.outcome import Outcome, Stage
 from verification.questions.catalogue import QUESTIONS
 from verification.reading.context import ALL_MODES, Clock, Context
 from verification.reading.replayed import EFFORT
+from verification.wire.arrays import Floats
 from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault
 from verification.wire.session import Session
@@ -63,7 +62,7 @@ def _examined(path: Path) -> Examined:
         Stage.SMALL: _question,
         Stage.CLAIMED: _question,
         Stage.DECLARED: _declared,
-        Stage.GAMES: _learned if kept.about.question == LEARNED else _game,
+        Stage.GAMES: _learned if kept.scores is None else functools.partial(_game, kept.scores),
     }
     if kept.about.stage not in draw:
         raise EvidenceError(f"{path}: nothing can be concluded again for {str(kept.about)!r}")
@@ -92,11 +91,8 @@ def _question(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
             own=own,
         )
         # the level was that of each test, whatever their number
-        result = dataclasses.replace(ask(asked, context, Clock(kept.seconds), 1.0), level=kept.false_alarm)
-        if not result.against:
-            return Outcome.STANDS, "no test of the kept answers refutes"
-        found = finding(dataclasses.replace(result, outcome=Outcome.REFUTED))
-        return Outcome.REFUTED, found.detail
+        result = ask(asked, context, Clock(kept.seconds), kept.false_alarm, level=kept.false_alarm)
+        return result.outcome, finding(result).detail
 
     try:
         return drawn(False)
@@ -134,13 +130,11 @@ def _learned(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
     return found.outcome, found.detail
 
 
-def _game(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
+def _game(scores: tuple[Floats, Floats], kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
     subject = _subject(kept, claims)
     session = next(_sessions(kept))
     games = (p for copies in COPIES for p in standard_games(session, subject, copies))
     planned = next(p for p in games if p.game.about == kept.about)
-    if kept.scores is None:
-        raise EvidenceError(f"{kept.about}: its scores were not kept")
     curve = curve_of(subject.ledger(planned.game.records, planned.game.parameters))
     wanted = claims.gate.power if planned.demanded else None
     plan = plan_audit(
@@ -152,11 +146,8 @@ def _game(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
         wanted=wanted,
         attack=planned.attack,
     )
-    first, second = kept.scores
-    p_value = anytime_p_value(float(plan.test.log_wealth(curve, first, second).max()))
-    if p_value > kept.false_alarm:
-        return Outcome.STANDS, "the kept scores do not refute"
-    return Outcome.REFUTED, f"the kept scores of {first.size} trial pairs refute (p = {p_value:.2g})"
+    result = judged_scores(plan, *scores)
+    return result.outcome, finding(result).detail
 
 
 def _subject(kept: Kept, claims: ClaimFile) -> Subject:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import time
 
 from accountant.mechanisms.words import Release, Visibility
@@ -108,10 +109,17 @@ def _played(
     except RefusedRequest as refused:
         return Result(planned.game.about, Outcome.INCONCLUSIVE, reason=refused.reason)
     audits.append(audit)
+    done, planned_pairs = audit.first.size, audit.plan.pairs
+    late = done < planned_pairs and audit.judged.outcome is Outcome.INCONCLUSIVE
     parts = [RunEnergies.counted(energies, degrees) for energies, degrees in audit.noise]
     run.energies.setdefault(str(subject.mode), []).extend(parts)
     _keep(run, audit, stream)
-    return dataclasses.replace(audit.judged, seconds=audit.seconds)
+    judged = dataclasses.replace(audit.judged, seconds=audit.seconds)
+    if not late:
+        return judged
+    needed = audit.seconds * planned_pairs / done if done else math.inf
+    short = f"{done} of {planned_pairs} trial pairs in time; {run.enough_time(needed, audit.seconds)}"
+    return dataclasses.replace(judged, reason=f"{judged.reason}; {short}")
 
 
 def _keep(run: GateRun, audit: AuditResult, stream: int) -> None:

@@ -7,11 +7,15 @@ inequality it *ever* reaches 1/a with probability at most a: however many nights
 
 Two kinds of bets, with half of the stake each, split over the mechanisms or the questions:
 
-* **noise**: S, the sum of squares of all N noise values that a gate could read, over their claimed scale, is chi-square
+* **noise**: S, the sum of squares of all N noise values that were read, over their claimed scale, is chi-square
   distributed. The likelihood ratio of noise too small by a factor d is d^N exp(-(d^2 - 1) S/2), of mean 1; larger noise
-  than claimed makes it smaller. The bet is its average over `DIVISORS`.
-* **questions**: a p-value p becomes 1/(2 sqrt p), whose mean is at most 1. A question that is asked again has two
-  chances, which costs a factor 1 + s at most, s its share of the false alarms (`verification.judge`).
+  than claimed makes it smaller. The bet is its average over `DIVISORS`: S and N of all nights are summed first.
+* **questions**: a p-value p becomes 1/(2 sqrt p), whose mean is at most 1.
+
+Bets that are left out cost a factor a night. A gate that ends at a refutation, with probability at most a, does not
+make the rest: a factor 1 where the bet would have had a mean of at most 1, so 1 + a. A question that is asked again has
+two chances: 1 + a more. One that is undecided unless its p-value is at most a has a mean of at most 1 + sqrt a, the
+integral of 1/(2 sqrt p) up to a being sqrt a.
 
 A new digest of claim file, adapter or declared files begins a new product: what was shown of other code says nothing.
 """
@@ -22,19 +26,27 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from scipy import special
 
 from audits.errors import AuditError
 from audits.gate.report import Provenance
-from verification.judge import Result, not_asked
-from verification.outcome import About, Cause, Cost, Finding, Outcome, Stage
+from verification.judge import Result, concluded
+from verification.outcome import About, Cause, Cost, Stage
+from verification.questions.question import Answer
 from verification.statistics.run_energies import RunEnergies
+from verification.statistics.test import Aspect, Test
 
 DIVISORS = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5)
+"""Noise short by less than about half of the first wins nothing, however many nights: rounding is not accused."""
 ABOUT = About("history", stage=Stage.CLAIMED)
-_VERSION = 1
+DETECTED = 0.95
+"""The probability with which the shortage that the verdict states would have been detected."""
+_VERSION = 2
 _LEAST_P = 1e-300
+_MOST = 100.0  # a shortage beyond this is not searched for
 
 
 def noise_bet(energy: float, degrees: int) -> float:
@@ -43,33 +55,41 @@ def noise_bet(energy: float, degrees: int) -> float:
     return _log_mean(parts, [1 / len(parts)] * len(parts))
 
 
-def question_bet(p_value: float, share: float) -> float:
+def question_bet(p_value: float) -> float:
     """The logarithm of the e-value of a question."""
-    return -math.log(2) - math.log(max(min(p_value, 1.0), _LEAST_P)) / 2 - math.log1p(share)
+    return -math.log(2) - math.log(max(min(p_value, 1.0), _LEAST_P)) / 2
+
+
+def detectable(degrees: int, needed: float) -> float:
+    """The least factor by which so much noise, too small, would have won ``needed`` with probability `DETECTED`."""
+    loud = float(special.chdtri(degrees, 1 - DETECTED))  # not above it, with that probability
+    low, high = 1.0, _MOST
+    if noise_bet(loud / high**2, degrees) < needed:
+        return math.inf
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if noise_bet(loud / middle**2, degrees) >= needed else (middle, high)
+    return high
 
 
 @dataclass(slots=True)
 class Night:
-    """The bets of one gate as logarithms: on the noise of each mechanism, and on each question by its id."""
+    """What one gate bets on: sum of squares and number of a mechanism's noise; the logarithm for a question's id."""
 
-    on_noise: dict[str, float] = field(default_factory=dict)
+    on_noise: dict[str, tuple[float, int]] = field(default_factory=dict)
     on_questions: dict[str, float] = field(default_factory=dict)
 
     def question(self, result: Result) -> None:
         """Bet on what a question showed about privacy; what was not answered, or needs no chance, is no bet."""
-        if result.answer is None or result.reason:
-            return
-        chances = [t for t in result.answer.tests if not t.deterministic]
+        chances = [] if result.answer is None else [t for t in result.answer.tests if not t.deterministic]
         against = [t.p_value for t in chances if t.cost is Cost.PRIVACY]
         if against:
-            self.on_questions[str(result.about)] = question_bet(
-                min(against) * len(against), result.level * len(chances)
-            )
+            self.on_questions[str(result.about)] = question_bet(min(against) * len(against))
 
     def noise(self, subject: str, energies: RunEnergies) -> None:
         """Bet on all noise of a mechanism that was read."""
         if energies.runs:
-            self.on_noise[subject] = noise_bet(float(energies.energies.sum()), int(energies.degrees.sum()))
+            self.on_noise[subject] = float(energies.energies.sum()), int(energies.degrees.sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,55 +106,66 @@ class History:
         digest = digest_of(provenance)
         try:
             lines = path.read_text("utf-8").splitlines() if path.exists() else []
-            entries = [json.loads(line) for line in lines if line.strip()]
-            kept = [e for e in entries if e["version"] == _VERSION and e["digest"] == digest]
-            nights = tuple(Night(_read(e["on_noise"]), _read(e["on_questions"])) for e in kept)
+            kept = [e for line in lines if line.strip() and (e := json.loads(line))["digest"] == digest]
+            nights = tuple(map(_night, kept))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise AuditError(f"--history: {path} is not a history: {error}") from None
         return cls(path, digest, nights)
 
     def with_night(self, night: Night) -> History:
-        """One night more."""
-        return History(self.path, self.digest, (*self.nights, night))
+        """One night more; a gate that bet on nothing is none."""
+        return History(self.path, self.digest, (*self.nights, *[night][: bool(night.on_noise or night.on_questions)]))
 
-    def append(self, provenance: Provenance) -> None:
-        """Write the last night at the end of the file."""
-        last = self.nights[-1]
-        bets = {"on_noise": _written(last.on_noise), "on_questions": _written(last.on_questions)}
-        line = {"version": _VERSION, "date": provenance.date.isoformat(timespec="seconds"), "digest": self.digest}
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**line, **bets}) + "\n")
+    def append(self, night: Night, provenance: Provenance) -> History:
+        """The same with a night more, written at the end of the file."""
+        longer = self.with_night(night)
+        if len(longer.nights) > len(self.nights):
+            bets = {"on_noise": night.on_noise, "on_questions": night.on_questions}
+            date = provenance.date.isoformat(timespec="seconds")
+            line = {"version": _VERSION, "date": date, "digest": self.digest, **bets}
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        return longer
 
-    def finding(self, false_alarm: float) -> Finding:
-        """Refuted where the evidence of all nights reaches 1/false_alarm."""
-        evidence, loudest, on_noise = combined(self.nights)
-        refuted = evidence >= -math.log(false_alarm)
-        detail = (
-            f"{len(self.nights)} gates of this digest have an e-value of {_power_of_ten(evidence)}, of "
+    def result(self, false_alarm: float) -> Result:
+        """What the judge concludes: the p-value is one over the e-value of all nights."""
+        evidence, loudest, on_noise = combined(self.nights, false_alarm)
+        count = len(self.nights)
+        text = (
+            f"nights of this digest: {count}; together they have an e-value of {_power_of_ten(evidence)}, of "
             f"{1 / false_alarm:.3g} that refute; reached with probability at most {false_alarm:g}, however many nights"
         )
-        detail += f"; most of it: {'the noise of ' if on_noise else ''}{loudest}" if refuted else ""
-        cause = (Cause.NOISE_SMALL if on_noise else Cause.DISTINGUISHED) if refuted else None
-        outcome = Outcome.REFUTED if refuted else Outcome.STANDS
-        subject = (loudest if on_noise else About.read(loudest).mechanism) if refuted else ""
-        said = not_asked(replace(ABOUT, subject=subject), outcome, detail)
-        return replace(said, cause=cause, false_alarm=false_alarm)
+        text += f"; most of it: {'the noise of ' * on_noise}{loudest}" if evidence > 0 else ""
+        for subject, factor in shortages(self.nights, false_alarm).items():
+            text += f"; noise of {subject} short by a factor of {math.ceil(1000 * factor) / 1000:g}, in every night, "
+            text += f"would have been detected by now with probability {DETECTED:g}"
+        cause = Cause.NOISE_SMALL if on_noise else Cause.DISTINGUISHED
+        aspect = Aspect.NOISE if on_noise else Aspect.RELEASED
+        test = Test(ABOUT.question, aspect, math.exp(-max(evidence, 0.0)), text, cause)
+        missing = "" if count else "no gate of this digest has shown anything yet"
+        answer = Answer("every night", f"{count} nights", 0, (test,) * bool(count), (), missing)
+        subject = loudest if on_noise or not loudest else About.read(loudest).mechanism
+        about = About(ABOUT.question, stage=ABOUT.stage, subject=subject)
+        return concluded(about, lambda: answer, false_alarm)
 
 
-def combined(nights: Sequence[Night]) -> tuple[float, str, bool]:
+def combined(nights: Sequence[Night], false_alarm: float) -> tuple[float, str, bool]:
     """The logarithm of the average over all names of the products over all nights; who has the most, and on noise.
 
     Half of the stake is on noise, half on questions. Within a kind the names have shares 1/(k (k + 1)) in the order in
     which they first appear, by name within a night: shares that do not depend on any night's result, and never sum to
     more than 1. A name that is missing in a night has stake but no bet: a factor of 1.
     """
+    on_noise, on_questions = _costs(len(nights), false_alarm)
     logs, stakes, names = [], [], []
-    for on_noise in (True, False):
-        kind = [night.on_noise if on_noise else night.on_questions for night in nights]
-        for k, name in enumerate(dict.fromkeys(name for bets in kind for name in sorted(bets)), start=1):
-            names.append((name, on_noise))
-            logs.append(sum(bets.get(name, 0.0) for bets in kind))
-            stakes.append(0.5 / (k * (k + 1)))
+    for k, name in _numbered([night.on_noise for night in nights]):
+        logs.append(noise_bet(*_read(nights, name)) - on_noise)
+        stakes.append(0.5 / (k * (k + 1)))
+        names.append((name, True))
+    for k, name in _numbered([night.on_questions for night in nights]):
+        logs.append(sum(night.on_questions.get(name, 0.0) for night in nights) - on_questions)
+        stakes.append(0.5 / (k * (k + 1)))
+        names.append((name, False))
     if not names:
         return 0.0, "", False
     rest = 1.0 - sum(stakes)  # stays as it is
@@ -142,24 +173,53 @@ def combined(nights: Sequence[Night]) -> tuple[float, str, bool]:
     return _log_mean([*logs, 0.0], [*stakes, rest]), *names[loudest]
 
 
-def _read(bets: Mapping[str, object]) -> dict[str, float]:
-    return {str(name): float(str(bet)) for name, bet in bets.items()}
+def shortages(nights: Sequence[Night], false_alarm: float) -> dict[str, float]:
+    """By which factor the noise of each mechanism would have to be short to have been detected by now, if it can."""
+    on_noise, _ = _costs(len(nights), false_alarm)
+    found = {
+        name: detectable(_read(nights, name)[1], on_noise - math.log(false_alarm * 0.5 / (k * (k + 1))))
+        for k, name in _numbered([night.on_noise for night in nights])
+    }
+    return {name: factor for name, factor in found.items() if math.isfinite(factor)}
 
 
-def _written(bets: Mapping[str, float]) -> dict[str, str]:
-    return {name: repr(bet) for name, bet in sorted(bets.items())}
+def _costs(nights: int, false_alarm: float) -> tuple[float, float]:
+    """What is taken off the products on noise and on questions, as logarithms, for bets that are left out."""
+    ended = math.log1p(false_alarm)
+    return nights * ended, nights * (2 * ended + math.log1p(math.sqrt(false_alarm)))
+
+
+def _read(nights: Sequence[Night], name: str) -> tuple[float, int]:
+    """The sum of squares and the number of all noise values of a mechanism."""
+    read = [night.on_noise[name] for night in nights if name in night.on_noise]
+    return sum(energy for energy, _ in read), sum(degrees for _, degrees in read)
+
+
+def _numbered(nights: Sequence[Mapping[str, object]]) -> Iterable[tuple[int, str]]:
+    """The names in the order in which they first appear, by name within a night, from 1."""
+    return enumerate(dict.fromkeys(name for bets in nights for name in sorted(bets)), start=1)
+
+
+def _night(entry: Mapping[str, Mapping[str, list[float]]]) -> Night:
+    """One line of the file."""
+    if str(entry["version"]) != str(_VERSION):
+        raise ValueError(f"version {entry['version']}, known is {_VERSION}")
+    noise = {name: (float(energy), int(count)) for name, (energy, count) in entry["on_noise"].items()}
+    return Night(noise, {name: float(str(bet)) for name, bet in entry["on_questions"].items()})
 
 
 def digest_of(provenance: Provenance) -> str:
     """One digest of claim file, adapter and declared files, and of the version that judges."""
-    claim = [] if provenance.claim is None else [provenance.claim.sha256]
-    parts = [provenance.version, *claim, *(f"{file.name} {file.sha256}" for file in provenance.files)]
+    claim = [] if provenance.claim is None else [provenance.claim.digest]
+    parts = [provenance.version, *claim, *(f"{file.name} {file.digest}" for file in provenance.files)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _log_mean(logs: Iterable[float], weights: Iterable[float]) -> float:
     pairs = [(log, weight) for log, weight in zip(logs, weights, strict=True) if weight > 0]
     most = max(log for log, _ in pairs)
+    if most == -math.inf:  # all of it is lost
+        return most
     return most + math.log(sum(weight * math.exp(log - most) for log, weight in pairs))
 
 

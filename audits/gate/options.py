@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
 from audits.games.executors import Target
 from audits.games.game import Subject
-from audits.gate.claim_file import ClaimFile
+from audits.gate.claim_file import ClaimFile, GateTable
 from audits.gate.evidence import KeptEvidence
 from audits.gate.history import Night
 from verification.judge import Traits, not_asked
@@ -20,6 +21,7 @@ from verification.reading.context import Mode
 from verification.statistics.run_energies import RunEnergies
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterError
+from verification.wire.process import Limits
 
 Say = Callable[[str], None]
 GAMES_SHARE = 0.4
@@ -98,6 +100,25 @@ class GateRun:
     traits: dict[Mode, Traits] = dataclasses.field(default_factory=dict)  # found out before it is judged
     vectors: dict[str, list[Floats]] = dataclasses.field(default_factory=dict)  # all noise that was read, by mode
     energies: dict[str, list[RunEnergies]] = dataclasses.field(default_factory=dict)  # of all runs read, by mode
+
+    def enough_time(self, needed: float, given: float) -> str:
+        """Which budget suffices on this machine for a part that needs more seconds than it was given.
+
+        Every part is given a share of the budget, so the budget grows in proportion; rounded up to half a minute.
+        """
+        budget, usual = self.claims.gate.budget, GateTable().budget
+        if not math.isfinite(needed):
+            return f'nothing could be asked in {budget:g} seconds: start from the default, budget = "{usual:g}s"'
+        enough = math.ceil(budget * max(needed / max(given, 1e-3), 1.0) / 30) * 30
+        return f'at the pace so far, budget = "{enough}s" would suffice on this machine'
+
+
+def limits_of(claims: ClaimFile) -> Limits:
+    """The limits of the claim file, from `start` on."""
+    if claims.implementation is None:
+        return Limits()
+    named = claims.implementation
+    return Limits.of(named.timeout, named.memory, named.folder)
 
 
 def adapter_failed(stage: Stage, error: AdapterError, options: GateOptions) -> Finding:

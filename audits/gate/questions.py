@@ -15,7 +15,19 @@ from audits.gate.claim_file import claimed_run
 from audits.gate.coverage import Coverage, covered_by
 from audits.gate.options import GateRun, adapter_failed
 from audits.gate.price import epochs_cost, measured_cost
-from verification.judge import Asked, Plan, Result, asked_small, concluded, finding, judge, shares
+from audits.gate.report import about_all_runs, about_offered
+from verification.judge import (
+    Asked,
+    Plan,
+    Result,
+    asked_small,
+    concluded,
+    finding,
+    judge,
+    not_asked,
+    seconds_for_all,
+    shares,
+)
 from verification.outcome import About, Finding, Outcome, Stage, counted
 from verification.questions.catalogue import at
 from verification.questions.noise import last, silent
@@ -33,7 +45,6 @@ _TIME_SHARE = 0.5  # of the budget that is left; what the questions ask for is b
 SHARE = {Size.SMALL: 0.4, Size.CLAIMED: 0.2}
 """Of the false alarms; the games have the rest."""
 _STAGE = {Size.SMALL: Stage.SMALL, Size.CLAIMED: Stage.CLAIMED}
-ALL_RUNS = "all-runs"
 
 
 def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple[list[Finding], Coverage]:
@@ -77,7 +88,8 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
         options.night.question(result)
     findings = [*map(finding, unasked), *_findings(run, results, description)]
     if not measure and not any(f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) for f in findings):
-        findings.append(_summary(stage, results, unasked))
+        enough = run.enough_time(seconds_for_all(results, len(sessions)), left)
+        findings.append(_summary(stage, results, unasked, enough))
     return findings, covered_by([*results, *unasked])
 
 
@@ -105,10 +117,12 @@ def _everything(
         return [asked for asked in asked_small(at(size), modes) if run.options.wants(asked.about)], []
     everything, unasked = [], []
     for mechanism in run.claims.mechanism:
-        reason = _not_offered(mechanism, description)
+        about, reason = about_offered(mechanism.title), _not_offered(mechanism, description)
         if reason:
-            unasked.append(Result(About("offered", mechanism.title, Stage.CLAIMED), Outcome.SKIPPED, reason=reason))
+            unasked.append(Result(about, Outcome.SKIPPED, reason=reason))
             continue
+        if run.options.wants(about):
+            run.options.tell(not_asked(about, Outcome.STANDS, "the implementation offers it"))
         claimed = claimed_run(mechanism, run.claims.deployment, description)
         asked = [Asked(q, claimed.mode, claimed, mechanism.title) for q in at(size) if claimed.mode in q.modes]
         everything += [a for a in asked if a.question.ask in (silent, last) or not measure]
@@ -171,17 +185,23 @@ def _keep(run: GateRun, refuted: Finding, result: Result, description: StartResu
     )
 
 
-def _summary(stage: Stage, results: Sequence[Result], unasked: Sequence[Result]) -> Finding:
-    """One finding for all questions of which none refutes."""
+def _summary(stage: Stage, results: Sequence[Result], unasked: Sequence[Result], enough: str) -> Finding:
+    """One finding for all questions of which none refutes; ``enough`` says which budget reaches all of them."""
     found = [finding(result) for result in results if result.needed]
-    late = [f for f in found if f.outcome is Outcome.INCONCLUSIVE]
+    open_ones = [finding(r) for r in results if r.needed and not r.late and r.outcome is Outcome.INCONCLUSIVE]
+    late = [str(r.about) for r in results if r.late]
     passed = any(f.outcome is Outcome.STANDS for f in found)
-    outcome = Outcome.INCONCLUSIVE if late else Outcome.STANDS if passed else Outcome.SKIPPED
+    outcome = Outcome.INCONCLUSIVE if late or open_ones else Outcome.STANDS if passed else Outcome.SKIPPED
     text = counted([*found, *map(finding, unasked)]) or "nothing was checked"
     if stage is Stage.CLAIMED:
         sizes = dict.fromkeys(r.answer.size for r in results if r.answer is not None and not r.reason)
         text = f"without a seed, at {'; at '.join(sizes)}: {text}" if sizes else text
-    notes = [f"{f.name}: {f.detail}" for f in late] + [r.before for r in results if r.before]
+    text = f"{enough}; {text}" if late else text
+    notes = (
+        [f"not reached: {', '.join(late)}"] * bool(late)
+        + [f"{f.name}: {f.detail}" for f in open_ones]
+        + [r.before for r in results if r.before]
+    )
     seconds = sum(result.seconds for result in results)
     return finding(Result(About(stage=stage), outcome, reason="; ".join([text, *notes]), seconds=seconds))
 
@@ -202,9 +222,12 @@ def all_runs(run: GateRun) -> tuple[list[Finding], str]:
         sentences.append(f"{mode}: {energies.statement(share)}")
         tests = (energies.test(), windows_fresh(run.vectors.get(str(mode), [])))
         answer = Answer("all runs of the gate", "every size", energies.runs, tests, (Aspect.NOISE,))
-        about = About(ALL_RUNS, str(mode), Stage.CLAIMED, str(mode))
+        about = about_all_runs(mode)
         result = concluded(about, lambda answer=answer: answer, share)  # type: ignore[misc]  # bound at once
-        if result.outcome is Outcome.REFUTED and run.options.wants(about):
+        if not run.options.wants(about):
+            continue
+        run.options.tell(finding(result))
+        if result.outcome is Outcome.REFUTED:
             again = run.options.reproduce(str(Stage.CLAIMED), run.options.seed)
             findings.append(dataclasses.replace(finding(result), reproduction=again))
     return findings, "; ".join(sentences)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from audits.errors import ClaimFileError
+from audits.errors import AuditError, ClaimFileError
 from audits.games.attacks import with_iterations
 from audits.games.executors import Chunk, Target, run_pair
 from audits.games.game import Game, Subject
@@ -23,9 +23,10 @@ from audits.games.sequential import AuditResult
 from audits.gate.claim_file import ClaimFile
 from audits.gate.coverage import Coverage
 from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
-from verification.outcome import Finding, Outcome, Stage, headlines
+from verification.outcome import About, Finding, Outcome, Stage, headlines
 from verification.questions.catalogue import at
 from verification.questions.question import Size
+from verification.reading.context import Mode
 from verification.reading.values import standard_noise
 from verification.statistics.test import Cause
 from verification.wire.arrays import Floats
@@ -40,10 +41,17 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FileDigest:
-    """A file as the claim file names it, and the SHA-256 of its contents."""
+    """A file as the claim file names it, and the SHA-256 of its contents; empty where it cannot be read."""
 
     name: str
     sha256: str
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256, for what rests on it: an error where the file cannot be read."""
+        if not self.sha256:
+            raise AuditError(f"{self.name} cannot be read, so it has no digest: nothing can be stated about it")
+        return self.sha256
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -128,8 +136,8 @@ def _sha256(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        return f"could not be read: {error.strerror}"
+    except OSError:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,5 +221,17 @@ def ids_of(claims: ClaimFile) -> list[str]:
     found += [f"{q.name}/{mode}/{Stage.SMALL}" for q in at(Size.SMALL) for mode in modes if mode in q.modes]
     if claims.claim.nothing:
         return found
-    found += [f"{q.name}/{title}/{Stage.CLAIMED}" for title, mode in pairs for q in at(Size.CLAIMED) if mode in q.modes]
-    return [*found, str(Stage.GAMES)]
+    for title, mode in pairs:
+        found.append(str(about_offered(title)))
+        found += [f"{q.name}/{title}/{Stage.CLAIMED}" for q in at(Size.CLAIMED) if mode in q.modes]
+    return [*found, *(str(about_all_runs(mode)) for mode in modes), str(Stage.GAMES)]
+
+
+def about_offered(title: str) -> About:
+    """Whether the implementation offers a mechanism at the claimed size."""
+    return About("offered", title, Stage.CLAIMED)
+
+
+def about_all_runs(mode: Mode) -> About:
+    """All runs of the gate whose noise could be read, of one mode together."""
+    return About("all-runs", str(mode), Stage.CLAIMED, str(mode))

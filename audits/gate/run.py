@@ -15,7 +15,6 @@ import dataclasses
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from pathlib import Path
 
 import numpy as np
 
@@ -28,135 +27,114 @@ from audits.gate.coverage import Coverage, coverage_findings
 from audits.gate.declared import declared_stage
 from audits.gate.games import games_stage
 from audits.gate.history import History
-from audits.gate.options import GateOptions, GateRun, stage_named
-from audits.gate.price import account
+from audits.gate.options import GateOptions, GateRun, limits_of, stage_named
+from audits.gate.price import Account, account
 from audits.gate.questions import all_runs, questions_stage
 from audits.gate.report import GateReport, ObservedNoise, Provenance, provenance_of
 from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
-from verification.judge import finding, not_asked
+from verification.judge import finding, not_asked, strictly
 from verification.outcome import About, Finding, Outcome, Stage, Waived, worst
 from verification.plain_text import harmless
 from verification.questions.catalogue import QUESTIONS
 from verification.questions.question import Size
 from verification.wire.faces import Face
-from verification.wire.process import Limits
 
 __all__ = ["GateOptions", "check_only", "run_gate"]
 
 
+@dataclasses.dataclass(slots=True, eq=False)
+class _Found:
+    """What the stages of a gate found, so far."""
+
+    provenance: Provenance
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+    coverage: Coverage = dataclasses.field(default_factory=Coverage)
+    accounts: list[Account] = dataclasses.field(default_factory=list)
+    audits: list[AuditResult] = dataclasses.field(default_factory=list)
+    seen: ObservedNoise | None = None
+
+
 def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateReport:
     """Run all stages and return everything that was found; stops after a stage that refutes."""
-    if claims.declared is not None:
-        return _declared_gate(claims, claims.declared, options)
     began = time.monotonic()
-    provenance = provenance_of(claims, options.source)
-    findings: list[Finding] = []
-    audits: list[AuditResult] = []
-    accounts = []
-    seen: ObservedNoise | None = None
-    coverage = Coverage()
-    for mechanism in claims.mechanism:
-        if options.wants(About("", mechanism.title, Stage.PRICE)):
-            options.say(f"price of {mechanism.title}")
-            accounts.append(account(claims.claim, mechanism, claims.gate.budget))
-            findings.append(options.reproducible(finding(accounts[-1].judged)))
-            options.tell(findings[-1])
-    needed = options.wants_an_adapter and not decided(findings, claims.waiver, options)
-    if claims.implementation is not None and needed:
-        subjects = list(dict.fromkeys(map(Subject.of, claims.mechanism)))
-        target = Target(tuple(claims.implementation.command), limits_of(claims), options.seeded)
-        run = GateRun(claims, target, subjects, pool, options, began + claims.gate.budget)
-        provenance = provenance.described_by(target)
-        # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
-        with np.errstate(over="ignore", invalid="ignore"):
-            findings, coverage, audits, seen = _behind_the_wire(run, findings)
-        if not (options.only or claims.claim.nothing or decided(findings, claims.waiver, options)):
-            findings += coverage_findings(claims, coverage)
-        if options.history is not None and not options.only:
-            findings.append(_with_history(options.history, provenance, claims, options))
-    elif claims.implementation is None and not options.only:
-        text = "the claim file names no [implementation]: only the price was checked"
-        findings.append(not_asked(About("implementation", stage=Stage.COVERAGE), Outcome.INCONCLUSIVE, text))
-    findings = [_strictly(f) for f in findings] if claims.gate.strict else findings
+    found = _Found(provenance_of(claims, options.source))
+    if claims.declared is not None:
+        _declared_stages(claims, claims.declared, options, found)
+    else:
+        _stages(claims, pool, options, found)
+    if options.history is not None and not options.only:
+        history = History.of(options.history, found.provenance).append(options.night, found.provenance)
+        found.findings.append(finding(history.result(float(claims.gate.false_alarm))))
+        options.tell(found.findings[-1])
+    findings = [strictly(f) for f in found.findings] if claims.gate.strict else found.findings
     findings = [_shown(f) for f in waived(findings, claims.waiver, options)]
     return GateReport(
         claims,
         tuple(findings),
-        tuple(accounts),
-        tuple(audits),
-        seen,
+        tuple(found.accounts),
+        tuple(found.audits),
+        found.seen,
         options.seed,
         time.monotonic() - began,
         _concluded(findings, options),
-        coverage,
-        provenance,
+        found.coverage,
+        found.provenance,
         partial=bool(options.only),
         asked=options.asked,
     )
 
 
-def _with_history(path: Path, provenance: Provenance, claims: ClaimFile, options: GateOptions) -> Finding:
-    """Add this gate's evidence to that of the nights before."""
-    history = History.of(path, provenance).with_night(options.night)
-    history.append(provenance)
-    return history.finding(float(claims.gate.false_alarm))
-
-
-def _declared_gate(claims: ClaimFile, table: DeclaredTable, options: GateOptions) -> GateReport:
-    """Judge an algorithm by what its adapter declares."""
+def _stages(claims: ClaimFile, pool: Executor, options: GateOptions, found: _Found) -> None:
+    """The price, and the stages behind the wire, of an algorithm of the paper or a baseline."""
     began = time.monotonic()
-    provenance = provenance_of(claims, options.source)
+    for mechanism in claims.mechanism:
+        if options.wants(About("", mechanism.title, Stage.PRICE)):
+            options.say(f"price of {mechanism.title}")
+            found.accounts.append(account(claims.claim, mechanism, claims.gate.budget))
+            found.findings.append(options.reproducible(finding(found.accounts[-1].judged)))
+            options.tell(found.findings[-1])
+    needed = options.wants_an_adapter and not decided(found.findings, claims.waiver, options)
+    if claims.implementation is not None and needed:
+        subjects = list(dict.fromkeys(map(Subject.of, claims.mechanism)))
+        target = Target(tuple(claims.implementation.command), limits_of(claims), options.seeded)
+        run = GateRun(claims, target, subjects, pool, options, began + claims.gate.budget)
+        found.provenance = found.provenance.described_by(target)
+        # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
+        with np.errstate(over="ignore", invalid="ignore"):
+            _behind_the_wire(run, found)
+        if not (options.only or claims.claim.nothing or decided(found.findings, claims.waiver, options)):
+            found.findings += coverage_findings(claims, found.coverage)
+    elif claims.implementation is None and not options.only:
+        text = "the claim file names no [implementation]: only the price was checked"
+        found.findings.append(not_asked(About("implementation", stage=Stage.COVERAGE), Outcome.INCONCLUSIVE, text))
+
+
+def _declared_stages(claims: ClaimFile, table: DeclaredTable, options: GateOptions, found: _Found) -> None:
+    """Judge an algorithm by what its adapter declares."""
     if claims.implementation is not None:
         target = Target(tuple(claims.implementation.command), limits_of(claims))
-        provenance = provenance.described_by(target, Face.DECLARED)
-    findings, coverage = declared_stage(claims, table, limits_of(claims), options)
-    findings = [_strictly(f) for f in findings] if claims.gate.strict else findings
-    findings = [_shown(f) for f in waived(findings, claims.waiver, options)]
-    outcome, seconds = _concluded(findings, options), time.monotonic() - began
-    partial = bool(options.only)
-    return GateReport(
-        claims,
-        tuple(findings),
-        (),
-        (),
-        None,
-        options.seed,
-        seconds,
-        outcome,
-        coverage,
-        provenance,
-        partial=partial,
-        asked=options.asked,
-    )
+        found.provenance = found.provenance.described_by(target, Face.DECLARED)
+    found.findings, found.coverage = declared_stage(claims, table, limits_of(claims), options)
 
 
-def limits_of(claims: ClaimFile) -> Limits:
-    """The limits of the claim file, from `start` on."""
-    if claims.implementation is None:
-        return Limits()
-    named = claims.implementation
-    return Limits.of(named.timeout, named.memory, named.folder)
-
-
-def _behind_the_wire(
-    run: GateRun, findings: list[Finding]
-) -> tuple[list[Finding], Coverage, list[AuditResult], ObservedNoise | None]:
+def _behind_the_wire(run: GateRun, found: _Found) -> None:
     """The three stages that ask the implementation; a refutation by the first is followed by what its noise costs."""
     waivers, options = run.claims.waiver, run.options
-    found, coverage = questions_stage(run, Size.SMALL)
-    findings = [*findings, *found]
-    if decided(findings, waivers, options):
-        if any(f.outcome is Outcome.REFUTED for f in found) and not options.only:
+    asked, found.coverage = questions_stage(run, Size.SMALL)
+    found.findings += asked
+    if decided(found.findings, waivers, options):
+        if any(f.outcome is Outcome.REFUTED for f in asked) and not options.only:
             measured, _ = questions_stage(run, Size.CLAIMED, measure=True)
-            findings += [f for f in measured if f.outcome is Outcome.REFUTED]
-        return findings, coverage, [], None
-    found, covered = questions_stage(run, Size.CLAIMED)
-    findings, coverage = [*findings, *found], coverage.joined(covered)
-    if decided(findings, waivers, options):
-        return findings, coverage, [], None
-    games, audits, seen, played = games_stage(run)
+            found.findings += [f for f in measured if f.outcome is Outcome.REFUTED]
+        return
+    asked, covered = questions_stage(run, Size.CLAIMED)
+    found.findings, found.coverage = [*found.findings, *asked], found.coverage.joined(covered)
+    if decided(found.findings, waivers, options):
+        return
+    games, found.audits, found.seen, played = games_stage(run)
     quiet, rare = all_runs(run)
-    return [*findings, *games, *quiet], coverage.joined(played).joined(Coverage(rare=rare)), audits, seen
+    found.findings += [*games, *quiet]
+    found.coverage = found.coverage.joined(played).joined(Coverage(rare=rare))
 
 
 def _concluded(findings: Sequence[Finding], options: GateOptions) -> Outcome:
@@ -206,12 +184,6 @@ def _with_waiver(finding: Finding, waiver: Waiver | None) -> Finding:
 def _shown(finding: Finding) -> Finding:
     """Implementations choose some of these words; none of them may steer a terminal."""
     return dataclasses.replace(finding, detail=harmless(finding.detail))
-
-
-def _strictly(finding: Finding) -> Finding:
-    if finding.outcome is not Outcome.DEVIATES:
-        return finding
-    return dataclasses.replace(finding, outcome=Outcome.REFUTED, detail=f"strict: {finding.detail}")
 
 
 def check_only(claims: ClaimFile, only: Sequence[str]) -> None:

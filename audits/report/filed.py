@@ -1,20 +1,25 @@
 r"""What is filed beside a release: a badge, a signed statement, the fields of a deployment, and what changed since.
 
 The statement is an in-toto Statement (v1) with the test-result predicate (v0.1) over the digests of the claim file,
-the adapter and the files that [implementation] lists; what the predicate has no field for stands under `privacy`.
-Signing is left to cosign or ssh-keygen; `verify` examines the statement again against the files.
+the adapter and the files that [implementation] lists; what the predicate has no field for is in the extension field
+`EXTENSION`. Signing is left to cosign or ssh-keygen; `verify` examines the statement again against the files.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
+from fractions import Fraction
 from html import escape
 from pathlib import Path
 
 from accountant import decimal_string
+from accountant.mechanisms.words import Neighbours
 from audits.errors import AuditError
 from audits.gate.claim_file import ClaimFile
+from audits.gate.declared import about_account, declared_stage
+from audits.gate.options import GateOptions, limits_of
 from audits.gate.price import account
 from audits.gate.report import FileDigest, GateReport, provenance_of
 from audits.report.statement import statement
@@ -23,6 +28,7 @@ from verification.outcome import Finding, Outcome, Power
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "https://in-toto.io/attestation/test-result/v0.1"
+EXTENSION = "dpadmm_privacy"
 _RESULTS = {Outcome.STANDS: "PASSED", Outcome.DEVIATES: "WARNED"}
 _COLOURS = {Outcome.STANDS: "brightgreen", Outcome.DEVIATES: "green", Outcome.REFUTED: "red"}
 _HEX = {"brightgreen": "#4c1", "green": "#97ca00", "red": "#e05d44", "lightgrey": "#9f9f9f"}
@@ -94,7 +100,7 @@ def render_intoto(report: GateReport) -> str:
         "passedTests": [f.name for f in tests.values() if f.outcome is Outcome.STANDS],
         "warnedTests": [f.name for f in tests.values() if f.outcome is Outcome.DEVIATES or f.waiver is not None],
         "failedTests": [f.name for f in tests.values() if _failed(f)],
-        "privacy": {
+        EXTENSION: {
             **_claim(report.claims),
             "outcome": report.outcome.value,
             "false_alarm": decimal_string(report.claims.gate.false_alarm, _DIGITS, "up"),
@@ -114,7 +120,7 @@ def render_intoto(report: GateReport) -> str:
 
 
 def _resource(file: FileDigest) -> dict[str, object]:
-    return {"name": file.name, "digest": {"sha256": file.sha256}}
+    return {"name": file.name, "digest": {"sha256": file.digest}}
 
 
 def _failed(found: Finding) -> bool:
@@ -130,13 +136,13 @@ def verify(text: str, claims: ClaimFile, source: Path) -> list[str]:
         document = json.loads(text)
         predicate = document["predicate"]
         stated = {str(each["name"]): str(each["digest"]["sha256"]) for each in document["subject"]}
-        privacy, failed = predicate["privacy"], predicate["failedTests"]
+        privacy, failed = predicate[EXTENSION], predicate["failedTests"]
         kinds = (document["_type"], document["predicateType"])
     except (ValueError, KeyError, TypeError) as error:
         raise AuditError(f"this is not a statement of `dpadmm gate --report intoto=F`: {error!r}") from None
     wrong = [] if kinds == (STATEMENT, PREDICATE) else [f"it is of another type: {kinds[0]}, {kinds[1]}"]
     known = provenance_of(claims, source)
-    actual = {file.name: file.sha256 for file in ([] if known.claim is None else [known.claim]) + list(known.files)}
+    actual = {file.name: file.digest for file in ([] if known.claim is None else [known.claim]) + list(known.files)}
     for name in sorted(stated | actual):
         if name not in actual:
             wrong.append(f"{name} is stated, and the claim file no longer names it")
@@ -149,11 +155,17 @@ def verify(text: str, claims: ClaimFile, source: Path) -> list[str]:
             wrong.append(f"{key} is {value} in the claim file, stated is {privacy.get(key)}")
     if predicate["result"] != _RESULTS.get(_outcome(privacy), "FAILED") or (predicate["result"] == "PASSED" and failed):
         wrong.append(f"the result {predicate['result']} is not what the listed tests come to")
-    for mechanism in claims.mechanism:
-        priced = finding(account(claims.claim, mechanism).judged)
-        if predicate["result"] != "FAILED" and priced.outcome is not Outcome.STANDS:
-            wrong.append(f"the price of {mechanism.title}, computed anew: {priced.detail}")
+    if predicate["result"] != "FAILED":
+        wrong += [f"{f.name}, computed anew: {f.detail}" for f in _priced(claims) if f.outcome is not Outcome.STANDS]
     return wrong
+
+
+def _priced(claims: ClaimFile) -> list[Finding]:
+    """The price of every mechanism; that of a declared algorithm by what its adapter declares now."""
+    if claims.declared is None:
+        return [finding(account(claims.claim, mechanism).judged) for mechanism in claims.mechanism]
+    only_priced = GateOptions(0, only=(str(about_account(claims.declared.algorithm)),))
+    return declared_stage(claims, claims.declared, limits_of(claims), only_priced)[0]
 
 
 def _outcome(privacy: Mapping[str, object]) -> Outcome:
@@ -167,32 +179,59 @@ def _outcome(privacy: Mapping[str, object]) -> Outcome:
 
 
 def render_deployment(report: GateReport) -> str:
-    """The fields that NIST SP 800-226 and a registry of deployments (2509.13509) ask for; null: not stated."""
-    claim, stated = _claim(report.claims), report.claims.statement
-    mechanisms = [{"name": m.title, "algorithm": str(m.algorithm)} for m in report.claims.mechanism]
-    if report.claims.declared is not None:
-        mechanisms = [{"name": report.claims.declared.algorithm, "algorithm": "declared"}]
-    document = {
-        "schema": "dpadmm-deployment/1",
-        "privacy_unit": stated.unit,
-        "neighbouring_relation": claim["neighbours"],
-        "privacy_loss": {"epsilon": claim["epsilon"], "delta": claim["delta"]},
-        "mechanisms": mechanisms,
-        "composition": stated.composition,
-        "trust_model": stated.trust,
-        "hyperparameter_tuning": stated.tuned,
-        "implementation_hazards": stated.hazards,
-        "verification": {
-            "tool": f"dpadmm {report.provenance.version}",
-            "date": report.provenance.date.isoformat(timespec="seconds"),
-            "outcome": report.outcome.value,
-            "nist_sp_800_226": [
-                {"asked": line.asked, "stated": None if line.missing else line.stated, "backing": line.backing}
-                for line in statement(report)
-            ],
+    """An entry of the registry of deployments (arXiv 2509.13509), and the lines of NIST SP 800-226.
+
+    null: neither stated nor known. Numbers that the registry wants as numbers are rounded up.
+    """
+    claim, stated = report.claims.claim, report.claims.statement
+    lines = {line.asked: line.stated for line in statement(report)}
+    entry = {
+        "name": None,
+        "data_curator": None,
+        "description": None,
+        "intended_use": None,
+        "data_product_type": None,
+        "data_product_region": None,
+        "data_product_sector": None,
+        "publication_date": None,
+        "dp_flavor": {
+            "name": "Approximate DP" if claim.delta else "Pure DP",
+            "data_domain": None,
+            "unprotected_quantities": "the number of records" if claim.neighbours is Neighbours.REPLACE_ONE else None,
         },
+        "privacy_loss": {
+            "privacy_unit": stated.unit,
+            "privacy_unit_description": lines["neighbouring relation"],
+            "privacy_parameters": {"epsilon": _rounded_up(claim.epsilon), "delta": _rounded_up(claim.delta)},
+            "privacy_parameters_description": lines["parameters"],
+        },
+        "model": {"model_name": None, "actors": stated.trust},
+        "accounting": {
+            "post_processing": None,
+            "composition": stated.composition,
+        },
+        "implementation": {
+            "pre_processing_eda_hyperparameter_tuning": stated.tuned,
+            "mechanisms": "; ".join(filter(None, [lines["mechanism"], stated.hazards])),
+            "justification": None,
+        },
+        "additional_information": f"dpadmm {report.provenance.version}, {report.provenance.date:%Y-%m-%d}: "
+        f"{report.outcome.value}, false-alarm probability {float(report.claims.gate.false_alarm):g}",
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    nist = [
+        {"asked": line.asked, "stated": None if line.missing else line.stated, "backing": line.backing}
+        for line in statement(report)
+    ]
+    document = {"status": "Draft", "deployment": entry, "nist_sp_800_226": nist}
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _rounded_up(value: Fraction | float) -> float | None:
+    """The least float that is not below it; None if it is infinite."""
+    nearest = float(value)
+    if math.isinf(nearest):
+        return None
+    return nearest if nearest >= value else math.nextafter(nearest, math.inf)
 
 
 # -- what changed -----------------------------------------------------------------------------------------------------

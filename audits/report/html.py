@@ -73,7 +73,9 @@ def _identity(report: GateReport) -> str:
         rows.append(("implementation", f"{words} (as stated by its adapter)"))
     if report.claims.implementation is not None:
         rows.append(("command", " ".join(report.claims.implementation.command)))
-        rows += [("file of the command", f"{file.name}\nSHA-256 {file.sha256}") for file in known.files]
+        rows += [
+            ("file of the command", f"{f.name}\nSHA-256 {f.sha256 or 'not known: unreadable'}") for f in known.files
+        ]
     if known.claim is not None:
         rows.append(("claim file", f"{known.source}\nSHA-256 {known.claim.sha256}"))
     delta = decimal_string(claim.delta, _DIGITS, "up")

@@ -84,7 +84,7 @@ def _provenance(known: Provenance) -> dict[str, object]:
         "implementation": None
         if described is None
         else {name: getattr(described, name) for name in ("name", "version", "language")},
-        "files": [{"name": file.name, "sha256": file.sha256} for file in known.files],
+        "files": [{"name": file.name, "sha256": file.sha256 or None} for file in known.files],
     }
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from dpadmm.cli.common import ONCE_FOR_EACH, Repeated, format_option, in_sections
+from dpadmm.cli.showing import ends_at_a_terminal
 from verification.files import write_text
 from verification.plain_text import harmless
 
@@ -382,8 +383,8 @@ def _progress(line: str) -> None:
 
 
 def _as_they_come(output_format: str) -> Callable[[Finding], None]:
-    """Where nobody watches a terminal, a line for each conclusion on stderr: a gate in CI is never silent for long."""
-    if sys.stderr.isatty() or output_format != "text":
+    """Without a terminal, a line for each conclusion on stderr: a gate in CI is never silent for long."""
+    if ends_at_a_terminal(sys.stderr) or output_format != "text":
         return lambda _: None
     return lambda finding: click.echo(f"{finding.outcome.value:<14} {finding.name}", err=True)
 

@@ -36,6 +36,11 @@ def wants_colour(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+def ends_at_a_terminal(stream: TextIO) -> bool:
+    """Whether what is written to a stream reaches a terminal in the end, whatever it passes on the way."""
+    return ends_at_a_terminal(stream.stream) if isinstance(stream, LineByLine) else stream.isatty()
+
+
 class LineByLine(io.TextIOBase):
     """A stream that hands every finished line to a function and writes what it returns."""
 

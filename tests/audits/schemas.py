@@ -1,4 +1,4 @@
-"""The schemas that others wrote for the reports that others read: SARIF 2.1.0 and Jenkins' JUnit (tests/data)."""
+"""The schemas of reports that others read: SARIF 2.1.0, Jenkins' JUnit, in-toto's statement, the registry's entries."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ def _sarif() -> jsonschema.Draft4Validator:
 @functools.cache
 def _junit() -> xmlschema.XMLSchema:
     return xmlschema.XMLSchema(DATA / "junit-10.xsd")
+
+
+def errors_of(schema: str, text: str) -> list[str]:
+    """What a schema of tests/data has against a document."""
+    known = json.loads((DATA / schema).read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(known)
+    return [f"{e.json_path}: {e.message}" for e in jsonschema.Draft202012Validator(known).iter_errors(json.loads(text))]
 
 
 def sarif_errors(text: str) -> list[str]:

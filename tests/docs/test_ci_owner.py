@@ -14,6 +14,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from audits.gate.claim_file import read_claim_file
+from audits.gate.report import ids_of
 from tests.audits.report.test_sarif_places import github_errors
 from tests.audits.schemas import junit_errors, sarif_errors
 from tests.docs.pages import ROOT
@@ -31,7 +33,9 @@ class Owner:
 
     def runs(self, script: str) -> subprocess.CompletedProcess[str]:
         path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-        environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+        # as at night, when the workflow adds up evidence
+        night = {"HISTORY": "--history=privacy-history.jsonl"}
+        environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **night}
         command = ["bash", "-e", "-o", "pipefail", "-c", script]
         return subprocess.run(
             command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=600
@@ -46,14 +50,43 @@ class Owner:
         path.write_text(text, "utf-8")
 
 
-@pytest.fixture
-def owner(tmp_path: Path) -> Owner:
-    (tmp_path / ".git").mkdir()
-    program = tmp_path / "bin" / "dpadmm"
+def repository(folder: Path) -> Owner:
+    (folder / ".git").mkdir()
+    program = folder / "bin" / "dpadmm"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m dpadmm "$@"\n')
     program.chmod(0o755)
-    return Owner(tmp_path)
+    return Owner(folder)
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Owner:
+    return repository(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def green(tmp_path_factory: pytest.TempPathFactory) -> Owner:
+    """Where the job passed."""
+    owner = repository(tmp_path_factory.mktemp("green"))
+    assert owner.runs(first_command()).returncode == 0
+    again = owner.runs(first_command())
+    assert again.returncode == 2, "an existing claim file must not be overwritten"
+    assert owner.runs("dpadmm gate privacy-claim.toml --only price").returncode == 3
+    owner.edits(command_line("verification.served.loopback"))
+    done = owner.runs(job())
+    assert done.returncode == 0, done.stdout + done.stderr
+    return owner
+
+
+@pytest.fixture(scope="module")
+def red(tmp_path_factory: pytest.TempPathFactory) -> Owner:
+    """Where a wrong implementation failed the job."""
+    owner = repository(tmp_path_factory.mktemp("red"))
+    owner.runs(first_command())
+    owner.edits(command_line("tests.zoo", "epoch-wise-shuffle"))
+    done = owner.runs(job())
+    assert done.returncode == 1, done.stdout + done.stderr
+    return owner
 
 
 def first_command() -> str:
@@ -79,16 +112,9 @@ def command_line(*words: str) -> tuple[str, str]:
     return ('["python", "adapter.py"]', json.dumps([sys.executable, "-m", *words]))
 
 
-def test_from_an_empty_repository_to_a_job_that_passes(owner: Owner) -> None:
-    assert owner.runs(first_command()).returncode == 0
-    again = owner.runs(first_command())
-    assert again.returncode == 2, "an existing claim file must not be overwritten"
-    assert owner.runs("dpadmm gate privacy-claim.toml --only price").returncode == 3
-    owner.edits(command_line("verification.served.loopback"))
-    done = owner.runs(job())
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_from_an_empty_repository_to_a_job_that_passes(green: Owner) -> None:
     assert exit_codes()[0] == "pass"
-    reports = owner.folder / "privacy-reports"
+    reports = green.folder / "privacy-reports"
     assert sarif_errors((reports / "gate.sarif").read_text("utf-8")) == []
     assert json.loads((reports / "gate.sarif").read_text("utf-8"))["runs"][0]["results"] == []
     assert junit_errors((reports / "junit.xml").read_text("utf-8")) == []
@@ -96,26 +122,37 @@ def test_from_an_empty_repository_to_a_job_that_passes(owner: Owner) -> None:
     assert "every claim stands" in (reports / "gate.html").read_text("utf-8")
 
 
-def test_a_wrong_implementation_fails_the_job_with_alerts_at_the_claim_and_evidence(owner: Owner) -> None:
-    owner.runs(first_command())
-    owner.edits(command_line("tests.zoo", "epoch-wise-shuffle"))
-    done = owner.runs(job())
-    assert done.returncode == 1, done.stdout + done.stderr
+def test_names_are_the_same_on_the_green_and_on_the_red_run_and_the_night_is_kept(green: Owner, red: Owner) -> None:
+    names = []
+    for owner in (green, red):
+        cases = ET.parse(owner.folder / "privacy-reports" / "junit.xml").getroot().iter("testcase")
+        names.append([case.attrib["name"] for case in cases])
+        (night,) = (owner.folder / "privacy-history.jsonl").read_text("utf-8").splitlines()
+        assert json.loads(night)["on_questions"]
+    assert names[0] == names[1]
+    assert names[0][: len(ids_of(read_claim_file(green.folder / "privacy-claim.toml")))] == ids_of(
+        read_claim_file(red.folder / "privacy-claim.toml")
+    )
+    assert names[0][-1] == "history/claimed"
+    assert json.loads((green.folder / "privacy-history.jsonl").read_text("utf-8"))["on_noise"]["ssadmm"][1] > 1e5
+
+
+def test_a_wrong_implementation_fails_the_job_with_alerts_at_the_claim_and_evidence(red: Owner) -> None:
     assert "refuted" in exit_codes()[1]
-    reports = owner.folder / "privacy-reports"
+    reports = red.folder / "privacy-reports"
     text = (reports / "gate.sarif").read_text("utf-8")
     assert (sarif_errors(text), github_errors(text)) == ([], [])
     alerts = [r for r in json.loads(text)["runs"][0]["results"] if r["level"] == "error"]
     assert alerts
     where = alerts[0]["locations"][0]["physicalLocation"]
     assert where["artifactLocation"]["uri"] == "privacy-claim.toml"
-    lines = (owner.folder / "privacy-claim.toml").read_text("utf-8").splitlines()
+    lines = (red.folder / "privacy-claim.toml").read_text("utf-8").splitlines()
     assert lines[where["region"]["startLine"] - 1].startswith("epsilon = ")
     assert int(ET.parse(reports / "junit.xml").getroot().attrib["failures"]) >= 1
     page = (reports / "gate.html").read_text("utf-8")
     assert "This promise is not kept" in page
     assert "<svg" in page
-    assert owner.runs("dpadmm gate --examine privacy-reports/evidence").returncode == 1
+    assert red.runs("dpadmm gate --examine privacy-reports/evidence").returncode == 1
 
 
 def test_every_other_exit_code_of_the_guide(owner: Owner) -> None:

@@ -128,6 +128,15 @@ def test_verbose_reports_progress_without_a_terminal(claims: Path, dpadmm: Comma
     assert "price of mpadmm" not in dpadmm("gate", str(claims / "open.toml")).stderr
 
 
+def test_verbose_prints_everything_that_is_printed_without_it(claims: Path, dpadmm: CommandLine) -> None:
+    """Without a terminal, as in CI: the conclusions as they come, the seed, the report; times aside."""
+    path = str(claims / "open.toml")
+    plain, more = (dpadmm("gate", *flag, path, "--seed", "1", "--only", "price") for flag in ([], ["-v"]))
+    assert "/price" in plain.stderr
+    assert set(plain.stderr.splitlines()) < set(more.stderr.splitlines())
+    assert plain.stdout.splitlines()[:-1] == more.stdout.splitlines()[:-1]
+
+
 def test_progress_becomes_a_line_now_and_then() -> None:
     behind = io.StringIO()
     stream = PlainProgress(behind)

@@ -28,6 +28,7 @@ from verification.statistics import tails
 from verification.statistics.batches import batch_tests, epoch_tests
 from verification.statistics.noise_shape import atoms, light_tails, shape_tests
 from verification.statistics.noise_size import size_tests
+from verification.statistics.run_energies import RunEnergies
 from verification.statistics.test import Aspect, Cause, TailFamily, Test, union
 from verification.wire.arrays import Floats
 from verification.wire.declaration import PURE, Declaration, DeclaredSampling, DeclaredValue, NoiseKind, Norm
@@ -128,6 +129,21 @@ def fresh_size(value: DeclaredValue, noise: Floats, rng: np.random.Generator) ->
     return resized
 
 
+def normal_values(
+    noise: Mapping[str, Floats],
+    values: Mapping[str, DeclaredValue],
+    counts: Mapping[str, int],
+    rng: np.random.Generator,
+) -> dict[str, Floats]:
+    """The noise of several values, [runs, releases, numbers] each, as standard normal values if all is well."""
+    return {
+        name: discrete_normal(values[name], array, counts[name], rng)
+        if values[name].noise is NoiseKind.DISCRETE
+        else standard_normal(values[name], over_scale(values[name], array, counts[name]))
+        for name, array in noise.items()
+    }
+
+
 def noise_tests(
     noise: dict[str, Floats],
     values: dict[str, DeclaredValue],
@@ -135,15 +151,13 @@ def noise_tests(
     rng: np.random.Generator,
 ) -> list[Test]:
     """All tests of the noise of several values, [runs, releases, numbers] each."""
-    sized, shaped = {}, {}
-    for name, array in noise.items():
-        value = values[name]
-        if value.noise is NoiseKind.DISCRETE:
-            sized[name] = shaped[name] = discrete_normal(value, array, counts[name], rng)
-            continue
-        scaled = over_scale(value, array, counts[name])
-        sized[name] = standard_normal(value, scaled)
-        shaped[name] = standard_normal(value, fresh_size(value, scaled, rng))
+    sized = normal_values(noise, values, counts, rng)
+    shaped = {
+        name: sized[name]
+        if values[name].noise is NoiseKind.DISCRETE
+        else standard_normal(values[name], fresh_size(values[name], over_scale(values[name], array, counts[name]), rng))
+        for name, array in noise.items()
+    }
     found = size_tests(sized)
     discrete = [name for name in noise if values[name].noise is NoiseKind.DISCRETE]
     excess = min((t.p_value for t in found if t.cause is Cause.NOISE_LARGE), default=1.0)
@@ -151,6 +165,20 @@ def noise_tests(
     if not blurred:  # a discrete law that is too wide has another shape, and is not less private for it
         found += shape_tests(shaped, rng)
     return [*found, light_tails(sized), atoms(noise, discrete), *_off_grid(noise, values)]
+
+
+def noise_energies(
+    noise: Mapping[str, Floats], declaration: Declaration, rng: np.random.Generator
+) -> RunEnergies | None:
+    """The sum of squares of each run's noise, chi-square distributed if all is well.
+
+    None where the noise enters an objective: then it counts only if the minimiser is exact, and whether noise counts
+    beside that of other gates must not depend on what it shows.
+    """
+    values = {value.name: value for value in declaration.noised}
+    if any(value.enters == "objective" for value in values.values()):
+        return None
+    return RunEnergies.of(normal_values(noise, values, {n: declaration.releases(values[n]) for n in noise}, rng))
 
 
 def _off_grid(noise: dict[str, Floats], values: dict[str, DeclaredValue]) -> list[Test]:

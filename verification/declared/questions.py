@@ -28,7 +28,7 @@ from verification.declared.comparison import (
     search_neighbours,
     smallest_witnesses,
 )
-from verification.declared.draws import cost_of_noise, malformed, noise_tests, repeated, sampling_tests
+from verification.declared.draws import cost_of_noise, malformed, noise_energies, noise_tests, repeated, sampling_tests
 from verification.declared.implementation import DeclaredImplementation, OutOfTimeError, same_start
 from verification.declared.inside import (
     JACOBIAN_SLACK,
@@ -372,13 +372,13 @@ def noise(shown: Shown) -> Answer:
         test = Test.exact("noise", Aspect.NOISE, False, wrong, cause, price=infinite, witness=wrong)
         return shown.answer([test], (Aspect.NOISE,))
     tests = _tested(declared, seen)
+    weak, energies = _weak(seen, shown), noise_energies(seen, declared.declaration, declared.rng)
     if not any(test.rejects(shown.share / max(1, len(tests))) for test in tests):
-        weak = _weak(seen, shown) or _hasty(declared, collected)
-        if weak:
-            raise Undecided(weak)
+        if undecided := weak or _hasty(declared, collected):
+            raise Undecided(undecided)
         if note:
             tests = [replace(tests[0], detail=f"{tests[0].detail}; {note}"), *tests[1:]]
-    return shown.answer(tests, (Aspect.NOISE,))
+    return replace(shown.answer(tests, (Aspect.NOISE,)), energies=None if weak else energies)
 
 
 def _hasty(declared: DeclaredImplementation, collected: Collected) -> str:

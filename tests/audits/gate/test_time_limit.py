@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import re
 import signal
 import threading
 import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from audits.gate.options import GateRun
 from audits.gate.price import TookTooLongError, time_limit
+from tests.audits.gate.test_gate import REFERENCE, claim_file, dpadmm
+from verification.judge import Result, seconds_for_all
+from verification.outcome import About, Outcome
 
 
 def test_what_takes_too_long_is_ended() -> None:
@@ -47,3 +56,31 @@ def test_elsewhere_than_in_the_main_thread_there_is_no_limit() -> None:
     thread.start()
     thread.join()
     assert done == [True]
+
+
+@pytest.mark.parametrize(
+    ("asked", "late", "processes", "needed"), [([1.0, 3.0], 2, 1, 8.0), ([1.0, 3.0], 2, 2, 4.0), ([], 3, 1, math.inf)]
+)
+def test_questions_that_were_not_reached_take_as_long_as_those_that_were(
+    asked: list[float], late: int, processes: int, needed: float
+) -> None:
+    results = [Result(About(), Outcome.STANDS, seconds=seconds) for seconds in asked]
+    results += [Result(About(), Outcome.INCONCLUSIVE, late=True)] * late
+    assert seconds_for_all(results, processes) == needed
+
+
+@pytest.mark.parametrize(
+    ("needed", "given", "said"), [(40.0, 10.0, "240s"), (9.0, 10.0, "60s"), (math.inf, 1.0, "300s")]
+)
+def test_the_budget_that_would_suffice_grows_with_what_was_missing(needed: float, given: float, said: str) -> None:
+    run = SimpleNamespace(claims=SimpleNamespace(gate=SimpleNamespace(budget=60.0)))
+    assert f'budget = "{said}"' in GateRun.enough_time(cast("GateRun", run), needed, given)
+
+
+@pytest.mark.slow
+def test_a_spent_budget_says_what_was_not_reached_and_what_would_suffice(tmp_path: Path) -> None:
+    path = claim_file(tmp_path, REFERENCE, ('budget = "5m"', 'budget = "1s"'))
+    done = dpadmm("gate", str(path), "--workers", "1")
+    assert done.returncode == 3
+    assert re.search(r'budget = "\d+s"', done.stdout)
+    assert re.search(r"not reached: [a-z-]+/ssadmm/(small|claimed)", done.stdout)

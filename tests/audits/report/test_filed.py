@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+import os
 import re
+import shlex
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -18,6 +25,7 @@ from audits.report.causes import DOCS, MEANING, page, slug
 from audits.report.filed import (
     PREDICATE,
     STATEMENT,
+    _rounded_up,
     changes,
     render_badge,
     render_badge_svg,
@@ -27,7 +35,7 @@ from audits.report.filed import (
 )
 from audits.report.machine import document, render_junit, render_sarif
 from audits.report.text import render_summary, unused_waivers
-from tests.audits.schemas import junit_errors, sarif_errors
+from tests.audits.schemas import errors_of, junit_errors, sarif_errors
 from verification.outcome import About, Cause, Finding, Outcome, Power, Stage, worst
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,8 +60,9 @@ def claimed(folder: Path, more: str = "") -> tuple[ClaimFile, Path]:
     return read_claim_file(path), path
 
 
-def made(folder: Path, *findings: Finding, more: str = "") -> GateReport:
+def made(folder: Path, *findings: Finding, more: str = "", delta: str = "1e-8") -> GateReport:
     claims, path = claimed(folder, more)
+    claims = claims.model_copy(update={"claim": claims.claim.model_copy(update={"delta": Fraction(delta)})})
     asked = {f.name: f for f in findings} | {"ssadmm/price": STANDS}
     outcome = worst(f.outcome for f in findings if f.waiver is None)
     return GateReport(
@@ -105,6 +114,8 @@ def test_the_statement_covers_the_files_that_are_run_and_is_verified(tmp_path: P
     report = made(tmp_path, STANDS, PLAYED)
     text = render_intoto(report)
     stated = json.loads(text)
+    assert errors_of("in-toto-test-result-0.1.json", text) == []
+    assert errors_of("in-toto-test-result-0.1.json", text.replace('"PASSED"', '"stands"')) != []
     assert (stated["_type"], stated["predicateType"]) == (STATEMENT, PREDICATE)
     names = [each["name"] for each in stated["subject"]]
     assert {"privacy-claim.toml", "adapter.py", "my_admm.py"} <= set(names)
@@ -114,6 +125,25 @@ def test_the_statement_covers_the_files_that_are_run_and_is_verified(tmp_path: P
     assert verify(text, claims, path) == []
     (tmp_path / "my_admm.py").write_text("print('changed')\n")
     assert verify(text, claims, path) == ["my_admm.py has another digest than stated"]
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
+def test_a_statement_is_signed_and_verified_as_the_guide_says(tmp_path: Path) -> None:
+    (tmp_path / "statement.json").write_text(render_intoto(made(tmp_path, STANDS, PLAYED)))
+    key, guide = tmp_path / ".ssh" / "id_ed25519", (ROOT / "docs/guides/continuous-integration.md").read_text("utf-8")
+    key.parent.mkdir()
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    program = f'dpadmm() {{ {shlex.quote(sys.executable)} -m dpadmm "$@"; }}\n'
+
+    def runs(script: str) -> int:
+        script = program + script.replace("~", shlex.quote(str(tmp_path)))
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        return subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=False).returncode
+
+    signing, verifying = re.findall(r"```sh\n(.*?)```", guide.partition("## 7. ")[2], re.DOTALL)
+    assert (runs(signing), runs(verifying)) == (0, 0)
+    (tmp_path / "statement.json").write_text((tmp_path / "statement.json").read_text() + " ")
+    assert runs(verifying) != 0, "what was signed is another text"
 
 
 @pytest.mark.parametrize(
@@ -171,8 +201,63 @@ def test_an_unused_waiver_is_reported_and_a_used_one_is_not(tmp_path: Path) -> N
     assert ["silent/ssadmm/claimed" in line for line in unused_waivers(report)] == [True]
 
 
-def test_the_fields_of_a_deployment_say_what_is_not_stated(tmp_path: Path) -> None:
-    fields = json.loads(render_deployment(made(tmp_path, STANDS)))
-    assert fields["privacy_loss"]["epsilon"] == "1"
-    assert fields["privacy_unit"] is None
-    assert fields["neighbouring_relation"] == "replace-one"
+@pytest.mark.parametrize(("epsilon", "flavor"), [("1e-8", "Approximate DP"), ("0", "Pure DP")])
+def test_the_fields_of_a_deployment_are_those_of_the_registry(tmp_path: Path, epsilon: str, flavor: str) -> None:
+    text = render_deployment(made(tmp_path, STANDS, delta=epsilon))
+    assert errors_of("dp-deployment.json", text) == []
+    fields = json.loads(text)["deployment"]
+    assert fields["dp_flavor"]["name"] == flavor
+    loss = fields["privacy_loss"]
+    assert loss["privacy_parameters"] == {"epsilon": 1.0, "delta": float(epsilon)}
+    assert loss["privacy_unit"] is None, "not stated"
+    assert loss["privacy_unit_description"].startswith("replace-one: one record is replaced")
+    page = (ROOT / "docs/reference/auditing.md").read_text("utf-8")
+    assert all(f"`{name}" in page for name in fields), "the page says where each field comes from"
+
+
+def test_a_number_of_the_registry_is_rounded_up() -> None:
+    assert _rounded_up(Fraction(1, 10)) == 0.1 > Fraction(1, 10)
+    assert _rounded_up(Fraction(3, 10)) > Fraction(3, 10)
+    assert _rounded_up(math.inf) is None
+
+
+DECLARED = f"""
+[claim]
+epsilon = "1.0849728"
+delta = "1e-5"
+neighbours = "replace-one"
+
+[declared]
+algorithm = "stranger"
+records = 24
+columns = 3
+
+[implementation]
+command = ["{sys.executable}", "-m", "tests.frozen.stranger", "descent"]
+"""
+
+
+@pytest.mark.parametrize(("claimed", "wrong"), [("1.0849728", 0), ("1.05", 1)])
+def test_a_declared_claim_is_priced_again(
+    tmp_path: Path, claimed: str, wrong: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    path = tmp_path / "privacy-claim.toml"
+    path.write_text(DECLARED.replace("1.0849728", claimed))
+    claims = read_claim_file(path)
+    report = GateReport(claims, (STANDS,), (), (), None, 7, 1.0, Outcome.STANDS, provenance=provenance_of(claims, path))
+    found = verify(render_intoto(report), claims, path)
+    assert len(found) == wrong
+    assert all(line.startswith("account/stranger/declared, computed anew: ") for line in found)
+
+
+def test_a_file_that_cannot_be_read_cannot_be_stated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claims, path = claimed(tmp_path)
+
+    def refuse(*_: object) -> object:
+        raise PermissionError
+
+    monkeypatch.setattr("hashlib.file_digest", refuse)
+    report = GateReport(claims, (STANDS,), (), (), None, 7, 1.0, Outcome.STANDS, provenance=provenance_of(claims, path))
+    with pytest.raises(AuditError, match=r"my_admm\.py|adapter\.py|python"):
+        render_intoto(report)

@@ -14,8 +14,7 @@ from audits.games.executors import executor
 from audits.games.learned import NAME as LEARNED
 from audits.gate.claim_file import TEMPLATE, read_claim_file
 from audits.gate.coverage import Coverage, Covered, Uncovered
-from audits.gate.questions import ALL_RUNS
-from audits.gate.report import GateReport, provenance_of
+from audits.gate.report import GateReport, about_all_runs, provenance_of
 from audits.gate.run import GateOptions, run_gate
 from audits.report.html import coverage_section, parameters, picture_of, render_html
 from audits.report.machine import document
@@ -28,6 +27,7 @@ from verification.outcome import About, Finding, Outcome, Power, Stage, worst
 from verification.picture import Ink, Picture, Series
 from verification.questions.catalogue import at
 from verification.questions.question import Size
+from verification.reading.context import SSADMM
 from verification.statistics.test import Aspect, Cause
 from verification.wire.messages import DeclaredStart
 
@@ -177,7 +177,7 @@ def test_checks_of_one_size_share_a_row_and_keep_their_runs() -> None:
 
 
 def test_every_stage_and_question_at_the_claimed_size_is_explained() -> None:
-    assert {question.name for question in at(Size.CLAIMED)} | {ALL_RUNS, LEARNED} <= PARTS.keys()
+    assert {question.name for question in at(Size.CLAIMED)} | {about_all_runs(SSADMM).question, LEARNED} <= PARTS.keys()
     assert {str(stage) for stage in Stage if stage is not Stage.COVERAGE} <= PARTS.keys()
     assert all(f"<dt>{name}</dt>" in glossary() for name in PARTS)
 
