@@ -25,8 +25,8 @@ STATEMENTS = (
         "LEMMA-3",
         "Renyi divergences of adaptive releases add at each order.",
         "[CL20] Lemma 3, cited as Lemma 4",
-        Status.ENCLOSED,
-        (accounting.adaptive_composition(), convergence.ledgers_add()),
+        Status.PROVED,
+        (convergence.ledgers_add(),),
     ),
     Statement(
         "PROPOSITION-1",

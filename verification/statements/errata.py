@@ -178,7 +178,7 @@ STATEMENTS = (
         "A mini-batch is sampled (how is not said), and Theorems 1 and 3 name no epsilon.",
         "[CL20] Algorithm 1, line 4",
         Status.REFUTED,
-        (convergence.sampling_schemes(), accounting.adaptive_composition()),
+        (convergence.sampling_schemes(),),
         truth="without replacement, fresh in every iteration; composition must be adaptive",
     ),
 )

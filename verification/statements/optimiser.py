@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reference.mpadmm import Release
 from verification.smt import algorithms, blocks, updates
-from verification.statements.evidence import baselines, optimiser, replays
+from verification.statements.evidence import baselines, draws, optimiser, replays
 from verification.statements.model import Statement, Status, coordinatewise, proved
 
 _CORRECTED = "2C eta^k/(n(1+eta^k rho))"
@@ -44,7 +44,7 @@ STATEMENTS = (
         "A clipped gradient is no longer than the bound; one that was short enough keeps its bits.",
         "[CL20] section 3.3, bounded gradient",
         Status.PROVED,
-        (proved(blocks.clip), optimiser.clipping_in_bits()),
+        (proved(blocks.clip), optimiser.clipping_in_bits(), optimiser.gradient_bounds_are_attained()),
     ),
     Statement(
         "INTERCEPT-ORDER",
@@ -96,8 +96,16 @@ STATEMENTS = (
         "SAMPLER",
         "The sampler of exact noise draws integers y with probability proportional to e^{-y^2/(2 variance)}.",
         "not in the paper: exact discrete noise, after Canonne, Kamath and Steinke",
-        Status.ATTACKED,
-        (replays.sampler_has_its_law(),),
+        Status.ENCLOSED,
+        (draws.sampler_has_its_law(),),
+    ),
+    Statement(
+        "DRAWS",
+        "Noise is sigma times normals of fresh words, or the grid times draws of variance (sigma/grid)^2; none serves "
+        "twice. Batches are uniform subsets.",
+        "not in the paper: what a release draws",
+        Status.ENCLOSED,
+        (draws.exact_noise_is_on_its_grid(), draws.words_are_drawn_once()),
     ),
     Statement(
         "ALGORITHM-1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.patches import Mutant
 
+_N, _I, _T = "reference/discrete_gaussian.py", "reference/randomness.py", "dpadmm/training.py"
 _U, _S, _M, _P = "reference/updates.py", "reference/ssadmm.py", "reference/mpadmm.py", "reference/problem.py"
 _L, _C, _D, _V = "reference/losses.py", "reference/clipping.py", "reference/dataset.py", "reference/vectorised.py"
 _R, _F, _B = "reference/regularizers/separable.py", "reference/regularizers/folded.py", "reference/baselines"
@@ -21,11 +22,16 @@ TEN: dict[str, Mutant] = {
         _turned("ALGORITHM-1", "noise times 0", _S, "on_grid(g, grid) + gamma", "on_grid(g, grid) + 0 * gamma"),
         _turned("ALGORITHM-1", "batch mean over n", _P, "/ len(records)", "/ len(self.signed)"),
         _turned(
-            "ALGORITHM-1",
+            "CLIP",
             "clip after the mean",
             _P,
-            "slopes = clipped_slopes(slopes, self.norms if batch is None else self.norms.take(batch), self.clip)",
-            "slopes = slopes * (self.clip / (self.clip + 1))",
+            "            slopes = clipped_slopes("
+            "slopes, self.norms if batch is None else self.norms.take(batch), self.clip)\n"
+            "        g = system.matmul(slopes, records) / len(records)\n",
+            "            g = system.matmul(slopes, records) / len(records)\n"
+            "            g = g * min(1.0, self.clip / max(float(np.linalg.norm(g)), 1e-300))\n"
+            "        else:\n"
+            "            g = system.matmul(slopes, records) / len(records)\n",
         ),
         _turned(
             "PROX-FIRM",
@@ -92,6 +98,14 @@ TURNED_BY: dict[str, Mutant] = dict(
             "variance / scale) ** 2 / (2 * variance)",
             "variance / scale) ** 2 / variance",
         ),
+        _turned(
+            "DRAWS",
+            "seeded noise doubled",
+            _I,
+            "sigma * normals(block, dimension) for block in _blocks(",
+            "2 * sigma * normals(block, dimension) for block in _blocks(",
+        ),
+        _turned("TRAINING", "sampling forgotten", _T, "}[self.sampling]", "}[Sampling.FIXED_ORDER]"),
         _turned("SENS-GRADIENT", "sum for mean", _P, "/ len(records)", "/ 1"),
         _turned("SENS-X", "printed factor in x", _U, *_DIVIDED),
         _turned(
@@ -182,8 +196,8 @@ TURNED_BY: dict[str, Mutant] = dict(
             "HOCKEY-STICK",
             "Gaussian profile squared",
             _G,
-            "            ball = delta_ball(arb_from_fraction(mu_squared).sqrt(), arb",
-            "            ball = 0.5 * delta_ball(arb_from_fraction(mu_squared).sqrt(), arb",
+            "(mu_squared).sqrt(), arb_from_fraction(epsilon))\n            if",
+            "(mu_squared).sqrt(), arb_from_fraction(epsilon)) ** 2\n            if",
         ),
         _turned("WBK27", "factor of the other branch", _W, "factor = 2 * (central", "factor = 0 * (central"),
         _turned(
@@ -243,7 +257,7 @@ TURNED_BY: dict[str, Mutant] = dict(
             "draws halved",
             "accountant/profiles/without_lattice.py",
             "square += draws /",
-            "square += draws / 9 /",
+            "square += draws // 9 /",
         ),
         _turned(
             "LOSS-LEVELS",
@@ -310,3 +324,106 @@ TURNED_BY: dict[str, Mutant] = dict(
         ),
     )
 )
+
+ALSO: tuple[Mutant, ...] = tuple(
+    mutant
+    for _, mutant in (
+        _turned(
+            "SAMPLER",
+            "exponent times 1.05",
+            _N,
+            "** 2 / (2 * variance), below",
+            "** 2 / (2 * variance) * 21 / 20, below",
+        ),
+        _turned(
+            "SAMPLER", "exponent times 1.25", _N, "** 2 / (2 * variance), below", "** 2 / (2 * variance) * 5 / 4, below"
+        ),
+        _turned(
+            "SAMPLER",
+            "cut off at three sigma",
+            _N,
+            "            return y\n",
+            "            return y if y * y < 9 * variance else 0\n",
+        ),
+        _turned(
+            "SAMPLER", "a coin too often", _N, "below(probability.denominator) < ", "below(probability.denominator) <= "
+        ),
+        _turned("DRAWS", "exact noise times 0", _N, "return self.grid * multiples", "return 0 * self.grid * multiples"),
+        _turned(
+            "DRAWS", "a quarter of the variance", _N, "Fraction(self.grid)) ** 2\n", "Fraction(self.grid)) ** 2 / 4\n"
+        ),
+        _turned("DRAWS", "exact noise repeated", _N, "for _ in range(dimension)]", "for _ in range(1)] * dimension"),
+        _turned(
+            "DRAWS",
+            "noise of a release times 0",
+            _I,
+            "return _rows(sigma * normals(block, dimension) for block in blocks)",
+            "return _rows(0 * sigma * normals(block, dimension) for block in blocks)",
+        ),
+        _turned(
+            "DRAWS",
+            "one vector three times",
+            _I,
+            "ModelNoise(*np.split(gamma, 3)) for",
+            "ModelNoise(*np.split(gamma, 3)[:1] * 3) for",
+        ),
+        _turned(
+            "DRAWS", "biased words", _I, "subsets(self._unbiased(block, records), records)", "subsets(block, records)"
+        ),
+        _turned(
+            "DRAWS",
+            "a known generator",
+            "reference/words.py",
+            "np.frombuffer(os.urandom(8 * count), dtype=np.uint64)",
+            "np.random.default_rng(1).integers(0, 2**63, count, dtype=np.uint64)",
+        ),
+        _turned(
+            "DRAWS",
+            "a run repeats the one before",
+            _I,
+            "NOISE, self.run * padded(iterations * width)",
+            "NOISE, self.run // 2 * padded(iterations * width)",
+        ),
+        _turned("CLIP", "norms halved", _D, "norms = FLOAT64.norm(features)\n", "norms = FLOAT64.norm(features) / 2\n"),
+        _turned("TRAINING", "grid forgotten", _T, "noise=noise, grid=self.grid)", "noise=noise)"),
+        _turned(
+            "TRAINING", "grid of mpADMM forgotten", _T, "release=self.release, grid=self.grid)", "release=self.release)"
+        ),
+        _turned(
+            "TRAINING",
+            "half the noise",
+            _T,
+            "model_noise(randomness, problem.dimension, sigma,",
+            "model_noise(randomness, problem.dimension, sigma / 2,",
+        ),
+        _turned(
+            "TRAINING",
+            "longer steps",
+            _T,
+            "etas, start = steps(self.schedule, self.iterations)",
+            "etas, start = (2 * eta for eta in steps(self.schedule, self.iterations))",
+        ),
+        _turned(
+            "TRAINING",
+            "epochs for fresh batches",
+            _T,
+            "WITHOUT_REPLACEMENT: randomness.batches",
+            "WITHOUT_REPLACEMENT: randomness.shuffled",
+        ),
+        _turned(
+            "TRAINING",
+            "noise below the target's",
+            "dpadmm/cli/train_run.py",
+            "sigma = guarantee.sigma if",
+            "sigma = guarantee.sigma / 2 if",
+        ),
+        _turned(
+            "TRAINING",
+            "priced without the grid",
+            "dpadmm/privacy.py",
+            "return bound + Fraction(self.training.grid) *",
+            "return bound + 0 *",
+        ),
+    )
+)
+"""More sabotages of what a release draws and of the command that trains."""

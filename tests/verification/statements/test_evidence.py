@@ -23,7 +23,7 @@ from verification.statements.model import Kind, Statement, check
 SLOW = {
     *("LOSS-LOGISTIC", "LOSS-HUBER", "SOFT-THRESHOLD", "PROX-FIRM", "SENS-GRADIENT", "SENS-X", "SENS-Z", "LEMMA-2"),
     *("THEOREM-1", "THEOREM-2", "THEOREM-3", "WBK27", "E1", "E4", "E11", "DPSGD", "DPADMM", "DPADMM-THRESHOLD"),
-    *("LEADER", "SAMPLER", "E16", "VILLE"),
+    *("LEADER", "TRAINING", "E16", "VILLE"),
 }
 
 

@@ -127,37 +127,6 @@ def chords_dominate() -> Evidence:
     return Evidence("chords between integers", Kind.ENCLOSURE, run)
 
 
-def adaptive_composition() -> Evidence:
-    r"""Adaptive finite mechanisms in rational arithmetic: moments multiply at most, and exactly without adaptation.
-
-    E_Q[(P/Q)^alpha] over two rounds is the sum over the first outcome of p^alpha q^(1-alpha) times the second round's
-    moment given it, hence at most the product with the largest second moment.
-    """
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rationals
-        rng, reached = np.random.default_rng(11), 0.0
-        for alpha in (2, 3, 5):
-            for _ in range(40):
-                first = _random_pair(rng)
-                second = [_random_pair(rng) for _ in first[0]]
-                joint = sum(
-                    p**alpha * q ** (1 - alpha) * _moment(follow, alpha)
-                    for p, q, follow in zip(*first, second, strict=True)
-                )
-                allowed = _moment(first, alpha) * max(_moment(follow, alpha) for follow in second)
-                if joint > allowed:
-                    return EvidenceResult.check(False, f"alpha={alpha}: {joint} > {allowed}")
-                reached = max(reached, float(joint / allowed))
-        pair = _random_pair(rng)
-        product = [[p * r for p in row for r in row] for row in pair]
-        exact = _moment((product[0], product[1]), 3) == _moment(pair, 3) ** 2
-        return EvidenceResult.check(
-            exact, "120 adaptive mechanisms; equality without adaptation", size=120, tightness=1.0 if exact else reached
-        )
-
-    return Evidence("adaptive composition, exactly", Kind.ENCLOSURE, run)
-
-
 Pair = tuple[list[Fraction], list[Fraction]]
 
 

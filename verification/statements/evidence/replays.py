@@ -1,13 +1,12 @@
 """The algorithms against their formulas: the reference on rationals must *equal* a few independent lines, exactly.
 
 Statements ALGORITHM-1, ALGORITHM-2, DPSGD, DPADMM and DPSVRG: gradients, clipping, batches, noise and every update,
-over several iterations. Where rationals cannot go there are binary64 runs: the grid (bit for bit), the engine for
-many runs (to rounding), and the sampler of exact noise (its law).
+over several iterations. Where rationals cannot go there are binary64 runs: the grid (bit for bit) and the engine for
+many runs (to rounding).
 """
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from typing import cast
 
 import numpy as np
 
-from reference import discrete_gaussian as sampler
 from reference.arithmetic import Scalar, Vector, fractions
 from reference.baselines.dpadmm import dpadmm
 from reference.baselines.dpsgd import dpsgd
@@ -265,7 +263,7 @@ def dpadmm_round() -> Evidence:
     return _replayed("DP-ADMM in rationals", reference, formula)
 
 
-# -- binary64: grid, engine, sampler -----------------------------------------------------------------------------
+# -- binary64: grid, engine --------------------------------------------------------------------------------------
 
 
 def _problem() -> Problem:
@@ -334,44 +332,3 @@ def _apart(many: State, r: int, single: Sequence[State]) -> float:
         float(np.abs(whole[r][-len(single) :] - np.stack([getattr(state, name) for state in single])).max())
         for name, whole in (("x", many.x), ("z", many.z), ("y", many.y))
     )
-
-
-DRAWS = 6_000
-FALSE_ALARM = 1e-9
-
-
-def sampler_has_its_law() -> Evidence:
-    """Discrete Gaussians from fixed seeds against their law: Pearson's statistic stays below its quantile.
-
-    The bound on the statistic is Laurent and Massart's for chi-square with k degrees of freedom: it is exceeded with
-    probability at most FALSE_ALARM at each variance, up to the normal approximation of cells with 25 draws or more.
-    """
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - counts
-        for variance in (Fraction(1, 3), Fraction(1), Fraction(9, 2), Fraction(30)):
-            below = random.Random(11).randrange
-            counts: dict[int, int] = {}
-            for _ in range(DRAWS):
-                drawn = sampler.discrete_gaussian(variance, below)
-                counts[drawn] = counts.get(drawn, 0) + 1
-            statistic, k = _pearson(counts, float(variance))
-            t = -math.log(FALSE_ALARM)
-            if statistic > k + 2 * math.sqrt(k * t) + 2 * t:
-                return EvidenceResult.check(
-                    False, f"variance {variance}: Pearson's statistic {statistic:.1f}, {k} cells"
-                )
-        return EvidenceResult.check(True, f"4 variances, {DRAWS} draws each", size=4 * DRAWS)
-
-    return Evidence("the law of exact noise", Kind.ATTACK, run)
-
-
-def _pearson(counts: dict[int, int], variance: float) -> tuple[float, int]:
-    reach = range(-200, 201)
-    weights = {y: math.exp(-y * y / (2 * variance)) for y in reach}
-    total = math.fsum(weights.values())
-    expected = {y: DRAWS * weight / total for y, weight in weights.items()}
-    cells = [y for y in reach if expected[y] >= 25]
-    rest = DRAWS - math.fsum(expected[y] for y in cells)
-    seen = [float(counts.get(y, 0)) for y in cells]
-    statistic = math.fsum((n - expected[y]) ** 2 / expected[y] for n, y in zip(seen, cells, strict=True))
-    return statistic + (DRAWS - sum(seen) - rest) ** 2 / max(rest, 25.0), len(cells)
