@@ -1,4 +1,4 @@
-"""The pages that a new user sees first, in a browser: on a phone and on a desk only Python has to be scrolled sideways."""
+"""The first pages that a new user sees, in a browser: on a phone and on a desk only Python is scrolled sideways."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.audits.report.test_html_in_a_browser import opened
-from tests.docs.test_site import ROOT, site
+from tests.docs.pages import ROOT
+from tests.docs.test_site import site
 
 __all__ = ["site"]
 
