@@ -21,7 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from verification.coq.coq import Coq, CoqFault
+from verification.coq.coq import Coq, CoqFault, CoqTimeout
 from verification.coq.sources import Source, sentences, without_comments, words
 from verification.coq.table import FOLDER, Definition, Theorem, TheoremTable, read
 
@@ -55,16 +55,20 @@ class TheoremVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ProofReport:
-    """All verdicts, and what is wrong with files, definitions or the table as a whole."""
+    """All verdicts, and what is wrong with files, definitions or the table as a whole.
+
+    Where Coq did not end in time, ``undecided`` says with what: then no theorem is checked, and none is wrong.
+    """
 
     version: str
     verdicts: Mapping[str, TheoremVerdict]
     faults: tuple[str, ...]
+    undecided: str = ""
 
     @property
     def stands(self) -> bool:
         """Whether everything is as the table says."""
-        return not self.faults and all(not verdict.fault for verdict in self.verdicts.values())
+        return not self.undecided and not self.faults and all(not verdict.fault for verdict in self.verdicts.values())
 
     def about(self, *names: str) -> list[str]:
         """Why the named theorems do not stand; empty where all do. A fault anywhere counts against each."""
@@ -74,15 +78,23 @@ class ProofReport:
 
 
 @functools.cache
-def checked() -> ProofReport:
+def checked(deadline: float | None = None) -> ProofReport:
     """The report on the theorems of this project, once in a process."""
     with tempfile.TemporaryDirectory() as folder:
-        return check(FOLDER, Path(folder))
+        return check(FOLDER, Path(folder), deadline)
 
 
-def check(sources: Path, work: Path) -> ProofReport:
-    """Check the ``.v`` files and the table of a folder, compiling in another."""
-    coq, table = Coq(work), read(sources)
+def check(sources: Path, work: Path, deadline: float | None = None) -> ProofReport:
+    """Check the ``.v`` files and the table of a folder, compiling in another, until the deadline."""
+    coq, table = Coq(work, deadline), read(sources)
+    try:
+        return _checked(coq, table, sources)
+    except CoqTimeout as late:
+        unchecked = {t.name: TheoremVerdict(t, "not checked in time") for t in table.theorem}
+        return ProofReport(coq.version(), unchecked, (), f"not checked in time: {late}")
+
+
+def _checked(coq: Coq, table: TheoremTable, sources: Path) -> ProofReport:
     entries: list[Entry] = [*table.theorem, *table.definition]
     texts = {path.stem: Source.read(path) for path in sorted(sources.glob("*.v"))}
     faults = [fault for text in texts.values() for fault in text.faults()]
@@ -187,10 +199,9 @@ def _not_pinned(entries: Sequence[Entry], texts: Mapping[str, Source]) -> list[s
     pinned = {(entry.file, entry.name) for entry in entries if isinstance(entry, Definition)}
     missing: dict[str, None] = {}
     for entry in entries:
-        text = "" if isinstance(entry, Definition) and entry.same_as else entry.text
         for module in _visible(entry.file, texts):
             made = texts[module].definitions()
-            for name in sorted(words(text) & made.keys()):
+            for name in sorted(words(entry.text) & made.keys()):
                 for each in made[name]:
                     if (module, each) not in pinned:
                         missing[f"{module}.v: {each} occurs in a statement but is not pinned in theorems/*.toml"] = None
@@ -198,7 +209,7 @@ def _not_pinned(entries: Sequence[Entry], texts: Mapping[str, Source]) -> list[s
 
 
 def _visible(name: str, texts: Mapping[str, Source]) -> list[str]:
-    """A file and all that it requires, directly or not: what is exported is visible as well."""
+    """A file and all that it requires, directly or not."""
     found, waiting = {name: None}, [name]
     while waiting:
         new = [module for module in texts[waiting.pop()].modules() if module in texts and module not in found]
@@ -222,7 +233,8 @@ def _mismatches(
     except CoqFault as fault:
         if len(entries) == 1:
             return {(name, entries[0].name): str(fault)}
-        return {key: said for entry in entries for key, said in _mismatches(coq, name, texts, [entry]).items()}
+        halves = entries[: len(entries) // 2], entries[len(entries) // 2 :]
+        return {key: said for half in halves for key, said in _mismatches(coq, name, texts, half).items()}
     return {}
 
 
@@ -248,10 +260,8 @@ def _expectation(entry: Entry, texts: Mapping[str, Source]) -> Iterator[str]:
             line = f"Definition expected : ({_qualified(entry, texts)}) := @{entry.full_name}."
         case Definition(body=str()):
             line = f"Definition expected : @{entry.full_name} = ({_qualified(entry, texts)}) := eq_refl."
-        case Definition(type=str()):
+        case Definition():
             line = f"Definition expected : ({_qualified(entry, texts)}) := @{entry.full_name}."
-        case _:
-            return
     yield from (f"Module Check_{entry.name}.", line, f"End Check_{entry.name}.")
 
 

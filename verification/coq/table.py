@@ -30,6 +30,11 @@ class _Entry(BaseModel):
     imports: tuple[str, ...] = ()  # modules to import besides those that the file itself requires
 
     @property
+    def linked(self) -> str:
+        """The Python function with which it is compared; none where empty."""
+        return ""
+
+    @property
     def full_name(self) -> str:
         """Its name in Coq, fully qualified."""
         return f"DPADMM.{self.file}.{self.name}"
@@ -49,10 +54,10 @@ class Theorem(_Entry):
 
 
 class Definition(_Entry):
-    """A definition that statements use, pinned in exactly one of three ways.
+    """A definition that statements use, pinned by ``is``, its body, or ``type``, the type of a constructor.
 
-    ``is`` is its body; ``type`` is the type of a record's constructor; ``same_as`` names the function of the Python
-    reference with which the definition is compared on random rationals (:mod:`verification.coq.link`).
+    ``same_as`` names the function of the Python reference with which it is compared, besides, on random rationals
+    (:mod:`verification.coq.link`): what differs for inputs that are not among those would go unnoticed.
     """
 
     body: str | None = Field(default=None, alias="is")
@@ -61,15 +66,19 @@ class Definition(_Entry):
 
     @model_validator(mode="after")
     def _pinned_once(self) -> Definition:
-        given = [value for value in (self.body, self.type, self.same_as) if value is not None]
-        if len(given) != 1:
-            raise ValueError(f"definition {self.name} needs exactly one of is, type and same_as, got {len(given)}")
+        if (self.body is None) == (self.type is None):
+            raise ValueError(f"definition {self.name} needs exactly one of is and type")
         return self
 
     @property
     def text(self) -> str:
         """What is pinned."""
-        return self.body or self.type or self.same_as or ""
+        return self.body or self.type or ""
+
+    @property
+    def linked(self) -> str:
+        """The Python function with which it is compared; none where empty."""
+        return self.same_as or ""
 
 
 class TheoremTable(BaseModel):
@@ -96,7 +105,7 @@ class TheoremTable(BaseModel):
     def digests(self) -> dict[str, str]:
         """What ``names.toml`` must hold: every entry, and a digest of what is pinned (spaces do not count)."""
         entries: list[Theorem | Definition] = [*self.theorem, *self.definition]
-        return {f"{entry.file}.{entry.name}": _digest(entry.text) for entry in entries}
+        return {f"{entry.file}.{entry.name}": _digest(f"{entry.text} {entry.linked}") for entry in entries}
 
     def changed(self) -> list[str]:
         """Every entry that was deleted, added or changed without its line in ``names.toml``."""
@@ -118,7 +127,7 @@ def _digest(text: str) -> str:
 
 
 def names_text(table: TheoremTable) -> str:
-    """``names.toml`` for the table as it is."""
+    """``names.toml`` for the table as it is; the file itself is kept by hand."""
     head = "# Every theorem and definition with a digest of its statement. A changed line here is a changed promise.\n"
     lines = (f'"{name}" = "{digest}"' for name, digest in sorted(table.digests().items()))
     return "\n".join([head + "[names]", *lines, ""])

@@ -76,6 +76,8 @@ def test_the_linked_definitions_are_those_that_are_compared_and_name_functions_o
         theorem("a", "True") + 'says_more = "x"\n',
         theorem("a b", "True"),
         theorem("a", "True") + definition("f", "is", "1") + definition("f", "is", "1"),
+        theorem("a", "True") + definition("f", "same_as", "reference.updates.update_x"),
+        theorem("a", "True") + definition("f", "is", "1") + "type = 'nat'\n",
     ],
 )
 def test_a_broken_table_is_refused(table: str, tmp_path: Path) -> None:
