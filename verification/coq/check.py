@@ -36,6 +36,8 @@ ALLOWED: Mapping[str, str] = {
 }
 LONG = 12
 """A theorem whose statement has this many arrows or more needs an instance."""
+IN_FULL = "EndToEnd"
+"""The file whose theorems are listed one by one with their axioms; of the others the table gives what all rest on."""
 INSTANCES = "Instances"
 """The file in which ``at_`` and the name of a theorem is its instance."""
 _CLOSED = "Closed under the global context"
@@ -46,7 +48,7 @@ Entry = Theorem | Definition
 
 @dataclass(frozen=True, slots=True)
 class TheoremVerdict:
-    """Whether a theorem stands; ``fault`` says why not, ``axioms`` what it rests on at most."""
+    """Whether a theorem stands; ``fault`` says why not, ``axioms`` what it rests on (outside EndToEnd.v, at most)."""
 
     theorem: Theorem
     fault: str = ""
@@ -122,12 +124,16 @@ def _compared(coq: Coq, table: TheoremTable, texts: Mapping[str, Source]) -> Pro
         for found in pool.map(lambda name: _mismatches(coq, name, texts, of_file[name]), texts):
             wrong |= found
     stating = [theorem for theorem in table.theorem if (theorem.file, theorem.name) not in wrong]
-    shared = _axioms(coq, stating)
-    clean = shared is not None and not _beyond(shared)  # if not, one of them is to blame: list each by itself
+    alone = [theorem for theorem in stating if theorem.file == IN_FULL]
+    shared, *each = _axioms(coq, [stating, *([theorem] for theorem in alone)])
+    rests_on = dict.fromkeys((theorem.name for theorem in stating), shared)
+    if shared is None or _beyond(shared):  # one of them is to blame: list each by itself
+        rests_on = {theorem.name: _axioms(coq, [[theorem]])[0] for theorem in stating}
+    rests_on |= {theorem.name: listed for theorem, listed in zip(alone, each, strict=True)}
     verdicts = {
         t.name: TheoremVerdict(t, f"does not state what the table says: {wrong[t.file, t.name]}")
         if t not in stating
-        else _verdict(t, shared if clean else _axioms(coq, [t]))
+        else _verdict(t, rests_on[t.name])
         for t in table.theorem
     }
     faults = [
@@ -289,18 +295,22 @@ def _bound_names(binder: str) -> set[str]:
     return {name for group in (*groups, plain) for name in words(group)}
 
 
-def _axioms(coq: Coq, theorems: Sequence[Theorem]) -> dict[str, str] | None:
-    """All axioms that the theorems together rest on, with their types; None where the list cannot be read."""
-    # Required, not imported: Coq then prints the axioms of its library under their qualified names. One list for all,
+def _axioms(coq: Coq, groups: Sequence[Sequence[Theorem]]) -> list[dict[str, str] | None]:
+    """The axioms that each group of theorems rests on, with their types; None where the list cannot be read."""
+    # Required, not imported: Coq then prints the axioms of its library under their qualified names. One list for many,
     # because Coq walks through its whole library of reals for every list.
-    modules = dict.fromkeys(theorem.file for theorem in theorems)
-    everything = ", ".join(f"@{theorem.full_name}" for theorem in theorems)
-    lines = [*(f"Require DPADMM.{module}." for module in modules), f"Definition everything := ({everything}, tt)."]
-    printing = ["Set Printing Width 100000.", "Print Assumptions everything.", ""]
+    lines = [f"Require DPADMM.{module}." for module in dict.fromkeys(each.file for group in groups for each in group)]
+    for number, group in enumerate(groups):
+        everything = ", ".join(f"@{theorem.full_name}" for theorem in group)
+        lines += [f"Definition group{number} := ({everything}, tt).", f"Print Assumptions group{number}."]
     try:
-        return _listed(coq.text("Assumptions", "\n".join([*lines, *printing])))
+        printed = coq.text("Assumptions", "\n".join(["Set Printing Width 100000.", *lines, ""]))
     except CoqFault:
-        return None
+        return [None for _ in groups]
+    listed = [
+        _listed(part) for part in re.split(rf"^(?=Axioms:$|{_CLOSED}$)", printed, flags=re.MULTILINE) if part.strip()
+    ]
+    return listed if len(listed) == len(groups) else [None for _ in groups]
 
 
 def _listed(printed: str) -> dict[str, str] | None:

@@ -9,6 +9,7 @@ sides is a changed line of a second file.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -19,6 +20,8 @@ from verification.errors import BadProofTable
 
 FOLDER = Path(__file__).parent
 NAMES = "names.toml"
+_CLOSES = {"forall": ", ", "let": " in "}
+_BINDER = re.compile(r"\b(forall|let)\b")
 _IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_']*$"
 
 
@@ -51,6 +54,22 @@ class Theorem(_Entry):
     def text(self) -> str:
         """What is pinned."""
         return self.statement
+
+    def premises(self) -> list[str]:
+        """What the statement assumes: what stands before its arrows, without the variables that it is about."""
+        text, found, start, at, depth = " ".join(self.statement.split()), list[str](), 0, 0, 0
+        while at < len(text):
+            bound = None if depth or text[start:at].strip() else _BINDER.match(text, at)
+            if bound:
+                start = at = _end_of_binder(text, bound.end(), _CLOSES[bound[1]])
+                continue
+            if not depth and text.startswith("->", at):
+                found.append(text[start:at].strip())
+                start = at = at + 2
+                continue
+            depth += {"(": 1, ")": -1}.get(text[at], 0)
+            at += 1
+        return found
 
 
 class Definition(_Entry):
@@ -120,6 +139,14 @@ class TheoremTable(BaseModel):
     def differs(self, name: str) -> bool:
         """Whether an entry is listed with another digest."""
         return name in self.names and self.names[name] != self.digests()[name]
+
+
+def _end_of_binder(text: str, at: int, close: str) -> int:
+    depth = 0
+    while depth or not text.startswith(close, at):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+    return at + len(close)
 
 
 def _digest(text: str) -> str:

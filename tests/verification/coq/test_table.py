@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from dpadmm.statements import BY_NAME, STATEMENTS
 from tests.verification.coq.folders import definition, folder, theorem
+from tools.statement_pages import assumptions
 from verification.coq.link import CASES
 from verification.coq.table import FOLDER, Theorem, read
 from verification.errors import BadProofTable
@@ -44,6 +46,41 @@ def test_a_theorem_stands_in_its_file_under_the_ids_it_settles(entry: Theorem) -
     if entry.settles:
         assert said
         assert set(entry.settles) <= {name.strip() for name in said[-1].split(",")}
+
+
+def test_every_premise_has_a_name_and_every_sign_of_a_name_is_some_premise_s() -> None:
+    assumed = tomllib.loads((FOLDER / "assumed.toml").read_text("utf-8"))
+    assert all(assumptions(theorem) or not theorem.premises() for theorem in TABLE.theorem)
+    premises = {premise for theorem in TABLE.theorem for premise in theorem.premises()}
+    signs = [sign for entry in (*assumed["hypothesis"], *assumed["condition"]) for sign in entry["signs"]]
+    assert [sign for sign in signs if not any(re.search(sign, premise) for premise in premises)] == []
+    unnamed = TABLE.theorem[0].model_copy(update={"statement": "forall x : nat, (x is prime) -> x = x"})
+    with pytest.raises(ValueError, match="no name for the premise '\\(x is prime\\)'"):
+        assumptions(unnamed)
+
+
+@pytest.mark.parametrize(
+    ("statement", "premises"),
+    [
+        (
+            "forall (a : nat -> nat) b, (a b = 1 -> b = 2) -> let c := (fun x => x) b in 0 < c -> c = b",
+            ["(a b = 1 -> b = 2)", "0 < c"],
+        ),
+        ("forall x y : R, x <= y ->\n forall z, z = x /\\ z = y -> x = y", ["x <= y", "z = x /\\ z = y"]),
+        ("True", []),
+    ],
+)
+def test_premises_stand_before_the_arrows(statement: str, premises: list[str]) -> None:
+    assert TABLE.theorem[0].model_copy(update={"statement": statement}).premises() == premises
+
+
+def test_every_method_that_rests_on_a_paper_proof_is_among_the_facts() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "accounting.md").read_text("utf-8")
+    rows = [row for row in page.splitlines() if row.startswith("| `") and "paper proof" in row]
+    methods = {name for row in rows for name in re.findall(r"`([\w-]+)`", row.split("|")[1])}
+    facts = " ".join(each["says"] for each in tomllib.loads((FOLDER / "assumed.toml").read_text("utf-8"))["fact"])
+    assert len(methods) > 4
+    assert {method for method in methods if f"`{method}`" not in facts} == set()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
