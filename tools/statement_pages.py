@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpadmm.statements import STATEMENTS
-from verification.coq.check import ALLOWED, INSTANCES, LONG, arrows, instances
+from verification.coq.check import ALLOWED, INSTANCES, LONG, instances
 from verification.coq.sources import Source, words
 from verification.coq.table import FOLDER, Theorem, TheoremTable, read
 from verification.files import write_text
@@ -164,14 +164,16 @@ Coq it says "proof not re-checked here", and the statement counts as undecided.
 - `Print Assumptions` lists no axiom beyond those of Coq's real numbers, each with its type: {axioms}. No theorem below
   rests on anything else.
 - `verification/coq/names.toml` lists every theorem and definition with a digest of its statement: what is deleted or
-  weakened in the file *and* in the table is a changed line there.
+  weakened in the file *and* in the table is a changed line there. It is kept by hand.
 - Every theorem of {long} or more arrows is applied, in `Instances.v`, to values that satisfy all of its hypotheses, so
   that these do not contradict each other.
 - The definitions of the algorithm (soft threshold and the other proximal maps, the updates of x, z and y, clipping, the
   mean gradient of a batch, rounding to a grid, and Algorithms 1 and 2 as a whole) are written once for any number
   system. On rationals Coq computes them, and they must *equal* the shipped Python functions run on
-  `fractions.Fraction`, at several hundred random inputs. `Rationals.v` proves that the rational and the real formulas
-  have the same values.
+  `fractions.Fraction`: 150 random inputs for each whole run (up to 5 records of 4 features, 5 steps), 30 for each
+  formula. Their bodies are in the table as well, so that a definition that departs elsewhere is found. `Rationals.v`
+  proves that the rational and the real formulas have the same values, and `signed_record` is how a data set becomes
+  the records of the theorems.
 
 ## How an integral appears
 
@@ -187,6 +189,10 @@ it; its divergence is the T-fold integral of (p - y q)_+ over joint densities.
 Hypotheses of theorems that no computation of this project checks, with the theorems that have them:
 
 {hypotheses}
+
+Conditions, under which the theorems speak; the last tables name for each theorem all that it assumes:
+
+{conditions}
 
 Facts between the theorems and the program, which are no hypothesis of any theorem:
 
@@ -204,8 +210,8 @@ counts pieces of evidence; `dpadmm explain ID` names them. Only the first two ar
 
 ## The theorems
 
-From theorem to file, hypotheses (how many arrows its statement has), the Python functions that its definitions are
-compared with, and what the accountant prints by it. An empty cell means: none.
+From theorem to file, what it assumes (by the names above), the Python functions that its definitions are compared with,
+and what the accountant prints by it. An empty cell means: none.
 
 {theorems}"""
 
@@ -225,6 +231,7 @@ def proofs_text() -> str:
         theorems=theorems,
         long=LONG,
         hypotheses="\n".join(_hypothesis(each, table) for each in assumed["hypothesis"]),
+        conditions="\n".join(f"- **{each['name']}.** {each['says']}" for each in assumed["condition"]),
         facts="\n".join(f"- **{each['name']}.** {each['says']}" for each in assumed["fact"]),
     )
 
@@ -232,7 +239,7 @@ def proofs_text() -> str:
 def _hypothesis(entry: dict[str, Any], table: TheoremTable) -> str:
     """What is assumed, and by which theorems: those whose statements have one of the signs."""
     theorems = (theorem for theorem in table.theorem if theorem.file != "Instances")
-    found = [f"`{each.name}`" for each in theorems if any(sign in each.statement for sign in entry["signs"])]
+    found = [f"`{each.name}`" for each in theorems if any(_has(premise, entry) for premise in each.premises())]
     if not found:
         raise ValueError(f"no theorem assumes {entry['name']}")
     return f"- **{entry['name']}.** {entry['says']} Assumed by: {', '.join(found)}."
@@ -253,7 +260,7 @@ def _row(statement: Statement, table: TheoremTable) -> str:
 
 
 def _file(name: str, theorems: list[Theorem], table: TheoremTable, have: list[Theorem]) -> str:
-    head = "| theorem | says | settles | hypotheses | Python it is linked to | what the accountant prints by it |"
+    head = "| theorem | says | settles | assumes | Python it is linked to | what the accountant prints by it |"
     lines = [f"### {name}.v", "", _opening(name), "", head, "|---|---|---|---|---|---|"]
     for theorem in theorems:
         linked = ", ".join(f"`{path}`" for path in _linked(theorem, table))
@@ -263,10 +270,26 @@ def _file(name: str, theorems: list[Theorem], table: TheoremTable, have: list[Th
     return "\n".join([*lines, ""])
 
 
+def _has(premise: str, entry: dict[str, Any]) -> bool:
+    """Whether a premise has one of the signs of what is assumed."""
+    return any(re.search(sign, premise) for sign in entry["signs"])
+
+
+def assumptions(theorem: Theorem) -> list[str]:
+    """What a theorem assumes, by name; refuses a premise that has no name."""
+    assumed = tomllib.loads((FOLDER / "assumed.toml").read_text("utf-8"))
+    found: dict[str, None] = {}
+    for premise in theorem.premises():
+        names = [entry["name"] for entry in (*assumed["hypothesis"], *assumed["condition"]) if _has(premise, entry)]
+        if not names:
+            raise ValueError(f"assumed.toml has no name for the premise {premise!r} of {theorem.name}")
+        found |= dict.fromkeys(names)
+    return list(found)
+
+
 def _hypotheses(theorem: Theorem, have: list[Theorem]) -> str:
-    """About how many there are, and whether values that satisfy them are given."""
-    count = arrows(theorem)
-    return f"{count}, an instance is checked" if theorem in have else str(count)
+    """What it assumes, and whether values that satisfy all of it are given."""
+    return ", ".join([*assumptions(theorem), *(["an instance is checked"] if theorem in have else [])])
 
 
 def _linked(theorem: Theorem, table: TheoremTable) -> list[str]:

@@ -73,11 +73,10 @@ def verify(
 
     def progress(statement: Statement, evidence: Evidence) -> None:
         number = statements.index(statement) + 1
-        text = f"{number} of {len(statements)}: {statement.id}, {evidence.kind.value}"
-        click.echo(f"\r{text:<70}\r", err=True, nl=False)
+        text, terminal = f"{number} of {len(statements)}: {statement.id}, {evidence.kind.value}", sys.stderr.isatty()
+        click.echo(f"\r{text:<70}\r" if terminal else text, err=True, nl=not terminal)
 
-    watched = progress if sys.stderr.isatty() else None
-    for entry in check(statements, budget=budget, question_seconds=question, progress=watched):
+    for entry in check(statements, budget=budget, question_seconds=question, progress=progress):
         checked.append(entry)
         if output_format == "text":
             click.echo(_line(entry))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import re
+from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +25,7 @@ from reference.problem import Problem, State
 from reference.regularizers import L1, SCAD, Regularizer
 from reference.schedules import Constant, InverseSquareRoot, steps
 from tests.reference.small import small_data, small_problem
+from verification.coq.table import read
 
 GRID = 2.0**-6
 
@@ -106,30 +112,107 @@ def exactly(value: float | Fraction | str) -> arb:
     return arb_from_fraction(Fraction(value))
 
 
+TABLE = read()
+Value = Any  # what a piece of Coq is worth: an integer, a ball, or a function
+ARITHMETIC: dict[str, Value] = {
+    "INR": lambda k: k,
+    "sqrt": lambda x: arb(x).sqrt(),
+    "exp": lambda x: arb(x).exp(),
+    "ln": lambda x: arb(x).log(),
+    "Rmax": lambda x: lambda y: arb(x).max(arb(y)),
+    "Rmin": lambda x: lambda y: arb(x).min(arb(y)),
+    "Binomial.C": lambda n: lambda k: math.comb(n, k),
+    "Nat.eqb": lambda j: lambda k: j == k,
+    "seq": lambda first: lambda count: range(first, first + count),
+    "lsum": lambda f: lambda places: sum(map(f, places), arb(0)),
+}
+OPERATORS: dict[str, Callable[[Value, Value], Value]] = {
+    "+": lambda x, y: x + y,
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+    "/": lambda x, y: arb(x) / arb(y),
+    "^": lambda x, y: x**y,
+}
+
+
+Meaning = Callable[[dict[str, Value]], Value]  # from what the names are worth
+
+
+def meaning(text: str) -> Meaning:
+    """An expression of the table: numbers, names, functions and their application, the four operations, powers."""
+    tokens = deque(re.findall(r"\d+|[A-Za-z_][\w'.]*|=>|[-+*/^():]", re.sub(r"%\w+", "", text)))
+
+    def expression() -> Meaning:
+        match tokens[0]:
+            case "fun":
+                _, *names = re.findall(r"[\w']+", re.sub(r":[^)]*", "", " ".join(iter(tokens.popleft, "=>"))))
+                return functools.reduce(_abstracted, reversed(names), expression())
+            case "if":
+                tests, yes, no = ((tokens.popleft(), expression())[1] for _ in range(3))
+                return lambda env: (yes if tests(env) else no)(env)
+        return chain("+-", lambda: chain("*/", lambda: chain("^", application)))
+
+    def chain(operators: str, part: Callable[[], Meaning]) -> Meaning:
+        made = part()
+        while tokens and tokens[0] in operators:
+            made = _joined(OPERATORS[tokens.popleft()], made, part())
+        return made
+
+    def application() -> Meaning:
+        made = atom()
+        while tokens and re.match(r"[\w(]", tokens[0]) and tokens[0] not in ("then", "else"):
+            made = _joined(lambda f, x: f(x), made, atom())
+        return made
+
+    def atom() -> Meaning:
+        token = tokens.popleft()
+        if token == "(":
+            inside = expression()
+            assert tokens.popleft() == ")"
+            return inside
+        return (lambda _: int(token)) if token.isdigit() else (lambda env: env[token])
+
+    return expression()
+
+
+def _joined(operator: Callable[[Value, Value], Value], left: Meaning, right: Meaning) -> Meaning:
+    return lambda env: operator(left(env), right(env))
+
+
+def _abstracted(body: Meaning, name: str) -> Meaning:
+    return lambda env: lambda argument: body({**env, name: argument})
+
+
 def theorem_epsilon(run: PrivateRun, sigma: float, delta: str, a: int) -> arb:
-    """The epsilon of EndToEnd.v at order a, written out as there: improved_epsilon of the price."""
-    p, n, training = run.dimension, run.records, run.training
-    grid, bound, rho = exactly(training.grid or 0), exactly(run.bound), exactly(run.rho)
-
-    def grid_price(j: int, k: int, moved: arb) -> arb:
-        return j * (moved + grid * arb(k).sqrt()) ** 2 / (2 * exactly(sigma) ** 2)
-
-    if training.algorithm is Algorithm.SSADMM:
-        q = exactly(Fraction(training.batch, n))
-        moment = {j: ((j - 1) * grid_price(j, p, 2 * bound / training.batch)).exp() for j in range(2, a + 1)}
-        terms = {j: (4 * (m - 1)).min(2 * m) if j == 2 else 2 * m for j, m in moment.items()}
-        lemma2 = sum((math.comb(a, j) * q**j * term for j, term in terms.items()), arb(1))
-        price = training.iterations * lemma2.min(moment[a]).log() / (a - 1)
-    else:
-        every = training.release is Release.ALL
-        stretch = exactly(run.regularizer.lipschitz(run.rho))
-        convex = 1 + arb(1).max(rho**2)
-        folded = 1 + (rho**2).max(stretch**2 + rho**2 * (stretch - 1) ** 2)
-        factor = (convex if run.regularizer.convex else folded) if every else arb(1)
-        etas = [exactly(eta) for eta in steps(training.schedule, training.iterations)]
-        moves = [factor.sqrt() * 2 * bound * eta / (n * (1 + eta * rho)) for eta in etas]
-        price = sum((grid_price(a, 3 * p if every else p, moved) for moved in moves), arb(0))
-    return price + exactly(Fraction(a - 1, a)).log() - (exactly(delta).log() + arb(a).log()) / (a - 1)
+    """The epsilon of EndToEnd.v at order a, computed from the text of the theorem and of the definitions in it."""
+    training = run.training
+    etas = [exactly(eta) for eta in steps(training.schedule, training.iterations)]
+    known: dict[str, Value] = ARITHMETIC | {
+        "a": a,
+        "p": run.dimension,
+        "n": run.records,
+        "T": training.iterations,
+        "m": training.batch,
+        "C": exactly(run.bound),
+        "rho": exactly(run.rho),
+        "grid": exactly(training.grid or 0),
+        "sigma": exactly(sigma),
+        "delta": exactly(delta),
+        "eta": etas.__getitem__,
+        "stretch": lambda rho: lambda h: exactly(h.lipschitz(float(rho))),
+        "h": run.regularizer,
+    }
+    for name in ("improved_epsilon", "grid_price", "lemma2_term", "lemma2_bound", "joint_move"):
+        [definition] = (each for each in TABLE.definition if each.name == name)
+        known[name] = meaning(definition.text)(known)
+    primal = "_primal" if training.release is Release.PRIMAL else ""
+    algorithm = "ssADMM" if training.algorithm is Algorithm.SSADMM else f"mpADMM{primal}"
+    [theorem] = (each for each in TABLE.theorem if each.name == f"{algorithm}_with_clipping_is_private")
+    for local in ("D k", "moments j", "price"):
+        for found in re.findall(rf"let {local} := (.*?) in\n", theorem.statement):
+            known[local.split()[0]] = meaning(f"fun {local[-1]} => {found}" if " " in local else found)(known)
+    [epsilon] = re.findall(r"P <= exp \((improved_epsilon .*)\) \* P' \+ delta", theorem.statement)
+    return arb(meaning(epsilon)(known))
 
 
 @pytest.mark.parametrize("regularizer", [L1(0.05), SCAD(0.05)])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
-from dpadmm.statements import STATEMENTS
+from dpadmm.statements import BY_NAME, STATEMENTS
 from tests.dpadmm.in_process import CommandLine
 from tests.verification.coq.folders import needs_coq
+from verification.outcome import Outcome
+from verification.smt.prover import Prover
+from verification.smt.solvers import solvers
 from verification.statements.errata import WORDING
 
 
@@ -61,6 +65,17 @@ def test_what_is_not_decided_in_time_is_undecided_and_exits_3(dpadmm: CommandLin
     assert shown.code == 3
     assert "undecided" in shown.stdout
     assert "proved" not in shown.stdout
+
+
+@needs_coq
+def test_the_budget_ends_coq_too_and_what_it_did_not_check_is_undecided() -> None:
+    evidence = BY_NAME["CONNECT-THE-DOTS"].evidence[-1]
+    with solvers() as pair:
+        prover = Prover(pair)
+        prover.deadline = time.monotonic()
+        found = evidence.run(prover)
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert "not checked in time: coqdep" in found.detail
 
 
 @pytest.mark.parametrize("seconds", ["0.001s", "0.01s", "0.3s"])

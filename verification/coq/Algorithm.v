@@ -103,8 +103,11 @@ Definition step_w (rho : K) (x : nat -> K) (old : state) : nat -> K := fun i => 
 Definition step_y (rho : K) (x z : nat -> K) (old : state) : nat -> K :=
   fun i => update_y (state_y old i) (x i) (z i) rho.
 
-(** reference/problem.py: the mean gradient over any loss of the margin, with or without clipping. A record is its norm
-    and the vector label * features. *)
+(** reference/problem.py: a record is its norm and the vector label * features, of which the first p entries count. *)
+Definition signed_record (size : list K -> K) (p : nat) (label : K) (features : nat -> K) : K * (nat -> K) :=
+  (size (map features (seq O p)), fun i => label * features i).
+
+(** The mean gradient over any loss of the margin, with or without clipping. *)
 Definition record_slope (slope : K -> K) (clip : option K) (norm margin : K) : K :=
   match clip with None => slope margin | Some bound => clipped_slope (slope margin) norm bound end.
 Definition record_gradient (slope : K -> K) (clip : option K) (p : nat) (record : K * (nat -> K)) (x : nat -> K)

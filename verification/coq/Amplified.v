@@ -2,7 +2,7 @@
    order, from the moments of the step on a given batch. *)
 
 From Coq Require Import Reals Lra Lia List Permutation.
-From DPADMM Require Import Integral HockeyStick Composition Renyi Batches Subsampling Lattice.
+From DPADMM Require Import Integral HockeyStick Profiles Composition Renyi Batches Subsampling Lattice.
 Import ListNotations.
 Open Scope R_scope.
 

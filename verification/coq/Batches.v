@@ -2,7 +2,7 @@
    one further record j, and then with probability m/n the record s in place of j, is the same law. *)
 
 From Coq Require Import Reals Lra List Lia Permutation.
-From DPADMM Require Export Integral.
+From DPADMM Require Import Integral.
 Import ListNotations.
 Open Scope R_scope.
 

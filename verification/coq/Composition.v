@@ -2,7 +2,7 @@
    dominated by a short list of profiles, T steps are dominated by the recursion that multiplies by the worst of them. *)
 
 From Coq Require Import Reals Lra List Lia.
-From DPADMM Require Export HockeyStick Profiles.
+From DPADMM Require Import Integral HockeyStick Profiles.
 Import ListNotations.
 Open Scope R_scope.
 

@@ -3,7 +3,7 @@
 
 From Coq Require Import Reals Lra Lia List ZArith FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
-From DPADMM Require Import Integral HockeyStick Composition Renyi Lattice.
+From DPADMM Require Import Integral HockeyStick Profiles Composition Renyi Lattice.
 Import ListNotations.
 Open Scope R_scope.
 

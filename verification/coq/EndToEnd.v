@@ -6,7 +6,7 @@
 
 From DPADMM Require Import Vectors Algorithm InnerProduct Prox Gradients SoftThreshold.
 From DPADMM Require Import Integral Batches Lattice DiscreteGaussian Releases GridNoise Amplified.
-From DPADMM Require Import ModelPerturbation SubsampledGradients.
+From DPADMM Require Import ModelPerturbation SubsampledGradients Penalties.
 From Coq Require Import Reals Lra Lia List ZArith.
 Import ListNotations.
 Open Scope R_scope.
@@ -124,53 +124,50 @@ Proof.
   assert (norm p d * norm p d <= C * C) by (apply Rmult_le_compat; lra). nra.
 Qed.
 
-Lemma sum_abs_convex p lam : 0 <= lam -> @convex (coordinates p) (fun _ => True) (fun u => lam * sum p (fun i => Rabs (u i))).
-Proof.
-  intros Hl u v t _ _ Ht. split; [ exact Logic.I | ].
-  replace ((1 - t) * (lam * sum p (fun i => Rabs (u i))) + t * (lam * sum p (fun i => Rabs (v i))))
-    with (lam * ((1 - t) * sum p (fun i => Rabs (u i)) + t * sum p (fun i => Rabs (v i)))) by ring.
-  apply Rmult_le_compat_l; [ exact Hl | ]. rewrite <- !sum_scale, <- Vectors.sum_plus. apply sum_le. intros i _.
-  change (Rabs ((1 - t) * u i + t * v i) <= (1 - t) * Rabs (u i) + t * Rabs (v i)).
-  eapply Rle_trans; [ apply Rabs_triang | ]. rewrite !Rabs_mult, (Rabs_right (1 - t)), (Rabs_right t) by lra. lra.
-Qed.
-
-Lemma soft_threshold_is_prox p lam rho w : 0 <= lam -> 0 < rho ->
-  @is_prox (coordinates p) (fun _ => True) (fun u => lam * sum p (fun i => Rabs (u i))) rho w
-    (coordinatewise reals (prox_l1 reals lam) w rho).
-Proof.
-  intros Hl Hr. split; [ exact Logic.I | ]. intros u _. rewrite !coordinates_squared.
-  rewrite (sq_ext p (@minus (coordinates p) (coordinatewise reals (prox_l1 reals lam) w rho) w)
-    (fun i => coordinatewise reals (prox_l1 reals lam) w rho i - w i)) by (intros; apply coordinates_minus).
-  rewrite (sq_ext p (@minus (coordinates p) u w) (fun i => u i - w i)) by (intros; apply coordinates_minus).
-  unfold sq, dot. rewrite <- !sum_scale, <- !Vectors.sum_plus. apply sum_le. intros i _.
-  change (coordinatewise reals (prox_l1 reals lam) w rho i) with (soft_threshold reals (w i) (lam / rho)).
-  destruct (Req_dec (u i) (soft_threshold reals (w i) (lam / rho))) as [ -> | N ]; [ lra | ].
-  pose proof (soft_threshold_minimises lam rho (w i) (u i) Hl Hr N). simpl in *. lra.
-Qed.
-
-(** Settles: THEOREM-3, CLIP, GRID. Nothing but positive parameters is assumed for the paper's own case: Algorithm 2 with L1, any
-    loss of the margin and records clipped to C. *)
-Theorem mpADMM_with_clipping_and_L1_is_private :
-  forall (slope : R -> R) (C lam : R) (p : nat) (before after : list (nat -> R)) (r r' : nat -> R) (rho : R) (eta : nat -> R)
-    (grid sigma : R) (start : state reals) (T a : nat) (delta : R) (test : list (state reals) -> R),
-  0 < rho -> (forall k, 0 < eta k) -> 0 <= C -> 0 <= lam ->
+(** Settles: THEOREM-3, JOINT, E11, CLIP, GRID. Nothing but the parameters that the reference admits is assumed: Algorithm 2
+    with every regularizer that ships but the nuclear norm, any loss of the margin, and records clipped to C. *)
+Theorem mpADMM_with_clipping_is_private :
+  forall (slope : R -> R) (C : R) (h : penalty) (p : nat) (before after : list (nat -> R)) (r r' : nat -> R) (rho : R)
+    (eta : nat -> R) (grid sigma : R) (start : state reals) (T a : nat) (delta : R) (test : list (state reals) -> R),
+  0 < rho -> (forall k, 0 < eta k) -> 0 <= C -> admitted p rho h ->
   0 < grid -> 0 < sigma -> (2 <= a)%nat -> 0 < delta -> (forall states, 0 <= test states <= 1) ->
   let n := INR (length (before ++ r :: after)) in
-  let D k := sqrt (1 + Rmax 1 (rho ^ 2)) * (2 * C * eta k / (n * (1 + eta k * rho))) in
+  let D k := sqrt (joint_move rho (stretch rho h)) * (2 * C * eta k / (n * (1 + eta k * rho))) in
   let price := lsum (fun k => grid_price a grid sigma (3 * p) (D k)) (seq 0 T) in
   let probability data := over_steps (noise_mean (sigma / grid) (3 * p)) T []
-    (fun noise => test (mpadmm_all reals (coordinatewise reals (prox_l1 reals lam)) rho p (Some grid) eta
+    (fun noise => test (mpadmm_all reals (prox_of h) rho p (Some grid) eta
       (fun d => record_gradient reals slope (Some C) p (norm p d, d)) data start (map (model_noise grid p) noise))) in
   let P := probability (before ++ r :: after) in
   let P' := probability (before ++ r' :: after) in
   P <= exp (improved_epsilon (INR a) price delta) * P' + delta.
 Proof.
-  intros slope C lam p before after r r' rho eta grid sigma start T a delta test Hr He HC Hl Hg Hs Ha Hd Ht.
-  apply (mpADMM_is_private (nat -> R) (fun d => record_gradient reals slope (Some C) p (norm p d, d)) C p before after r r'
-    (fun _ => True) (fun u => lam * sum p (fun i => Rabs (u i))) (coordinatewise reals (prox_l1 reals lam))); auto.
+  intros slope C h p before after r r' rho eta grid sigma start T a delta test Hr He HC Ha Hg Hs Hn Hd Ht.
+  refine (proj2 (all_private (nat -> R) (fun d => record_gradient reals slope (Some C) p (norm p d, d)) C p before after r r'
+    (prox_of h) rho eta grid sigma start T a delta test Hr He HC _ Hg Hs Hn Hd Ht (joint_move rho (stretch rho h)) _ _)).
   - intros d x. now apply clipped_records_are_short.
-  - now apply sum_abs_convex.
-  - intro w. now apply soft_threshold_is_prox.
+  - unfold joint_move. pose proof (Rmax_l (rho ^ 2) (stretch rho h ^ 2 + rho ^ 2 * (stretch rho h - 1) ^ 2)).
+    pose proof (Rle_0_sqr rho). unfold Rsqr in *. simpl in *. lra.
+  - intros w w'. now apply every_penalty_has_a_joint_factor.
+Qed.
+
+(** Settles: THEOREM-3, P, CLIP, GRID. Likewise where x alone is perturbed, with any proximal map. *)
+Theorem mpADMM_primal_with_clipping_is_private :
+  forall (slope : R -> R) (C : R) (p : nat) (before after : list (nat -> R)) (r r' : nat -> R)
+    (prox : (nat -> R) -> R -> nat -> R) (rho : R) (eta : nat -> R) (grid sigma : R) (start : state reals) (T a : nat) (delta : R) (test : list (state reals) -> R),
+  0 < rho -> (forall k, 0 < eta k) -> 0 <= C ->
+  0 < grid -> 0 < sigma -> (2 <= a)%nat -> 0 < delta -> (forall states, 0 <= test states <= 1) ->
+  let n := INR (length (before ++ r :: after)) in
+  let D k := 2 * C * eta k / (n * (1 + eta k * rho)) in
+  let price := lsum (fun k => grid_price a grid sigma p (D k)) (seq 0 T) in
+  let probability data := over_steps (noise_mean (sigma / grid) p) T []
+    (fun noise => test (mpadmm_primal reals prox rho p (Some grid) eta
+      (fun d => record_gradient reals slope (Some C) p (norm p d, d)) data start (map (integer_noise grid) noise))) in
+  let P := probability (before ++ r :: after) in
+  let P' := probability (before ++ r' :: after) in
+  P <= exp (improved_epsilon (INR a) price delta) * P' + delta.
+Proof.
+  intros. apply (mpADMM_primal_is_private (nat -> R) (fun d => record_gradient reals slope (Some C) p (norm p d, d)) C p); auto.
+  intros d x. now apply clipped_records_are_short.
 Qed.
 
 (** Settles: THEOREM-1, CLIP, GRID. Likewise for Algorithm 1, with any proximal map. *)

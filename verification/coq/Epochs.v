@@ -3,7 +3,7 @@
    releases in E epochs cost what E releases cost. *)
 
 From Coq Require Import Reals Lra List Lia.
-From DPADMM Require Export Renyi.
+From DPADMM Require Import Integral HockeyStick Profiles Composition Renyi.
 Import ListNotations.
 Open Scope R_scope.
 

@@ -3,7 +3,7 @@
    their slopes grow. *)
 
 From Coq Require Import Reals Lra List Lia.
-From DPADMM Require Export Profiles.
+From DPADMM Require Import Integral Profiles.
 Import ListNotations.
 Open Scope R_scope.
 

@@ -2,7 +2,7 @@
    grid sqrt(k) more, and adaptive releases of rounded values with this noise are (eps, delta)-private. *)
 
 From DPADMM Require Import Vectors Algorithm InnerProduct.
-From DPADMM Require Import Integral HockeyStick Composition Renyi Lattice DiscreteGaussian Releases.
+From DPADMM Require Import Integral HockeyStick Profiles Composition Renyi Lattice DiscreteGaussian Releases.
 From Coq Require Import Reals Lra Lia List ZArith.
 Import ListNotations.
 Open Scope R_scope.

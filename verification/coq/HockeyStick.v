@@ -2,7 +2,7 @@
    It is jointly convex, falls under post-processing, and is exactly the largest advantage that any test has. *)
 
 From Coq Require Import Reals Lra List.
-From DPADMM Require Export Integral.
+From DPADMM Require Import Integral.
 Import ListNotations.
 Open Scope R_scope.
 

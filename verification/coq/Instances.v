@@ -429,8 +429,13 @@ Definition at_mpADMM_primal_is_private := @DPADMM.EndToEnd.mpADMM_primal_is_priv
 Definition at_ssADMM_is_private := @DPADMM.EndToEnd.ssADMM_is_private bool gradient_of 1 1 1 [true] [false] true false (fun w _ => w) 2 (fun _ => 1)
   (1 / 8) 1 first_state 3 2 (1 / 10) tested ltac:(simpl; lia) ltac:(lra) short ltac:(lra) ltac:(lra) ltac:(lia) ltac:(lra) tested_range.
 
-Definition at_mpADMM_with_clipping_and_L1_is_private := @DPADMM.EndToEnd.mpADMM_with_clipping_and_L1_is_private (fun _ => -1) 1 1 1 [fun _ => 3] [fun _ => 1] (fun _ => 2) (fun _ => 4) 2 (fun _ => 1)
-  (1 / 8) 1 first_state 3 2 (1 / 10) tested ltac:(lra) steps_pos ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lia) ltac:(lra) tested_range.
+Definition at_mpADMM_with_clipping_is_private := @DPADMM.EndToEnd.mpADMM_with_clipping_is_private (fun _ => -1) 1 (DPADMM.Penalties.scad 1 4) 1
+  [fun _ => 3] [fun _ => 1] (fun _ => 2) (fun _ => 4) 2 (fun _ => 1) (1 / 8) 1 first_state 3 2 (1 / 10) tested ltac:(lra) steps_pos ltac:(lra)
+  ltac:(cbn [DPADMM.Penalties.admitted]; lra) ltac:(lra) ltac:(lra) ltac:(lia) ltac:(lra) tested_range.
+
+Definition at_mpADMM_primal_with_clipping_is_private := @DPADMM.EndToEnd.mpADMM_primal_with_clipping_is_private (fun _ => -1) 1 1 [fun _ => 3] [fun _ => 1]
+  (fun _ => 2) (fun _ => 4) (fun w _ => w) 2 (fun _ => 1) (1 / 8) 1 first_state 3 2 (1 / 10) tested ltac:(lra) steps_pos ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lia)
+  ltac:(lra) tested_range.
 
 Definition at_ssADMM_with_clipping_is_private := @DPADMM.EndToEnd.ssADMM_with_clipping_is_private (fun _ => -1) 1 1 1 [fun _ => 3] [fun _ => 1] (fun _ => 2) (fun _ => 4) (fun w _ => w) 2 (fun _ => 1)
   (1 / 8) 1 first_state 3 2 (1 / 10) tested ltac:(simpl; lia) ltac:(lra) ltac:(lra) ltac:(lra) ltac:(lia) ltac:(lra) tested_range.

@@ -2,7 +2,7 @@
    noise, whose sensitivity [Epoch.v] bounds; hence it is private. *)
 
 From DPADMM Require Import Vectors Algorithm InnerProduct Prox Gradients Epoch Folded.
-From DPADMM Require Import Integral Composition Renyi Lattice DiscreteGaussian Releases GridNoise.
+From DPADMM Require Import Integral HockeyStick Profiles Composition Renyi Lattice DiscreteGaussian Releases GridNoise.
 From Coq Require Import Reals Lra Lia List ZArith FunctionalExtensionality.
 Import ListNotations.
 Open Scope R_scope.

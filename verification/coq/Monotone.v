@@ -3,7 +3,7 @@
    independent noise, and exchanging two independent copies for a larger correlation. *)
 
 From Coq Require Import Reals Lra.
-From DPADMM Require Export Integral.
+From DPADMM Require Import Integral.
 Open Scope R_scope.
 
 (* Given the two exponentials, factors w1, w2 of mean 1 can only raise the expectation. *)

@@ -2,7 +2,7 @@
    profile, as the program takes it: T adaptive steps on uniform batches cost at most the power of one step's profile. *)
 
 From Coq Require Import Reals Lra List Lia Permutation.
-From DPADMM Require Export Triples.
+From DPADMM Require Import Integral HockeyStick Profiles Composition Batches Subsampling Triples.
 Import ListNotations.
 Open Scope R_scope.
 

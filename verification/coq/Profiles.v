@@ -2,7 +2,7 @@
    w (1 - y/s)_+. The product of two profiles is their composition, has two equal forms, and is monotone. *)
 
 From Coq Require Import Reals Lra List.
-From DPADMM Require Export Integral.
+From DPADMM Require Import Integral.
 Import ListNotations.
 Open Scope R_scope.
 

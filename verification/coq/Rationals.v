@@ -241,3 +241,36 @@ Theorem coordinatewise_agrees (prox : Q -> Q -> Q) (Prox : R -> R -> R) (w : nat
   (forall a, Q2R (prox a rho) = Prox (Q2R a) (Q2R rho)) ->
   as_real (coordinatewise rationals prox w rho) = coordinatewise reals Prox (as_real w) (Q2R rho).
 Proof. intros H. apply functional_extensionality. intros i. apply H. Qed.
+
+(** A vector whose first p entries are computed once, and a run of states that are: what Coq can compute with. *)
+Definition frozen (p : nat) (u : nat -> Q) : nat -> Q :=
+  let entries := map u (seq 0 p) in fun i => match nth_error entries i with Some v => v | None => u i end.
+Definition frozen_state (p : nat) (s : state rationals) : state rationals :=
+  State rationals (frozen p (state_x _ s)) (frozen p (state_z _ s)) (frozen p (state_y _ s)).
+Fixpoint frozen_states {Y : Type} (p : nat) (step : nat -> Y -> state rationals -> state rationals) (start : state rationals)
+    (inputs : list Y) : list (state rationals) :=
+  match inputs with
+  | nil => nil
+  | y :: earlier =>
+      let states := frozen_states p step start earlier in
+      frozen_state p (step (length earlier) y (match states with nil => start | s :: _ => s end)) :: states
+  end.
+
+Lemma frozen_same p u : frozen p u = u.
+Proof.
+  apply functional_extensionality. intros i. unfold frozen. destruct (nth_error (map u (seq 0 p)) i) eqn:E; [|reflexivity].
+  destruct (Nat.lt_ge_cases i p) as [H|H].
+  - rewrite nth_error_map in E. rewrite (nth_error_nth' (seq 0 p) 0%nat), seq_nth in E by (rewrite ?seq_length; exact H).
+    injection E as <-. reflexivity.
+  - assert (nth_error (map u (seq 0 p)) i = None) by (apply nth_error_None; rewrite map_length, seq_length; exact H). congruence.
+Qed.
+
+Theorem frozen_states_same {Y : Type} (p : nat) (step : nat -> Y -> state rationals -> state rationals) (start : state rationals)
+    (inputs : list Y) : frozen_states p step start inputs = all_states rationals step start inputs.
+Proof.
+  induction inputs as [|y earlier IH]; cbn [frozen_states all_states last_state]; [reflexivity|]. rewrite IH. f_equal.
+  unfold frozen_state. rewrite !frozen_same.
+  replace (match all_states rationals step start earlier with nil => start | s :: _ => s end)
+    with (last_state rationals step start earlier) by (destruct earlier; reflexivity).
+  destruct (step _ _ _). reflexivity.
+Qed.

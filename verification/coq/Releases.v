@@ -3,7 +3,7 @@
    whatever the past, no test of all releases together tells the two data sets apart beyond (eps, delta). *)
 
 From Coq Require Import Reals Lra Lia List FunctionalExtensionality.
-From DPADMM Require Import Integral HockeyStick Composition Renyi Lattice.
+From DPADMM Require Import Integral HockeyStick Profiles Composition Renyi Lattice.
 Import ListNotations.
 Open Scope R_scope.
 

@@ -3,7 +3,7 @@
    worse. *)
 
 From Coq Require Import Reals Lra List Lia.
-From DPADMM Require Export Composition.
+From DPADMM Require Import Integral HockeyStick Profiles Composition.
 Import ListNotations.
 Open Scope R_scope.
 

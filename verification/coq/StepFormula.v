@@ -3,7 +3,7 @@
    expectation. *)
 
 From Coq Require Import Reals Lra List Lia Permutation FunctionalExtensionality.
-From DPADMM Require Export Triples.
+From DPADMM Require Import Integral HockeyStick Profiles Composition Batches Subsampling Triples.
 Import ListNotations.
 Open Scope R_scope.
 

@@ -2,7 +2,7 @@
    noisy gradients, whose moments Lemma 2 bounds; hence it is private. *)
 
 From DPADMM Require Import Vectors Algorithm InnerProduct Gradients.
-From DPADMM Require Import Integral HockeyStick Composition Renyi Batches Subsampling Lattice DiscreteGaussian Releases.
+From DPADMM Require Import Integral HockeyStick Profiles Composition Renyi Batches Subsampling Lattice DiscreteGaussian Releases.
 From DPADMM Require Import GridNoise Amplified ModelPerturbation.
 From Coq Require Import Reals Lra Lia List ZArith Permutation FunctionalExtensionality.
 Import ListNotations.

@@ -3,7 +3,7 @@
    delta, with q = m/n. *)
 
 From Coq Require Import Reals Lra List Lia Permutation.
-From DPADMM Require Export HockeyStick Batches.
+From DPADMM Require Import Integral HockeyStick Batches.
 Import ListNotations.
 Open Scope R_scope.
 

@@ -2,7 +2,7 @@
    the exchanged record, else that of another. Both data sets share the weights of the mixture. *)
 
 From Coq Require Import Reals Lra List Lia Permutation.
-From DPADMM Require Export Composition Subsampling.
+From DPADMM Require Import Integral HockeyStick Profiles Composition Batches Subsampling.
 Import ListNotations.
 Open Scope R_scope.
 

@@ -3,7 +3,7 @@
    refutation is one. *)
 
 From Coq Require Import Reals Lra List Lia Bool.
-From DPADMM Require Export HockeyStick.
+From DPADMM Require Import Integral HockeyStick.
 Import ListNotations.
 Open Scope R_scope.
 

@@ -21,7 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from verification.coq.coq import Coq, CoqFault
+from verification.coq.coq import Coq, CoqFault, CoqTimeout
 from verification.coq.sources import Source, sentences, without_comments, words
 from verification.coq.table import FOLDER, Definition, Theorem, TheoremTable, read
 
@@ -36,6 +36,8 @@ ALLOWED: Mapping[str, str] = {
 }
 LONG = 12
 """A theorem whose statement has this many arrows or more needs an instance."""
+IN_FULL = "EndToEnd"
+"""The file whose theorems are listed one by one with their axioms; of the others the table gives what all rest on."""
 INSTANCES = "Instances"
 """The file in which ``at_`` and the name of a theorem is its instance."""
 _CLOSED = "Closed under the global context"
@@ -46,7 +48,7 @@ Entry = Theorem | Definition
 
 @dataclass(frozen=True, slots=True)
 class TheoremVerdict:
-    """Whether a theorem stands; ``fault`` says why not, ``axioms`` what it rests on at most."""
+    """Whether a theorem stands; ``fault`` says why not, ``axioms`` what it rests on (outside EndToEnd.v, at most)."""
 
     theorem: Theorem
     fault: str = ""
@@ -55,16 +57,20 @@ class TheoremVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ProofReport:
-    """All verdicts, and what is wrong with files, definitions or the table as a whole."""
+    """All verdicts, and what is wrong with files, definitions or the table as a whole.
+
+    Where Coq did not end in time, ``undecided`` says with what: then no theorem is checked, and none is wrong.
+    """
 
     version: str
     verdicts: Mapping[str, TheoremVerdict]
     faults: tuple[str, ...]
+    undecided: str = ""
 
     @property
     def stands(self) -> bool:
         """Whether everything is as the table says."""
-        return not self.faults and all(not verdict.fault for verdict in self.verdicts.values())
+        return not self.undecided and not self.faults and all(not verdict.fault for verdict in self.verdicts.values())
 
     def about(self, *names: str) -> list[str]:
         """Why the named theorems do not stand; empty where all do. A fault anywhere counts against each."""
@@ -74,15 +80,23 @@ class ProofReport:
 
 
 @functools.cache
-def checked() -> ProofReport:
+def checked(deadline: float | None = None) -> ProofReport:
     """The report on the theorems of this project, once in a process."""
     with tempfile.TemporaryDirectory() as folder:
-        return check(FOLDER, Path(folder))
+        return check(FOLDER, Path(folder), deadline)
 
 
-def check(sources: Path, work: Path) -> ProofReport:
-    """Check the ``.v`` files and the table of a folder, compiling in another."""
-    coq, table = Coq(work), read(sources)
+def check(sources: Path, work: Path, deadline: float | None = None) -> ProofReport:
+    """Check the ``.v`` files and the table of a folder, compiling in another, until the deadline."""
+    coq, table = Coq(work, deadline), read(sources)
+    try:
+        return _checked(coq, table, sources)
+    except CoqTimeout as late:
+        unchecked = {t.name: TheoremVerdict(t, "not checked in time") for t in table.theorem}
+        return ProofReport(coq.version(), unchecked, (), f"not checked in time: {late}")
+
+
+def _checked(coq: Coq, table: TheoremTable, sources: Path) -> ProofReport:
     entries: list[Entry] = [*table.theorem, *table.definition]
     texts = {path.stem: Source.read(path) for path in sorted(sources.glob("*.v"))}
     faults = [fault for text in texts.values() for fault in text.faults()]
@@ -110,12 +124,16 @@ def _compared(coq: Coq, table: TheoremTable, texts: Mapping[str, Source]) -> Pro
         for found in pool.map(lambda name: _mismatches(coq, name, texts, of_file[name]), texts):
             wrong |= found
     stating = [theorem for theorem in table.theorem if (theorem.file, theorem.name) not in wrong]
-    shared = _axioms(coq, stating)
-    clean = shared is not None and not _beyond(shared)  # if not, one of them is to blame: list each by itself
+    alone = [theorem for theorem in stating if theorem.file == IN_FULL]
+    shared, *each = _axioms(coq, [stating, *([theorem] for theorem in alone)])
+    rests_on = dict.fromkeys((theorem.name for theorem in stating), shared)
+    if shared is None or _beyond(shared):  # one of them is to blame: list each by itself
+        rests_on = {theorem.name: _axioms(coq, [[theorem]])[0] for theorem in stating}
+    rests_on |= {theorem.name: listed for theorem, listed in zip(alone, each, strict=True)}
     verdicts = {
         t.name: TheoremVerdict(t, f"does not state what the table says: {wrong[t.file, t.name]}")
         if t not in stating
-        else _verdict(t, shared if clean else _axioms(coq, [t]))
+        else _verdict(t, rests_on[t.name])
         for t in table.theorem
     }
     faults = [
@@ -187,10 +205,9 @@ def _not_pinned(entries: Sequence[Entry], texts: Mapping[str, Source]) -> list[s
     pinned = {(entry.file, entry.name) for entry in entries if isinstance(entry, Definition)}
     missing: dict[str, None] = {}
     for entry in entries:
-        text = "" if isinstance(entry, Definition) and entry.same_as else entry.text
         for module in _visible(entry.file, texts):
             made = texts[module].definitions()
-            for name in sorted(words(text) & made.keys()):
+            for name in sorted(words(entry.text) & made.keys()):
                 for each in made[name]:
                     if (module, each) not in pinned:
                         missing[f"{module}.v: {each} occurs in a statement but is not pinned in theorems/*.toml"] = None
@@ -198,7 +215,7 @@ def _not_pinned(entries: Sequence[Entry], texts: Mapping[str, Source]) -> list[s
 
 
 def _visible(name: str, texts: Mapping[str, Source]) -> list[str]:
-    """A file and all that it requires, directly or not: what is exported is visible as well."""
+    """A file and all that it requires, directly or not."""
     found, waiting = {name: None}, [name]
     while waiting:
         new = [module for module in texts[waiting.pop()].modules() if module in texts and module not in found]
@@ -222,7 +239,8 @@ def _mismatches(
     except CoqFault as fault:
         if len(entries) == 1:
             return {(name, entries[0].name): str(fault)}
-        return {key: said for entry in entries for key, said in _mismatches(coq, name, texts, [entry]).items()}
+        halves = entries[: len(entries) // 2], entries[len(entries) // 2 :]
+        return {key: said for half in halves for key, said in _mismatches(coq, name, texts, half).items()}
     return {}
 
 
@@ -248,10 +266,8 @@ def _expectation(entry: Entry, texts: Mapping[str, Source]) -> Iterator[str]:
             line = f"Definition expected : ({_qualified(entry, texts)}) := @{entry.full_name}."
         case Definition(body=str()):
             line = f"Definition expected : @{entry.full_name} = ({_qualified(entry, texts)}) := eq_refl."
-        case Definition(type=str()):
+        case Definition():
             line = f"Definition expected : ({_qualified(entry, texts)}) := @{entry.full_name}."
-        case _:
-            return
     yield from (f"Module Check_{entry.name}.", line, f"End Check_{entry.name}.")
 
 
@@ -279,18 +295,22 @@ def _bound_names(binder: str) -> set[str]:
     return {name for group in (*groups, plain) for name in words(group)}
 
 
-def _axioms(coq: Coq, theorems: Sequence[Theorem]) -> dict[str, str] | None:
-    """All axioms that the theorems together rest on, with their types; None where the list cannot be read."""
-    # Required, not imported: Coq then prints the axioms of its library under their qualified names. One list for all,
+def _axioms(coq: Coq, groups: Sequence[Sequence[Theorem]]) -> list[dict[str, str] | None]:
+    """The axioms that each group of theorems rests on, with their types; None where the list cannot be read."""
+    # Required, not imported: Coq then prints the axioms of its library under their qualified names. One list for many,
     # because Coq walks through its whole library of reals for every list.
-    modules = dict.fromkeys(theorem.file for theorem in theorems)
-    everything = ", ".join(f"@{theorem.full_name}" for theorem in theorems)
-    lines = [*(f"Require DPADMM.{module}." for module in modules), f"Definition everything := ({everything}, tt)."]
-    printing = ["Set Printing Width 100000.", "Print Assumptions everything.", ""]
+    lines = [f"Require DPADMM.{module}." for module in dict.fromkeys(each.file for group in groups for each in group)]
+    for number, group in enumerate(groups):
+        everything = ", ".join(f"@{theorem.full_name}" for theorem in group)
+        lines += [f"Definition group{number} := ({everything}, tt).", f"Print Assumptions group{number}."]
     try:
-        return _listed(coq.text("Assumptions", "\n".join([*lines, *printing])))
+        printed = coq.text("Assumptions", "\n".join(["Set Printing Width 100000.", *lines, ""]))
     except CoqFault:
-        return None
+        return [None for _ in groups]
+    listed = [
+        _listed(part) for part in re.split(rf"^(?=Axioms:$|{_CLOSED}$)", printed, flags=re.MULTILINE) if part.strip()
+    ]
+    return listed if len(listed) == len(groups) else [None for _ in groups]
 
 
 def _listed(printed: str) -> dict[str, str] | None:

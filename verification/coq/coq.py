@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,11 +31,16 @@ class CoqFault(Exception):
     """Coq refused a file; the message is its own."""
 
 
+class CoqTimeout(Exception):
+    """Coq did not end in time: nothing is known about the file. No :class:`CoqFault`, so nothing takes it for one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Coq:
-    """The compiler, and the folder in which it works."""
+    """The compiler, the folder in which it works, and the time (as of ``time.monotonic``) after which it is ended."""
 
     folder: Path
+    deadline: float | None = None
 
     @staticmethod
     def installed() -> bool:
@@ -46,7 +52,7 @@ class Coq:
 
     def version(self) -> str:
         """The version, as ``coqc`` prints it."""
-        return self._run("coqc", "--print-version").split()[0]
+        return Coq(self.folder)._run("coqc", "--print-version").split()[0]
 
     def copy(self, sources: Path) -> None:
         """Take over every ``.v`` file."""
@@ -85,12 +91,13 @@ class Coq:
         return "-Q", ".", LIBRARY
 
     def _run(self, *command: str, everything: bool = False) -> str:
+        seconds = SECONDS if self.deadline is None else min(SECONDS, self.deadline - time.monotonic())
         try:
             ended = subprocess.run(
-                command, cwd=self.folder, capture_output=True, text=True, timeout=SECONDS, check=False
+                command, cwd=self.folder, capture_output=True, text=True, timeout=max(seconds, 0.0), check=False
             )
         except subprocess.TimeoutExpired as late:
-            raise CoqFault(f"{' '.join(command)}: no end within {SECONDS:.0f} s") from late
+            raise CoqTimeout(f"{' '.join(command)}: no end within {max(seconds, 0.0):.0f} s") from late
         if ended.returncode != 0:
             raise CoqFault((ended.stderr or ended.stdout).strip())
         return ended.stdout + ended.stderr if everything else ended.stdout

@@ -31,7 +31,7 @@ RESERVED = re.compile(r"^(?:Expected_.*|Instances_of_.*|Assumptions|Link.*)$")
 """Names of the files that the checker itself writes."""
 _FORBIDDEN = re.compile("|".join(rf"\b{word.replace(' ', chr(92) + 's+')}\b" for word in FORBIDDEN))
 _BULLETS = re.compile(r"^(?:[-+*{}]+\s*|\d+(?:-\d+)?\s*:\s*\{?\s*|all\s*:\s*)*")
-_REQUIRE = re.compile(r"^From\s+([\w.]+)\s+Require\s+(?:Import|Export)\s+([\w.\s]+)$")
+_REQUIRE = re.compile(r"^From\s+([\w.]+)\s+Require\s+Import\s+([\w.\s]+)$")
 _NAME = r"[A-Za-z_][\w']*"
 _BINDER = re.compile(rf"^(?:Let\s+)?\w+\s+({_NAME})")
 

@@ -9,6 +9,7 @@ sides is a changed line of a second file.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -19,6 +20,8 @@ from verification.errors import BadProofTable
 
 FOLDER = Path(__file__).parent
 NAMES = "names.toml"
+_CLOSES = {"forall": ", ", "let": " in "}
+_BINDER = re.compile(r"\b(forall|let)\b")
 _IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_']*$"
 
 
@@ -28,6 +31,11 @@ class _Entry(BaseModel):
     name: str = Field(pattern=_IDENTIFIER)
     file: str = Field(pattern=_IDENTIFIER)  # without .v
     imports: tuple[str, ...] = ()  # modules to import besides those that the file itself requires
+
+    @property
+    def linked(self) -> str:
+        """The Python function with which it is compared; none where empty."""
+        return ""
 
     @property
     def full_name(self) -> str:
@@ -47,12 +55,28 @@ class Theorem(_Entry):
         """What is pinned."""
         return self.statement
 
+    def premises(self) -> list[str]:
+        """What the statement assumes: what stands before its arrows, without the variables that it is about."""
+        text, found, start, at, depth = " ".join(self.statement.split()), list[str](), 0, 0, 0
+        while at < len(text):
+            bound = None if depth or text[start:at].strip() else _BINDER.match(text, at)
+            if bound:
+                start = at = _end_of_binder(text, bound.end(), _CLOSES[bound[1]])
+                continue
+            if not depth and text.startswith("->", at):
+                found.append(text[start:at].strip())
+                start = at = at + 2
+                continue
+            depth += {"(": 1, ")": -1}.get(text[at], 0)
+            at += 1
+        return found
+
 
 class Definition(_Entry):
-    """A definition that statements use, pinned in exactly one of three ways.
+    """A definition that statements use, pinned by ``is``, its body, or ``type``, the type of a constructor.
 
-    ``is`` is its body; ``type`` is the type of a record's constructor; ``same_as`` names the function of the Python
-    reference with which the definition is compared on random rationals (:mod:`verification.coq.link`).
+    ``same_as`` names the function of the Python reference with which it is compared, besides, on random rationals
+    (:mod:`verification.coq.link`): what differs for inputs that are not among those would go unnoticed.
     """
 
     body: str | None = Field(default=None, alias="is")
@@ -61,15 +85,19 @@ class Definition(_Entry):
 
     @model_validator(mode="after")
     def _pinned_once(self) -> Definition:
-        given = [value for value in (self.body, self.type, self.same_as) if value is not None]
-        if len(given) != 1:
-            raise ValueError(f"definition {self.name} needs exactly one of is, type and same_as, got {len(given)}")
+        if (self.body is None) == (self.type is None):
+            raise ValueError(f"definition {self.name} needs exactly one of is and type")
         return self
 
     @property
     def text(self) -> str:
         """What is pinned."""
-        return self.body or self.type or self.same_as or ""
+        return self.body or self.type or ""
+
+    @property
+    def linked(self) -> str:
+        """The Python function with which it is compared; none where empty."""
+        return self.same_as or ""
 
 
 class TheoremTable(BaseModel):
@@ -96,7 +124,7 @@ class TheoremTable(BaseModel):
     def digests(self) -> dict[str, str]:
         """What ``names.toml`` must hold: every entry, and a digest of what is pinned (spaces do not count)."""
         entries: list[Theorem | Definition] = [*self.theorem, *self.definition]
-        return {f"{entry.file}.{entry.name}": _digest(entry.text) for entry in entries}
+        return {f"{entry.file}.{entry.name}": _digest(f"{entry.text} {entry.linked}") for entry in entries}
 
     def changed(self) -> list[str]:
         """Every entry that was deleted, added or changed without its line in ``names.toml``."""
@@ -113,12 +141,20 @@ class TheoremTable(BaseModel):
         return name in self.names and self.names[name] != self.digests()[name]
 
 
+def _end_of_binder(text: str, at: int, close: str) -> int:
+    depth = 0
+    while depth or not text.startswith(close, at):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+    return at + len(close)
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:16]
 
 
 def names_text(table: TheoremTable) -> str:
-    """``names.toml`` for the table as it is."""
+    """``names.toml`` for the table as it is; the file itself is kept by hand."""
     head = "# Every theorem and definition with a digest of its statement. A changed line here is a changed promise.\n"
     lines = (f'"{name}" = "{digest}"' for name, digest in sorted(table.digests().items()))
     return "\n".join([head + "[names]", *lines, ""])

@@ -58,6 +58,7 @@ class Prover:
     def __init__(self, pair: tuple[Solver, Solver], *, seconds: float = 20.0) -> None:
         self._solvers = pair
         self._seconds = seconds
+        self.deadline: float | None = None  # as of time.monotonic: what is not decided then is undecided
         self._queries = 0
         self._proved: dict[str, Proof] = {}
 

@@ -177,6 +177,7 @@ def check(
     known: dict[str, tuple[Finding, int]] = {}  # evidence that several statements share runs once
     with solvers() as pair:
         prover = Prover(pair)
+        prover.deadline = deadline
         for statement in statements:
             ran: list[tuple[Finding, int]] = []
             for evidence in statement.evidence:

@@ -26,11 +26,13 @@ def with_theorems(statement: Statement, table: TheoremTable) -> Statement:
 def _by_coq(theorems: tuple[Theorem, ...]) -> Evidence:
     names = tuple(theorem.name for theorem in theorems)
 
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - Coq needs no SMT solver
+    def run(prover: Prover) -> EvidenceResult:
         if not Coq.installed():
             return EvidenceResult(Outcome.INCONCLUSIVE, MISSING)
-        report, link = checked(), linked()
-        faults = [*report.about(*names), *link.faults]
+        report, link = checked(prover.deadline), linked(prover.deadline)
+        faults = [*([] if report.undecided else report.about(*names)), *link.faults]
+        if not faults and (report.undecided or link.undecided):
+            return EvidenceResult(Outcome.INCONCLUSIVE, report.undecided or link.undecided)
         if faults or not link.agrees:
             return EvidenceResult(Outcome.REFUTED, "; ".join(faults) or "nothing was compared with the reference")
         return EvidenceResult(Outcome.STANDS, f"{len(names)} theorems checked by Coq {report.version}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from dpadmm.statements import BY_NAME, STATEMENTS
 from tests.verification.coq.folders import definition, folder, theorem
+from tools.statement_pages import assumptions
 from verification.coq.link import CASES
 from verification.coq.table import FOLDER, Theorem, read
 from verification.errors import BadProofTable
@@ -46,6 +48,41 @@ def test_a_theorem_stands_in_its_file_under_the_ids_it_settles(entry: Theorem) -
         assert set(entry.settles) <= {name.strip() for name in said[-1].split(",")}
 
 
+def test_every_premise_has_a_name_and_every_sign_of_a_name_is_some_premise_s() -> None:
+    assumed = tomllib.loads((FOLDER / "assumed.toml").read_text("utf-8"))
+    assert all(assumptions(theorem) or not theorem.premises() for theorem in TABLE.theorem)
+    premises = {premise for theorem in TABLE.theorem for premise in theorem.premises()}
+    signs = [sign for entry in (*assumed["hypothesis"], *assumed["condition"]) for sign in entry["signs"]]
+    assert [sign for sign in signs if not any(re.search(sign, premise) for premise in premises)] == []
+    unnamed = TABLE.theorem[0].model_copy(update={"statement": "forall x : nat, (x is prime) -> x = x"})
+    with pytest.raises(ValueError, match="no name for the premise '\\(x is prime\\)'"):
+        assumptions(unnamed)
+
+
+@pytest.mark.parametrize(
+    ("statement", "premises"),
+    [
+        (
+            "forall (a : nat -> nat) b, (a b = 1 -> b = 2) -> let c := (fun x => x) b in 0 < c -> c = b",
+            ["(a b = 1 -> b = 2)", "0 < c"],
+        ),
+        ("forall x y : R, x <= y ->\n forall z, z = x /\\ z = y -> x = y", ["x <= y", "z = x /\\ z = y"]),
+        ("True", []),
+    ],
+)
+def test_premises_stand_before_the_arrows(statement: str, premises: list[str]) -> None:
+    assert TABLE.theorem[0].model_copy(update={"statement": statement}).premises() == premises
+
+
+def test_every_method_that_rests_on_a_paper_proof_is_among_the_facts() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "accounting.md").read_text("utf-8")
+    rows = [row for row in page.splitlines() if row.startswith("| `") and "paper proof" in row]
+    methods = {name for row in rows for name in re.findall(r"`([\w-]+)`", row.split("|")[1])}
+    facts = " ".join(each["says"] for each in tomllib.loads((FOLDER / "assumed.toml").read_text("utf-8"))["fact"])
+    assert len(methods) > 4
+    assert {method for method in methods if f"`{method}`" not in facts} == set()
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_file_opens_with_sentences_of_plain_english(path: Path) -> None:
     opening = re.match(r"\(\*\*? (.+?)\*\)", path.read_text("utf-8"), re.DOTALL)
@@ -76,6 +113,8 @@ def test_the_linked_definitions_are_those_that_are_compared_and_name_functions_o
         theorem("a", "True") + 'says_more = "x"\n',
         theorem("a b", "True"),
         theorem("a", "True") + definition("f", "is", "1") + definition("f", "is", "1"),
+        theorem("a", "True") + definition("f", "same_as", "reference.updates.update_x"),
+        theorem("a", "True") + definition("f", "is", "1") + "type = 'nat'\n",
     ],
 )
 def test_a_broken_table_is_refused(table: str, tmp_path: Path) -> None:
