@@ -47,7 +47,7 @@ REQUIRED: dict[str, tuple[Status, int]] = {
     "HOCKEY-STICK": (P, 0), "TESTS": (P, 0), "SUBSAMPLING": (P, 0), "TRIPLES": (P, 0), "COMPOSITION": (P, 0),
     "CONNECT-THE-DOTS": (P, 0), "LEADER": (E, 0), "ADAPTIVE": (E, 0), "VILLE": (P, 0),
     "FORWARD-EXCEEDED": (E, 0),
-    "TOLD-DRAWS": (E, 0), "LOSS-LEVELS": (E, 0),
+    "TOLD-DRAWS": (E, 0), "EPOCHS": (P, 0), "GROUPS": (E, 0), "LOSS-LEVELS": (E, 0),
     "L": (E, 0), "WBK27": (E, 0), "CAP": (E, 0), "DPSGD": (A, 7), "DPADMM": (A, 3), "DPADMM-ALL-RECORDS": (R, 0),
     "DPADMM-ONE-PARTY": (R, 0), "DPADMM-THRESHOLD": (R, 0), "DPSVRG": (A, 7), "DPSVRG-MARGIN": (A, 0), "OBJP": (A, 0),
     "OBJP-INEXACT": (R, 0), "SADMM-SAMPLING": (R, 0), "E1": (R, 2), "E2": (R, 0), "E3": (R, 4), "E4": (R, 0),

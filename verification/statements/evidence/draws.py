@@ -1,4 +1,4 @@
-r"""Statements SAMPLER and DRAWS: from random words to noise and batches, on every path, by scripts in place of chance.
+r"""Statements SAMPLER, DRAWS and EPOCHS: from words to noise and batches, on every path, by scripts in place of chance.
 
 Each layer of the sampler is walked with the layer below replaced by a script, so that the probability of every path is
 known exactly: a coin of rational probability; e^{-gamma} from such coins; the discrete Laplace from those; the discrete
@@ -21,11 +21,18 @@ from typing import TypeVar, cast
 import numpy as np
 from flint import arb
 
+from accountant import SsADMM
+from accountant.mechanisms.steps import GaussianStep
+from accountant.mechanisms.words import Sampling
 from accountant.numbers import arb_precision
 from reference import discrete_gaussian as sampler
 from reference.arithmetic import Indices, Vector
+from reference.dataset import Dataset
+from reference.losses import HuberizedHinge
 from reference.mpadmm import Release
-from reference.randomness import BATCHES, NOISE, Entropy, Seeded, model_noise
+from reference.problem import Problem
+from reference.randomness import BATCHES, NOISE, Entropy, Seeded, in_order, model_noise
+from reference.regularizers import Unregularized
 from reference.words import PHILOX_WORDS, PhiloxWords, SystemWords, Words, subsets
 from verification.smt.prover import Prover
 from verification.statements.model import Evidence, EvidenceResult, Kind
@@ -384,3 +391,54 @@ def _three_parts() -> int:
 def exact_noise_is_on_its_grid() -> Evidence:
     """Exact noise is grid times integers of the sampler; x, z and y get parts of their own."""
     return walked("exact noise and its parts", lambda: _exact_noise() + _three_parts(), "values")
+
+
+# -- batches by epochs --------------------------------------------------------------------------------------------
+
+
+def _moved(problems: Sequence[Problem], batch: Indices, size: int) -> float:
+    """How far one record moves the mean gradient of a batch, over 2C/m."""
+    mine, theirs = (problem.gradient(np.zeros(1), batch) for problem in problems)
+    return float(abs(mine - theirs)[0]) * size / 2
+
+
+def _visited(records: int, size: int, iterations: int, batches: Sequence[Indices]) -> float:
+    """The squared moves of a run, summed; the record that differs is the one that moves it most."""
+    data, worst = Dataset.of(np.ones((records, 1)), np.ones(records)), 0.0
+    require([len(batch) for batch in batches] == [size] * iterations, f"{size} of {records}: {batches}")
+    for i in range(records):
+        pair = [
+            Problem.of(each, HuberizedHinge(), Unregularized(), rho=1.0) for each in (data, data.replace(i, [-1.0], 1))
+        ]
+        worst = max(worst, sum(_moved(pair, batch, size) ** 2 for batch in batches))
+    return worst
+
+
+def _every_order() -> int:
+    """Whatever the orders of the epochs are, a record moves E releases; as many are priced, and each order is drawn."""
+    looked = 0
+    for records, size, epochs in ((4, 2, 2), (3, 1, 2), (4, 1, 1), (5, 2, 1)):
+        each = records // size
+        for iterations in range(each * (epochs - 1) + 1, each * epochs + 1):
+            name, worst = f"{iterations} batches of {size} of {records}", 0.0
+            for orders in itertools.product(itertools.permutations(range(records)), repeat=epochs):
+                ranks = [order.index(i) for order in orders for i in range(records)]
+                drawn = list(Entropy(Tape(ranks)).shuffled(records, size, iterations))
+                wanted = [orders[k // each][k % each * size :][:size] for k in range(iterations)]
+                require([tuple(batch) for batch in drawn] == wanted, f"{name}: {drawn} of the orders {orders}")
+                if orders[0] <= orders[-1]:  # the rest visit no record more often: epochs are alike
+                    worst = max(worst, _visited(records, size, iterations, drawn))
+                looked += 1
+            kept = _visited(records, size, iterations, list(in_order(records, size, iterations)))
+            for sampling, found in ((Sampling.SHUFFLE, worst), (Sampling.FIXED_ORDER, kept)):
+                run = SsADMM(records=records, batch=size, iterations=iterations, noise_multiplier=1, sampling=sampling)
+                priced = sum(
+                    step.ratio_squared * step.count for step in run.ledger().steps if isinstance(step, GaussianStep)
+                )
+                require(found == priced == epochs, f"{name}, {sampling}: {found} releases move, {priced} are priced")
+    return looked
+
+
+def epochs_hold_a_record_once() -> Evidence:
+    """Every order of a few records: what is drawn, how often a record moves it, and what is priced."""
+    return walked("every order of a few records", _every_order, "orders")
