@@ -222,7 +222,7 @@ def sampler_has_its_law() -> Evidence:
 
 
 @dataclass(slots=True)
-class Tape:
+class KnownWords:
     """Words from a seed, written down; a few may be told beforehand."""
 
     told: list[int] = field(default_factory=list)
@@ -266,7 +266,7 @@ def _normals() -> int:
     looked = 0
     for dimension, sigma, iterations in ((5, 0.75, 70), (2, 3.0, 3), (1, 1e-3, 2)):
         width = dimension + dimension % 2
-        tape = Tape()
+        tape = KnownWords()
         drawn = {"a release": (list(Entropy(tape).noise(dimension, sigma, iterations)), tape.handed)}
         per_run = -(-iterations * width // PHILOX_WORDS) * PHILOX_WORDS
         stream = [int(word) for word in PhiloxWords.at(7, NOISE).words(3 * per_run)]
@@ -299,11 +299,13 @@ def _subsets() -> int:
             same = all(sorted(mine) == sorted(_floyd(words, n)) for mine, words in zip(drawn, every, strict=True))
             require(same, f"{m} of {n}, {name}: not the subsets of the words")
         looked += len(every)
-        tape = Tape()
+        tape = KnownWords()
         batches = [sorted(batch.tolist()) for batch in Entropy(tape).batches(n, m, 70)]
         used = [sorted(_floyd(tape.handed[k * m : (k + 1) * m], n)) for k in range(70)]
         require(batches == used, f"{m} of {n}: batches that are not of their words")
-        biased = Tape([2**64 - 1] * m + [5 * k for k in range(m)])  # 2^64 - 1 is above the last multiple of 3, 5, 6, 7
+        biased = KnownWords(
+            [2**64 - 1] * m + [5 * k for k in range(m)]
+        )  # 2^64 - 1 is above the last multiple of 3, 5, 6, 7
         last = [word if 2**64 % (n - m + i + 1) else 2**64 - 1 for i, word in enumerate(5 * k for k in range(m))]
         [batch] = Entropy(biased).batches(n, m, 1)
         require(sorted(batch.tolist()) == sorted(_floyd(last, n)), f"{m} of {n}: a biased word is used")
@@ -423,7 +425,7 @@ def _every_order() -> int:
             name, worst = f"{iterations} batches of {size} of {records}", 0.0
             for orders in itertools.product(itertools.permutations(range(records)), repeat=epochs):
                 ranks = [order.index(i) for order in orders for i in range(records)]
-                drawn = list(Entropy(Tape(ranks)).shuffled(records, size, iterations))
+                drawn = list(Entropy(KnownWords(ranks)).shuffled(records, size, iterations))
                 wanted = [orders[k // each][k % each * size :][:size] for k in range(iterations)]
                 require([tuple(batch) for batch in drawn] == wanted, f"{name}: {drawn} of the orders {orders}")
                 if orders[0] <= orders[-1]:  # the rest visit no record more often: epochs are alike
