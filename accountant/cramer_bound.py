@@ -8,7 +8,7 @@ P_theta[L < a] <= 1/2 and P_theta[L > b] <= 1/3 hold for
 so that P[L >= a] >= E_theta[e^{K(theta) - theta L}; a <= L <= b] >= e^{K(theta) - theta b}/6: Cramer's lower bound with
 numbers. Where delta is large, Chernoff's bound from below is enough, P[L < a] <= e^{sa} E[e^{-sL}] for any 0 < s < 1,
 and takes all phases together. K(theta) is (alpha - 1) times the Renyi divergence of order alpha = 1 + theta of the pair
-(1-q)N(0)+qN(mu) against N(0), enclosed by `renyi.poisson`. Which theta, u and v are taken is a guess.
+(1-q)N(0)+qN(mu) against N(0), enclosed by `renyi.integrals`. Which theta, u and v are taken is a guess.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from accountant.profiles.without_lattice import LossLevel, costliest, drawn_leve
 from accountant.renyi.integrals import poisson_deficit, poisson_moment
 
 _LEAST_NOISE: Final = Fraction(1, 20)
-"""With less noise `profiles.loss_levels` does well, and the integrals take long."""
+"""With less noise `profiles.without_lattice` does well, and the integrals take long."""
 _FEWEST: Final = 16
 """Of fewer steps a lattice does better."""
 _BITS: Final = 64

@@ -52,6 +52,38 @@ def test_every_local_link_in_the_documents_leads_somewhere() -> None:
     assert broken == []
 
 
+EVIDENCE = re.compile(r"\]\([^)]*(?:proofs\.md|statements\.md|accounting\.md#methods)|\]\(#methods\)")
+NO_CLAIM = (
+    *("proved error", "proved tolerances", "proves the tolerance"),  # of a computation, not of privacy
+    *("nothing is proved", "nothing is claimed", "is not proved"),  # the contrary
+)
+"""Words of paragraphs that say "proved" and claim no privacy."""
+
+
+def without_evidence(name: str, text: str) -> list[str]:
+    """What a page says is proved or certified without saying where: by paragraph, and "certified" by page."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    parts = re.split(r"\n\s*\n|\n(?=[-*#] |\|)", text)
+    bare = [part for part in parts if not EVIDENCE.search(part) and not any(words in part for words in NO_CLAIM)]
+    found = [part for part in bare if re.search(r"\b(?:proved|private at)\b", part)]
+    return found or [name for _ in bare[:1] if re.search(r"\bcertified\b", text) and not EVIDENCE.search(text)]
+
+
+def test_what_a_page_says_about_privacy_leads_to_its_evidence() -> None:
+    """Proofs, statements, or the list of methods, which says what is enclosed and what a paper proves."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("[gr]*/*.md")]  # evidence aside
+    spoken = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in pages}
+    assert {name: found for name, text in spoken.items() if (found := without_evidence(name, text))} == {}
+
+
+def test_a_sentence_about_privacy_that_leads_nowhere_is_found() -> None:
+    link = "[proofs](../evidence/proofs.md)"
+    assert without_evidence("page.md", "It is proved to be private.") == ["It is proved to be private."]
+    assert without_evidence("page.md", f"It is private at 1.\n\nSee {link}.") == ["It is private at 1."]
+    assert without_evidence("page.md", "A certified epsilon.") == ["page.md"]
+    assert without_evidence("page.md", f"A certified epsilon.\n\nSee {link}, where it is proved.") == []
+
+
 def test_every_file_that_is_named_exists() -> None:
     """Paths from the top of the project, in documents, docstrings and comments; ADR 0005 is history."""
     top = {path.name for path in ROOT.iterdir() if path.is_dir()} - SKIPPED

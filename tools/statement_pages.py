@@ -35,7 +35,7 @@ PRINTED_BY = {
     "DPADMM": "Delta of `dpadmm`",
     "DPSVRG": "both Deltas of `dpsvrg`",
     "DPSGD": "Delta of `dpsgd`",
-    "GRID": "Delta + grid sqrt(p) with `--noise discrete`",
+    "GRID": "Delta + grid sqrt(p) of `dpadmm train --noise discrete`",
     "LEMMA-3": "the sum of Renyi costs, methods `*-prop1` and `*-cks`",
     "PROPOSITION-1": "epsilon from a Renyi cost, methods `*-prop1` and `*-cks`",
     "D": "delta and epsilon of one step on a batch",
@@ -43,8 +43,8 @@ PRINTED_BY = {
     "LEADER": "the upper end of epsilon, `--method adversary`",
     "TRIPLES": "the upper end of epsilon, `--method adversary`",
     "LEMMA-2": "the Renyi cost of a step on a batch, methods `lemma2-prop1` and `lemma2-cks`",
-    "THEOREM-1": "epsilon of `ssadmm`, `--noise discrete --method lemma2-cks`",
-    "THEOREM-3": "epsilon of `mpadmm`, `--noise discrete --method rdp-cks`",
+    "THEOREM-1": "epsilon of `ssadmm`, `--noise discrete --method lemma2-cks`, the grid counted in C",
+    "THEOREM-3": "epsilon of `mpadmm`, `--noise discrete --method rdp-cks`, the grid counted in C",
     "VILLE": "no price: the confidence of `dpadmm audit`",
 }
 """What `dpadmm account` prints by a statement; statements that are not here reach no number of the accountant."""

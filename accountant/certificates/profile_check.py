@@ -12,8 +12,8 @@ is returned, and that is what is certified.
 
 Ends for little noise or many steps, a second time: what is drawn is told, and what losses reach.
 
-The theorems are those of `profiles.revealed`, `profiles.loss_levels` and `tilted_levels`; the numbers are mpmath's, and
-the moments those of `contour_moments`. Which tilts are looked at is asked of the fast route, for a guess only.
+The theorems are those of `profiles.without_lattice` and `cramer_bound`; the numbers are mpmath's, and the moments those
+of `contour_route`. Which tilts are looked at is asked of the fast route, for a guess only.
 """
 
 from __future__ import annotations

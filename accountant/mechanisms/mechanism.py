@@ -28,12 +28,16 @@ from accountant.mechanisms.fields import (
 )
 from accountant.mechanisms.ledger import Ledger
 from accountant.mechanisms.steps import Step
-from accountant.mechanisms.words import Visibility
+from accountant.mechanisms.words import Noise, Visibility
 from accountant.numbers import shown
 
 CLIP = "C: every record's gradient is scaled down to this norm."
 GROUP = "k, the records of one user: neighbours differ in at most so many; 1 protects single records."
 NOISE = "Real Gaussian noise, or the exact discrete Gaussian (only Renyi bounds are proved for it)."
+ON_GRID = (
+    "rounding to the grid of discrete noise adds grid sqrt(p) to the sensitivity: count it in C or noise_multiplier"
+)
+"""What the price of discrete noise does not know (statement GRID); `dpadmm train` counts it."""
 NORMALISE = "C: every record's features are scaled down to this norm, in place of clip."
 
 
@@ -96,7 +100,8 @@ def _signed(make: Callable[[Mechanism], Ledger]) -> Callable[[Mechanism], Ledger
     def ledger(self: Mechanism) -> Ledger:
         made = make(self)
         grouped = (f"neighbours differ in at most {self.group_size} records",) if self.group_size > 1 else ()
-        return dataclasses.replace(made, mechanisms=(self,), notes=(*made.notes, *grouped))
+        discrete = any(getattr(step, "noise", Noise.GAUSSIAN) is Noise.DISCRETE for step in made.steps)
+        return dataclasses.replace(made, mechanisms=(self,), notes=(*made.notes, *grouped, *(ON_GRID,) * discrete))
 
     return ledger
 

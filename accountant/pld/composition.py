@@ -6,8 +6,9 @@ r"""Certified numerical composition of privacy profiles, upper and lower end.
    neighbours, so no accountant that knows only the steps may report less.
 3. One step alone, and steps without sampling, have closed forms, and these are used.
 
-Inputs are exact rationals, outputs `Bound`s; in between float64 is used under the bounds proved in `pld_*` and
-`certified_fft` (docs/adr/0002-certified-composition.md). Whatever cannot be certified raises `CannotCertifyError`.
+Inputs are exact rationals, outputs `Bound`s; in between float64 is used under the bounds proved in
+`certified_floats` and `certified_fft` (docs/adr/0002-certified-composition.md). Whatever cannot be certified raises
+`CannotCertifyError`.
 
 Upper ends of steps of several kinds on one lattice: each is dominated by a lattice measure, and these are composed.
 

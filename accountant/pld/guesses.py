@@ -11,7 +11,7 @@ Heuristic parameters of a composition: tilt, truncation, window. They affect tig
 Approximates the Renyi curve of a ledger in float64, to choose an order: affects tightness, never soundness.
 
 Every order gives a valid epsilon, and the order chosen is evaluated in balls (`renyi.conversion`). The integrals are
-those of `renyi.tight` and `renyi.poisson`, by Gauss-Legendre panels.
+those of `renyi.integrals`, by Gauss-Legendre panels.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Binary floats live here, under a bound: every mass returned is at most the true 
 
 The pair is (1-q)N(0)+qN(mu) against N(0), in either order: all records alike but one; attained with clipping. The
 z-axis is cut into cells and only the cell is kept: a post-processing, so the losses log(P(cell)/Q(cell)) are dominated
-by the true ones. The cuts (`cell_edges`) are chosen such that these losses lie on a lattice offset + jh but for a tiny
-mismatch. What they are does not matter for soundness: the loss of each cell is bounded afterwards, and a cell whose
+by the true ones. The cuts (`cut_on_lattice`) are chosen such that these losses lie on a lattice offset + jh but for a
+tiny mismatch. They do not matter for soundness: the loss of each cell is bounded afterwards, and a cell whose
 loss falls short of its point by more than `slack` is counted at a lower point.
 
 With z_j a point of loss l_j (up to `loss_mismatch`), S0 and S1 the integrals over the cell of

@@ -1,6 +1,6 @@
 r"""From steps to a composed lattice: pick tilt, truncation, window and spacing, then build.
 
-The plan is made of guesses (`heuristics`); `convolution` certifies what comes of it. The spacing follows from the
+The plan is made of guesses (`guesses`); `convolution` certifies what comes of it. The spacing follows from the
 tolerance: moving losses to lattice points adds a variance of about h^2/6 and a mean of h^2/12 a step, which shifts
 epsilon by about (1 + theta) T h^2/12.
 

@@ -157,7 +157,7 @@ def rest_beyond(end: arb, nu: arb, order: arb) -> arb:
 
 
 def _pieces(nu: arb, order: arb, q: arb, bits: int) -> tuple[list[arb], arb]:
-    """Return where to cut the axis, -end first and end last, and where to change form, as in `renyi.tight`."""
+    """Return where to cut the axis, -end first and end last, and where to change form, as in `tight_moment`."""
     end = safe_end(order / nu, order * (order - 1) / (2 * nu * nu) + 2 * nu.log1p() - 2 * q.log(), bits)
     crossing, peak = nu * ((1 - q) / q).log() + 1 / (2 * nu), order / nu
     inner = breakpoints(2 * end, [end + p for p in (crossing, peak - 8, peak, peak + 8, arb(-8), arb(0), arb(8))])
@@ -165,7 +165,7 @@ def _pieces(nu: arb, order: arb, q: arb, bits: int) -> tuple[list[arb], arb]:
 
 
 def _integrand(nu: arb, order: arb, q: arb, crossing: arb) -> Integrand:
-    """Return phi (y^alpha - 1 - alpha (y-1)) sqrt(2 pi), written as in `renyi.tight` on either side."""
+    """Return phi (y^alpha - 1 - alpha (y-1)) sqrt(2 pi), written as in `tight_moment` on either side."""
     c, top = 1 / (2 * nu), order * (order - 1) / (2 * nu * nu)
 
     def integrand(z: acb, analytic: bool) -> acb:

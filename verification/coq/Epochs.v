@@ -14,7 +14,7 @@ Definition visits (holds : nat -> bool) (T : nat) : nat := length (filter holds 
 Definition once_an_epoch (B : nat) (holds : nat -> bool) : Prop :=
   forall i j, holds i = true -> holds j = true -> (i / B = j / B)%nat -> i = j.
 
-(** An order that puts the record at place k e in epoch e, cut into B batches of m, holds it once an
+(** Settles: EPOCHS. An order that puts the record at place k e in epoch e, cut into B batches of m, holds it once an
     epoch at most. *)
 Theorem an_order_holds_a_record_once :
   forall (B m : nat) (place : nat -> nat), (0 < B)%nat ->
@@ -38,7 +38,7 @@ Proof.
   exfalso. inversion N as [ | ? ? Hn _ ]. apply Hn. rewrite (H' a b); simpl; auto.
 Qed.
 
-(** T iterations within E epochs visit the record E times at most. *)
+(** Settles: EPOCHS. T iterations within E epochs visit the record E times at most. *)
 Theorem epochs_visit_once_each :
   forall (B E T : nat) (holds : nat -> bool), (0 < B)%nat -> once_an_epoch B holds -> (T <= E * B)%nat ->
   (visits holds T <= E)%nat.
@@ -69,7 +69,7 @@ Proof.
   replace (a + (1 - a)) with 1 by ring. now rewrite Rpower_1.
 Qed.
 
-(** Releases whose batch does not hold the record have one law for both data sets, whatever came before;
+(** Settles: EPOCHS. Releases whose batch does not hold the record have one law for both data sets, whatever came before;
     if those that hold it cost rho at order a, T releases in E epochs cost E rho, not T rho. *)
 Theorem epochs_cost_one_release_each :
   forall {X : Type} (I : integral X) (B E T : nat) (a rho : R) (holds : nat -> bool) (p q : list X -> X -> R),

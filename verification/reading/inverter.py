@@ -22,7 +22,7 @@ b = -n (mean gradient at x+ + y + rho (x+ - z) + ridge x+)
 
 How to look inside each algorithm: what its iterates say about the gradients, batches and noise behind them.
 
-`base` says what there is to know; one file a kind of iteration; `INSIDE` has one entry an algorithm.
+`INSIDE` has one entry an algorithm.
 """
 
 from __future__ import annotations

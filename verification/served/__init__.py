@@ -1,4 +1,4 @@
 """The reference behind the wire, like every other implementation: `serve` is the server, `loopback` the program.
 
-`stepwise` and `stepwise_baselines` are the algorithms with every step replaceable; wrong implementations override one.
+`stepwise` holds the algorithms with every step replaceable; wrong implementations override one.
 """

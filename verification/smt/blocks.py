@@ -4,7 +4,7 @@ r"""Losses, clipping and proximal maps, on symbols.
 2. The soft threshold: contraction, order and sign ([CL20] section 4.2, the list of cases after Algorithm 2).
 3. Proximal maps of convex regularizers are the minimiser and firmly nonexpansive. Separable maps are proved coordinate
    by coordinate (:func:`verification.smt.updates.is_coordinatewise` shows that this is enough); the map of *any* convex
-   h, the nuclear norm and groups included, is covered by :func:`any_convex`.
+   h, the nuclear norm included, is Coq's (statement PROX-FIRM), and groups are proved along a ray.
 4. SCAD and MCP: monotone, stretching by L exactly, and what that does to (x, z, y). Statement E11.
 """
 

@@ -126,6 +126,13 @@ STATEMENTS = (
         (accounting.composed_between(), adversary.reported_epsilon()),
     ),
     Statement(
+        "GROUPS",
+        "(eps, d) for a records is (b eps, d (1 + e^eps + ... + e^{(b-1) eps})) for b a records, and can be no less.",
+        "not in the paper: neighbours that differ in several records; docs/reference/accounting.md",
+        Status.ENCLOSED,
+        (accounting.chains_of_groups(), accounting.groups_in_batches()),
+    ),
+    Statement(
         "TOLD-DRAWS",
         "delta(eps) <= P[K > k] + delta_G(eps; k mu^2), K the number of draws: who is told the draws knows more.",
         "better than L where noise hides hardly anything; docs/reference/accounting.md",

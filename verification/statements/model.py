@@ -68,6 +68,8 @@ class EvidenceResult:
 
 
 Run = Callable[[Prover], EvidenceResult]
+COQ_SECONDS = 600.0
+"""With less of a budget left Coq, which cannot be interrupted, is not begun; it takes a part of this on two cores."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,7 +175,7 @@ def check(
     progress: Callable[[Statement, Evidence], None] | None = None,
 ) -> Iterator[Checked]:
     """Run the evidence of each statement; after the budget is spent the rest is reported as undecided."""
-    deadline = None if budget is None else time.monotonic() + budget
+    deadline, compiled = None if budget is None else time.monotonic() + budget, False
     known: dict[str, tuple[Finding, int]] = {}  # evidence that several statements share runs once
     with solvers() as pair:
         prover = Prover(pair)
@@ -187,16 +189,21 @@ def check(
                     progress(statement, evidence)
                 again = known.get(evidence.name)
                 if again is None:
-                    ran.append(_run(evidence, prover, left))
+                    by_coq = evidence.kind is Kind.COQ
+                    ran.append(_run(evidence, prover, left, COQ_SECONDS if by_coq and not compiled else 0.0))
+                    compiled |= by_coq and ran[-1][0].outcome is not Outcome.INCONCLUSIVE
                 else:
                     ran.append((replace(again[0], seconds=0.0), again[1]))
                 known[evidence.name] = ran[-1]
             yield Checked(statement, tuple(finding for finding, _ in ran), tuple(size for _, size in ran))
 
 
-def _run(evidence: Evidence, prover: Prover, left: float | None) -> tuple[Finding, int]:
-    if left is not None and left <= 0:
-        return Finding(About(evidence.name), Outcome.INCONCLUSIVE, "not run: the budget is spent"), 0
+def _run(evidence: Evidence, prover: Prover, left: float | None, needs: float) -> tuple[Finding, int]:
+    if left is not None and left <= needs:
+        short = f"not run: Coq takes up to {needs:g} s, the budget has {left:.0f} s left"
+        return Finding(
+            About(evidence.name), Outcome.INCONCLUSIVE, short if left > 0 else "not run: the budget is spent"
+        ), 0
     started = time.monotonic()
     try:
         found = evidence.run(prover)
@@ -217,16 +224,16 @@ def _run(evidence: Evidence, prover: Prover, left: float | None) -> tuple[Findin
 
 # -- evidence by the two solvers ----------------------------------------------------------------------------------
 
-Lemma = Callable[[], list[Obligation]]
+Obligations = Callable[[], list[Obligation]]
 Model = dict[str, Fraction]
 LENGTHS = (1, 2, 3, 4)
 
 
-def proved(*lemmas: Lemma) -> Evidence:
-    """Every obligation of the lemmas, by both solvers, each with its sharper twin refuted."""
+def proved(*groups: Obligations) -> Evidence:
+    """Every obligation of the groups, by both solvers, each with its sharper twin refuted."""
 
     def obligations() -> list[Obligation]:
-        return [obligation for lemma in lemmas for obligation in lemma()]
+        return [obligation for group in groups for obligation in group()]
 
     def run(prover: Prover) -> EvidenceResult:
         proofs = [prover.prove(obligation) for obligation in obligations()]
@@ -237,11 +244,11 @@ def proved(*lemmas: Lemma) -> Evidence:
         asked = sum(entry.queries for entry in proofs)
         return EvidenceResult(Outcome.STANDS, f"{len(proofs)} obligations, {asked} questions, z3 and cvc5 agree")
 
-    return Evidence(_name(*lemmas), Kind.SMT, run, obligations)
+    return Evidence(_name(*groups), Kind.SMT, run, obligations)
 
 
-def _name(*lemmas: Lemma) -> str:
-    return ", ".join(f"{lemma.__module__.rpartition('.')[2]}.{lemma.__name__}" for lemma in lemmas)
+def _name(*groups: Obligations) -> str:
+    return ", ".join(f"{group.__module__.rpartition('.')[2]}.{group.__name__}" for group in groups)
 
 
 def coordinatewise() -> Evidence:

@@ -108,6 +108,13 @@ STATEMENTS = (
         (draws.exact_noise_is_on_its_grid(), draws.words_are_drawn_once()),
     ),
     Statement(
+        "EPOCHS",
+        "Batches by epochs, in an order that stays or is shuffled: T iterations in E epochs cost E releases, not T.",
+        "not in the paper: batches as most code draws them",
+        Status.PROVED,
+        (draws.epochs_hold_a_record_once(),),
+    ),
+    Statement(
         "ALGORITHM-1",
         "`ssadmm` is Algorithm 1: the mean of the batch's gradients, clipped one by one, plus all the noise; x, z, y.",
         "[CL20] Algorithm 1",

@@ -6,7 +6,7 @@ fresh chi-distributed length makes the vector standard normal. So every block of
 
 Claimed noise with a further, independent noise of any law is as private. So the shape of a stretch that is louder than
 claimed is not looked at (`louder`); that choice depends on lengths alone, which say nothing about directions, and what
-is left is still exact. What must hold of louder noise is in `law_tests`, and its size in every direction is still
+is left is still exact. What must hold of louder noise is in `law_test`, and its size in every direction is still
 looked at.
 
 Claimed noise with a further one of any law, independent of it: what must still hold.

@@ -3,8 +3,8 @@ r"""The size of noise over its claimed scale: too small somewhere, or too large.
 Input are arrays [runs, draws, p], standard normal if all is well. Sums of squares over a set of entries fixed in
 advance are chi-square distributed: exact tails. The sets: everything, each run, each draw over all runs, each vector,
 each coordinate, stretches of 2^k consecutive draws, and every j-th draw; sums and differences of two draws
-(`law_tests`); each cosine over coordinates, each and stretches of those over draws, and the quietest direction of all
-(`direction_tests`).
+(`paired_energies`); each cosine over coordinates, each and stretches of those over draws, and the quietest direction of
+all (`quietest_direction`).
 
 The size of noise in directions: too small in a combination of coordinates, or of iterations, is too small.
 

@@ -19,8 +19,7 @@ that is at least sum_j w_j V_k(y e^{s - x_j}), since V_k is nonincreasing and >=
 interpolated: the losses of both pairs lie on one lattice. Masses and values that are left out, a choice for a whole
 block of steps at once, and every rounding only lower v.
 
-Values are stored tilted, v(i) = e^{scale - theta ih} values[i]; errors of transforms (`real_convolution`) are taken
-off.
+Values are stored tilted, v(i) = e^{scale - theta ih} values[i]; errors of transforms (`product_error`) are taken off.
 """
 
 from __future__ import annotations

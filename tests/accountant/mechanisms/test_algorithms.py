@@ -27,6 +27,7 @@ from accountant import (
 )
 from accountant.errors import InvalidQuantityError
 from accountant.mechanisms.ledger import gdp_squared
+from accountant.mechanisms.mechanism import ON_GRID
 from accountant.numbers import fraction_of
 
 positive = st.fractions(Fraction(1, 100), Fraction(100), max_denominator=1000)
@@ -180,6 +181,7 @@ def test_the_joint_factor_beyond_convex_regularizers_is_the_larger_of_its_two_en
 def test_discrete_noise_claims_no_realisable_pair() -> None:
     ledger = MpADMM(records=10, eta=1, rho=1, clip=1, sigma=1, iterations=1, noise=Noise.DISCRETE).ledger()
     assert ledger.realisable == ()
+    assert ledger.notes == (ON_GRID,)
     assert epsilon(ledger, "1e-6").epsilon.lower == 0
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 import pytest
 import z3
 
+from dpadmm.statements import STATEMENTS
 from verification.errors import SolverFault
 from verification.smt import algorithms, blocks, updates
 from verification.smt.obligation import Obligation
-from verification.smt.prover import ProofStatus, Prover
+from verification.smt.prover import ProofStatus, Prover, questions
 from verification.smt.solvers import Reply, Solver, SolverAnswer, solvers
 
 X, Y = z3.Reals("x y")
@@ -144,3 +146,38 @@ QUICK = [
 def test_both_solvers_prove_it_and_refute_its_sharper_twin(obligation: Obligation, prover: Prover) -> None:
     proof = prover.prove(obligation)
     assert proof.verdict is ProofStatus.PROVED, proof.detail
+
+
+EVERY = {
+    obligation.digest: obligation
+    for statement in STATEMENTS
+    for evidence in statement.evidence
+    if evidence.obligations
+    for obligation in evidence.obligations()
+}
+
+
+class Guessing(Solver):
+    """Answers every question by a coin: what a time limit leaves of a guide, at its worst."""
+
+    def __init__(self, seed: str) -> None:
+        super().__init__("z3")
+        self._random = random.Random(seed)
+
+    def ask(self, script: str, seconds: float, *, model: bool = False) -> Reply:
+        return Reply(self._random.choice((SolverAnswer.UNSATISFIABLE, SolverAnswer.SATISFIABLE)))
+
+
+@pytest.mark.parametrize("obligation", EVERY.values(), ids=lambda obligation: obligation.name)
+def test_whatever_a_guide_says_the_cases_are_asked_and_none_crashes(obligation: Obligation) -> None:
+    for text in questions(obligation, Guessing(obligation.digest)):
+        z3.Solver().from_string(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [1e-3, 0.3])
+def test_at_any_time_limit_every_obligation_is_proved_or_undecided(pair: tuple[Solver, Solver], seconds: float) -> None:
+    prover = Prover(pair, seconds=seconds)
+    found = {obligation.name: prover.prove(obligation) for obligation in EVERY.values()}
+    assert {proof.verdict for proof in found.values()} <= {ProofStatus.PROVED, ProofStatus.UNKNOWN}
+    assert all(proof.detail for proof in found.values())

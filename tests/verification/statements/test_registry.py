@@ -18,7 +18,16 @@ from verification.smt.obligation import Obligation
 from verification.smt.prover import Prover
 from verification.statements import errata
 from verification.statements.catalogue import described
-from verification.statements.model import Evidence, EvidenceResult, Kind, Statement, Status, check, proved
+from verification.statements.model import (
+    COQ_SECONDS,
+    Evidence,
+    EvidenceResult,
+    Kind,
+    Statement,
+    Status,
+    check,
+    proved,
+)
 from verification.statements.registry import collected
 
 ROOT = Path(__file__).parents[3]
@@ -31,13 +40,14 @@ REQUIRED: dict[str, tuple[Status, int]] = {
     "SOFT-THRESHOLD": (P, 4), "PROX-FIRM": (P, 10), "UPDATE-X": (P, 1), "SENS-GRADIENT": (P, 7), "SENS-X": (P, 1),
     "SENS-Z": (P, 6), "SENS-Y": (P, 2), "SENS-X-PRINTED": (R, 0), "SENS-Z-PRINTED": (R, 0), "SENS-Y-PRINTED": (R, 0),
     "SENS-PRINTED-SMALL-STEP": (P, 3), "JOINT": (P, 4), "P": (P, 2), "INTERCEPT-ORDER": (A, 0), "GRID": (E, 0),
-    "SAMPLER": (E, 0), "DRAWS": (E, 0), "TRAINING": (E, 0), "ALGORITHM-1": (E, 0), "ALGORITHM-2": (E, 0), "ENGINE": (A, 0),
+    "SAMPLER": (E, 0), "DRAWS": (E, 0), "TRAINING": (E, 0), "ALGORITHM-1": (E, 0), "ALGORITHM-2": (E, 0),
+    "ENGINE": (A, 0),
     "SCHEDULES": (E, 0), "LEMMA-1": (E, 0), "LEMMA-2": (E, 0), "LEMMA-3": (P, 0), "PROPOSITION-1": (E, 0),
     "THEOREM-1": (A, 9), "THEOREM-2": (A, 7), "THEOREM-3": (R, 1), "G": (E, 0), "D": (E, 0), "R": (E, 0),
     "HOCKEY-STICK": (P, 0), "TESTS": (P, 0), "SUBSAMPLING": (P, 0), "TRIPLES": (P, 0), "COMPOSITION": (P, 0),
     "CONNECT-THE-DOTS": (P, 0), "LEADER": (E, 0), "ADAPTIVE": (E, 0), "VILLE": (P, 0),
     "FORWARD-EXCEEDED": (E, 0),
-    "TOLD-DRAWS": (E, 0), "LOSS-LEVELS": (E, 0),
+    "TOLD-DRAWS": (E, 0), "EPOCHS": (P, 0), "GROUPS": (E, 0), "LOSS-LEVELS": (E, 0),
     "L": (E, 0), "WBK27": (E, 0), "CAP": (E, 0), "DPSGD": (A, 7), "DPADMM": (A, 3), "DPADMM-ALL-RECORDS": (R, 0),
     "DPADMM-ONE-PARTY": (R, 0), "DPADMM-THRESHOLD": (R, 0), "DPSVRG": (A, 7), "DPSVRG-MARGIN": (A, 0), "OBJP": (A, 0),
     "OBJP-INEXACT": (R, 0), "SADMM-SAMPLING": (R, 0), "E1": (R, 2), "E2": (R, 0), "E3": (R, 4), "E4": (R, 0),
@@ -179,6 +189,20 @@ def test_a_refutation_that_fails_turns_the_claim_red() -> None:
 def test_what_the_budget_does_not_cover_is_unknown() -> None:
     checked = list(check([find("E9"), find("E13")], budget=1e-9))
     assert {entry.outcome for entry in checked} == {Outcome.INCONCLUSIVE}
+
+
+def test_coq_is_not_begun_with_little_of_a_budget_left() -> None:
+    began: list[str] = []
+
+    def run(_: Prover) -> EvidenceResult:
+        began.append("Coq")
+        return EvidenceResult(Outcome.STANDS, "checked")
+
+    pair = [replace(find("VILLE"), evidence=(Evidence(f"theorems {k}", Kind.COQ, run),)) for k in range(2)]
+    assert {entry.outcome for entry in check(pair, budget=COQ_SECONDS - 1)} == {Outcome.INCONCLUSIVE}
+    assert began == []
+    assert {entry.outcome for entry in check(pair, budget=COQ_SECONDS + 60)} == {Outcome.STANDS}
+    assert began == ["Coq"] * 2
 
 
 def test_an_unknown_claim_is_refused_with_the_nearest_names() -> None:

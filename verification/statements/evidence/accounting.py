@@ -1,18 +1,22 @@
 """Lemmas, profiles and closed ends: the accountant's formulas against independent, enclosed values.
 
-Lemmas 1 to 3 and Proposition 1; statements G, D, R and L (profiles and their moments); TOLD-DRAWS and LOSS-LEVELS (ends
-that need no lattice, beside those of the lattice and one another).
+Lemmas 1 and 2, Proposition 1; statements G, D, R and L (profiles and their moments); GROUPS; TOLD-DRAWS and LOSS-LEVELS
+(ends that need no lattice, beside those of the lattice and one another).
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
 from flint import acb, arb
 
+from accountant import SsADMM
+from accountant import epsilon as epsilon_of
 from accountant.cramer_bound import close_levels_of
+from accountant.groups import share_of_delta
 from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
 from accountant.numbers import arb_from_fraction, arb_precision, float_down, float_up, fraction_of
 from accountant.pld.composition import compose
@@ -399,3 +403,59 @@ def losses_reach_no_more() -> Evidence:
         return EvidenceResult.check(close > 0.8, f"{count} ledgers on a lattice", size=count, tightness=close)
 
     return Evidence("loss levels beside the lattice", Kind.ENCLOSURE, run)
+
+
+# -- groups of records --------------------------------------------------------------------------------------------
+
+
+def chains_of_groups() -> Evidence:
+    """b neighbours in a row that are each exactly (eps, d)-private end exactly delta apart, d the share of delta.
+
+    Two outcomes: P_b has 0 of the first, and P_i = e^eps P_{i+1} + d. The other outcome and the other direction cost
+    less.
+    """
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        closest, looked = 1.0, 0
+        for groups, epsilon, delta in itertools.product((2, 3, 7), FEW, (SMALL_DELTA, Fraction(1, 1000))):
+            with arb_precision(BITS):
+                share, e = arb_from_fraction(share_of_delta(groups, epsilon, delta)), arb_from_fraction(epsilon).exp()
+                chain = [arb(0)]
+                for _ in range(groups):
+                    chain.append(e * chain[-1] + share)
+                back = [(1 - low) - e * (1 - high) for low, high in itertools.pairwise(chain)]
+                reached = float((chain[-1] / arb_from_fraction(delta)).upper())
+                looked, closest = looked + 1, min(closest, reached)
+                if not (all(each < share for each in back) and reached <= 1 + 1e-15):
+                    return EvidenceResult.check(False, f"{groups} groups at eps={epsilon}: {reached} of delta is spent")
+        return EvidenceResult.check(closest > 1 - 1e-15, f"{looked} chains", size=looked, tightness=closest)
+
+    return Evidence("chains of groups", Kind.ENCLOSURE, run)
+
+
+FEW = (Fraction(1, 10), Fraction(1), Fraction(3))
+
+
+def groups_in_batches() -> Evidence:
+    """k records alike against k opposite ones: a batch holds K of them, and the price of the group covers its tests."""
+
+    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
+        reached, looked, delta = 0.0, 0, Fraction(1, 1000)
+        for n, m, k, nu in ((20, 5, 3, 4), (20, 20, 2, 8), (50, 10, 4, 6)):
+            run_of_one = SsADMM(records=n, batch=m, iterations=1, noise_multiplier=nu, group_size=k)
+            upper = arb_from_fraction(fraction_of(epsilon_of(run_of_one, delta).epsilon.upper))
+            with arb_precision(BITS):
+                held = {j: Fraction(math.comb(k, j) * math.comb(n - k, m - j), math.comb(n, m))
+                        for j in range(max(0, m + k - n), min(m, k) + 1)}  # fmt: skip
+                for tenth in range(-40, 120):
+                    t = arb(tenth) / 10
+                    above = sum(
+                        (arb_from_fraction(share) * (1 - _cdf(t - arb(j) / nu)) for j, share in held.items()), arb(0)
+                    )
+                    gain = (above - upper.exp() * (1 - _cdf(t))) / arb_from_fraction(delta)
+                    looked, reached = looked + 1, max(reached, float(gain.upper()))
+                    if not gain <= 1:
+                        return EvidenceResult.check(False, f"{k} of {n} in batches of {m}: a test gains {gain} delta")
+        return EvidenceResult.check(reached > 0.5, f"{looked} tests", size=looked, tightness=reached)
+
+    return Evidence("groups in batches", Kind.ATTACK, run)

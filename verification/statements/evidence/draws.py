@@ -1,4 +1,4 @@
-r"""Statements SAMPLER and DRAWS: from random words to noise and batches, on every path, by scripts in place of chance.
+r"""Statements SAMPLER, DRAWS and EPOCHS: from words to noise and batches, on every path, by scripts in place of chance.
 
 Each layer of the sampler is walked with the layer below replaced by a script, so that the probability of every path is
 known exactly: a coin of rational probability; e^{-gamma} from such coins; the discrete Laplace from those; the discrete
@@ -21,11 +21,18 @@ from typing import TypeVar, cast
 import numpy as np
 from flint import arb
 
+from accountant import SsADMM
+from accountant.mechanisms.steps import GaussianStep
+from accountant.mechanisms.words import Sampling
 from accountant.numbers import arb_precision
 from reference import discrete_gaussian as sampler
 from reference.arithmetic import Indices, Vector
+from reference.dataset import Dataset
+from reference.losses import HuberizedHinge
 from reference.mpadmm import Release
-from reference.randomness import BATCHES, NOISE, Entropy, Seeded, model_noise
+from reference.problem import Problem
+from reference.randomness import BATCHES, NOISE, Entropy, Seeded, in_order, model_noise
+from reference.regularizers import Unregularized
 from reference.words import PHILOX_WORDS, PhiloxWords, SystemWords, Words, subsets
 from verification.smt.prover import Prover
 from verification.statements.model import Evidence, EvidenceResult, Kind
@@ -215,7 +222,7 @@ def sampler_has_its_law() -> Evidence:
 
 
 @dataclass(slots=True)
-class Tape:
+class KnownWords:
     """Words from a seed, written down; a few may be told beforehand."""
 
     told: list[int] = field(default_factory=list)
@@ -259,7 +266,7 @@ def _normals() -> int:
     looked = 0
     for dimension, sigma, iterations in ((5, 0.75, 70), (2, 3.0, 3), (1, 1e-3, 2)):
         width = dimension + dimension % 2
-        tape = Tape()
+        tape = KnownWords()
         drawn = {"a release": (list(Entropy(tape).noise(dimension, sigma, iterations)), tape.handed)}
         per_run = -(-iterations * width // PHILOX_WORDS) * PHILOX_WORDS
         stream = [int(word) for word in PhiloxWords.at(7, NOISE).words(3 * per_run)]
@@ -292,11 +299,13 @@ def _subsets() -> int:
             same = all(sorted(mine) == sorted(_floyd(words, n)) for mine, words in zip(drawn, every, strict=True))
             require(same, f"{m} of {n}, {name}: not the subsets of the words")
         looked += len(every)
-        tape = Tape()
+        tape = KnownWords()
         batches = [sorted(batch.tolist()) for batch in Entropy(tape).batches(n, m, 70)]
         used = [sorted(_floyd(tape.handed[k * m : (k + 1) * m], n)) for k in range(70)]
         require(batches == used, f"{m} of {n}: batches that are not of their words")
-        biased = Tape([2**64 - 1] * m + [5 * k for k in range(m)])  # 2^64 - 1 is above the last multiple of 3, 5, 6, 7
+        biased = KnownWords(
+            [2**64 - 1] * m + [5 * k for k in range(m)]
+        )  # 2^64 - 1 is above the last multiple of 3, 5, 6, 7
         last = [word if 2**64 % (n - m + i + 1) else 2**64 - 1 for i, word in enumerate(5 * k for k in range(m))]
         [batch] = Entropy(biased).batches(n, m, 1)
         require(sorted(batch.tolist()) == sorted(_floyd(last, n)), f"{m} of {n}: a biased word is used")
@@ -384,3 +393,54 @@ def _three_parts() -> int:
 def exact_noise_is_on_its_grid() -> Evidence:
     """Exact noise is grid times integers of the sampler; x, z and y get parts of their own."""
     return walked("exact noise and its parts", lambda: _exact_noise() + _three_parts(), "values")
+
+
+# -- batches by epochs --------------------------------------------------------------------------------------------
+
+
+def _moved(problems: Sequence[Problem], batch: Indices, size: int) -> float:
+    """How far one record moves the mean gradient of a batch, over 2C/m."""
+    mine, theirs = (problem.gradient(np.zeros(1), batch) for problem in problems)
+    return float(abs(mine - theirs)[0]) * size / 2
+
+
+def _visited(records: int, size: int, iterations: int, batches: Sequence[Indices]) -> float:
+    """The squared moves of a run, summed; the record that differs is the one that moves it most."""
+    data, worst = Dataset.of(np.ones((records, 1)), np.ones(records)), 0.0
+    require([len(batch) for batch in batches] == [size] * iterations, f"{size} of {records}: {batches}")
+    for i in range(records):
+        pair = [
+            Problem.of(each, HuberizedHinge(), Unregularized(), rho=1.0) for each in (data, data.replace(i, [-1.0], 1))
+        ]
+        worst = max(worst, sum(_moved(pair, batch, size) ** 2 for batch in batches))
+    return worst
+
+
+def _every_order() -> int:
+    """Whatever the orders of the epochs are, a record moves E releases; as many are priced, and each order is drawn."""
+    looked = 0
+    for records, size, epochs in ((4, 2, 2), (3, 1, 2), (4, 1, 1), (5, 2, 1)):
+        each = records // size
+        for iterations in range(each * (epochs - 1) + 1, each * epochs + 1):
+            name, worst = f"{iterations} batches of {size} of {records}", 0.0
+            for orders in itertools.product(itertools.permutations(range(records)), repeat=epochs):
+                ranks = [order.index(i) for order in orders for i in range(records)]
+                drawn = list(Entropy(KnownWords(ranks)).shuffled(records, size, iterations))
+                wanted = [orders[k // each][k % each * size :][:size] for k in range(iterations)]
+                require([tuple(batch) for batch in drawn] == wanted, f"{name}: {drawn} of the orders {orders}")
+                if orders[0] <= orders[-1]:  # the rest visit no record more often: epochs are alike
+                    worst = max(worst, _visited(records, size, iterations, drawn))
+                looked += 1
+            kept = _visited(records, size, iterations, list(in_order(records, size, iterations)))
+            for sampling, found in ((Sampling.SHUFFLE, worst), (Sampling.FIXED_ORDER, kept)):
+                run = SsADMM(records=records, batch=size, iterations=iterations, noise_multiplier=1, sampling=sampling)
+                priced = sum(
+                    step.ratio_squared * step.count for step in run.ledger().steps if isinstance(step, GaussianStep)
+                )
+                require(found == priced == epochs, f"{name}, {sampling}: {found} releases move, {priced} are priced")
+    return looked
+
+
+def epochs_hold_a_record_once() -> Evidence:
+    """Every order of a few records: what is drawn, how often a record moves it, and what is priced."""
+    return walked("every order of a few records", _every_order, "orders")
