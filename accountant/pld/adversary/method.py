@@ -26,6 +26,7 @@ from accountant.pld.adversary.cover import KEPT
 from accountant.pld.adversary.ordering import Ordering, check
 from accountant.pld.adversary.recursion import Course, composed
 from accountant.pld.adversary.search import certificate_for
+from accountant.pld.certified_fft import MAX_LENGTH
 from accountant.pld.composition import compose
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.guesses import Sketch, sketch, tilted_deviation
@@ -287,6 +288,8 @@ def binary_step(step: SubsampledGaussian) -> BinaryStep:
 
 def _composed(run: Run, plan: CompositionPlan, course: Course) -> Composed:
     led = [step for step in plan.steps[: len(run.led)] if isinstance(step, BinaryStep)]
+    if plan.expected > MAX_LENGTH * plan.frame.spacing:
+        raise CannotCertifyError(f"epsilon is about {plan.expected:.3g}: too far above 0 for a lattice that holds both")
     certificates = tuple(certificate_for(step.q, step.mu) for step in led)
     log_spill = plan.log_delta + math.log(_SPILL)
     with within_float64():
