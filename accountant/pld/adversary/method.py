@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from accountant.errors import CannotCertifyError, CertificateError
+from accountant.errors import CannotCertifyError, CertificateError, TimeLimitError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import LEAST_NOISE, Ledger, has_leader
 from accountant.mechanisms.steps import Step, SubsampledGaussianStep
@@ -235,24 +235,29 @@ def composed_for_epsilon(run: Run, epsilon: Fraction, resolution: Resolution | N
 def adversary_epsilon(run: Run, delta: Fraction, resolution: Resolution | None = None) -> tuple[Fraction, Composed]:
     """Return an epsilon certified for the adaptive steps at delta, and how it was found.
 
-    It is never above that of the symmetrised profile.
+    It is never above that of the symmetrised profile, unless the time was up: then it is the best one so far.
     """
     best: tuple[Fraction, Composed] | None = None
     refusal = CannotCertifyError("no composition of the adversary's steps reaches delta")
-    for found in compositions_for_delta(run, delta, resolution):
-        try:
-            epsilon = lattice_epsilon(found.plan, found.lattice, delta)
-        except CannotCertifyError as error:  # too much of it was called infinite
-            check_time()
-            refusal = error
-            continue
-        if best is None or epsilon < best[0]:
-            best = epsilon, found
-        if found.last and found.suits(epsilon, delta):
-            break
-    if best is None:
-        raise refusal
-    symmetrised = symmetrised_epsilon(run, delta)
+    try:
+        for found in compositions_for_delta(run, delta, resolution):
+            try:
+                epsilon = lattice_epsilon(found.plan, found.lattice, delta)
+            except CannotCertifyError as error:  # too much of it was called infinite
+                check_time()
+                refusal = error
+                continue
+            if best is None or epsilon < best[0]:
+                best = epsilon, found
+            if found.last and found.suits(epsilon, delta):
+                break
+        if best is None:
+            raise refusal
+        symmetrised = symmetrised_epsilon(run, delta)
+    except TimeLimitError:
+        if best is None:
+            raise
+        return best
     return best if best[0] <= symmetrised else (symmetrised, replace(best[1], symmetrised=True))
 
 
