@@ -33,7 +33,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal
 
-from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
+from accountant.errors import CannotCertifyError, InvalidQuantityError, TimeLimitError, UnsupportedSchemeError
 from accountant.groups import grouped_epsilon, smaller_groups
 from accountant.limits import check_time, processor_limit, time_left, time_limit
 from accountant.lower_end import adaptive_lower, attained, composable, pure_releases
@@ -125,6 +125,8 @@ class Report:
     epsilon: Bound
     methods: Mapping[str, MethodResult]
     refused: Mapping[str, str]
+    unfinished: frozenset[str] = frozenset()
+    """The refused methods that only lacked time."""
     adaptive: Fraction | None = None
     """With effort "tight": a lower end for steps whose vectors follow the outputs (`pld.adversary.adaptive_lower`)."""
 
@@ -175,8 +177,9 @@ def wide_by(report: Report) -> Fraction:
 
 
 def may_gain(report: Report) -> Fraction:
-    """Return the part of epsilon that a slow method may take off at most; 0 where that is little, or there is none."""
-    if report.epsilon.most == INFINITE or report.ledger.corrected or not slow_methods_for(report.ledger):
+    """Return the part of epsilon that a slow method may still take off at most; 0 where that is little, or none can."""
+    left = set(slow_methods_for(report.ledger)) - set(report.methods) - (set(report.refused) - report.unfinished)
+    if report.epsilon.most == INFINITE or report.ledger.corrected or not left:
         return Fraction(0)
     gain = wide_by(report)
     return gain if gain >= WORTH_SAYING else Fraction(0)
@@ -226,7 +229,10 @@ def epsilon(
                 pricing.add(name, None)
         smallest = min(result.epsilon.most for result in pricing.results.values())
         tightened = Bound(report.epsilon.least, min(report.epsilon.most, smallest))
-        return replace(report, epsilon=tightened, methods=pricing.results, refused=pricing.refused)
+        unfinished = frozenset(pricing.unfinished)
+        return replace(
+            report, epsilon=tightened, methods=pricing.results, refused=pricing.refused, unfinished=unfinished
+        )
     if effort == "tight" and methods is None:
         return replace(report, adaptive=adaptive_lower(ledger, d, progress))
     return report
@@ -242,6 +248,7 @@ class _Pricing:
     progress: Callable[[str], None] | None
     results: dict[str, MethodResult] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    unfinished: set[str] = field(default_factory=set)
 
     def add(self, name: str, seconds: float | None) -> None:
         """Ask one method, within so many seconds."""
@@ -253,11 +260,14 @@ class _Pricing:
                 self.results[name] = method_epsilon(self.ledger, self.delta, name, digits=self.digits)
         except (CannotCertifyError, ArithmeticError) as reason:  # numbers that float64 cannot hold certify nothing
             self.refused[name] = str(reason)
+            if isinstance(reason, TimeLimitError):
+                self.unfinished.add(name)
 
     def report(self, effort: Effort) -> Report:
         """Return what they come to."""
         enclosure = _enclosure(self.ledger, self.delta, self.results, self.digits, effort)
-        return Report(self.ledger, self.delta, self.digits, enclosure, self.results, self.refused)
+        unfinished = frozenset(self.unfinished)
+        return Report(self.ledger, self.delta, self.digits, enclosure, self.results, self.refused, unfinished)
 
 
 def method_epsilon(ledger: Ledger, delta: Fraction, method: str, *, digits: int) -> MethodResult:

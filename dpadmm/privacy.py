@@ -14,6 +14,7 @@ import accountant
 from accountant import Exact, Mechanism, MpADMM, Noise, SsADMM, decimal_string
 from accountant.mechanisms.full_gradients import Proximal
 from accountant.mechanisms.words import Algorithm
+from accountant.pricing import Effort
 from dpadmm.training import Training
 from reference.mpadmm import Release
 from reference.regularizers import Regularizer
@@ -123,17 +124,17 @@ class Guarantee:
         return f"<b>{first}</b><br>noise: sigma = {self.sigma:.4g}" + (f"<ul>{lines}</ul>" if lines else "")
 
 
-def calibrated(run: PrivateRun, target_epsilon: Exact, delta: Exact) -> Guarantee:
+def calibrated(run: PrivateRun, target_epsilon: Exact, delta: Exact, effort: Effort = "standard") -> Guarantee:
     """The least noise, to four digits and rounded up, whose certified epsilon is at most the target."""
-    found = accountant.calibrate_noise(run.mechanism, epsilon=target_epsilon, delta=delta, effort="standard")
+    found = accountant.calibrate_noise(run.mechanism, epsilon=target_epsilon, delta=delta, effort=effort)
     sigma = accountant.float_up(found.value)  # more noise never costs more, so the certificate still holds
     return Guarantee(found.epsilon_upper, accountant.exact("delta", delta), sigma, found.method, theorem=run.theorem)
 
 
-def priced(run: PrivateRun, sigma: float, delta: Exact) -> Guarantee:
+def priced(run: PrivateRun, sigma: float, delta: Exact, effort: Effort = "standard") -> Guarantee:
     """The certified epsilon of noise that was chosen by hand."""
     mechanism = run.mechanism(Fraction(sigma))
-    report = accountant.epsilon(mechanism, delta, digits=6, effort="standard")
+    report = accountant.epsilon(mechanism, delta, digits=6, effort=effort)
     method = min(report.methods, key=lambda name: report.methods[name].epsilon.most)
     epsilon = accountant.exact("epsilon", report.epsilon.upper)
     return Guarantee(epsilon, report.delta, sigma, method, theorem=run.theorem)

@@ -22,7 +22,6 @@ from accountant.pricing import (
     Report,
     epsilon,
     may_gain,
-    slow_methods_for,
     wide_by,
 )
 from dpadmm.cli import _mechanism_options as shared
@@ -274,7 +273,7 @@ def _what_would_give_less(report: Report) -> str:
             f"less than {attained} cannot be proved: steps whose vectors follow the outputs attain it; no accountant "
             "that knows only these steps can report less"
         )
-    if (gain := may_gain(report)) and not set(slow_methods_for(report.ledger)) & set(report.methods):
+    if gain := may_gain(report):
         return f"up to {float(gain):.1%} less may be proved: --effort tight lets the exact adversary take its time"
     slack = wide_by(report)
     if slack <= WORTH_SAYING:

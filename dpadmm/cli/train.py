@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 import click
 
@@ -56,6 +56,7 @@ class Choices:
     sigma: float | None
     epsilon: str | None
     delta: str | None
+    effort: Literal["quick", "standard"]
     clip: float | None
     normalise: bool
     intercept: bool
@@ -200,6 +201,13 @@ OPTIONS = [
     click.option("--sigma", type=float, help="Standard deviation of the noise."),
     click.option("--epsilon", help="Calibrate the noise to this epsilon (a decimal number) ..."),
     click.option("--delta", help="... at this delta; with --sigma, price the run at it."),
+    click.option(
+        "--effort",
+        type=click.Choice(["quick", "standard"]),
+        default="standard",
+        show_default=True,
+        help="standard prices by the exact adversary where it may gain 1 %, for at most 3 s a price; quick never does.",
+    ),
     click.option("--clip", type=float, help="Clip each record's gradient to this norm."),
     click.option(
         "--normalise/--no-normalise",
@@ -284,7 +292,7 @@ def _categories(_ctx: click.Context, _param: click.Parameter, values: tuple[str,
             "The file": "data_format label_column delimiter features",
             "The model": "loss regularizer lam intercept output_kind",
             "The algorithm": "algorithm iterations batch sampling eta rho schedule release",
-            "The noise": "sigma noise grid clip normalise seed",
+            "The noise": "sigma effort noise grid clip normalise seed",
             "Regularizers": "l1_ratio a gamma groups matrix",
         }
     ),

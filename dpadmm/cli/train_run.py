@@ -16,6 +16,7 @@ import numpy as np
 
 from accountant import decimal_string
 from accountant.mechanisms.words import Algorithm, Sampling
+from dpadmm.cli._mechanism_options import progress
 from dpadmm.cli.train import Choices
 from dpadmm.defaults import Given, ProblemSize, Setting, setting, signal, typical_noise
 from dpadmm.loaders import Loaded
@@ -224,9 +225,10 @@ def _guarantee(choices: Choices, training: Training, problem: Problem) -> Guaran
     private_run = PrivateRun(
         training, problem.records, problem.dimension, float(problem.rho), bound, problem.regularizer
     )
+    progress("the price of the noise; sooner with --effort quick")
     if choices.sigma is not None:
-        return priced(private_run, choices.sigma, choices.delta)
-    return calibrated(private_run, choices.epsilon or "", choices.delta)
+        return priced(private_run, choices.sigma, choices.delta, choices.effort)
+    return calibrated(private_run, choices.epsilon or "", choices.delta, choices.effort)
 
 
 @contextlib.contextmanager

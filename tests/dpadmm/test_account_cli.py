@@ -382,6 +382,31 @@ def test_the_exact_adversary_is_used_where_it_gains(run: Run, monkeypatch: pytes
     late = run("account", *few, "--format=json").price()
     assert late.epsilon == quick.epsilon
     assert "time limit" in late.refused["adversary"]
+    assert "--effort tight" in run("account", *few).out
+
+
+@pytest.mark.standard_effort
+@pytest.mark.parametrize(("batch", "iterations", "delta"), [(500, 10**9, "0.9"), (500, 10**12, "1e-5")])
+def test_nobody_is_sent_to_a_method_that_refuses(run: Run, batch: int, iterations: int, delta: str) -> None:
+    """Ends that are far apart, and an epsilon too large for the exact adversary whatever time it has."""
+    asked = ["ssadmm", "--records=1000", f"--batch={batch}", "--noise-multiplier=4", f"--iterations={iterations}"]
+    shown = run("account", *asked, "--delta", delta, "--methods").out
+    assert "adversary: no answer: epsilon is about" in shown
+    assert "--effort" not in shown
+
+
+@pytest.mark.slow
+@pytest.mark.standard_effort
+@pytest.mark.parametrize(
+    ("records", "batch", "nu", "iterations"),
+    [(48842, 221, 4, 2210), (48842, 221, 2, 2210), (40000, 200, 1, 200), (1000, 100, 8, 1000)],
+)
+def test_the_worked_examples_are_within_one_per_cent_by_default(
+    run: Run, records: int, batch: int, nu: int, iterations: int
+) -> None:
+    asked = [f"--records={records}", f"--batch={batch}", f"--noise-multiplier={nu}", f"--iterations={iterations}"]
+    found = run("account", "ssadmm", *asked, "--delta=1e-8", "--format=json").price()
+    assert Fraction(found.epsilon.upper) <= Fraction(found.epsilon.lower) * Fraction(101, 100)
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dpadmm
-from accountant import AccountantError
+from accountant import AccountantError, pricing
 from dpadmm import MpADMMClassifier, SsADMMClassifier
 from dpadmm.privacy import priced
 from dpadmm.training import Shape
@@ -77,6 +77,13 @@ def test_the_guarantee_meets_the_target(classifier: Classifier) -> None:
     assert priced(model.mechanism_, 0.98 * model.sigma_, "1e-6").epsilon > 2
     # A weaker delta buys a smaller epsilon.
     assert model.guarantee("1e-3").epsilon < found.epsilon
+
+
+@pytest.mark.standard_effort
+def test_the_guarantee_is_by_the_exact_adversary_where_that_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pricing, "STANDARD_SECONDS", 600.0)  # whatever the load of the machine
+    model = SsADMMClassifier(sigma=0.1, batch=40, iterations=60).fit(*separable())
+    assert model.guarantee("1e-6").method == "adversary"
 
 
 @pytest.mark.parametrize("classifier", EITHER)

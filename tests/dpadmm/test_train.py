@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accountant import SsADMM, epsilon
+from accountant import SsADMM, epsilon, pricing
 from accountant.numbers import fraction_of
 from dpadmm.cli import main
 from reference.dataset import Dataset
@@ -200,6 +200,22 @@ def test_noise_is_calibrated_to_a_target(shell: Shell) -> None:
     shell.out = shell.out.with_name("less")
     less = shell.train(f"--iterations 10 --sigma {float(sigma) * 0.99} --delta 1e-6 --normalise --format json")
     assert float(json.loads(less.stdout)["privacy"]["epsilon"]) > 1
+
+
+@pytest.mark.standard_effort
+def test_the_exact_adversary_prices_the_run_unless_effort_is_quick(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pricing, "STANDARD_SECONDS", 600.0)  # whatever the load of the machine
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    found = {}
+    for effort in ("standard", "quick"):
+        shell.out = shell.folder / effort
+        ran = shell.train(f"--iterations 60 --batch 4 --sigma 1 --delta 1e-6 --normalise --effort {effort}")
+        assert "the price of the noise" in ran.stderr
+        found[effort] = json.loads((shell.out / "manifest.json").read_text())["privacy"]
+    assert [found[effort]["method"] for effort in found] == ["adversary", "profile"]
+    assert float(found["standard"]["epsilon"]) < 0.99 * float(found["quick"]["epsilon"])
 
 
 def test_a_seed_voids_the_guarantee_and_says_so(shell: Shell) -> None:

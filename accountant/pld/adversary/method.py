@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from accountant.errors import CannotCertifyError, CertificateError
+from accountant.errors import CannotCertifyError, CertificateError, TimeLimitError
 from accountant.limits import check_time
 from accountant.mechanisms.ledger import LEAST_NOISE, Ledger, has_leader
 from accountant.mechanisms.steps import Step, SubsampledGaussianStep
@@ -26,6 +26,7 @@ from accountant.pld.adversary.cover import KEPT
 from accountant.pld.adversary.ordering import Ordering, check
 from accountant.pld.adversary.recursion import Course, composed
 from accountant.pld.adversary.search import certificate_for
+from accountant.pld.certified_fft import MAX_LENGTH
 from accountant.pld.composition import compose
 from accountant.pld.convolution import ComposedLattice
 from accountant.pld.guesses import Sketch, sketch, tilted_deviation
@@ -234,24 +235,29 @@ def composed_for_epsilon(run: Run, epsilon: Fraction, resolution: Resolution | N
 def adversary_epsilon(run: Run, delta: Fraction, resolution: Resolution | None = None) -> tuple[Fraction, Composed]:
     """Return an epsilon certified for the adaptive steps at delta, and how it was found.
 
-    It is never above that of the symmetrised profile.
+    It is never above that of the symmetrised profile, unless the time was up: then it is the best one so far.
     """
     best: tuple[Fraction, Composed] | None = None
     refusal = CannotCertifyError("no composition of the adversary's steps reaches delta")
-    for found in compositions_for_delta(run, delta, resolution):
-        try:
-            epsilon = lattice_epsilon(found.plan, found.lattice, delta)
-        except CannotCertifyError as error:  # too much of it was called infinite
-            check_time()
-            refusal = error
-            continue
-        if best is None or epsilon < best[0]:
-            best = epsilon, found
-        if found.last and found.suits(epsilon, delta):
-            break
-    if best is None:
-        raise refusal
-    symmetrised = symmetrised_epsilon(run, delta)
+    try:
+        for found in compositions_for_delta(run, delta, resolution):
+            try:
+                epsilon = lattice_epsilon(found.plan, found.lattice, delta)
+            except CannotCertifyError as error:  # too much of it was called infinite
+                check_time()
+                refusal = error
+                continue
+            if best is None or epsilon < best[0]:
+                best = epsilon, found
+            if found.last and found.suits(epsilon, delta):
+                break
+        if best is None:
+            raise refusal
+        symmetrised = symmetrised_epsilon(run, delta)
+    except TimeLimitError:
+        if best is None:
+            raise
+        return best
     return best if best[0] <= symmetrised else (symmetrised, replace(best[1], symmetrised=True))
 
 
@@ -287,6 +293,8 @@ def binary_step(step: SubsampledGaussian) -> BinaryStep:
 
 def _composed(run: Run, plan: CompositionPlan, course: Course) -> Composed:
     led = [step for step in plan.steps[: len(run.led)] if isinstance(step, BinaryStep)]
+    if plan.expected > MAX_LENGTH * plan.frame.spacing:
+        raise CannotCertifyError(f"epsilon is about {plan.expected:.3g}: too far above 0 for a lattice that holds both")
     certificates = tuple(certificate_for(step.q, step.mu) for step in led)
     log_spill = plan.log_delta + math.log(_SPILL)
     with within_float64():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ from accountant import epsilon, mechanism_from
 from accountant.errors import CannotCertifyError, TimeLimitError
 from accountant.limits import check_time, time_limit
 from accountant.numbers import fraction_of
-from accountant.pld.adversary import ordering, search
+from accountant.pld.adversary import method, ordering, search
 from accountant.pld.adversary.search import OFF, VARIABLE, cache_folder, certificate_for
 from accountant.pricing import Report
+from accountant.profiles.one_step import SubsampledGaussian
 
 HARD = {"algorithm": "ssadmm", "records": 1000, "batch": 300, "noise_multiplier": "0.6", "iterations": 100000}
 """No hint is near, and the search of a certificate tests thousands of boxes."""
@@ -110,3 +112,18 @@ def test_a_search_that_was_cut_short_is_not_kept(monkeypatch: pytest.MonkeyPatch
         certificate_for(0.0123, 0.9)
     assert found
     assert not list(folder.glob("*"))
+
+
+def test_the_best_composition_so_far_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_time(*_given: object) -> Fraction:
+        raise TimeLimitError("the time limit was reached")
+
+    run, delta = method.Run((SubsampledGaussian(Fraction(1, 10), Fraction(2), 20),)), Fraction(1, 10**6)
+    whole, _ = method.adversary_epsilon(run, delta)
+    monkeypatch.setattr(method, "symmetrised_epsilon", no_time)
+    cut_short, first = method.adversary_epsilon(run, delta)
+    assert cut_short >= whole
+    assert first.lattice.delta_upper(cut_short) <= delta
+    monkeypatch.setattr(method, "lattice_epsilon", no_time)
+    with pytest.raises(TimeLimitError):
+        method.adversary_epsilon(run, delta)
