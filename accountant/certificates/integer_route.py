@@ -14,14 +14,16 @@ Everything rounds towards more loss, so the delta that comes out is an upper bou
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb, fmpz, fmpz_poly
 
+from accountant.errors import CannotCertifyError
 from accountant.limits import check_time
-from accountant.numbers import arb_from_fraction, arb_precision, fraction_from_arb
+from accountant.numbers import arb_from_fraction, arb_precision, fraction_from_arb, normal_tail
 from accountant.profiles.gaussian import delta_ball
 from accountant.profiles.one_step import SubsampledGaussian
 
@@ -87,7 +89,84 @@ class ExactMixture:
     count: int
 
 
-ExactStep = SubsampledGaussian | ExactMixture | ExactKnown | ExactPure
+@dataclass(frozen=True, slots=True)
+class ExactGaussians:
+    """`count` steps of two mixtures of Gaussians: weight i of N(i mu) against weight i of N(-i mu), mu = 1/nu."""
+
+    first: tuple[Fraction, ...]
+    second: tuple[Fraction, ...]
+    noise_multiplier: Fraction
+    count: int
+
+    def profile(self, y: list[arb], bits: int) -> list[arb]:
+        """Return H at each y, ascending: P[z > t] - y Q[z > t] at the t where the densities' ratio is y.
+
+        Where t is further out than any mass that counts, H is bounded by chords: at most 1 at 0, falling to the right.
+        """
+        mu = arb_from_fraction(1 / self.noise_multiplier)
+        pair = _Densities(_balls(self.first), _balls(self.second), mu, bits)
+        furthest = math.isqrt(2 * bits) + 2 + int(len(self.first) / self.noise_multiplier)
+        low, high = (pair.log_ratio(arb(sign * furthest))[0].exp() for sign in (-1, 1))
+        inside = [j for j, at in enumerate(y) if low < at < high]
+        if not inside:
+            raise CannotCertifyError("no loss of a step is on the grid")
+        found, t = [arb(1)] * len(y), arb(0)
+        for j in inside:
+            check_time()
+            t = pair.where(y[j].log(), t)
+            found[j] = pair.divergence(y[j], t).max(1 - y[j])
+        for j in range(inside[0]):
+            found[j] = 1 - y[j] / y[inside[0]] * (1 - found[inside[0]])
+        return found[: inside[-1] + 1] + [found[inside[-1]]] * (len(y) - inside[-1] - 1)
+
+
+def _balls(weights: tuple[Fraction, ...]) -> list[arb]:
+    return [arb_from_fraction(weight) for weight in weights]
+
+
+@dataclass(frozen=True, slots=True)
+class _Densities:
+    """The two mixtures in balls."""
+
+    first: list[arb]
+    second: list[arb]
+    mu: arb
+    bits: int
+
+    def divergence(self, y: arb, t: arb) -> arb:
+        """Return P[z > t] - y Q[z > t], at least 0."""
+        own = sum((w * normal_tail(t - i * self.mu) for i, w in enumerate(self.first)), arb(0))
+        other = sum((w * normal_tail(t + i * self.mu) for i, w in enumerate(self.second)), arb(0))
+        return (own - y * other).max(arb(0))
+
+    def log_ratio(self, z: arb) -> tuple[arb, arb]:
+        """Return the log of the densities' ratio at z, and its derivative."""
+        sums = []
+        for weights, at in ((self.first, z), (self.second, -z)):
+            terms = [w * (i * self.mu * (at - i * self.mu / 2)).exp() for i, w in enumerate(weights)]
+            total = sum(terms, arb(0))
+            sums.append((total, sum((i * term for i, term in enumerate(terms)), arb(0)) / total))
+        (above, rising), (below, falling) = sums
+        return (above / below).log(), self.mu * (rising + falling)
+
+    def where(self, loss: arb, start: arb) -> arb:
+        """Return a ball that holds the z with this loss: Newton's steps, then a sign on either side."""
+        z = start
+        for _ in range(60):
+            value, slope = self.log_ratio(z)
+            step = ((value - loss) / slope).mid()
+            z = (z - max(min(step, arb(1)), arb(-1))).mid()
+            if abs(step) < arb(2) ** (-self.bits // 2 - 8):
+                break
+        radius = arb(2) ** (-self.bits)
+        for _ in range(self.bits):
+            if self.log_ratio(z - radius)[0] < loss and self.log_ratio(z + radius)[0] > loss:
+                return z + radius * arb(0, 1)
+            radius *= 16
+        raise CannotCertifyError("a loss of a step could not be located")
+
+
+ExactStep = SubsampledGaussian | ExactMixture | ExactKnown | ExactPure | ExactGaussians
 
 
 def exact_delta_upper(steps: Sequence[ExactStep], pair: ExactPair, epsilon: Fraction, grid: Grid) -> Fraction:
@@ -111,7 +190,7 @@ def _one_step(step: ExactStep, pair: ExactPair, grid: Grid) -> IntegerMeasure:
     with arb_precision(grid.bits + 4 * grid.spacing.denominator.bit_length() + 64):
         spacing = arb_from_fraction(grid.spacing)
         y = [(j * spacing).exp() for j in range(-w, w + 1)]
-        profile = _profile(step, pair, y, w)
+        profile = _profile(step, pair, y, w, grid.bits)
         before = (profile[0] - 1) / y[0]
         masses: list[fmpz | int] = []
         for j in range(2 * w + 1):
@@ -121,7 +200,7 @@ def _one_step(step: ExactStep, pair: ExactPair, grid: Grid) -> IntegerMeasure:
         return IntegerMeasure(fmpz_poly(masses), _units(profile[-1], scale))
 
 
-def _profile(step: ExactStep, pair: ExactPair, y: list[arb], w: int) -> list[arb]:
+def _profile(step: ExactStep, pair: ExactPair, y: list[arb], w: int, bits: int) -> list[arb]:
     r"""Return H at each y; H_mixture(y) = q H_G((y-1+q)/q), or 1 - y where y <= 1 - q.
 
     The other order is 1 - y + y H(1/y); the dominating profile takes the larger branch on each side of 1.
@@ -131,12 +210,12 @@ def _profile(step: ExactStep, pair: ExactPair, y: list[arb], w: int) -> list[arb
         total = [rest] * len(y)
         for weight, part in step.parts:
             share = arb_from_fraction(weight)
-            total = [a + share * b for a, b in zip(total, _profile(part, pair, y, w), strict=True)]
+            total = [a + share * b for a, b in zip(total, _profile(part, pair, y, w, bits), strict=True)]
         return total
-    if isinstance(step, ExactPure):
-        return [step.profile(at) for at in y]
+    if isinstance(step, ExactGaussians | ExactPure):
+        return step.profile(y, bits) if isinstance(step, ExactGaussians) else [step.profile(at) for at in y]
     if isinstance(step, ExactKnown):
-        return _profile(step.step, step.order, y, w)
+        return _profile(step.step, step.order, y, w, bits)
     q, mu = arb_from_fraction(step.sampling_rate), arb_from_fraction(1 / step.noise_multiplier)
 
     def mixture(at: arb) -> arb:

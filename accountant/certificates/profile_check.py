@@ -30,6 +30,7 @@ from mpmath import mpf
 
 from accountant.certificates.contour_route import composed_delta, phases_of
 from accountant.certificates.integer_route import (
+    ExactGaussians,
     ExactKnown,
     ExactMixture,
     ExactPair,
@@ -60,6 +61,7 @@ from accountant.limits import check_time
 from accountant.mechanisms.ledger import gdp_squared
 from accountant.mechanisms.steps import (
     GaussianStep,
+    GroupStep,
     LaplaceStep,
     PoissonGaussianStep,
     PureStep,
@@ -71,10 +73,12 @@ from accountant.mechanisms.words import Noise
 from accountant.numbers import arb_from_fraction, arb_precision, fraction_of
 from accountant.pld.composition import ComposedProfile, MixedProfile, OrderedProfile, Resolution, compose
 from accountant.pld.ledger_steps import (
+    MOST_LISTED,
     attained_step,
     attained_steps,
     mixed_profile,
     ordered_profile,
+    poisson_group,
     profile_steps,
     single_with_replacement,
     with_public_copies,
@@ -275,6 +279,8 @@ class Proved:
 
 def proved_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> Proved:
     """Return the end at or above `upper` at which delta of the composed dominating pair is at most delta, or raise."""
+    if k := poisson_group(steps):
+        return _grouped_upper(steps, k, delta, upper)
     closed = _closed(steps, upper)
     if closed is not None:
         if exceeds(closed, delta * (1 + _CLOSED_ERROR)):
@@ -305,6 +311,29 @@ def _dominated_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) 
         return _contour_upper(below, (ExactPair.DOMINATING,), delta, upper)
     check_time()
     return _fast_grid_upper(steps, below, delta, upper)
+
+
+def _grouped_upper(steps: tuple[Step, ...], k: int, delta: Fraction, upper: Fraction) -> Proved:
+    """Decide where groups of k join Poisson batches: however many of them are in the first data set alone."""
+    if _is_enough_without_sampling(steps, delta, upper):
+        return Proved(upper, "the closed form without sampling")
+    composed, count = ordered_profile(steps, delta, COARSE), sum(step.count for step in steps)
+    rest = _exact_in_order(tuple(step for step in steps if not isinstance(step, GroupStep)), ExactPair.DOMINATING)
+    ends = []
+    for removed in range(k, -1, -1):
+        pairs = [
+            ExactGaussians(_joining(step, removed), _joining(step, k - removed), step.noise_multiplier, step.count)
+            for step in steps
+            if isinstance(step, GroupStep)
+        ]
+        ends.append(_grid_upper(composed, count, [*pairs, *rest], delta, upper))
+    return max(ends, key=lambda end: end.upper)
+
+
+def _joining(step: GroupStep, records: int) -> tuple[Fraction, ...]:
+    """Return the binomial probabilities of how many of some records join a Poisson batch."""
+    q = Fraction(step.batch, step.records)
+    return tuple(math.comb(records, j) * q**j * (1 - q) ** (records - j) for j in range(records + 1))
 
 
 def _known_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> Proved:
@@ -355,8 +384,8 @@ def _contour_upper(
 
 def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> str:
     """Raise unless an order of the realisable pair reaches delta at lower; return how it was decided."""
-    if lower <= 0:
-        return "epsilon is never below 0"
+    if lower <= 0 or _is_attained_by_copies(steps, delta, lower):
+        return "exact integers" if lower > 0 else "epsilon is never below 0"
     steps = attained_steps(steps, delta)
     closed = _closed(steps, lower)
     if closed is not None:
@@ -378,6 +407,28 @@ def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fract
         check_time()
         return _grid_lower(steps, above, delta, lower)
     raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
+
+
+def _is_attained_by_copies(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> bool:
+    """Say whether exact integers do not exclude that batches that hold several records reach delta, with all others."""
+    copied = [step for step in steps if isinstance(step, WithReplacementStep) and step.copies.most > 1]
+    if not copied or max(step.copies.most for step in copied) > MOST_LISTED:
+        return False
+    others = profile_steps(attained_steps(tuple(step for step in steps if step not in copied), delta), "up")
+    laws = [tuple(_chance(step.copies, k) for k in range(step.copies.most + 1)) for step in copied]
+    with contextlib.suppress(CannotCertifyError):
+        composed = (ordered_profile if poisson_group(steps) else mixed_profile)(steps, delta, COARSE)
+        grid, slack = _grid(composed, sum(step.count for step in steps), delta, lower)
+        for order in (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND):
+            first = order is ExactPair.MIXTURE_FIRST
+            pairs: list[ExactStep] = [ExactKnown(each, order) for each in others]
+            for step, law in zip(copied, laws, strict=True):
+                sides = (law, (Fraction(1),)) if first else ((Fraction(1),), law)
+                pairs.append(ExactGaussians(*sides, step.noise_multiplier, step.count))
+            if exact_delta_upper(pairs, ExactPair.DOMINATING, lower * (1 - slack), grid) >= delta:
+                return True
+    check_time()
+    return False
 
 
 def _grid_lower(steps: tuple[Step, ...], above: list[SubsampledGaussian], delta: Fraction, lower: Fraction) -> str:

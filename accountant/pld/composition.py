@@ -51,7 +51,7 @@ from accountant.pld.plan import (
     plan_for_delta,
     plan_for_epsilon,
 )
-from accountant.pld.types import BinaryStep, ComposableStep, LaplaceLosses, MixedStep, Pair, ResponseLosses
+from accountant.pld.types import BinaryStep, ComposableStep, LaplaceLosses, MixedStep, Mixtures, Pair, ResponseLosses
 from accountant.profiles.gaussian import gaussian_delta, gaussian_delta_upper, gaussian_epsilon
 from accountant.profiles.one_step import SubsampledGaussian, single_step_delta, single_step_epsilon
 from accountant.profiles.with_replacement import PublicCopies
@@ -443,6 +443,8 @@ class MixedProfile:
         if self._most is not None and epsilon >= self._most:
             return True
         try:
+            if any(isinstance(step, Mixtures) for step in self._steps):  # no finer than this epsilon needs
+                return self.delta_upper(epsilon) <= delta
             return self._lattice(delta, LOG_TRUNCATION, self._resolution)[1].delta_upper(epsilon) <= delta
         except CannotCertifyError:
             check_time()
@@ -463,8 +465,10 @@ class MixedProfile:
 
 
 def _is_bounded(step: ComposableStep) -> bool:
+    if isinstance(step, BinaryStep):
+        return step.order is Pair.MIXTURE_SECOND
     return isinstance(step, ResponseLosses | LaplaceLosses) or (
-        isinstance(step, BinaryStep) and step.order is Pair.MIXTURE_SECOND
+        isinstance(step, Mixtures) and all(shift == 0 for _, shift in step.first) and step.second[0][1] == 0
     )
 
 
@@ -477,7 +481,11 @@ def _largest_loss(step: ComposableStep) -> Fraction:
     if isinstance(step, MixedStep):
         raise CannotCertifyError("the losses of a mixture of Gaussian steps are not bounded")
     with arb_precision(SCALAR_BITS):
-        return step.count * fraction_from_arb((-((-arb(step.q)).log1p())).upper())
+        if isinstance(step, Mixtures):
+            most = (sum((arb(weight) for weight, _ in step.first), arb(0)) / arb(step.second[0][0])).log()
+        else:
+            most = -((-arb(step.q)).log1p())
+        return step.count * fraction_from_arb(most.upper())
 
 
 class OrderedProfile:

@@ -27,7 +27,16 @@ import numpy as np
 from accountant.errors import CannotCertifyError
 from accountant.mechanisms.steps import GaussianStep, PoissonGaussianStep, Step, SubsampledGaussianStep
 from accountant.pld.certified_floats import Floats, unit_rule
-from accountant.pld.types import BinaryStep, ComposableStep, LaplaceLosses, MixedStep, Pair, ResponseLosses
+from accountant.pld.types import (
+    BinaryStep,
+    ComposableStep,
+    LaplaceLosses,
+    MixedStep,
+    Mixtures,
+    Pair,
+    Parts,
+    ResponseLosses,
+)
 
 _LOG_ROOT_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
 _ERFC_UNDERFLOWS: Final = -37.0
@@ -138,6 +147,30 @@ def point_at(q: float, mu: float, loss: Floats) -> Floats:
     return np.asarray(t / mu + mu / 2)
 
 
+def mixture_losses(step: Mixtures, z: Floats) -> Floats:
+    """Return about log(P/Q) at z."""
+    return _log_terms(step.first, z)[0] - _log_terms(step.second, -z)[0]
+
+
+def mixture_slopes(step: Mixtures, z: Floats) -> tuple[Floats, Floats]:
+    """Return about the derivative of `mixture_losses`, > 0, and that of the log of Q's density over losses."""
+    _, mean, square = _log_terms(step.first, z)
+    _, other_mean, other_square = _log_terms(step.second, -z)
+    slope = np.maximum(mean + other_mean, 1e-300)
+    return slope, (-z - other_mean - (square - other_square) / slope) / slope
+
+
+def _log_terms(parts: Parts, z: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return about log of the density over that of N(0), mean and variance of the shift given z."""
+    shifts = np.array([shift for _, shift in parts])
+    terms = np.log([weight for weight, _ in parts]) + shifts * (z[..., None] - shifts / 2)
+    most = terms.max(axis=-1)
+    weights = np.exp(terms - most[..., None])
+    total = weights.sum(axis=-1)
+    mean = (weights * shifts).sum(axis=-1) / total
+    return most + np.log(total), mean, (weights * (shifts - mean[..., None]) ** 2).sum(axis=-1) / total
+
+
 def sketch(step: ComposableStep, pair: Pair, z_top: float) -> Sketch:
     """Return the loss distribution of one step on quadrature nodes."""
     if isinstance(step, MixedStep):
@@ -146,6 +179,14 @@ def sketch(step: ComposableStep, pair: Pair, z_top: float) -> Sketch:
         return Sketch(losses, np.concatenate([s.log_weights + log for log, s in drawn]), step.count)
     if isinstance(step, ResponseLosses | LaplaceLosses):
         return closed_sketch(step)
+    if isinstance(step, Mixtures):
+        if not z_top < WIDEST:
+            raise CannotCertifyError(
+                f"a step with 1/nu={step.first[-1][1] or step.second[-1][1]:g} is too wide for a lattice"
+            )
+        z, log_weights = _nodes(min(-z_top, -9.0), max(z_top, 1.0))
+        shape = _log_terms(step.first, z)[0] - z * z / 2 - _LOG_ROOT_TWO_PI
+        return Sketch(mixture_losses(step, z), shape + log_weights, step.count)
     q, mu = step.q, step.mu
     pair = step.order if pair is Pair.DOMINATING else pair
     z_low = mu / 2 if pair is Pair.DOMINATING else min(-z_top, mu / 2 - 8)
@@ -263,6 +304,8 @@ def _parts(step: ComposableStep) -> list[BinaryStep]:
         return [step]
     if isinstance(step, ResponseLosses | LaplaceLosses):
         return []
+    if isinstance(step, Mixtures):
+        return [BinaryStep(weight, shift, step.count) for weight, shift in step.first]
     return [BinaryStep(weight * part.q, part.mu, step.count) for weight, part in step.parts]
 
 

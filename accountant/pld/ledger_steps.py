@@ -9,8 +9,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
+from flint import arb
+
+from accountant.copies import Copies
 from accountant.errors import CannotCertifyError, InvalidQuantityError, UnsupportedSchemeError
 from accountant.limits import check_time, time_left
 from accountant.mechanisms.ledger import unsampled_squared
@@ -24,8 +28,9 @@ from accountant.mechanisms.steps import (
     SubsampledGaussianStep,
     WithReplacementStep,
 )
-from accountant.mechanisms.words import Noise
-from accountant.numbers import Bound, Direction, float_down, float_up
+from accountant.mechanisms.words import Noise, Sampling
+from accountant.numbers import Bound, Direction, arb_precision, float_down, float_up
+from accountant.pld.certified_floats import float_above, float_below
 from accountant.pld.composition import (
     ComposedProfile,
     MixedProfile,
@@ -39,12 +44,13 @@ from accountant.pld.composition import (
 from accountant.pld.multiscale import build
 from accountant.pld.parts import joined
 from accountant.pld.plan import dominated_epsilon, log_of, plan_for_delta
-from accountant.pld.types import BinaryStep, ComposableStep, LaplaceLosses, Pair, ResponseLosses
+from accountant.pld.types import BinaryStep, ComposableStep, LaplaceLosses, Mixtures, Pair, Parts, ResponseLosses
 from accountant.profiles.gaussian import gaussian_epsilon
 from accountant.profiles.pure import laplace_epsilon
 from accountant.profiles.with_replacement import (
     PublicCopies,
     batch_rates,
+    law,
     public_copies,
     rate_of_several,
     single_epsilon,
@@ -55,6 +61,8 @@ SPARE_SHARE = Fraction(1, 10**6)
 _FINER = 5
 """A known pair is priced on a lattice of a smaller tolerance: it has no other width."""
 _NEAR = Fraction(1, 10**9)
+MOST_LISTED = 64
+"""Records of a batch that differ, at most, for the exact pair to be listed."""
 ROOT_BITS = 96
 """An irrational noise multiplier is rounded to this many bits: far below the grid of the composition."""
 
@@ -87,9 +95,13 @@ def composed_epsilon_upper(steps: tuple[Step, ...], delta: Fraction, tolerance: 
 def _composed_upper(steps: tuple[Step, ...], delta: Fraction, tolerance: Fraction) -> Fraction:
     if len(steps) == 1 and isinstance(steps[0], LaplaceStep) and steps[0].count == 1:
         return laplace_epsilon(steps[0].epsilon, delta).most.fraction()
+    resolution = Resolution(tolerance=float_down(tolerance))
+    if poisson_group(steps):
+        with contextlib.suppress(CannotCertifyError):  # else the symmetrised pairs
+            return ordered_profile(steps, delta, resolution).epsilon_upper(delta)
+        check_time()
     if (alone := single_with_replacement(steps)) is not None:
         return single_epsilon(alone.copies, alone.noise_multiplier, delta)
-    resolution = Resolution(tolerance=float_down(tolerance))
     if any(isinstance(step, PoissonGaussianStep | PureStep) for step in steps):
         return _known_epsilon_upper(steps, delta, resolution)
     if any(isinstance(step, WithReplacementStep) and step.copies.most > 1 for step in steps):
@@ -137,9 +149,70 @@ def mixed_profile(steps: tuple[Step, ...], delta: Fraction, resolution: Resoluti
 def ordered_profile(steps: tuple[Step, ...], delta: Fraction | None, resolution: Resolution) -> OrderedProfile:
     """Return the upper end of steps of every kind: in both orders of Poisson batches, of which the pair is known."""
     finer = Resolution(resolution.tolerance / _FINER, resolution.most_points)
+    if k := poisson_group(steps):
+        groups = [step for step in steps if isinstance(step, GroupStep)]
+        rest = in_order(tuple(step for step in steps if step not in groups), delta, Pair.DOMINATING)
+        spare = (delta or _NEAR) * SPARE_SHARE / sum(step.count for step in groups)
+        mixed = ([grouped(step, removed, spare) for step in groups] for removed in range(k, -1, -1))
+        return OrderedProfile([[*each, *rest] for each in mixed], finer)
     orders = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
     sampled = any(isinstance(step, PoissonGaussianStep) and step.sampling_rate < 1 for step in steps)
     return OrderedProfile([in_order(steps, delta, order) for order in orders[: 2 if sampled else 1]], finer)
+
+
+MOST_ORDERS = 33
+"""Of larger groups the symmetrised pair is composed: one lattice an order would take too long."""
+_LAW_BITS = 512
+_RAREST = Fraction(1, 2**200)
+_LEAST_WEIGHT = 1e-280
+
+
+def poisson_group(steps: tuple[Step, ...]) -> int:
+    """Return k where all drawn batches are Poisson's and all groups are of k records; 0 elsewhere."""
+    drawn = [step for step in steps if isinstance(step, WithReplacementStep | PoissonGaussianStep)]
+    sizes = {step.group for step in drawn if isinstance(step, GroupStep) and step.sampling is Sampling.POISSON}
+    alike = len(sizes) == 1 and all(isinstance(s, GroupStep) and s.sampling is Sampling.POISSON for s in drawn)
+    alike = alike and not any(isinstance(s, SubsampledGaussianStep) and s.sampling_rate < 1 for s in steps)
+    return sizes.pop() if alike and max(sizes) < MOST_ORDERS else 0
+
+
+def grouped(step: GroupStep, removed: int, spare: Fraction) -> Mixtures:
+    """Return the dominating pair of a group on Poisson batches of whom so many are in the first data set alone."""
+    first, second = (_joining(step, records, spare) for records in (removed, step.group - removed))
+    with arb_precision(_LAW_BITS):
+        left_out = float_above(1 - sum(first, arb(0))) if len(first) <= removed else 0.0
+    return Mixtures(
+        _parts(first, step, upwards=True), _parts(second, step, weight=float_below, upwards=True), left_out, step.count
+    )
+
+
+def _joining(step: GroupStep, records: int, spare: Fraction) -> list[arb]:
+    with arb_precision(_LAW_BITS):
+        return law(Copies(records, step.batch, step.records), spare) if records else [arb(1)]
+
+
+def attained_mixtures(step: WithReplacementStep, *, first: bool) -> Mixtures:
+    """Return the pair of a step where all other records are equal, in one order, rounded down."""
+    with arb_precision(_LAW_BITS):
+        found = law(step.copies, _RAREST)
+        if not first:
+            found[-1] = 1 - sum(found[:-1], arb(0))  # more than the last number count as it
+    alone = ((1.0, 0.0),)
+    held = _parts(found, step, weight=float_below if first else float_above)
+    return Mixtures(held, alone, 0.0, step.count) if first else Mixtures(alone, held, 0.0, step.count)
+
+
+def _parts(
+    found: list[arb], step: WithReplacementStep, *, weight: Callable[[arb], float] = float_above, upwards: bool = False
+) -> Parts:
+    """Return the weights and the shifts j/nu, rounded in the stated directions."""
+    rounded = float_up if upwards else float_down
+    shifts = [rounded(j / step.noise_multiplier) for j in range(len(found))]
+    if not 1e-90 < shifts[-1] + (len(found) == 1) < 1e90:
+        raise CannotCertifyError(f"float64 cannot hold a step with 1/nu={float(1 / step.noise_multiplier)}")
+    least = _LEAST_WEIGHT if weight is float_above else 0.0
+    parts = ((max(min(weight(p), 1.0), least), shift) for p, shift in zip(found, shifts, strict=True))
+    return tuple(part for part in parts if part[0] >= _LEAST_WEIGHT)
 
 
 def in_order(steps: tuple[Step, ...], delta: Fraction | None, order: Pair) -> list[ComposableStep]:
@@ -170,7 +243,22 @@ def in_order(steps: tuple[Step, ...], delta: Fraction | None, order: Pair) -> li
 def mixed_epsilon_lower(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     """Return an epsilon that a pair of neighbours violates that attains all these steps, pure ones included."""
     pure = [step for step in steps if isinstance(step, PureStep)]
-    rest = profile_steps(attained_steps(tuple(step for step in steps if step not in pure), delta), "up")
+    lattice = lower_steps(tuple(step for step in steps if step not in pure), delta)
+    for each in pure:
+        kind = LaplaceLosses if isinstance(each, LaplaceStep) else ResponseLosses
+        lattice.append(kind(float_down(each.epsilon), each.count))
+    best = Fraction(0)
+    sampled = any(isinstance(step, BinaryStep) and step.q < 1 for step in lattice)
+    for pair in (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)[: 2 if sampled else 1]:
+        with contextlib.suppress(CannotCertifyError):
+            plan = plan_for_delta(lattice, pair, log_of(delta), Resolution(1e-4 / _FINER))
+            best = max(best, dominated_epsilon(plan, build(plan), delta))
+    return best
+
+
+def lower_steps(steps: tuple[Step, ...], delta: Fraction) -> list[ComposableStep]:
+    """Return steps for a lattice of a lower end, equal ones joined, all releases of everything as one."""
+    rest = profile_steps(attained_steps(steps, delta), "up") if steps else []
     square = sum((step.count / step.noise_multiplier**2 for step in rest if step.sampling_rate == 1), Fraction(0))
     lattice: list[ComposableStep] = [
         BinaryStep(float_down(step.sampling_rate), float_down(1 / step.noise_multiplier), step.count)
@@ -178,16 +266,7 @@ def mixed_epsilon_lower(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     ]
     if square:
         lattice.append(BinaryStep(1.0, float_down(1 / root(1 / square, "up")), 1))
-    for each in pure:
-        kind = LaplaceLosses if isinstance(each, LaplaceStep) else ResponseLosses
-        lattice.append(kind(float_down(each.epsilon), each.count))
-    best = Fraction(0)
-    sampled = any(step.sampling_rate < 1 for step in rest)
-    for pair in (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)[: 2 if sampled else 1]:
-        with contextlib.suppress(CannotCertifyError):
-            plan = plan_for_delta(lattice, pair, log_of(delta), Resolution(1e-4 / _FINER))
-            best = max(best, dominated_epsilon(plan, build(plan), delta))
-    return best
+    return lattice
 
 
 def _held(epsilon: Fraction) -> float:
@@ -207,6 +286,26 @@ def attained_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
 
 @functools.lru_cache(maxsize=8)
 def _attained_epsilon(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
+    best = _attained_together(steps, delta)
+    return max(best, _attained_apart(steps, delta))
+
+
+def _attained_together(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
+    """Return what the exact pair of batches that hold several records attains, on one lattice with the others."""
+    copied = [step for step in steps if isinstance(step, WithReplacementStep) and step.copies.most > 1]
+    if not copied or max(step.copies.most for step in copied) > MOST_LISTED:
+        return Fraction(0)
+    others = lower_steps(tuple(step for step in steps if step not in copied), delta)
+    best = Fraction(0)
+    for pair in (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND):
+        with contextlib.suppress(CannotCertifyError):
+            lattice = [*(attained_mixtures(step, first=pair is Pair.MIXTURE_FIRST) for step in copied), *others]
+            plan = plan_for_delta(lattice, pair, log_of(delta), Resolution(1e-4 / _FINER))
+            best = max(best, dominated_epsilon(plan, build(plan), delta))
+    return best
+
+
+def _attained_apart(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     return compose(profile_steps(attained_steps(steps, delta), "up"), target_delta=delta).epsilon_lower(delta)
 
 

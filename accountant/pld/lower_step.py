@@ -215,22 +215,23 @@ def dominated_step(step: BinaryStep, pair: Pair, frame: Frame, kappa: float, cut
     cell_gaps = excess - 4 * UNIT_ROUNDOFF * np.abs(excess) - 2 * cells.excess_error - cells.mismatch
     gaps = np.concatenate([np.array([lowest_gap]), cell_gaps])
     masses = np.concatenate([np.array([lowest_mass]), _tilted_masses(cells, sign, frame.theta, kappa)])
-    slack = _best_slack(gaps, masses, frame.spacing)
+    slack = best_slack(gaps, masses, frame.spacing)
     fallen = np.maximum(np.ceil((-gaps - slack) / frame.spacing * (1 + 1e-12)), 0.0)
     index = (sign * np.concatenate([np.zeros(1), cuts.numbers]) - fallen).astype(np.int64)
-    placed, first = _placed(index, _untilted(masses, fallen, frame))
-    scaled, log_scale = normalised(placed, kappa, upwards=False)
+    sums, first = placed(index, untilted(masses, fallen, frame))
+    scaled, log_scale = normalised(sums, kappa, upwards=False)
     return LatticeStep(step.count, sign * cuts.offset, first, scaled, log_scale, slack, arb(0))
 
 
-def _untilted(masses: Floats, fallen: Floats, frame: Frame) -> Floats:
+def untilted(masses: Floats, fallen: Floats, frame: Frame) -> Floats:
     """Take off the tilt that a mass loses with the lattice points it falls."""
     drop = frame.theta * frame.spacing * fallen
     error = UNIT_ROUNDOFF * (3 * drop + 4) + EXP_ERROR
     return np.where(fallen > 0, masses * exp(-drop) * (1 - error), masses)
 
 
-def _placed(index: np.typing.NDArray[np.int64], masses: Floats) -> tuple[Floats, int]:
+def placed(index: np.typing.NDArray[np.int64], masses: Floats) -> tuple[Floats, int]:
+    """Return the sums of the masses at each index, rounded down, and the first index."""
     first = int(index.min())
     sums = np.asarray(np.bincount(index - first, weights=masses), dtype=np.float64)
     terms = np.bincount(index - first)
@@ -238,7 +239,7 @@ def _placed(index: np.typing.NDArray[np.int64], masses: Floats) -> tuple[Floats,
     return np.where(sums >= _LEAST_MASS, sums, 0.0), first
 
 
-def _best_slack(gaps: Floats, masses: Floats, spacing: float) -> float:
+def best_slack(gaps: Floats, masses: Floats, spacing: float) -> float:
     """Return the uniform shortfall to allow: its cost against that of the mass which must else fall a whole cell."""
     candidates = spacing * 0.5 ** np.arange(1.0, 45.0)
     total = float(masses.sum())

@@ -46,6 +46,7 @@ from accountant.pld.known_pairs import (
     response_step,
 )
 from accountant.pld.lower_step import dominated_step
+from accountant.pld.mixtures import dominated_mixtures, dominating_mixtures
 from accountant.pld.types import (
     BinaryStep,
     ComposableStep,
@@ -53,6 +54,7 @@ from accountant.pld.types import (
     LaplaceLosses,
     LatticeStep,
     MixedStep,
+    Mixtures,
     Pair,
     ResponseLosses,
 )
@@ -206,6 +208,8 @@ def lattice_step(pair: Pair, step: ComposableStep, frame: Frame, kappa: float) -
     """Return one step on the lattice, rounded to the side of the pair's end."""
     if isinstance(step, MixedStep):
         return dominating_mixture(step, pair, frame, kappa)
+    if isinstance(step, Mixtures):
+        return (dominating_mixtures if pair is Pair.DOMINATING else dominated_mixtures)(step, frame, kappa)
     if isinstance(step, ResponseLosses | LaplaceLosses):
         return _pure_step(pair, step, frame, kappa)
     if pair is Pair.DOMINATING:
@@ -246,6 +250,8 @@ def _size(step: ComposableStep) -> float:
         return step.q * step.mu
     if isinstance(step, ResponseLosses | LaplaceLosses):
         return step.epsilon
+    if isinstance(step, Mixtures):
+        return max(weight * shift for weight, shift in (*step.first, *step.second))
     return min(_size(part) for _, part in step.parts)
 
 

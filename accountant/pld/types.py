@@ -56,7 +56,24 @@ class MixedStep:
     count: int
 
 
-ComposableStep = BinaryStep | MixedStep | ResponseLosses | LaplaceLosses
+Parts = tuple[tuple[float, float], ...]
+"""Weights and shifts of a mixture of unit Gaussians."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mixtures:
+    """Two mixtures of Gaussians, the second one's shifts to the other side; `rest` is what the first one lacks.
+
+    At an upper end the weights of the first are rounded up, those of the second down, at a lower end the reverse.
+    """
+
+    first: Parts
+    second: Parts
+    rest: float
+    count: int
+
+
+ComposableStep = BinaryStep | MixedStep | Mixtures | ResponseLosses | LaplaceLosses
 
 
 @dataclass(frozen=True, slots=True)

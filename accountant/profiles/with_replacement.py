@@ -138,6 +138,11 @@ def public_copies(copies: Copies, noise_multiplier: Fraction, count: int, spare:
     return PublicCopies(batch_rates(copies)[1], noise_multiplier, shares, left_out, count)
 
 
+def law(copies: Copies, rest: Fraction) -> list[arb]:
+    """Return P[K = 0], P[K = 1], ..., until larger K have at most about `rest`, at the precision that is set."""
+    return [_none(copies), *_weights(copies, rest)[0]]
+
+
 def _weights(copies: Copies, rest: Fraction) -> tuple[list[arb], arb]:
     """Return p_1, p_2, ..., and a bound of those left out, at most about `rest`."""
     found: list[arb] = []

@@ -147,7 +147,7 @@ def test_a_cell_that_falls_leaves_its_tilt_behind(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(lower_step, "cut_axis", some_misplaced)
     assert 0.99 <= total() <= 1
-    monkeypatch.setattr(lower_step, "_untilted", as_it_was)
+    monkeypatch.setattr(lower_step, "untilted", as_it_was)
     assert total() > 1 + 1e-3
 
 
