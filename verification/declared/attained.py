@@ -169,7 +169,8 @@ class _Sides:
 
 def _over(declared: DeclaredImplementation, value: DeclaredValue, rows: Floats) -> Floats:
     """The releases of one run over their noise."""
-    return over_scale(value, rows[None], declared.declaration.releases(value))[0]
+    found: Floats = over_scale(value, rows[None], declared.declaration.releases(value))[0]
+    return found
 
 
 def _lengths(value: DeclaredValue, rows: Floats) -> Floats:

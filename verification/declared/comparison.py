@@ -462,9 +462,7 @@ def _compare(
             seen.unequal = seen.unequal or f"{value.name} has {shapes} of: {text}"
     if first.order != second.order and Counter(first.order) == Counter(second.order):
         at, one, two = next((k, c, d) for k, (c, d) in enumerate(zip(first.order, second.order, strict=True)) if c != d)
-        seen.unequal = (
-            seen.unequal or f"release {at + 1}: {one} leaves on one where {two} leaves on the other of: {text}"
-        )
+        seen.unequal = seen.unequal or f"release {at + 1}: {one} leaves on one where {two} does on the other of: {text}"
     for value in declared.declaration.noised:
         _sensitivity(declared, value, (first, second), setting, seen)
         _noise(value, (first, second), setting, seen)
