@@ -100,9 +100,9 @@ def _release(name: str, fields: Event, neighbours: Neighbours, times: int) -> St
             return LaplaceStep(sensitivity / _multiplier(name, fields), times, neighbours)
         case "PoissonSampledDpEvent":
             rate, inner = _fields(name, fields, ("sampling_probability", "event"))
-            if replaced:
+            if neighbours is not Neighbours.ADD_OR_REMOVE:
                 raise UnsupportedSchemeError(
-                    "PoissonSampledDpEvent under replace-one neighbours: no theorem is implemented; under "
+                    f"PoissonSampledDpEvent under {neighbours} neighbours: no theorem is implemented; under "
                     "add-or-remove there is one"
                 )
             return PoissonGaussianStep(_number(name, "sampling_probability", rate), _gaussian(name, inner), times)
@@ -110,7 +110,7 @@ def _release(name: str, fields: Event, neighbours: Neighbours, times: int) -> St
             size, sample, inner = _fields(name, fields, ("source_dataset_size", "sample_size", "event"))
             if not replaced:
                 raise UnsupportedSchemeError(
-                    "SampledWithoutReplacementDpEvent under add-or-remove neighbours: the event does not say which of "
+                    f"SampledWithoutReplacementDpEvent under {neighbours} neighbours: the event does not say which of "
                     "the two data sets has that size; under replace-one both have"
                 )
             n, m = count(f"{name}.source_dataset_size", size), count(f"{name}.sample_size", sample)

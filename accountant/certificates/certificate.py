@@ -128,7 +128,7 @@ class LedgerRecord:
 
     __pydantic_config__: ClassVar[dict[str, object]] = _AS_WRITTEN
 
-    neighbours: Literal["replace-one", "add-or-remove"]
+    neighbours: Literal["replace-one", "add-or-remove", "zero-out"]
     steps: tuple[StepRecord, ...]
     realisable: tuple[StepRecord, ...]
     corrected: tuple[StepRecord, ...]

@@ -191,7 +191,7 @@ def _drawn(declaration: Declaration, release: NoisyRelease, cost: Fraction, coun
             if n is None or m is None:
                 raise AssertionError("draws with replacement are so many of so many records")
             return WithReplacementStep(n, m, multiplier, count, neighbours)
-        case Sampling.POISSON if rate is not None and not (same_size or discrete):
+        case Sampling.POISSON if rate is not None and neighbours is Neighbours.ADD_OR_REMOVE and not discrete:
             return PoissonGaussianStep(rate, multiplier, count)
     raise CannotCertifyError(
         f"{release.names[0]}: {release.protection} noise on {sampling} batches under {neighbours} neighbours has no "
@@ -218,7 +218,8 @@ def amplified_epsilon(epsilon: Fraction, rate: Fraction) -> Fraction:
 
 def require_pure_theorem(sampling: Sampling, neighbours: Neighbours) -> None:
     """Refuse a scheme whose gain is not proved above for a pure release."""
-    if sampling in (Sampling.ALL, Sampling.WITHOUT_REPLACEMENT):
+    entry = sampling is Sampling.WITHOUT_REPLACEMENT and neighbours is not Neighbours.ZERO_OUT
+    if sampling is Sampling.ALL or entry:
         return
     if sampling is Sampling.POISSON and neighbours is Neighbours.ADD_OR_REMOVE:
         return

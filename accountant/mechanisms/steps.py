@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.copies import Copies
-from accountant.errors import InvalidQuantityError
+from accountant.errors import InvalidQuantityError, UnsupportedSchemeError
 from accountant.mechanisms.words import Neighbours, Noise, Sampling
 from accountant.numbers import shown
 
@@ -54,8 +54,9 @@ class SubsampledGaussianStep:
     neighbours: Neighbours = Neighbours.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        """Refuse rates outside (0, 1], noise that is not positive, no iterations."""
+        """Refuse rates outside (0, 1], noise that is not positive, no iterations, a relation without a theorem."""
         _require_sampled(self.sampling_rate, self.noise_multiplier, self.count)
+        _require_entry(self.neighbours)
 
     @property
     def ratio_squared(self) -> Fraction:
@@ -83,6 +84,7 @@ class WithReplacementStep:
         _require(self.records >= 2, f"records must be >= 2, got records={self.records}")
         _require(self.batch >= 1, f"batch must be >= 1, got batch={self.batch}")
         _require_sampled(Fraction(1), self.noise_multiplier, self.count)
+        _require_entry(self.neighbours)
 
     @property
     def copies(self) -> Copies:
@@ -199,6 +201,15 @@ class ShuffledStep:
 
 
 Step = GaussianStep | SubsampledGaussianStep | WithReplacementStep | PoissonGaussianStep | PureStep | ShuffledStep
+
+
+def _require_entry(neighbours: Neighbours) -> None:
+    """Where another record takes the place of one that is not drawn, it moves the batch as a replaced one does."""
+    if neighbours is Neighbours.ZERO_OUT:
+        raise UnsupportedSchemeError(
+            "drawn batches have no theorem here under zero-out neighbours: a batch without the record holds another "
+            "one; replace-one has one"
+        )
 
 
 def _require_sampled(rate: Fraction, noise_multiplier: Fraction, count: int) -> None:

@@ -23,10 +23,14 @@ class Algorithm(enum.StrEnum):
 
 
 class Neighbours(enum.StrEnum):
-    """When two data sets count as neighbours."""
+    """When two data sets count as neighbours.
+
+    `zero-out`: as many records, or parties, in both, one of which contributes nothing in the second.
+    """
 
     REPLACE_ONE = "replace-one"
     ADD_OR_REMOVE = "add-or-remove"
+    ZERO_OUT = "zero-out"
 
 
 class Sampling(enum.StrEnum):

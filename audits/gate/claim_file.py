@@ -25,11 +25,13 @@ from pydantic import (
     JsonValue,
     PrivateAttr,
     ValidationError,
+    field_validator,
     model_validator,
 )
 
 from accountant import AccountantError, Mechanism, decimal_string, exact, mechanism_from
 from accountant.mechanisms.words import Algorithm, Neighbours, Release, Sampling
+from accountant.notions import Notion, Promise
 from audits.errors import ClaimFileError
 from verification.outcome import About, Finding
 from verification.reading.context import Claimed, Mode
@@ -221,12 +223,55 @@ Count = Annotated[int, Field(ge=1)]
 Words = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class Claim(_Table):
-    """[claim]: what is promised."""
+DERIVED_DELTA = "1e-6"
+"""Where a claim in another notion names no delta: what is run is judged by the epsilon that it implies there."""
 
-    epsilon: Annotated[Fraction | float, BeforeValidator(_epsilon), Field(ge=0)]
-    delta: Delta
+
+class Claim(_Table):
+    """[claim]: what is promised: an epsilon at a delta, Renyi, concentrated or Gaussian privacy, or several of these.
+
+    Where no epsilon is named, it is the least that the others imply at delta, and ``implied``.
+    """
+
+    epsilon: Annotated[Fraction | float, BeforeValidator(_epsilon), Field(ge=0)] = Fraction(0)
+    delta: Delta = Fraction(DERIVED_DELTA)
     neighbours: NeighboursWord
+    renyi: list[tuple[Annotated[Number, Field(gt=1)], NotNegative]] = []  # [[alpha, epsilon], ...]
+    zcdp: NotNegative | None = None
+    gdp: NotNegative | None = None
+
+    @field_validator("renyi", mode="before")
+    @classmethod
+    def _pairs(cls, value: object) -> object:
+        return [tuple(pair) if isinstance(pair, list) else pair for pair in value] if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _has_an_epsilon(self) -> Self:
+        named = self.model_fields_set
+        if "epsilon" in named and "delta" in named:
+            return self
+        if "epsilon" in named or not self.promises:
+            missing = "delta" if "epsilon" in named else "epsilon"
+            raise ValueError(f"{missing} is needed: epsilon and delta, or one of renyi, zcdp and gdp, or both")
+        if not self.delta:
+            raise ValueError("delta must be greater than 0 where no epsilon is named")
+        implied = min(promise.epsilon(self.delta) for promise in self.promises)
+        object.__setattr__(self, "epsilon", exact("epsilon", decimal_string(implied, 12, "up")))
+        return self
+
+    @property
+    def implied(self) -> bool:
+        """Whether epsilon is what the other promises imply."""
+        return "epsilon" not in self.model_fields_set
+
+    @property
+    def promises(self) -> tuple[Promise, ...]:
+        """The promises in other notions."""
+        found = [Promise(Notion.RENYI, epsilon, alpha) for alpha, epsilon in self.renyi]
+        found += [
+            Promise(n, bound) for n, bound in ((Notion.ZCDP, self.zcdp), (Notion.GDP, self.gdp)) if bound is not None
+        ]
+        return tuple(found)
 
     @property
     def nothing(self) -> bool:
@@ -423,6 +468,7 @@ TEMPLATE = """\
 epsilon = "1.0"                  # or "infinity", the only claim that an algorithm without noise can make
 delta = "1e-8"
 neighbours = "replace-one"       # one record replaced by another; n is public
+# zcdp = "0.1"                   # also, or in place of epsilon: rho; gdp = "0.5" is mu; renyi = [["2", "0.1"], ...]
 
 [mechanism]                      # what is said to be run; several: [[mechanism]], each with a name
 algorithm = "ssadmm"             # or "mpadmm", which needs eta, rho, release instead of batch and sampling; or a

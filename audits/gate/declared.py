@@ -93,7 +93,8 @@ def declared_implementation(
         listed = "\n".join(f"  {each}" for each in found)
         raise ContradictionError(f"the declaration of {table.algorithm} contradicts itself or the claim:\n{listed}")
     size, at = (table.records, table.columns), (claim.epsilon, claim.delta)
-    return DeclaredImplementation(session, algorithm, declaration, *size, at, np.random.default_rng(seed), deadline)
+    rng = np.random.default_rng(seed)
+    return DeclaredImplementation(session, algorithm, declaration, *size, at, rng, deadline, promises=claim.promises)
 
 
 def about_account(algorithm: str) -> About:

@@ -89,27 +89,33 @@ def account(claim: Claim, mechanism: Mechanism, seconds: float = math.inf) -> Ac
     try:
         with time_limit(seconds):
             report = _report(claim, mechanism)
+            promised = [promise.compared(report.ledger) for promise in claim.promises]
     except (AccountantError, TookTooLongError) as error:
         if isinstance(error, AccountantError) and error.exit_code == 2:
             raise
         return Account(claim, mechanism, None, _judged(about, f"nothing could be certified: {error}", holds=None))
-    return Account(claim, mechanism, report, _compared(about, claim, report))
+    holds, text = _compared(claim, report)
+    # what a promise implies may be more than it says: then the promise itself decides, unless even that is refuted
+    parts = promised if claim.implied and holds is not False else [(holds, text), *promised]
+    ends = [end for end, _ in parts]
+    together = False if False in ends else None if None in ends else True
+    shown = [said for end, said in parts if end is together]
+    return Account(claim, mechanism, report, _judged(about, "; ".join(shown), holds=together))
 
 
-def _compared(about: About, claim: Claim, report: Report) -> Result:
+def _compared(claim: Claim, report: Report) -> tuple[bool | None, str]:
     lower, upper = fraction_of(report.epsilon.lower), fraction_of(report.epsilon.upper)
     low, high = decimal_string(lower, _DIGITS, "down"), decimal_string(upper, _DIGITS, "up")
     delta, claimed = decimal_string(claim.delta, _DIGITS, "up"), claim.epsilon_text(_DIGITS)
     if claim.epsilon >= upper:
-        return _judged(about, f"epsilon at delta {delta} is at most {high}, claimed is {claimed}", holds=True)
+        return True, f"epsilon at delta {delta} is at most {high}, claimed is {claimed}"
     if claim.epsilon < lower:
         text = f"epsilon at delta {delta} is at least {low} (two neighbouring data sets attain it)"
-        return _judged(about, f"{text}, claimed is {claimed}", holds=False)
-    text = (
+        return False, f"{text}, claimed is {claimed}"
+    return None, (
         f"claimed is {claimed}; certified is only that epsilon at delta {delta} lies between {low} (attained by a "
         f"concrete pair) and {high} (holds for every pair). Claim {high}, or add noise"
     )
-    return _judged(about, text, holds=None)
 
 
 def _judged(about: About, detail: str, *, holds: bool | None) -> Result:

@@ -24,6 +24,7 @@ ADD = "nothing: say it in [statement] of the claim file"
 RELATIONS = {
     Neighbours.REPLACE_ONE: "one record is replaced by another, the number of records is public",
     Neighbours.ADD_OR_REMOVE: "one record is added or removed",
+    Neighbours.ZERO_OUT: "one record contributes nothing, the number of records is public",
 }
 _DIGITS = 12
 

@@ -34,6 +34,8 @@ def _promised(report: GateReport) -> str:
     change = (
         ("replacing one record by another" if k == 1 else f"replacing up to {k} records by others")
         if claim.neighbours is Neighbours.REPLACE_ONE
+        else "taking away what one record contributes"
+        if claim.neighbours is Neighbours.ZERO_OUT
         else "adding or removing one record"
     )
     exception = (

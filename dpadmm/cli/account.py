@@ -313,6 +313,7 @@ def theirs(event: Event, neighbours: Neighbours, delta: str) -> str:
     relation = {
         Neighbours.REPLACE_ONE: dp_accounting.NeighboringRelation.REPLACE_ONE,
         Neighbours.ADD_OR_REMOVE: dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
+        Neighbours.ZERO_OUT: dp_accounting.NeighboringRelation.REPLACE_SPECIAL,
     }[neighbours]
     rows = [("dp-accounting (not certified)", "epsilon")]
     composed = object_of_event(event)

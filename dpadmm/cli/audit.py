@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CommandT = TypeVar("CommandT", bound=Callable[..., object])
 _Kind: TypeAlias = click.Path | click.Choice[str] | click.FloatRange | click.IntRange | Duration
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
-_NEIGHBOURS = click.Choice([relation.value for relation in Neighbours])
+_NEIGHBOURS = click.Choice([relation.value for relation in (Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE)])
 _AT_LEAST_0 = click.FloatRange(min=0)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 # name, type, default, what it is; all for --black-box

@@ -18,10 +18,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from scipy import special, stats
 
+from accountant import AccountantError
+from accountant.mechanisms.declaration import declared_ledger
 from accountant.mechanisms.words import Sampling
 from verification.declared.comparison import Comparison
 from verification.declared.draws import least_scale, over_scale
@@ -33,10 +36,12 @@ from verification.declared.implementation import (
     unit,
 )
 from verification.declared.inside import is_sum
-from verification.declared.price import schedule
+from verification.declared.price import schedule, stated
 from verification.declared.two_scales import Leakage, counted_epsilon
 from verification.neighbours.families import Domain, Families, StartingPoint, held_batches, history, second_batches
 from verification.neighbours.neighbours import Neighbours
+from verification.reading.context import Undecided
+from verification.statistics.test import Aspect, Cause, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import PURE, DeclaredValue, NoiseKind
 from verification.wire.faults import AdapterFault
@@ -80,6 +85,19 @@ def attained_by_runs(declared: DeclaredImplementation, seen: Comparison, level: 
         return (_counted if drawn else _by_losses)(declared, pair, level), pair.text()
     except (AdapterFault, OutOfTimeError):
         return Leakage(0.0, "there was no time to run neighbours, or no run succeeded"), ""
+
+
+def promises_kept(declared: DeclaredImplementation, seen: Comparison | None) -> list[Test]:
+    """Whether Renyi, concentrated or Gaussian privacy holds as it is claimed; undecided where neither end decides."""
+    ratio = 0.0 if seen is None else attained_ratio(declared, seen, pure=False)
+    try:
+        ledger = declared_ledger(stated(declared.declaration, declared.records, {}))
+    except AccountantError as error:
+        raise Undecided(f"nothing could be certified: {error}") from None
+    found = [promise.compared(ledger, Fraction(ratio) ** 2) for promise in declared.promises]
+    if False not in (holds for holds, _ in found) and (open_ends := [text for holds, text in found if holds is None]):
+        raise Undecided("; ".join(open_ends))
+    return [Test.exact("notions", Aspect.RELEASED, bool(holds), text, Cause.PRICE) for holds, text in found]
 
 
 # -- which neighbours -------------------------------------------------------------------------------------------------
@@ -151,7 +169,8 @@ class _Sides:
 
 def _over(declared: DeclaredImplementation, value: DeclaredValue, rows: Floats) -> Floats:
     """The releases of one run over their noise."""
-    return over_scale(value, rows[None], declared.declaration.releases(value))[0]
+    found: Floats = over_scale(value, rows[None], declared.declaration.releases(value))[0]
+    return found
 
 
 def _lengths(value: DeclaredValue, rows: Floats) -> Floats:
@@ -161,7 +180,8 @@ def _lengths(value: DeclaredValue, rows: Floats) -> Floats:
 def _energy(value: DeclaredValue, rows: Floats) -> Floats:
     """Minus the logarithm of the density of the noise, of each release, but for a constant."""
     lengths = _lengths(value, rows)
-    return lengths if value.noise in PURE else lengths**2 / 2
+    halves: Floats = lengths**2 / 2
+    return lengths if value.noise in PURE else halves
 
 
 # -- no records are drawn: the loss is known ---------------------------------------------------------------------------
@@ -209,15 +229,14 @@ def _loss(declared: DeclaredImplementation, own: Recorded, other: Recorded) -> f
         steps = min(len(shown.before), len(there.before), len(shown.noise))
         if shown.before.shape[1] != there.before.shape[1]:
             return None
+        noise, moved = shown.noise[:steps], there.before[:steps]
         if value.enters == "objective":
-            sides = (-shown.before[:steps], -there.before[:steps])
+            noise, moved = -shown.before[:steps], -moved
         elif is_sum(own, value):
-            sides = (shown.noise[:steps], (shown.released - there.before)[:steps]) if steps == len(there.before) else ()
+            moved = shown.released[:steps] - moved
         else:
             return None
-        if not sides:
-            continue
-        noise, moved = (_over(declared, value, rows) for rows in sides)
+        noise, moved = _over(declared, value, noise), _over(declared, value, moved)
         least = least_scale(value, declared.declaration.releases(value))
         error = rounding * largest(shown) * noise.shape[1] / least
         slope = 1.0 if value.noise in PURE else _lengths(value, noise) + _lengths(value, moved) + error

@@ -461,8 +461,8 @@ def _compare(
             shapes = f"shape {list(a.released.shape)} on one and {list(b.released.shape)} on the other"
             seen.unequal = seen.unequal or f"{value.name} has {shapes} of: {text}"
     if first.order != second.order and Counter(first.order) == Counter(second.order):
-        at, a, b = next((k, a, b) for k, (a, b) in enumerate(zip(first.order, second.order, strict=True)) if a != b)
-        seen.unequal = seen.unequal or f"release {at + 1}: {a} leaves on one where {b} leaves on the other of: {text}"
+        at, one, two = next((k, c, d) for k, (c, d) in enumerate(zip(first.order, second.order, strict=True)) if c != d)
+        seen.unequal = seen.unequal or f"release {at + 1}: {one} leaves on one where {two} does on the other of: {text}"
     for value in declared.declaration.noised:
         _sensitivity(declared, value, (first, second), setting, seen)
         _noise(value, (first, second), setting, seen)

@@ -52,8 +52,7 @@ def over_scale(value: DeclaredValue, noise: Floats, count: int) -> Floats:
     if value.covariance is not None:
         # the root is lower triangular: what the first releases are over their noise depends on no later one
         root = np.linalg.cholesky(np.array(value.covariance))[: noise.shape[1], : noise.shape[1]]
-        white: Floats = np.linalg.solve(root, noise[:, : len(root)])
-        return white
+        return np.asarray(np.linalg.solve(root, noise[:, : len(root)]), dtype=np.float64)
     scales = np.array(schedule(value.scale, count))[: noise.shape[1]]
     scaled: Floats = noise[:, : len(scales)] / scales[None, :, None]
     return scaled
@@ -164,7 +163,29 @@ def noise_tests(
     blurred = bool(discrete) and excess < 1e-3
     if not blurred:  # a discrete law that is too wide has another shape, and is not less private for it
         found += shape_tests(shaped, rng)
-    return [*found, light_tails(sized), atoms(noise, discrete), *_off_grid(noise, values)]
+    sums = {name: sized[name] for name in noise if values[name].noise is NoiseKind.GAUSSIAN}
+    return [*found, smallest_sums(sums), light_tails(sized), atoms(noise, discrete), *_off_grid(noise, values)]
+
+
+def smallest_sums(noise: dict[str, Floats]) -> Test:
+    """Whether some combination of the releases of a run has less noise than declared, however loud the others are.
+
+    It is chosen by one half of the runs. In the other its square is chi^2 distributed if the noise, over its scale, is
+    standard normal; with further noise, independent of it, at least as large.
+    """
+    families = []
+    for name, array in noise.items():
+        runs, releases, numbers = array.shape
+        if 2 <= releases <= runs // 2 * numbers // _RUNS_FOR_EACH:
+            chosen, counted = (
+                part.transpose(0, 2, 1).reshape(-1, releases) for part in np.split(array[: runs // 2 * 2], 2)
+            )
+            along = counted @ np.linalg.eigh(chosen.T @ chosen)[1][:, 0]
+            size = float(np.sqrt(np.mean(along**2)))
+            tail = np.array([stats.chi2.cdf(float(along @ along), len(along))])
+            families.append(TailFamily(f"{name}: {size:.4g} of the declared scale in a sum of releases", tail))
+    p_value, at = union(families)
+    return Test("noise-together", Aspect.NOISE, p_value, f"least likely: {at}", Cause.NOISE_DEPENDENT)
 
 
 def noise_energies(
@@ -398,6 +419,8 @@ def dependent_weight(value: DeclaredValue, noise: Floats, count: int) -> float:
         return math.inf
     if sizes[0] > _EDGE * (1 - np.sqrt(rows.shape[1] / runs)) ** 2 * np.mean(sizes):
         return 0.0  # no less than the least eigenvalue that so many independent runs show
+    if value.joint is not None:  # may all lie in that direction
+        return float(1 / np.sqrt(sizes[0]))
     moved = directions[:, 0].reshape(releases, p)
     lengths = np.linalg.norm(moved, axis=1, keepdims=True)
     moved = np.divide(moved, lengths, out=np.zeros_like(moved), where=lengths > 0).ravel()

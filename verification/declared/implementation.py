@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from accountant.notions import Promise
 from verification.declared.price import Pricing
 from verification.reading.context import NotApplicable, Undecided
 from verification.wire.arrays import Floats
@@ -51,6 +52,7 @@ class DeclaredImplementation:
     rng: np.random.Generator
     deadline: float
     effort: float = 1.0
+    promises: tuple[Promise, ...] = ()
 
     @property
     def pricing(self) -> Pricing:

@@ -19,7 +19,7 @@ from scipy import stats
 
 from accountant import AccountantError, decimal_string
 from accountant.mechanisms.words import Sampling
-from verification.declared.attained import attained_by_runs, attained_ratio
+from verification.declared.attained import attained_by_runs, attained_ratio, promises_kept
 from verification.declared.comparison import (
     FAILED,
     RELATIVE,
@@ -60,8 +60,7 @@ NUMBERS = 4000
 FEWEST_RUNS, MOST_RUNS = 16, 2000
 COMPARED, COORDINATES = 100, 8
 """Unseeded runs of either kind that are compared, and coordinates of each value."""
-_DIGITS = 6
-_DETECTED = 0.95
+_DIGITS, _DETECTED = 6, 0.95
 _FAMILIES = 16  # into which `size_tests` divides its level, at most, for each value
 
 
@@ -197,8 +196,13 @@ def account(shown: Shown) -> Answer:
         text = f"epsilon at delta {pricing.delta_text()} is at least {least.epsilon:.6g}, {least.text}"
         if pricing.epsilon >= least.epsilon:
             raise Undecided(f"{undecided}\n{text}" if least.epsilon else str(undecided)) from None
-        text = f"{text}, {pricing.claimed()}"
-        return shown.answer([Test.exact("price", Aspect.RELEASED, False, text, Cause.PRICE, witness=witness)], ())
+        asked = functools.partial(Test.exact, "price", Aspect.RELEASED, False, cause=Cause.PRICE)
+        return shown.answer([asked(detail=f"{text}, {pricing.claimed()}", witness=witness)], ())
+
+
+def notions(shown: Shown) -> Answer:
+    """Whether Renyi, concentrated or Gaussian privacy is kept as it is claimed."""
+    return shown.answer(promises_kept(shown.declared, shown.offered()), ())
 
 
 def priced(shown: Shown, ratio: float) -> Answer:
@@ -276,8 +280,7 @@ def independence(shown: Shown) -> Answer:
     declared, seen = shown.until(DRAWS_TIME), shown.neighbours
     found = _dependent(declared, seen) or scale_tests(declared, seen.scales)
     if not found:
-        fewer = _fewer(declared.declaration, seen)
-        if not fewer:
+        if not (fewer := _fewer(declared.declaration, seen)):
             shown.finished()
         text = "number and shape of releases, noise scales and public quantities are the same on neighbours"
         if seen.other_noise:
@@ -360,8 +363,8 @@ def noise(shown: Shown) -> Answer:
     seen = {value.name: collected.noise(value.name) for value in declared.declaration.noised}
     missing = [name for name, array in seen.items() if not array.size]
     if missing:
-        text = f"runs release {', '.join(missing)} not at all, or in different shapes: their noise cannot be compared"
-        raise Undecided(text)
+        listed = ", ".join(missing)
+        raise Undecided(f"runs release {listed} not at all, or in different shapes: their noise cannot be compared")
     infinite = declared.pricing.infinite
     lost, note = not_added(declared, collected.data, collected.runs)
     silent = [name for name, array in seen.items() if not np.any(array)]
@@ -564,6 +567,7 @@ def _sampled(declaration: Declaration) -> bool:
 
 QUESTIONS = (
     DeclaredQuestion("account", account, statistical=True),
+    DeclaredQuestion("notions", notions),
     DeclaredQuestion("sensitivity", sensitivity),
     DeclaredQuestion("post-processing", post_processing),
     DeclaredQuestion("data-independence", independence),
@@ -582,7 +586,7 @@ def ask_declared(
     wants: Callable[[str], bool] = lambda _: True,
 ) -> Iterator[Result]:
     """Yield a result for every question that applies and is wanted."""
-    asked = [question for question in QUESTIONS if question.applies(declared.declaration)]
+    asked = [q for q in QUESTIONS if q.applies(declared.declaration) and (declared.promises or q.ask is not notions)]
     share = false_alarm / sum(question.statistical for question in asked)
     shown = Shown(declared, share, power)
     for question in asked:

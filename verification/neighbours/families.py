@@ -78,6 +78,11 @@ class Domain:
             bound.kind is BoundKind.DOMAIN,
         )
 
+    @property
+    def empty(self) -> tuple[Floats, float]:
+        """What a record that contributes nothing is sent as: features and label 0, wherever records else lie."""
+        return np.zeros(self.columns), 0.0
+
     def filled(self, rows: Floats, sizes: Floats | float = 1.0) -> Floats:
         """Rows made as long as the bound allows, times their sizes; in a box, its corners."""
         if self.box is not None:
@@ -285,6 +290,11 @@ class Families:
                 there = base.replace(position, features, label)
                 yield changed(there, position, None, f"{kind} others, record {name}, removed")
             return
+        if self._domain.relation is Relation.ZERO_OUT:
+            for name, features, label in changes:
+                there = base.replace(position, features, label)
+                yield changed(there, position, self._domain.empty, f"{kind} others, record {name}, emptied")
+            return
         before = base.replace(position, *changes[0][1:])
         for name, features, label in changes[1:]:
             yield changed(before, position, (features, label), f"{kind} others, record {name}")
@@ -338,6 +348,10 @@ def library(domain: Domain) -> list[Neighbours]:
     """
     if domain.records < 2:
         raise VerificationError(f"needs at least 2 records, got records={domain.records}")
+    if domain.relation is Relation.ZERO_OUT:
+        raise VerificationError(
+            "zero-out neighbours are those of a declared algorithm: a black box knows no empty record"
+        )
     unit = domain.radius * np.eye(domain.columns)
     first, nothing = unit[0], 0.0 * unit[0]
     second = unit[1] if domain.columns > 1 else 0.5 * first

@@ -250,7 +250,8 @@ def attacks(
     others = [kinds[i % patterns] for i in range(domain.records - 1)]
     rows = [drawn(), *others]
     data = Records(np.array([row for row, _ in rows]), np.array([label for _, label in rows]))
-    after = None if domain.relation is Relation.ADD_OR_REMOVE else drawn()
+    after = domain.empty if domain.relation is Relation.ZERO_OUT else drawn()
+    after = None if domain.relation is Relation.ADD_OR_REMOVE else after
     return Attack(changed(data, 0, after, "searched"), history)
 
 
@@ -276,6 +277,8 @@ def simplified(draw: st.DrawFn, attack: Attack, domain: Domain) -> Attack:
     first = replace(pair.first, features=rows)
     if pair.removed:
         return Attack(changed(first, pair.position, None, pair.name), history)
+    if domain.relation is Relation.ZERO_OUT:
+        return Attack(changed(first, pair.position, domain.empty, pair.name), history)
     after = domain.admitted(columns * _rounded(pair.second.features[pair.position], draw(_CHOICE)))
     there = (after, float(pair.second.labels[pair.position]))
     return Attack(changed(first, pair.position, there, pair.name), history)

@@ -249,7 +249,7 @@ def _of_value(declaration: Declaration, value: DeclaredValue, names: set[str], *
 
 def _of_covariance(value: DeclaredValue, rows: list[list[float]], count: int) -> list[str]:
     """Symmetric, positive definite, one row for each release, and its diagonal the square of the scale."""
-    if any(len(row) != count for row in (rows, *rows)):
+    if {len(rows), *map(len, rows)} != {count}:
         return [f"{value.name}: covariance must have {count} rows of {count} numbers, one for each release"]
     matrix, scale = np.array(rows), np.array(value.scale, dtype=np.float64)
     if not (np.isfinite(matrix).all() and np.allclose(matrix, matrix.T, rtol=_ALIKE, atol=0.0)):

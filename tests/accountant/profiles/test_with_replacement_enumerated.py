@@ -58,7 +58,7 @@ def neighbours(records: int, relation: Neighbours) -> list[tuple[Values, Values]
     return [((1.0, *rest), (other, *rest)) for rest in others for other in (-1.0, 0.3)]
 
 
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE])
 @pytest.mark.parametrize(("records", "batch"), SIZES)
 def test_no_pair_of_small_data_sets_costs_more_than_the_theorem(records: int, batch: int, relation: Neighbours) -> None:
     pairs = neighbours(records, relation)
@@ -68,7 +68,7 @@ def test_no_pair_of_small_data_sets_costs_more_than_the_theorem(records: int, ba
         assert (worst <= np.add(bound, ERROR)).all(), nu
 
 
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE])
 @pytest.mark.parametrize(("records", "batch"), SIZES)
 def test_equal_others_attain_the_lower_end(records: int, batch: int, relation: Neighbours) -> None:
     """The delta of a batch without replacement of rate eta."""

@@ -10,6 +10,7 @@ import pytest
 
 from tests.verification.declared.inprocess import InProcess, declared_implementation, findings
 from tests.verification.declared.test_declaration import VALUE, declared
+from verification.declared.price import price
 from verification.outcome import Outcome
 from verification.served.declared import DeclaredRun
 from verification.wire.arrays import Floats
@@ -62,11 +63,17 @@ def session(
     return InProcess("joint", declare, run)
 
 
-def judged(tested: InProcess, factor: float = 1.0001) -> dict[str, Outcome]:
+def judged(tested: InProcess, factor: float = 1.0001, effort: float = 0.1) -> dict[str, Outcome]:
     """Outcomes at the price of the declaration, times a factor."""
     price = declared_implementation(tested, {}, size=(N, 3), seed=1, claim=(1.0, Fraction(DELTA))).pricing.price()
-    found = findings(tested, {}, epsilon=str(price * Fraction(factor)), delta=DELTA, seed=4, effort=0.1, size=(N, 3))
+    found = findings(tested, {}, epsilon=str(price * Fraction(factor)), delta=DELTA, seed=4, effort=effort, size=(N, 3))
     return {finding.name: finding.outcome for finding in found}
+
+
+def test_louder_noise_of_another_covariance_stands() -> None:
+    """A step's noise twice as large is declared noise and more, so that no combination of releases has less."""
+    louder = session("prefix sums", mixing=SUMS @ np.diag([2.0, 1.0, 1.0, 1.0]))
+    assert judged(louder, effort=0.4)["noise"] is Outcome.DEVIATES
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -91,7 +98,7 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_count_or_covariance_is_refuted(case: str) -> None:
     tested, by = WRONG[case]
-    assert judged(tested)[by] is Outcome.REFUTED
+    assert judged(tested, effort=0.4)[by] is Outcome.REFUTED
 
 
 def test_a_joint_sensitivity_is_priced_as_one_release() -> None:
@@ -105,7 +112,6 @@ def test_a_joint_sensitivity_is_priced_as_one_release() -> None:
 
 
 def declared_price(value: dict[str, object], iterations: int, delta: Fraction) -> float:
-    from verification.declared.price import price  # noqa: PLC0415
 
     return float(price(declared(value, iterations=iterations), 100, delta))
 

@@ -7,13 +7,15 @@ from fractions import Fraction
 
 import pytest
 
-from accountant import CannotCertifyError, Gaussian, SsADMM, epsilon
+from accountant import AccountantError, Gaussian, SsADMM, epsilon
+from accountant.errors import CannotCertifyError, UnsupportedSchemeError
 from accountant.mechanisms.words import Neighbours
 from accountant.numbers import fraction_of
 from tests.verification.declared.test_declaration import VALUE, declared
 from verification.declared.price import attained_epsilon, price
 
 DELTA = Fraction(1, 10**5)
+SIZES = (Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE)
 BATCHES = {"kind": "without-replacement", "batch": 10}
 
 
@@ -62,16 +64,27 @@ def test_a_weight_is_a_larger_sensitivity() -> None:
     ("sampling", "neighbours"),
     [
         ({"kind": "poisson", "rate": 0.1}, "replace-one"),
+        ({"kind": "poisson", "rate": 0.1}, "zero-out"),
+        (BATCHES, "zero-out"),
+        ({"kind": "with-replacement", "batch": 5}, "zero-out"),
         ({"kind": "with-replacement", "batch": 5, "amplification": "none"}, "add-or-remove"),
         (BATCHES | {"amplification": "none"}, "add-or-remove"),
     ],
 )
 def test_what_has_no_theorem_here_is_refused(sampling: dict[str, object], neighbours: str) -> None:
-    with pytest.raises(CannotCertifyError):
+    with pytest.raises(AccountantError):
         price(declared(sampling=sampling, neighbours=neighbours), 100, DELTA)
 
 
+def test_pure_noise_on_batches_is_refused_where_a_record_contributes_nothing() -> None:
+    laplace = VALUE | {"noise": "laplace", "norm": "l1"}
+    with pytest.raises(UnsupportedSchemeError):
+        price(declared(laplace, sampling=BATCHES, neighbours="zero-out"), 100, DELTA)
+
+
 def test_without_amplification_sampling_gains_nothing() -> None:
+    none = declared(sampling=BATCHES | {"amplification": "none"}, neighbours="zero-out")
+    assert price(none, 100, DELTA) == price(declared(neighbours="zero-out"), 100, DELTA)
     assert price(declared(sampling=BATCHES | {"amplification": "none"}), 100, DELTA) == price(declared(), 100, DELTA)
     sampling = {"kind": "with-replacement", "batch": 5, "amplification": "none"}
     fivefold = declared(VALUE | {"sensitivity": 2.5})  # all five entries may be copies of the record
@@ -80,7 +93,7 @@ def test_without_amplification_sampling_gains_nothing() -> None:
 
 def test_draws_with_replacement_are_priced_by_their_theorem_under_both_relations() -> None:
     sampling = {"kind": "with-replacement", "batch": 10}
-    found = {n: price(declared(sampling=sampling, iterations=2, neighbours=n), 100, DELTA) for n in Neighbours}
+    found = {n: price(declared(sampling=sampling, iterations=2, neighbours=n), 100, DELTA) for n in SIZES}
     assert found[Neighbours.REPLACE_ONE] == found[Neighbours.ADD_OR_REMOVE]
     without = price(declared(sampling=BATCHES, iterations=2), 100, DELTA)
     none = price(declared(sampling=sampling | {"amplification": "none"}, iterations=2), 100, DELTA)
@@ -102,7 +115,7 @@ def test_epochs_are_priced_as_one_release_each_of_replaced_records(kind: str) ->
 
 
 def test_batches_of_a_fixed_size_cost_the_same_if_a_record_is_added() -> None:
-    both = [price(declared(sampling=BATCHES, iterations=2, neighbours=n), 100, DELTA) for n in Neighbours]
+    both = [price(declared(sampling=BATCHES, iterations=2, neighbours=n), 100, DELTA) for n in SIZES]
     assert both[0] == both[1]
 
 

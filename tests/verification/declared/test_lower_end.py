@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from fractions import Fraction
 
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from accountant.notions import Notion, Promise
 from tests.verification.declared.inprocess import InProcess, declared_implementation, findings, named_epsilon
 from verification.declared.attained import betting_epsilon
+from verification.declared.questions import ask_declared
 from verification.outcome import Finding, Outcome
 from verification.served.declared import DeclaredRun
 from verification.wire.arrays import Floats
@@ -144,3 +147,28 @@ def test_the_prices_of_these_tests_are_those_of_the_accountant() -> None:
         assert declared_of(tested) == pytest.approx(price, abs=2e-3)
     for case in ("with replacement", "without replacement"):
         assert declared_of(REFUTED[case][0]) > 50.0
+
+
+# -- claims in other notions ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "tested", "outcome"),
+    [
+        (Promise(Notion.ZCDP, Fraction("0.3473")), session("a", 1), Outcome.STANDS),  # (2/24/0.1)^2/2 = 0.34722
+        (Promise(Notion.ZCDP, Fraction("0.347")), session("a", 1), Outcome.REFUTED),
+        (Promise(Notion.GDP, Fraction("0.83")), session("a", 1), Outcome.REFUTED),
+        (Promise(Notion.RENYI, Fraction("2.79"), Fraction(4)), session("ab", 1), Outcome.STANDS),
+        (Promise(Notion.RENYI, Fraction("2.7"), Fraction(4)), session("ab", 1), Outcome.INCONCLUSIVE),
+        (Promise(Notion.GDP, Fraction(9)), session("a", 1, kind="laplace"), Outcome.INCONCLUSIVE),
+        (Promise(Notion.ZCDP, Fraction("0.0556")), session("a", 1, kind="laplace"), Outcome.STANDS),  # (1/3)^2/2
+    ],
+)
+def test_a_promise_of_a_declared_algorithm_is_judged_on_its_own_curve(
+    said: Promise, tested: InProcess, outcome: Outcome
+) -> None:
+    claim = (Fraction(9), Fraction(DELTA))
+    asked = declared_implementation(tested, {}, size=(N, 3), seed=1, effort=0.1, claim=claim)
+    asked = dataclasses.replace(asked, promises=(said,))
+    results = ask_declared(asked, false_alarm=1e-6, power=2.0, wants=lambda name: name == "notions")
+    assert [result.outcome for result in results] == [outcome]
