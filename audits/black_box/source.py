@@ -1,24 +1,20 @@
-"""Where runs come from: adapter processes, as many as there are workers, or a function in this process."""
+"""Where runs come from: adapter processes, as many as there are workers."""
 
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 from pydantic import JsonValue
 
 from audits.errors import AuditError
 from verification.neighbours.neighbours import Neighbours
-from verification.wire.arrays import Floats
 from verification.wire.faces import Face
 from verification.wire.process import Limits
-from verification.wire.records import Records
 from verification.wire.session import HiddenPair, Session, Values
-
-Batch: TypeAlias = Callable[[Records, int, np.random.Generator], dict[str, Floats]]
 
 
 class PairSource(Protocol):
@@ -32,19 +28,6 @@ class PairSource(Protocol):
     def runs(self, pair: Neighbours, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
         """Return ``count`` runs of each neighbour."""
         ...
-
-
-class LocalSource:
-    """A function in this process that makes many runs at once."""
-
-    workers = 1
-
-    def __init__(self, run: Batch) -> None:
-        self._run = run
-
-    def runs(self, pair: Neighbours, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
-        """Return ``count`` runs of each neighbour."""
-        return self._run(pair.first, count, rng), self._run(pair.second, count, rng)
 
 
 class WireSource:
