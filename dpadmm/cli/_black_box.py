@@ -15,8 +15,7 @@ import click
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from accountant.mechanisms.words import Neighbours as Relation
-from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
-from audits.black_box.source import WireSource
+from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, WireSource, audit
 from audits.curves import ApproximateCurve, PrivacyCurve, TableCurve
 from audits.errors import AuditError
 from dpadmm.cli._own_pair import load_both

@@ -207,6 +207,8 @@ def following() -> Iterator[tuple[object, str, object]]:
     def arrays(original: Callable[..., Any]) -> Callable[..., Any]:
         def array(each: object, *args: object, **options: object) -> Any:
             found: list[NoticingNoise] = []
+            if not isinstance(_first(each), NoticingNoise):
+                return original(each, *args, **options)
             made = original(_bare(each, found), *args, **options)
             if not found:
                 return made
@@ -240,6 +242,10 @@ def following() -> Iterator[tuple[object, str, object]]:
         yield np, name, arrays(getattr(np, name))
     for name in ("zeros", "empty", "zeros_like", "empty_like"):
         yield np, name, buffers(getattr(np, name))
+
+
+def _first(each: object) -> object:
+    return _first(each[0]) if isinstance(each, (list, tuple)) and each else each
 
 
 def _leaves(each: object) -> list[object]:

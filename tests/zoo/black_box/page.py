@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
-from audits.black_box.source import WireSource
+from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, WireSource, audit
 from audits.errors import AuditError
 from tests.zoo.black_box import CLAIM, HONEST, WRONG, BoxedSubject, boxed, claimed_curve
 from tests.zoo.black_box.campaign import CONFIRM, EXPLORE, LEVEL, SLOW, SLOW_AUDITS, SLOW_SECONDS, Tally
