@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import queue
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Protocol
 
 import numpy as np
+from pydantic import JsonValue
 
 from audits.black_box.betting import Candidate, Chunk, Round, Wealth, candidate, lower_bound
-from audits.black_box.source import PairSource
 from audits.curves import PrivacyCurve
 from audits.eprocess.curve_test import anytime_p_value
 from audits.eprocess.point_test import Shape, smallest_found, trials_needed
@@ -22,7 +25,10 @@ from verification.outcome import About, Aspect, Cause, Outcome, Stage
 from verification.pictures import scores
 from verification.questions.question import Answer
 from verification.statistics.test import Test
+from verification.wire.faces import Face
 from verification.wire.faults import AdapterRefusal, AdapterSkipped, RefusedRequest
+from verification.wire.process import Limits
+from verification.wire.session import HiddenPair, Session, Values
 
 _TASTE_SECONDS = 0.1
 _LARGEST_CHUNK = 500
@@ -33,10 +39,87 @@ _FEWEST_OF_A_PAIR = 8
 _FINALISTS = 2
 _AT_LEAST, _AT_MOST = 3000, 200_000  # trial pairs to test, where no number is given
 _NO_TIME = 1e-6
+_SLOW, _EVERY, _SLOW_LOOKED = 2000, 3, 0.1
+"""Below so many affordable trial pairs only each third pair is run, and so much of them compares pairs: to tell many
+pairs apart takes more runs than to use one that shows the leak, and most leaks show on several."""
 BLACK_BOX = About("black-box", stage=Stage.GAMES)
 _RUNNING, _TASTING = 0, 1  # tasting: which pairs are taken, and how long a run takes
 
 Progress = Callable[[str], None]
+
+
+# -- where runs come from: adapter processes, as many as there are workers -------------------------------------------
+
+
+class PairSource(Protocol):
+    """Runs of both neighbours, fresh ones at every call; may be called by ``workers`` threads at once."""
+
+    @property
+    def workers(self) -> int:
+        """How many calls may be under way."""
+        ...
+
+    def runs(self, pair: Neighbours, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+        """Return ``count`` runs of each neighbour."""
+        ...
+
+
+class WireSource:
+    """Adapter processes behind the wire; a context manager that stops them all."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        limits: Limits,
+        *,
+        workers: int,
+        request: Mapping[str, JsonValue] | None = None,
+        seeded: bool = False,
+    ) -> None:
+        if workers < 1:
+            raise AuditError(f"workers must be at least 1, got workers={workers!r}")
+        self.workers = workers
+        self._seeded = seeded
+        self._idle: queue.Queue[Session] = queue.Queue()
+        self._sessions: list[Session] = []
+        try:
+            for _ in range(workers):
+                self._sessions.append(Session(command, limits, Face.BLACK_BOX, members=request))
+                self._idle.put(self._sessions[-1])
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+
+    @property
+    def name(self) -> str:
+        """What the adapter calls itself."""
+        return self._sessions[0].description.name
+
+    def runs(self, pair: Neighbours, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+        """Return ``count`` runs of each neighbour; nothing says which is which."""
+        session = self._idle.get()
+        try:
+            return HiddenPair(session, pair.first, pair.second, rng).black_box_trials(count, seeded=self._seeded)
+        finally:
+            self._idle.put(session)
+
+    def __enter__(self) -> WireSource:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        failed: BaseException | None = None
+        for session in self._sessions:
+            try:
+                session.__exit__(kind, error, trace)
+            except BaseException as fault:  # every process must be ended before the first fault is told
+                failed = failed or fault
+        if failed is not None and kind is None:
+            raise failed
+
+
+# -- what is claimed, and what was found ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,16 +224,18 @@ class _Running:
     plan: BlackBoxPlan
     progress: Progress
     wealth: Wealth
-    began: float = field(default_factory=time.monotonic)
+    clock: Callable[[], float]
+    began: float
     runs: int = 0
     left: int = 0  # trial pairs that may still come
     seen: dict[int, list[Chunk]] = field(default_factory=dict)
     known: dict[int, Candidate] = field(default_factory=dict)
     rounds: list[Round] = field(default_factory=list)
     won: list[float] = field(default_factory=list)
+    slow: bool = False  # few runs are affordable
 
     def seconds_left(self) -> float:
-        return self.plan.seconds - (time.monotonic() - self.began)
+        return self.plan.seconds - (self.clock() - self.began)
 
     def chunk(self, phase: int, pair: int, number: int, count: int) -> Chunk:
         key = np.random.SeedSequence(self.plan.seed, spawn_key=(phase, pair, number))
@@ -185,7 +270,7 @@ class _Running:
                 self.won.append(self.wealth.add(self.rounds[-1]))
             self.left -= sum(part for part in parts[: len(chunks)])
             self.seen.setdefault(pair, []).extend(chunks)
-            self.known[pair] = candidate(pair, self.seen[pair], self.plan.curve, trees=self.plan.trees)
+            self.known[pair] = candidate(pair, self.seen[pair], self.plan.curve, trees=self.plan.trees, few=self.slow)
 
     def ranked(self, pairs: Sequence[int]) -> list[int]:
         return sorted(pairs, key=lambda pair: self.known[pair].rank if pair in self.known else (1.0, 0.0, pair))
@@ -200,9 +285,12 @@ def audit(
     plan: BlackBoxPlan,
     progress: Progress | None = None,
     about: About = BLACK_BOX,
+    *,
+    clock: Callable[[], float] = time.monotonic,
 ) -> BlackBoxResult:
     """Audit; raises `NothingToAudit` where no pair is taken or the code is too slow for the time allowed."""
-    running = _Running(source, pairs, plan, progress or (lambda _: None), Wealth(plan.curve, plan.false_alarm))
+    wealth = Wealth(plan.curve, plan.false_alarm)
+    running = _Running(source, pairs, plan, progress or (lambda _: None), wealth, clock, clock())
     taken, refused, seconds = _taste(running)
     taken, looked, confirm = _split(running, taken, seconds)
     size = max(1, min(_LARGEST_CHUNK, int(_CHUNK_SECONDS / seconds)))
@@ -210,7 +298,7 @@ def audit(
     finalists = _search(running, taken, looked, size)
     tested = _confirm(running, finalists, confirm, size)
     detectable = _detectable(plan, tested, looked, 2.0 * seconds / (source.workers * _USED)) if plan.detect else None
-    wealth, refuted = running.wealth, running.wealth.refuted_after is not None
+    refuted = wealth.refuted_after is not None
     test = _test(running, tested, detectable)
     covers = () if refuted else (Aspect.RELEASED,)
     answer = Answer("neighbours", f"n = {pairs[0].count}", running.runs, (test,), covers)
@@ -232,7 +320,7 @@ def audit(
         detectable,
         tested,
         running.runs,
-        time.monotonic() - running.began,
+        clock() - running.began,
         [(what, *each) for what, each in parts.items()],
         [(pairs[pair].name, known.score.name, known.growth) for pair, known in sorted(running.known.items())],
         refused,
@@ -261,10 +349,10 @@ def _seconds_of_a_run(running: _Running, pair: int) -> float:
         return _NO_TIME
     count = 1
     while True:
-        began = time.monotonic()
+        began = running.clock()
         running.chunk(_TASTING, pair, count, count)
         running.runs += 2 * count
-        took = time.monotonic() - began
+        took = running.clock() - began
         if took > _TASTE_SECONDS or count >= _LARGEST_CHUNK:
             return max(took / (2 * count), _NO_TIME)
         count *= 8
@@ -279,6 +367,11 @@ def _split(running: _Running, taken: list[int], seconds: float) -> tuple[list[in
             f"one run takes {seconds:.3g} s: {plan.seconds:g} s allow {max(int(affordable), 0)} trial pairs, "
             f"{2 * _FEWEST} are needed; allow more time"
         )
+    running.slow = affordable < _SLOW
+    if running.slow:
+        kept = taken[::_EVERY]
+        looked = max(min(plan.explore * len(kept), _SLOW_LOOKED * affordable), _FEWEST_OF_A_PAIR * len(kept))
+        return kept, int(looked), int(min(plan.wanted, affordable - looked))
     looked = min(plan.explore * len(taken), _LOOKED * affordable)
     kept = taken[: max(_FINALISTS, int(looked / (_stages(len(taken)) * _FEWEST_OF_A_PAIR)))]
     return kept, int(looked), int(min(plan.wanted, affordable - looked))
@@ -290,8 +383,14 @@ def _stages(pairs: int) -> int:
 
 
 def _search(running: _Running, taken: Sequence[int], looked: int, size: int) -> list[int]:
-    """Run all pairs, then the better half of them twice as often, and so on; return the best two."""
+    """Run all pairs, then the better half of them twice as often, and so on; return the best two.
+
+    Where the implementation is slow all are run once, and none is left out.
+    """
     stages, active = _stages(len(taken)), list(taken)
+    if running.slow:
+        running.play(active, max(looked // len(active), _FEWEST_OF_A_PAIR), size)
+        return active
     for _ in range(stages):
         running.play(active, max(looked // (stages * len(active)), _FEWEST_OF_A_PAIR), size)
         active = running.ranked(active)[: max(_FINALISTS, math.ceil(len(active) / 2))]

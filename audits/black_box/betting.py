@@ -56,18 +56,47 @@ class Candidate:
         return scores
 
 
-def candidate(pair: int, chunks: Sequence[Chunk], curve: PrivacyCurve, *, trees: int) -> Candidate:
-    """Teach scores on the first half of the runs, compare them on the second, and return the best."""
+def candidate(pair: int, chunks: Sequence[Chunk], curve: PrivacyCurve, *, trees: int, few: bool = False) -> Candidate:
+    """Teach scores on the first half of the runs, compare them on the second, and return the best.
+
+    Where runs are few, each half is compared by the scores of the other, and the best is taught on all.
+    """
     layout = layout_of(chunks)
     first, second = (np.vstack([layout.rows(chunk[side]) for chunk in chunks]) for side in (0, 1))
     half = min(len(first) // 2, _TAUGHT)
+    if few:
+        return _candidate_of_few(pair, layout, first, second, curve)
     found = []
     for score in learned(first[:half], second[:half], trees=trees):
         sides = score.of(first[half:]), score.of(second[half:])
-        few = isinstance(score, LinearScore) and sides[0].size < _MANY
-        tails = (normal_tails_of if few else tails_of)(*sides, _PESSIMISM)
+        linear = isinstance(score, LinearScore) and sides[0].size < _MANY
+        tails = (normal_tails_of if linear else tails_of)(*sides, _PESSIMISM)
         found.append(Candidate(pair, score, layout, tails, growth_of(curve, tails), _excess(curve, tails)))
     return min(found, key=lambda each: each.rank)
+
+
+def _candidate_of_few(pair: int, layout: Layout, first: Floats, second: Floats, curve: PrivacyCurve) -> Candidate:
+    folds = [(slice(k, None, 2), slice(1 - k, None, 2)) for k in (0, 1)]
+    taught = [learned(first[teach], second[teach], trees=0) for teach, _ in folds]
+    found = []
+    for score, *halves in zip(learned(first, second, trees=0), *taught, strict=True):
+        centre, spread = _scale(score.of(first), score.of(second))
+        fresh: tuple[list[Floats], list[Floats]] = ([], [])
+        for half, (_, test) in zip(halves, folds, strict=True):
+            sides = half.of(first[test]), half.of(second[test])
+            from_centre, from_spread = _scale(*sides)
+            for into, each in zip(fresh, sides, strict=True):
+                into.append(centre + spread * (each - from_centre) / from_spread)
+        few = normal_tails_of if isinstance(score, LinearScore) else tails_of
+        tails = few(np.concatenate(fresh[0]), np.concatenate(fresh[1]), _PESSIMISM)
+        found.append(Candidate(pair, score, layout, tails, growth_of(curve, tails), _excess(curve, tails)))
+    return min(found, key=lambda each: each.rank)
+
+
+def _scale(first: Floats, second: Floats) -> tuple[float, float]:
+    """The centre of both sides and the deviation within them, 1 where there is none."""
+    spread = math.sqrt(0.5 * float(first.var() + second.var()))
+    return 0.5 * float(first.mean() + second.mean()), spread or 1.0
 
 
 def _excess(curve: PrivacyCurve, tails: ScoreTails) -> float:

@@ -15,8 +15,7 @@ import click
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from accountant.mechanisms.words import Neighbours as Relation
-from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
-from audits.black_box.source import WireSource
+from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, WireSource, audit
 from audits.curves import ApproximateCurve, PrivacyCurve, TableCurve
 from audits.errors import AuditError
 from dpadmm.cli._own_pair import load_both
@@ -42,6 +41,7 @@ class BlackBoxOptions(BaseModel):
     records: int
     features: int
     norm: float
+    labels: tuple[float, float] | None
     request: Path | None
     budget: float
     detect_epsilon: float | None
@@ -98,7 +98,11 @@ def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[Neighbours]:
         features = both[0].columns
     if options.library:
         closed = not options.beyond_norm
-        found += library(Domain(options.records, features, options.norm, options.neighbours, closed=closed))
+        labels = options.labels or Domain().labels
+        if not -math.inf < labels[0] < labels[1] < math.inf:
+            raise click.UsageError(f"--labels needs two finite numbers, the lower one first, got {labels}")
+        domain = Domain(options.records, features, options.norm, options.neighbours, labels=labels, closed=closed)
+        found += library(domain)
     if not found:
         raise click.UsageError("--no-library needs a pair of your own: --pair FIRST SECOND")
     return found

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 CommandT = TypeVar("CommandT", bound=Callable[..., object])
-_Kind: TypeAlias = click.Path | click.Choice[str] | click.FloatRange | click.IntRange | Duration
+_Kind: TypeAlias = click.Path | click.Tuple | click.Choice[str] | click.FloatRange | click.IntRange | Duration
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 _NEIGHBOURS = click.Choice([relation.value for relation in (Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE)])
 _AT_LEAST_0 = click.FloatRange(min=0)
@@ -43,6 +43,7 @@ _OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
     ("--records", click.IntRange(min=2), 12, "Records of a data set."),
     ("--features", click.IntRange(min=1), 3, "Features of a record."),
     ("--norm", _POSITIVE, 1.0, "Largest Euclidean norm of a record that the claim allows."),
+    ("--labels", click.Tuple([float, float]), None, "Labels may be any number between these; by default -1 and 1."),
     ("--request", _FILE, None, "A JSON object whose members are added to every `trials` request."),
     ("--budget", Duration(), "5m", "Time for the whole audit (90s, 5m)."),
     (
@@ -338,8 +339,15 @@ def _show(results: list[AuditResult], estimated: list[list[LowerBound]], unseen:
         click.echo(f"{found.outcome.value:<14} {result.plan.game.name} ({result.seconds:.1f} s)")
         click.echo(f"{'':<14} {found.detail}")
         for bound in bounds:
-            click.echo(f"{'':<14} {bound.describe()}")
+            chance = f"; above the claim by chance, as {1 - bound.confidence:.0%} of them are: it refutes nothing"
+            click.echo(f"{'':<14} {bound.describe()}{chance if _exceeds(bound, result) else ''}")
     click.echo(f"again: {again}")
+
+
+def _exceeds(bound: LowerBound, result: AuditResult) -> bool:
+    """Whether a bound is above a claim that the test, which alone has the stated false alarms, does not refute."""
+    refuted = result.judged.outcome is Outcome.REFUTED
+    return not refuted and bound.delta is not None and bound.epsilon > result.plan.curve.epsilon_at(bound.delta)
 
 
 def _document(results: list[AuditResult], found: list[list[LowerBound]], seed: int, again: str) -> dict[str, object]:
@@ -365,7 +373,7 @@ def _document(results: list[AuditResult], found: list[list[LowerBound]], seed: i
                     "noise_divisor": repr(concluded.power.divisor),
                     "probability_at_least": repr(concluded.power.at_least),
                 },
-                "lower_bounds": [bound.document() for bound in bounds],
+                "lower_bounds": [bound.document() | {"by_chance": _exceeds(bound, result)} for bound in bounds],
             }
             for result, concluded, bounds in judged
         ],

@@ -367,8 +367,13 @@ def library(domain: Domain) -> list[Neighbours]:
     def pair(
         name: str, after: tuple[Floats, int], rest: Floats, labels: NDArray[np.int64], before: Floats = first
     ) -> Neighbours:
-        data = Records(np.vstack([before[None], rest]), np.concatenate([ones[:1], labels]))
-        return changed(data, 0, None if domain.relation is Relation.ADD_OR_REMOVE else after, name)
+        data = Records(np.vstack([before[None], rest]), ends(np.concatenate([ones[:1], labels])))
+        label = float(ends(np.array([after[1]]))[0])
+        return changed(data, 0, None if domain.relation is Relation.ADD_OR_REMOVE else (after[0], label), name)
+
+    def ends(signs: NDArray[np.int64]) -> NDArray[np.int64] | Floats:
+        """Labels at the ends of their range."""
+        return signs if domain.labels == (-1.0, 1.0) else np.where(signs > 0, domain.labels[1], domain.labels[0])
 
     spread = np.full(domain.columns, domain.radius / math.sqrt(domain.columns))
     far = LARGE * first

@@ -20,9 +20,10 @@ from verification.wire.messages import PROTOCOL
 from verification.wire.records import Records
 
 Released: TypeAlias = "ArrayLike | Mapping[str, ArrayLike]"
-Train: TypeAlias = Callable[[Floats, NDArray[np.int64], np.random.Generator], Released]
+Train: TypeAlias = Callable[[Floats, NDArray[np.int64] | Floats, np.random.Generator], Released]
 Batch: TypeAlias = Callable[[Records, int, np.random.Generator], dict[str, Floats]]
 _ARRAY: TypeAdapter[WireArray] = TypeAdapter(WireArray)
+_LABELS: TypeAdapter[list[int] | list[float]] = TypeAdapter(list[int] | list[float])
 
 
 def serve_function(train: Train, name: str = "black box") -> None:
@@ -47,7 +48,7 @@ def answer_streams(run: Batch, name: str, source: BinaryIO, sink: BinaryIO) -> N
 
 def repeated(train: Train, records: Records, count: int, rng: np.random.Generator) -> dict[str, Floats]:
     """Return ``count`` runs, stacked; runs of different lengths are filled up with NaN, which the audit also sees."""
-    runs = [train(records.features.copy(), records.labels.astype(np.int64), rng) for _ in range(count)]
+    runs = [train(records.features.copy(), records.labels.copy(), rng) for _ in range(count)]
     named = [run if isinstance(run, Mapping) else {"released": run} for run in runs]
     return {
         key: _stacked([run.get(key, ()) for run in named]) for key in dict.fromkeys(k for run in named for k in run)
@@ -87,5 +88,4 @@ def _answer(run: Batch, name: str, data: dict[str, Records], request: dict[str, 
 
 def _records(request: dict[str, JsonValue]) -> Records:
     features = unpack(_ARRAY.validate_python(request["features"]), "features")
-    labels = TypeAdapter(list[int]).validate_python(request["labels"])
-    return Records(features, np.array(labels, dtype=np.int64))
+    return Records(features, np.array(_LABELS.validate_python(request["labels"])))

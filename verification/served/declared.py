@@ -150,9 +150,9 @@ class DeclaredRun:
         given = (self._outputs or {}).get(name)
         if given is None or not len(given):
             return None
-        shown, size = self._shown.get(name, []), math.prod(part or ())
+        shown, size = self.shown(name), math.prod(part or ())
         if self.in_parts and part is not None and size < np.asarray(given[0]).size:
-            flat, start = np.ravel(given), sum(np.size(before) for _, before, _ in shown)
+            flat, start = np.ravel(given), sum(released.size for released, _, _ in shown)
             return None if start + size > flat.size else flat[start : start + size].reshape(part)
         return None if len(shown) >= len(given) else np.asarray(given[len(shown)])
 

@@ -59,11 +59,11 @@ class NoticingNoise(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
         part = super().__getitem__(key)  # type: ignore[call-overload]  # whatever numpy takes
         return _plain(part) if self.run is None else _like(self, part)
 
-    def __setitem__(self, key: object, value: object) -> None:
+    def __setitem__(self, key: Any, value: object) -> None:
         """Put values there; what is then noise everywhere is noise."""
-        _plain(self)[key] = _plain(value)  # type: ignore[index]  # whatever numpy takes
+        self.view(np.ndarray)[key] = _plain(value)
         if self.unset is not None:
-            self.unset[key] = False  # type: ignore[index]  # as above
+            self.unset[key] = False
             if not isinstance(value, NoticingNoise) or value.run is None or self.name not in ("", value.name):
                 self.unset = None
             else:
@@ -72,18 +72,20 @@ class NoticingNoise(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
 
     def __float__(self) -> float:
         """A plain number: nothing follows it."""
-        self._lost("float")
-        return float(_plain(self))  # type: ignore[arg-type]  # of one number, or numpy says what is wrong
+        lost(self.run, "float")
+        return float(self.view(np.ndarray))
 
     def item(self, *at: Any) -> Any:
         """One number, as noise."""
-        return self.reshape(-1)[at[0] if at else 0] if self.run and len(at) < 2 else _plain(self).item(*at)  # type: ignore[attr-defined]  # an array
+        if self.run is None or len(at) > 1:
+            return self.view(np.ndarray).item(*at)
+        return self.reshape(-1)[at[0] if at else 0]
 
     def tolist(self) -> Any:
         """A list of numbers, each as noise."""
-        return (
-            [part.tolist() for part in self] if self.run and self.ndim else self if self.run else _plain(self).tolist()
-        )  # type: ignore[attr-defined]  # an array
+        if self.run is None:
+            return self.view(np.ndarray).tolist()
+        return [part.tolist() for part in self] if self.ndim else self
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: object, out: tuple[Floats, ...] | None = None, **options: object
@@ -106,7 +108,7 @@ class NoticingNoise(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
         if both or summed or scaled:
             return _like(ours[0], result)
         if ours:
-            ours[0]._lost(ufunc.__name__)
+            lost(ours[0].run, ufunc.__name__)
         return result
 
     def __array_function__(self, function, types, args, kwargs):  # type: ignore[no-untyped-def]  # numpy's protocol
@@ -122,7 +124,7 @@ class NoticingNoise(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
         if alone and isinstance(result, list):
             return [_like(found[0], each) for each in result]
         if not alone:
-            found[0]._lost(function.__name__)
+            lost(found[0].run, function.__name__)
         return _like(found[0], result) if alone else result
 
     def _released(self, ufunc: np.ufunc, plain: list[object], *, first_is_noise: bool) -> Floats:
@@ -137,9 +139,6 @@ class NoticingNoise(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
         added = np.array(np.broadcast_to(noise, shape), dtype=np.float64)
         released = self.run.release(self.name, before, added, leaving.astype(np.float64))
         return np.asarray(released).astype(leaving.dtype)
-
-    def _lost(self, by: str) -> None:
-        lost(self.run, by)
 
 
 def _plain(each: object) -> object:
@@ -208,12 +207,14 @@ def following() -> Iterator[tuple[object, str, object]]:
     def arrays(original: Callable[..., Any]) -> Callable[..., Any]:
         def array(each: object, *args: object, **options: object) -> Any:
             found: list[NoticingNoise] = []
+            if not isinstance(_first(each), NoticingNoise):
+                return original(each, *args, **options)
             made = original(_bare(each, found), *args, **options)
             if not found:
                 return made
             if len(_leaves(each)) == len(found) and len({(id(part.run), part.name) for part in found}) == 1:
                 return _like(found[0], made)
-            found[0]._lost(original.__name__)
+            lost(found[0].run, original.__name__)
             return made
 
         return array
@@ -235,12 +236,16 @@ def following() -> Iterator[tuple[object, str, object]]:
             return functools.reduce(operator.add, each)
         return original_sum(each, *args, **options)
 
-    original_sum = np.sum
+    original_sum: Callable[..., Any] = np.sum
     yield np, "sum", total
     for name in ("array", "asarray", "ascontiguousarray"):
         yield np, name, arrays(getattr(np, name))
     for name in ("zeros", "empty", "zeros_like", "empty_like"):
         yield np, name, buffers(getattr(np, name))
+
+
+def _first(each: object) -> object:
+    return _first(each[0]) if isinstance(each, (list, tuple)) and each else each
 
 
 def _leaves(each: object) -> list[object]:

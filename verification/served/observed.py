@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import ClassVar, ParamSpec
 from unittest import mock
 
@@ -65,7 +65,7 @@ _PYTHON_RANDOM = sorted(
     if getattr(getattr(random, name), "__self__", None) is not None
 )
 _SYSTEM = ((os, "urandom"), (random, "_urandom"))
-_HERE = str(Path(__file__).parents[1])
+_HERE, _STANDARD = str(Path(__file__).parents[1]), str(Path(os.__file__).parent)
 _CHECKED, _CHECKED_AT_MOST = 3, 20
 _ALIKE = 2.0**-18
 """Two runs with the same randomness agree so far, relative to their numbers: sums of threads are rounded variously."""
@@ -491,9 +491,6 @@ def _places(train: Callable[..., object]) -> list[Place]:
     found = list(_module_places(len(sys.modules)))
     if isinstance(train, FunctionType):
         found += [(train.__globals__, name) for name in train.__globals__]
-        inside = [*train.__globals__.values(), *(cell.cell_contents for cell in train.__closure__ or ())]
-        kept = [vars(each) for each in inside if type(getattr(each, "__dict__", None)) is dict]
-        found += [(each, name) for each in kept for name, value in each.items() if _kept_generator(value)]
     return found
 
 
@@ -506,11 +503,21 @@ def _module_places(_count: int) -> list[Place]:
     known |= {id(getattr(torch, kind)) for kind, owners in WATCHED.items() if torch and "torch" in owners}
     found: list[Place] = []
     for name, module in list(sys.modules.items()):
-        own = str(getattr(module, "__file__", None) or "").startswith(_HERE)
-        if not own and name.split(".")[0] not in {"numpy", "torch", "random", "secrets", "os"}:
+        file = str(getattr(module, "__file__", None) or "")
+        if not file.startswith(_HERE) and name.split(".")[0] not in {"numpy", "torch", "random", "secrets", "os"}:
             places = vars(module) if hasattr(module, "__dict__") else {}
             found += [(places, key) for key, value in places.items() if id(value) in known or _kept_generator(value)]
+            if file and not file.startswith(_STANDARD) and "site-packages" not in file:
+                found += [place for value in places.values() for place in _object_places(value)]
     return found
+
+
+def _object_places(value: object) -> list[Place]:
+    """Where an object of a module keeps generators."""
+    inside = getattr(value, "__dict__", None)
+    if isinstance(value, ModuleType) or type(inside) is not dict:
+        return []
+    return [(inside, key) for key, each in inside.items() if _kept_generator(each)]
 
 
 def _kept_generator(value: object) -> bool:

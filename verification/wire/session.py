@@ -172,7 +172,8 @@ class Session:
         """Send records and return the name they now have, which says nothing."""
         name = name or f"D{secrets.token_hex(6)}"
         features = pack(records.features) if packed else as_lists(records.features)
-        kind = d.DeclaredDataRequest if self.face is Face.DECLARED else m.DataRequest
+        of_any_size = self.face is Face.BLACK_BOX and records.labels.dtype.kind == "f"
+        kind = d.DeclaredDataRequest if self.face is Face.DECLARED or of_any_size else m.DataRequest
         request = kind(id=self._next_id(), name=name, features=features, labels=records.labels.tolist())
         step, sent = ProtocolStep.DATA, f"sent were {records.count} of {records.columns}"
         if self.face is Face.BLACK_BOX:

@@ -10,16 +10,17 @@ import pytest
 
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
 from audits.black_box.scores import layout_of
-from audits.black_box.source import Batch, LocalSource
 from audits.curves import ApproximateCurve, TableCurve
 from audits.eprocess.curve_test import refuted_after
 from audits.eprocess.point_test import Shape, designed, lower_bound_at, smallest_found, tails_of
 from audits.errors import AuditError, NothingToAudit
-from tests.zoo.black_box import CLAIM, BoxedSubject, boxed, claimed_curve
+from tests.zoo.black_box import CLAIM, BoxedSubject, LocalSource, boxed, claimed_curve
+from tests.zoo.black_box.campaign import slow_audit
 from verification.judge import finding
 from verification.neighbours.families import Domain, library
 from verification.neighbours.neighbours import Neighbours
 from verification.outcome import Outcome
+from verification.served.black_box import Batch
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterRefusal
 from verification.wire.records import Records
@@ -77,6 +78,16 @@ def test_noise_for_a_fourth_of_the_sensitivity_is_found_in_a_thousand_trial_pair
     assert result.outcome is Outcome.REFUTED
     assert result.refuted_after is not None
     assert result.refuted_after < 1000
+
+
+@pytest.mark.parametrize(
+    ("identity", "least"), [("sensitivity-over-four", 3), ("composition-inverted", 3), ("exact-gram", 5)]
+)
+def test_at_half_a_second_a_run_five_minutes_refute_an_epsilon_above_4(identity: str, least: int) -> None:
+    """On a simulated clock, with fixed seeds; about four of five seeds refute the first two."""
+    found = [slow_audit(boxed(identity), seed) for seed in range(5)]
+    assert sum(each.outcome is Outcome.REFUTED for each in found) >= least
+    assert all(each.runs < 1100 and each.seconds < 305 for each in found)
 
 
 @pytest.mark.parametrize("shape", list(Shape))

@@ -62,6 +62,26 @@ def test_a_function_is_an_adapter_and_the_document_holds_the_bound(tmp_path: Pat
     assert document["lower_bound"]["confidence"] == "0.998"
 
 
+@pytest.mark.parametrize(("options", "exit_code"), [([], 0), (["--labels", "-5", "5"], 1)])
+def test_labels_of_a_declared_range_are_sent_at_its_ends(tmp_path: Path, options: list[str], exit_code: int) -> None:
+    """A mean whose noise is for labels between -1 and 1, at an epsilon of 1 for these and of 5 for the others."""
+    served = adapter(
+        tmp_path,
+        """
+        from verification.served.black_box import serve_function
+
+        def train(features, labels, rng):
+            mean = (features * labels[:, None]).mean(axis=0)
+            return mean + rng.laplace(0.0, 2.0 * len(mean) ** 0.5 / len(labels), mean.size)
+
+        serve_function(train, "regression")
+        """,
+    )
+    claimed = ["--epsilon", "1", "--delta", "0", "--seed", "1", "--workers", "1", "--detect-epsilon", "6", *options]
+    code, output = run_command("--black-box", *claimed, "--explore", "40", "--pairs", "300", "--", *served)
+    assert code == exit_code, output
+
+
 def test_an_adapter_of_protocol_1_is_a_black_box_with_its_request(tmp_path: Path) -> None:
     request = {
         "algorithm": "ssadmm",
@@ -95,6 +115,7 @@ def test_an_adapter_of_protocol_1_is_a_black_box_with_its_request(tmp_path: Path
         (["--epsilon", "1"], "--epsilon go only with --black-box"),
         (["--delta", "0"], "--delta 0 goes only with --black-box"),
         (["--black-box", "--epsilon", "1", "--no-library"], "needs a pair of your own"),
+        (["--black-box", "--epsilon", "1", "--labels", "1", "1"], "the lower one first"),
     ],
 )
 def test_a_contradiction_on_the_command_line_is_a_usage_error(arguments: list[str], message: str) -> None:

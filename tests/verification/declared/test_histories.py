@@ -153,7 +153,7 @@ def test_state_without_noise_is_still_refuted() -> None:
 
 def test_an_adapter_that_ignores_what_is_given_is_told_so() -> None:
     class Deaf(DeclaredRun):
-        def _forced(self, name: str) -> Floats | None:
+        def _forced(self, name: str, part: tuple[int, ...] | None = None) -> Floats | None:
             return None
 
     def run(data: Records, parameters: OpaqueParameters, run: DeclaredRun) -> None:

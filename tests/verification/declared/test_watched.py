@@ -128,11 +128,11 @@ def drawn() -> Floats:
 
 
 def copied(mean: Floats) -> Floats:
-    return mean + np.array(np.asarray(drawn()).tolist())
+    return np.asarray(mean + np.array(np.asarray(drawn()).tolist()))
 
 
 def listed(mean: Floats) -> Floats:
-    return mean + np.array([np.random.default_rng().normal(0.0, 0.5) for _ in range(3)])
+    return np.asarray(mean + np.array([np.random.default_rng().normal(0.0, 0.5) for _ in range(3)]))
 
 
 def assigned(mean: Floats) -> Floats:
@@ -155,11 +155,11 @@ def drawn_into(mean: Floats) -> Floats:
 
 
 def multiplied(mean: Floats) -> Floats:
-    return mean + np.einsum("ij,j->i", np.eye(3), np.eye(3) @ drawn())
+    return np.asarray(mean + np.einsum("ij,j->i", np.eye(3), np.eye(3) @ drawn()))
 
 
 def summed_over_parties(mean: Floats) -> Floats:
-    return mean + np.random.default_rng().normal(0.0, 0.5, (4, 3)).sum(axis=0) / 2.0
+    return np.asarray(mean + np.random.default_rng().normal(0.0, 0.5, (4, 3)).sum(axis=0) / 2.0)
 
 
 def listed_in_a_sum(mean: Floats) -> Floats:
@@ -404,6 +404,14 @@ def test_noise_of_a_decorated_function_may_come_from_anywhere() -> None:
     observed = Observed(lambda features, *_: features.mean(axis=0) + draw(), None, None, {})
     for _ in range(2):
         observed(POINTS, {}, DeclaredRun(None))
+
+
+def test_a_generator_that_an_object_keeps_is_repeated_without_a_seed() -> None:
+    observed = Observed(lambda features, *_: kept_in_an_object(features.mean(axis=0)), None, None, {"normal": "mean"})
+    runs = [DeclaredRun(None) for _ in range(2)]
+    for run in runs:
+        observed(POINTS, {}, run)
+    assert not np.array_equal(runs[0].shown("mean")[0][0], runs[1].shown("mean")[0][0])
 
 
 def test_a_module_of_our_name_beside_the_adapter_clashes_with_nothing(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from audits.errors import AuditError
 from tests.zoo.black_box.honest import HONEST
-from tests.zoo.black_box.subject import CLAIM, BoxedSubject, claimed_curve
+from tests.zoo.black_box.subject import CLAIM, BoxedSubject, LocalSource, SlowSource, claimed_curve
 from tests.zoo.black_box.wrong import WRONG
 
-__all__ = ["CLAIM", "HONEST", "WRONG", "BoxedSubject", "boxed", "claimed_curve"]
+__all__ = ["CLAIM", "HONEST", "WRONG", "BoxedSubject", "LocalSource", "SlowSource", "boxed", "claimed_curve"]
 
 
 def boxed(identity: str) -> BoxedSubject:

@@ -1,11 +1,12 @@
 """``python -m tests.zoo.black_box ID`` serves a subject on stdin and stdout, for `dpadmm audit --black-box`.
 
 ``list`` shows them all, ``measure [ID ...]`` audits them, ``campaign [AUDITS [ID ...]]`` the honest ones many times,
-and ``page`` prints docs/evidence/black-box.md from what these two kept.
+``slow`` all as if a run took half a second, and ``page`` prints docs/evidence/black-box.md from what these kept.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,8 @@ from verification.served.black_box import serve_batches
 
 EVIDENCE = Path(__file__).parents[3] / "docs" / "evidence"
 CAMPAIGN, MEASURED = EVIDENCE / "black-box-campaign.json", EVIDENCE / "black-box-measured.json"
-_USAGE = "usage: python -m tests.zoo.black_box ID | list | measure [ID ...] | campaign [AUDITS [ID ...]] | page"
+SLOW = EVIDENCE / "black-box-slow.json"
+_USAGE = "usage: python -m tests.zoo.black_box ID | list | measure [ID ...] | campaign [AUDITS [ID ...]] | slow | page"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -29,6 +31,10 @@ def main(arguments: Sequence[str]) -> int:
             from tests.zoo.black_box.campaign import run_campaign
 
             run_campaign(CAMPAIGN, int(rest[0]) if rest else 200, rest[1:])
+        case ["slow"]:
+            from tests.zoo.black_box.campaign import run_slow
+
+            run_slow(SLOW)
         case ["page"]:
             print(page_text(), end="")
         case ["measure", *rest]:
@@ -53,7 +59,8 @@ def page_text() -> str:
     from tests.zoo.black_box.campaign import read_campaign
     from tests.zoo.black_box.page import page, read_measured
 
-    return "\n".join(page(read_measured(MEASURED), read_campaign(CAMPAIGN))) + "\n"
+    slow = json.loads(SLOW.read_text("utf-8"))
+    return "\n".join(page(read_measured(MEASURED), read_campaign(CAMPAIGN), slow)) + "\n"
 
 
 if __name__ == "__main__":

@@ -14,15 +14,16 @@ from pathlib import Path
 
 from scipy import stats
 
-from audits.black_box.audit import BlackBoxPlan, audit
-from audits.black_box.source import LocalSource
+from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
 from audits.errors import AuditError
-from tests.zoo.black_box import CLAIM, HONEST, BoxedSubject, boxed, claimed_curve
+from tests.zoo.black_box import CLAIM, HONEST, WRONG, BoxedSubject, LocalSource, SlowSource, boxed, claimed_curve
 from verification.neighbours.families import library
 from verification.outcome import Outcome
 
 LEVEL = 0.05
 EXPLORE, CONFIRM, TREES = 160, 400, 10
+SLOW, SLOW_SECONDS, SLOW_AUDITS = 0.5, 300.0, {True: 10, False: 40}
+"""A run takes so long and an audit, on a simulated clock; so many audits of a wrong subject, and of an honest one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +84,26 @@ def read_campaign(path: Path) -> list[Tally]:
         return [Tally(**each) for each in json.loads(path.read_text("utf-8"))]
     except (OSError, ValueError, TypeError) as error:
         raise AuditError(f"{path} is no file of a campaign: {error}") from None
+
+
+# -- slow implementations -------------------------------------------------------------------------------------------
+
+
+def slow_audit(subject: BoxedSubject, seed: int, *, false_alarm: float = 1e-3) -> BlackBoxResult:
+    """Audit a subject whose runs take half a second, for five minutes with two workers."""
+    source = SlowSource(subject.run, SLOW)
+    plan = BlackBoxPlan(
+        claimed_curve(), *CLAIM, false_alarm=false_alarm, bound=False, seconds=SLOW_SECONDS, detect=2.0, seed=seed
+    )
+    return audit(source, library(subject.domain), plan, clock=source.clock)
+
+
+def run_slow(path: Path, told: Callable[[str], None] = print) -> None:
+    """Keep how many of these audits refute: wrong subjects at the default level, honest ones at `LEVEL`."""
+    refuted = {}
+    for wrong, subject in [*((True, each) for each in WRONG), *((False, each) for each in HONEST)]:
+        level = 1e-3 if wrong else LEVEL
+        found = [slow_audit(subject, seed, false_alarm=level) for seed in range(SLOW_AUDITS[wrong])]
+        refuted[subject.identity] = sum(each.outcome is Outcome.REFUTED for each in found)
+        told(f"{subject.identity}: {refuted[subject.identity]} of {len(found)}")
+    path.write_text(json.dumps(refuted, indent=1) + "\n", "utf-8")

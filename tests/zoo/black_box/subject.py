@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from accountant.mechanisms.words import Neighbours
-from audits.black_box.source import Batch
 from audits.curves import ApproximateCurve, GaussianCurve
 from verification.neighbours.families import Domain
+from verification.neighbours.neighbours import Neighbours as Pair
+from verification.served.black_box import Batch
 from verification.wire.arrays import Floats
 from verification.wire.records import Records
 from verification.wire.session import Values
@@ -49,6 +51,40 @@ class BoxedSubject:
         told = [f"--neighbours {self.neighbours}"] * (self.neighbours is not Neighbours.REPLACE_ONE)
         told += [f"--features {self.columns}"] * (self.columns != Domain().columns)
         return " ".join([*told, *["--beyond-norm"] * self.bounds])
+
+
+class LocalSource:
+    """A function in this process that makes many runs at once."""
+
+    workers = 1
+
+    def __init__(self, run: Batch) -> None:
+        self._run = run
+
+    def runs(self, pair: Pair, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+        """Return ``count`` runs of each neighbour."""
+        return self._run(pair.first, count, rng), self._run(pair.second, count, rng)
+
+
+class SlowSource(LocalSource):
+    """The same, on a clock on which a run takes so many seconds and two workers share them."""
+
+    workers = 2
+
+    def __init__(self, run: Batch, seconds: float) -> None:
+        super().__init__(run)
+        self._seconds, self._lock, self._now = seconds, threading.Lock(), 0.0
+
+    def clock(self) -> float:
+        """The time on that clock."""
+        return self._now
+
+    def runs(self, pair: Pair, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+        """Return ``count`` runs of each neighbour; those that the audit makes to measure the time are alone."""
+        with self._lock:
+            alone = threading.current_thread() is threading.main_thread()
+            self._now += 2 * count * self._seconds / (1 if alone else self.workers)
+            return super().runs(pair, count, rng)
 
 
 def claimed_curve() -> ApproximateCurve:
