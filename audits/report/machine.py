@@ -26,7 +26,7 @@ from audits.gate.price import Account
 from audits.gate.report import GateReport, Provenance, grouped, ids_of
 from audits.report.causes import MEANING, RULES, help_uri, slug
 from audits.report.statement import statement
-from audits.report.text import headline
+from audits.report.text import headline, unused_waivers
 from verification.judge import not_asked
 from verification.outcome import About, Cause, Finding, Outcome, Stage, worst
 from verification.plain_text import harmless
@@ -59,6 +59,10 @@ def document(report: GateReport) -> dict[str, object]:
         "causes": [
             {"cause": group.cause, "subject": group.subject, "findings": [finding.name for finding in group.findings]}
             for group in grouped(report.findings)
+        ],
+        "unused_waivers": [
+            {"finding": str(w.finding), "reason": w.reason, "expires": w.expires.isoformat()}
+            for w in unused_waivers(report)
         ],
         "coverage": _coverage(report.coverage),
         "provenance": _provenance(report.provenance),
