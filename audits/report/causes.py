@@ -56,7 +56,7 @@ def slug(cause: Cause) -> str:
 def help_uri(anchor: str) -> dict[str, str]:
     """Where a published copy of the documentation explains it; empty where none is named."""
     base = os.environ.get(DOCS, "").rstrip("/")
-    return {"helpUri": f"{base}/reference/causes/#{anchor}"} if base.startswith(("http://", "https://")) else {}
+    return {"helpUri": f"{base}/reference/causes.html#{anchor}"} if base.startswith(("http://", "https://")) else {}
 
 
 def page() -> str:

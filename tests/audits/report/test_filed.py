@@ -97,7 +97,7 @@ def test_every_cause_is_a_rule_with_its_own_section(tmp_path: Path, monkeypatch:
     rules = run["tool"]["driver"]["rules"]
     assert {r["id"] for r in rules} == {*map(slug, Cause), *Stage}
     for rule in rules:
-        assert rule["helpUri"] == f"https://docs.example.com/dpadmm/reference/causes/#{rule['id']}"
+        assert rule["helpUri"] == f"https://docs.example.com/dpadmm/reference/causes.html#{rule['id']}"
         assert f"{{#{rule['id']}}}" in page()
 
 
