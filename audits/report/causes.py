@@ -30,11 +30,11 @@ MEANING: dict[Cause, str] = {
     Cause.UPDATE: "An update differs from the reference's. That is no leak by itself.",
     Cause.UNSOLVED: "The inner problem is not solved to the precision on which the proof rests.",
     Cause.NOT_REPEATED: "The same request has two answers, though nothing in it is random.",
-    Cause.NOT_AS_SHOWN: "Runs of its own are not those that the adapter shows from the inside.",
-    Cause.DISTINGUISHED: "Two neighbouring data sets are told apart better than the claim allows. Where another cause "
-    "is listed as well, this is its consequence.",
-    Cause.PRICE: "The mechanism as stated costs more than is claimed, whatever the implementation does. Claim more, or "
-    "add noise.",
+    Cause.NOT_AS_SHOWN: "The adapter's own runs are not those that it shows from the inside.",
+    Cause.DISTINGUISHED: "Two neighbouring data sets can be distinguished better than the claim allows. Where another "
+    "cause is listed as well, this is its consequence.",
+    Cause.PRICE: "The mechanism as stated costs more than is claimed, even if the implementation is correct. Claim "
+    "more, or add noise.",
 }
 
 RULES: dict[Stage, str] = {

@@ -200,7 +200,7 @@ def render_junit(report: GateReport) -> str:
 
 _ADAPTER = About("adapter")
 _TOGETHER = (About(stage=Stage.GAMES), About(stage=Stage.COVERAGE), _ADAPTER)
-"""What has one test case, however many findings: all games, what nobody looked at, faults of the adapter."""
+"""What has one test case, however many findings: all games, what no check looked at, faults of the adapter."""
 
 
 def _case_of(about: About) -> About:

@@ -110,7 +110,7 @@ def _names(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
     for path in typed or [DEFAULT_FILE]:
         with contextlib.suppress(AuditError, OSError):
             claims = read_claim_file(path)
-            names += [*names_of(claims), *ids_of(claims)]
+            names += [*names_of(claims), *ids_of(claims, alone=True)]
     return [CompletionItem(name) for name in dict.fromkeys(names or names_of()) if name.startswith(incomplete)]
 
 

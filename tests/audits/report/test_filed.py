@@ -51,7 +51,7 @@ STANDS = Finding(About("", "ssadmm", Stage.PRICE), Outcome.STANDS, "fine")
 PLAYED = Finding(About("learned", "ssadmm", Stage.GAMES, "ssadmm"), Outcome.STANDS, "", power=Power(1.2, 0.97, 9))
 SILENT = About("silent", "ssadmm", Stage.CLAIMED, "ssadmm")
 REFUTED = Finding(SILENT, Outcome.REFUTED, "too quiet", cause=Cause.NOISE_SMALL)
-LATE = Finding(About("aspects", "ssadmm", Stage.COVERAGE, "ssadmm"), Outcome.INCONCLUSIVE, "nobody looked")
+LATE = Finding(About("aspects", "ssadmm", Stage.COVERAGE, "ssadmm"), Outcome.INCONCLUSIVE, "no check looked")
 
 
 def claimed(folder: Path, more: str = "") -> tuple[ClaimFile, Path]:
@@ -142,7 +142,7 @@ def test_a_statement_is_signed_and_verified_as_the_guide_says(tmp_path: Path) ->
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         return subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=False).returncode
 
-    signing, verifying = re.findall(r"```sh\n(.*?)```", guide.partition("## 7. ")[2], re.DOTALL)
+    signing, verifying, _cosign = re.findall(r"```text\n(.*?)```", guide.partition("## 7. ")[2], re.DOTALL)
     assert (runs(signing), runs(verifying)) == (0, 0)
     (tmp_path / "statement.json").write_text((tmp_path / "statement.json").read_text() + " ")
     assert runs(verifying) != 0, "what was signed is another text"
