@@ -22,7 +22,6 @@ from audits.errors import AuditError, ClaimFileError
 from audits.gate.claim_file import TEMPLATE, ClaimFile, read_claim_file
 from audits.gate.coverage import Coverage
 from audits.gate.report import GateReport, Provenance, ids_of, provenance_of
-from audits.report.causes import DOCS, MEANING, page, slug
 from audits.report.filed import (
     PREDICATE,
     STATEMENT,
@@ -35,7 +34,7 @@ from audits.report.filed import (
     verify,
 )
 from audits.report.html import render_html
-from audits.report.machine import document, render_junit, render_sarif
+from audits.report.machine import DOCS, MEANING, document, page, render_junit, render_sarif, slug
 from audits.report.text import headline, render_markdown, render_summary, render_text, unused_waivers
 from tests.audits.schemas import errors_of, junit_errors, sarif_errors
 from verification.outcome import About, Cause, Finding, Outcome, Power, Stage, Waived, worst
