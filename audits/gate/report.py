@@ -23,7 +23,7 @@ from audits.games.sequential import AuditResult
 from audits.gate.claim_file import ClaimFile
 from audits.gate.coverage import Coverage
 from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
-from verification.outcome import About, Finding, Outcome, Stage, headlines
+from verification.outcome import About, Finding, Outcome, Power, Stage, headlines
 from verification.questions.catalogue import at
 from verification.questions.question import Size
 from verification.reading.context import Mode
@@ -207,6 +207,15 @@ class GateReport:
     provenance: Provenance = field(default_factory=Provenance)
     partial: bool = False  # only a part was asked for: nothing is said about the claim
     asked: Mapping[str, Finding] = field(default_factory=dict)  # every question that was answered, by its id
+
+
+def least_power(report: GateReport) -> Power | None:
+    """What holds of every game: the largest factor, the smallest probability; None where none was played."""
+    powers = [f.power for f in report.findings if f.power is not None]
+    if not powers:
+        return None
+    divisor, least = max(p.divisor for p in powers), min(p.at_least for p in powers)
+    return Power(divisor, least, min(p.simulations for p in powers))
 
 
 def ids_of(claims: ClaimFile, *, alone: bool = False) -> list[str]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from audits.gate.claim_file import Waiver
 from audits.gate.history import ABOUT as HISTORY
-from audits.gate.report import CauseGroup, GateReport, grouped
-from verification.outcome import Finding, Outcome, Power, Stage
+from audits.gate.report import CauseGroup, GateReport, grouped, least_power
+from verification.outcome import Finding, Outcome, Stage
 
 _INDENT = " " * 14
 _MOST_SKIPPED = 12
@@ -76,10 +76,10 @@ def render_summary(report: GateReport) -> str:
     priced = (f for f in report.findings if f.stage is Stage.PRICE and f.outcome is Outcome.STANDS)
     entries += [_wrapped(f.outcome.value, f"{f.name}: {f.detail}") for f in priced]
     lines: list[str] = []
-    powers = [f.power for f in report.findings if f.power is not None]
-    if powers:
-        least = Power(max(p.divisor for p in powers), min(p.at_least for p in powers), 0)
-        lines += _wrapped("power", f"{least.describe()}, in each of {len(powers)} games")
+    power = least_power(report)
+    if power is not None:
+        games = sum(f.power is not None for f in report.findings)
+        lines += _wrapped("power", f"{power.describe()}, in each of {games} games")
     lines += _wrapped("coverage", _covered(report))
     for waiver in unused_waivers(report):
         lines += _wrapped(UNUSED, _unused(waiver))
