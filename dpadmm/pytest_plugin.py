@@ -62,7 +62,7 @@ class ClaimItems(pytest.File):
     """One claim file."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One item for each question, then the games, then what nobody looked at."""
+        """One item for each question, then the games, then what no question looked at."""
         from audits.errors import ClaimFileError
         from audits.gate.claim_file import read_claim_file
 
@@ -113,7 +113,7 @@ class Shared:
         """The ids of everything that a gate would ask, in its order."""
         from audits.gate.report import ids_of
 
-        found = ids_of(self._claims)
+        found = ids_of(self._claims, alone=True)
         # what tells neighbours apart comes after all that may be its cause
         return [*sorted(found, key=lambda name: name.split("/")[0] in _CONSEQUENCES), COVERAGE]
 

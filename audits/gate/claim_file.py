@@ -347,7 +347,7 @@ class GateTable(_Table):
     """[gate]: how long and how hard to look."""
 
     budget: Seconds = 300.0
-    false_alarm: Probability = Fraction(1, 1000)
+    false_alarm: Probability = Fraction(1, 10**6)
     power: Divisor = 1.2
     strict: bool = False
     accepts: list[Annotated[Aspect, Field(strict=False)]] = []

@@ -35,6 +35,8 @@ from audits.errors import AuditError
 from audits.gate.report import Provenance
 from verification.judge import Result, concluded
 from verification.outcome import About, Cause, Cost, Stage
+from verification.picture import Picture
+from verification.pictures import against_claim
 from verification.questions.question import Answer
 from verification.statistics.run_energies import RunEnergies
 from verification.statistics.test import Aspect, Test
@@ -141,12 +143,24 @@ class History:
             text += f"would have been detected by now with probability {DETECTED:g}"
         cause = Cause.NOISE_SMALL if on_noise else Cause.DISTINGUISHED
         aspect = Aspect.NOISE if on_noise else Aspect.RELEASED
-        test = Test(ABOUT.question, aspect, math.exp(-max(evidence, 0.0)), text, cause)
+        test = Test(
+            ABOUT.question, aspect, math.exp(-max(evidence, 0.0)), text, cause, draw=lambda: self._path(false_alarm)
+        )
         missing = "" if count else "no gate of this digest has shown anything yet"
         answer = Answer("every night", f"{count} nights", 0, (test,) * bool(count), (), missing)
         subject = loudest if on_noise or not loudest else About.read(loudest).mechanism
         about = About(ABOUT.question, stage=ABOUT.stage, subject=subject)
         return concluded(about, lambda: answer, false_alarm)
+
+    def _path(self, false_alarm: float) -> Picture:
+        """The e-value after each night, against the one that refutes."""
+        logs = [combined(self.nights[:k], false_alarm)[0] / math.log(10) for k in range(1, len(self.nights) + 1)]
+        return against_claim(
+            "Evidence of all nights",
+            "The e-value of all nights together; the claim is refuted where it reaches the line.",
+            {str(night): (log, -math.log10(false_alarm)) for night, log in enumerate(logs, start=1)},
+            "log10 of the e-value",
+        )
 
 
 def combined(nights: Sequence[Night], false_alarm: float) -> tuple[float, str, bool]:

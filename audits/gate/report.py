@@ -23,7 +23,7 @@ from audits.games.sequential import AuditResult
 from audits.gate.claim_file import ClaimFile
 from audits.gate.coverage import Coverage
 from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
-from verification.outcome import About, Finding, Outcome, Stage, headlines
+from verification.outcome import About, Finding, Outcome, Power, Stage, headlines
 from verification.questions.catalogue import at
 from verification.questions.question import Size
 from verification.reading.context import Mode
@@ -209,8 +209,20 @@ class GateReport:
     asked: Mapping[str, Finding] = field(default_factory=dict)  # every question that was answered, by its id
 
 
-def ids_of(claims: ClaimFile) -> list[str]:
-    """The ids of everything that a gate asks, in its order, whatever it concludes; all games together are one."""
+def least_power(report: GateReport) -> Power | None:
+    """What holds of every game: the largest factor, the smallest probability; None where none was played."""
+    powers = [f.power for f in report.findings if f.power is not None]
+    if not powers:
+        return None
+    divisor, least = max(p.divisor for p in powers), min(p.at_least for p in powers)
+    return Power(divisor, least, min(p.simulations for p in powers))
+
+
+def ids_of(claims: ClaimFile, *, alone: bool = False) -> list[str]:
+    """The ids of everything that a gate asks, in its order, whether it passes or fails; all games together are one.
+
+    ``alone``: only what can be asked by itself, not what is seen by a whole gate.
+    """
     if claims.declared is not None:
         return [f"{q.name}/{claims.declared.algorithm}/{Stage.DECLARED}" for q in DECLARED_QUESTIONS]
     found = [f"{mechanism.title}/{Stage.PRICE}" for mechanism in claims.mechanism]
@@ -222,9 +234,9 @@ def ids_of(claims: ClaimFile) -> list[str]:
     if claims.claim.nothing:
         return found
     for title, mode in pairs:
-        found.append(str(about_offered(title)))
+        found += [] if alone else [str(about_offered(title))]
         found += [f"{q.name}/{title}/{Stage.CLAIMED}" for q in at(Size.CLAIMED) if mode in q.modes]
-    return [*found, *(str(about_all_runs(mode)) for mode in modes), str(Stage.GAMES)]
+    return [*found, *([] if alone else [str(about_all_runs(mode)) for mode in modes]), str(Stage.GAMES)]
 
 
 def about_offered(title: str) -> About:

@@ -186,18 +186,23 @@ def _shown(finding: Finding) -> Finding:
     return dataclasses.replace(finding, detail=harmless(finding.detail))
 
 
+_STAGES = tuple(str(stage) for stage in Stage if stage is not Stage.COVERAGE)
+
+
+def names_of(claims: ClaimFile | None = None) -> list[str]:
+    """What `--only` takes beside ids: stages, questions, and the mechanisms of a claim file."""
+    if claims is not None and claims.declared is not None:
+        return [str(Stage.DECLARED), *(q.name for q in DECLARED_QUESTIONS)]
+    titles = [] if claims is None else [mechanism.title for mechanism in claims.mechanism]
+    return [*_STAGES, *(q.name for q in QUESTIONS), *(q.name for q in DECLARED_QUESTIONS), *titles]
+
+
 def check_only(claims: ClaimFile, only: Sequence[str]) -> None:
     """Refuse a name that no finding could have: an id, a stage, a question, or what a mechanism is called."""
-    stages = {str(stage) for stage in Stage if stage is not Stage.COVERAGE}
-    known = {
-        *stages,
-        *(q.name for q in QUESTIONS),
-        *(q.name for q in DECLARED_QUESTIONS),
-        *(m.title for m in claims.mechanism),
-    }
+    known = {*names_of(), *names_of(claims)}
     for word in only:
         if word not in known and stage_named(word) is None:
-            parts = ", ".join(sorted(stages))
+            parts = ", ".join(sorted(_STAGES))
             raise AuditError(
                 f"--only: {word!r} names no finding: say question/mechanism/stage, one of the stages {parts}, or a "
                 "question by its name"

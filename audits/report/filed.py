@@ -21,10 +21,10 @@ from audits.gate.claim_file import ClaimFile
 from audits.gate.declared import about_account, declared_stage
 from audits.gate.options import GateOptions, limits_of
 from audits.gate.price import account
-from audits.gate.report import FileDigest, GateReport, provenance_of
+from audits.gate.report import FileDigest, GateReport, least_power, provenance_of
 from audits.report.statement import statement
 from verification.judge import finding
-from verification.outcome import Finding, Outcome, Power
+from verification.outcome import Finding, Outcome
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "https://in-toto.io/attestation/test-result/v0.1"
@@ -33,15 +33,6 @@ _RESULTS = {Outcome.STANDS: "PASSED", Outcome.DEVIATES: "WARNED"}
 _COLOURS = {Outcome.STANDS: "brightgreen", Outcome.DEVIATES: "green", Outcome.REFUTED: "red"}
 _HEX = {"brightgreen": "#4c1", "green": "#97ca00", "red": "#e05d44", "lightgrey": "#9f9f9f"}
 _DIGITS = 12
-
-
-def least_power(report: GateReport) -> Power | None:
-    """What holds of every game: the largest factor, the smallest probability; None where none was played."""
-    powers = [f.power for f in report.findings if f.power is not None]
-    if not powers:
-        return None
-    divisor, least = max(p.divisor for p in powers), min(p.at_least for p in powers)
-    return Power(divisor, least, min(p.simulations for p in powers))
 
 
 def _claim(claims: ClaimFile) -> dict[str, str]:

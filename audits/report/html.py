@@ -23,7 +23,7 @@ from audits.gate.report import GateReport, grouped
 from audits.report.pictures import figure, plots_of, refuted_price
 from audits.report.statement import statement
 from audits.report.summary import explained, glossary, summary
-from audits.report.text import headline
+from audits.report.text import headline, unused_waivers
 from verification.outcome import Finding, Outcome
 from verification.picture import Picture
 from verification.plain_text import harmless
@@ -40,6 +40,7 @@ def render_html(report: GateReport) -> str:
     sections = (
         ("What this page is about", _identity(report)),
         ("Findings", _findings(report)),
+        ("Waivers that waived nothing", _unused(report)),
         ("Coverage", coverage_section(report.coverage)),
         ("What a claim must state", _statement(report)),
         ("What was observed", f'<div class="plots">{plots}</div>' if plots else ""),
@@ -105,6 +106,12 @@ def _findings(report: GateReport) -> str:
     if rest:
         parts += ["<h3>Other findings</h3>"] * bool(shown) + [_finding_table(report, rest)]
     return "".join(parts)
+
+
+def _unused(report: GateReport) -> str:
+    """They are to be deleted, or their date is past."""
+    rows = [(str(waiver.finding), waiver.reason, str(waiver.expires)) for waiver in unused_waivers(report)]
+    return table(("finding", "reason", "until"), map(escaped, rows)) if rows else ""
 
 
 def _finding_table(report: GateReport, findings: Sequence[Finding]) -> str:

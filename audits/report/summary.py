@@ -8,7 +8,7 @@ from html import escape
 
 from accountant import decimal_string
 from accountant.mechanisms.words import Neighbours
-from audits.gate.report import GateReport, grouped
+from audits.gate.report import GateReport, grouped, least_power
 from verification.outcome import Outcome
 from verification.plain_text import harmless
 
@@ -77,14 +77,13 @@ def _costs(report: GateReport) -> str:
 
 
 def _would_have(report: GateReport) -> str:
-    powers = [f.power for f in report.findings if f.power is not None]
-    if not powers:
+    power = least_power(report)
+    if power is None:
         return "It is a result of tests, not a proof."
-    # true of every game: the largest factor, the smallest probability, rounded down
-    factor, least = max(p.divisor for p in powers), math.floor(100 * min(p.at_least for p in powers)) / 100
     return (
-        f"It is a result of tests, not a proof: noise too small by a factor of {factor:.3g} would have been "
-        f"detected with a probability of at least {least:.2f} in each of the games that were played."
+        f"It is a result of tests, not a proof: noise too small by a factor of {power.divisor:.3g} would have been "
+        f"detected with a probability of at least {math.floor(100 * power.at_least) / 100:.2f} in each of the games "
+        "that were played."
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Iterator
 
+from audits.gate.claim_file import Waiver
 from audits.gate.history import ABOUT as HISTORY
-from audits.gate.report import CauseGroup, GateReport, grouped
-from verification.outcome import Finding, Outcome, Power, Stage
+from audits.gate.report import CauseGroup, GateReport, grouped, least_power
+from verification.outcome import Finding, Outcome, Stage
 
 _INDENT = " " * 14
 _MOST_SKIPPED = 12
@@ -41,36 +43,60 @@ def render_text(report: GateReport) -> str:
     lines: list[str] = []
     for finding in report.findings:
         lines += _finding(finding)
-    lines += [*_causes(report), *coverage_lines(report), *unused_waivers(report)]
-    return "\n".join([*lines, _last_line(report)]) + "\n"
+    lines += [*_causes(report), *coverage_lines(report)]
+    lines += [f"{UNUSED:<14} {_unused(waiver)}" for waiver in unused_waivers(report)]
+    return "\n".join([*lines, _last_line(report, headline(report))]) + "\n"
 
 
 WIDTH = 100
 _MOST_LINES = 4
+_SCREEN = 30
+_SHORT = {
+    Outcome.STANDS: "every claim stands",
+    Outcome.DEVIATES: "every claim stands",
+    Outcome.REFUTED: "a claim is refuted",
+    Outcome.INCONCLUSIVE: "inconclusive",
+    Outcome.ADAPTER_FAILED: "the adapter failed",
+    Outcome.FAULT: "a fault of this program",
+}
 
 
 def render_summary(report: GateReport) -> str:
-    """What fits a screen: the price, one entry a cause, what is missing, the power, the coverage, the conclusion."""
-    lines: list[str] = []
-    for finding in report.findings:
-        if finding.stage is Stage.PRICE and finding.outcome is Outcome.STANDS:
-            lines += _wrapped(finding.outcome.value, f"{finding.name}: {finding.detail}")
-    for group in sorted(grouped(report.findings), key=lambda group: group.findings[0].outcome is not Outcome.REFUTED):
-        lines += _cause_entry(group)
+    """What fits a screen: the headline, one entry a cause, what is missing, the price, power, coverage, how sure."""
+    groups = sorted(grouped(report.findings), key=lambda group: group.findings[0].outcome is not Outcome.REFUTED)
+    entries = [_cause_entry(group) for group in groups]
     open_ones = [Outcome.INCONCLUSIVE, Outcome.ADAPTER_FAILED, Outcome.FAULT]
     open_ones += [Outcome.SKIPPED] if report.outcome is Outcome.INCONCLUSIVE else []
     for finding in report.findings:
         pending = finding.outcome in open_ones
         if pending or finding.waiver is not None or finding.name == str(HISTORY):
             word = "waived" if finding.waiver is not None else finding.outcome.value
-            lines += _wrapped(word, f"{finding.name}: {finding.detail.splitlines()[0] if finding.detail else ''}")
-    powers = [f.power for f in report.findings if f.power is not None]
-    if powers:
-        least = Power(max(p.divisor for p in powers), min(p.at_least for p in powers), 0)
-        lines += _wrapped("power", f"{least.describe()}, in each of {len(powers)} games")
+            text = f"{finding.name}: {finding.detail.splitlines()[0] if finding.detail else ''}"
+            entries.append(_wrapped(word, text))
+    priced = (f for f in report.findings if f.stage is Stage.PRICE and f.outcome is Outcome.STANDS)
+    entries += [_wrapped(f.outcome.value, f"{f.name}: {f.detail}") for f in priced]
+    lines: list[str] = []
+    power = least_power(report)
+    if power is not None:
+        games = sum(f.power is not None for f in report.findings)
+        lines += _wrapped("power", f"{power.describe()}, in each of {games} games")
     lines += _wrapped("coverage", _covered(report))
-    lines += [line[:WIDTH] for line in unused_waivers(report)]
-    return "\n".join([*lines, _last_line(report)]) + "\n"
+    for waiver in unused_waivers(report):
+        lines += _wrapped(UNUSED, _unused(waiver))
+    head = _wrapped(report.outcome.value, headline(report))
+    shown = _fitting(entries, _SCREEN - len(head) - len(lines) - 1)
+    return "\n".join([*head, *shown, *lines, _last_line(report, _SHORT[report.outcome])]) + "\n"
+
+
+def _fitting(entries: list[list[str]], room: int) -> list[str]:
+    """As many entries as there is room for, one at least, and how many were left out."""
+    shown: list[str] = []
+    for number, entry in enumerate(entries):
+        last = number == len(entries) - 1
+        if shown and len(shown) + len(entry) + (not last) > room:
+            return [*shown, f"{_INDENT} and {len(entries) - number} more (--details lists them)"]
+        shown += entry
+    return shown
 
 
 def _cause_entry(group: CauseGroup) -> list[str]:
@@ -79,12 +105,23 @@ def _cause_entry(group: CauseGroup) -> list[str]:
     about = f" ({group.subject})" if group.subject else ""
     others = len(group.findings) - 1
     also = f", and {others} more" if others else ""
-    lines = [f"{first.outcome.value:<14} {group.cause}{about}: {first.name}{also}"]
+    lines = _wrapped(first.outcome.value, f"{group.cause}{about}: {first.name}{also}")
     shown = dict.fromkeys([first.detail.splitlines()[0] if first.detail else "", first.measured, first.witness])
     for text in filter(None, shown):
         lines += _wrapped("", text)
     if first.reproduction:
-        lines.append(f"{_INDENT} again: {first.reproduction}")
+        lines += _command(first.reproduction)
+    return lines
+
+
+def _command(text: str) -> list[str]:
+    """A command that can be copied as it stands: broken between its words, where a shell reads on."""
+    lines = [f"{_INDENT} again:"]
+    for word in map(shlex.quote, shlex.split(text)):
+        if len(lines[-1]) + len(word) > WIDTH - 3:
+            lines[-1] += " \\"
+            lines.append(f"{_INDENT}  ")
+        lines[-1] += f" {word}"
     return lines
 
 
@@ -105,9 +142,9 @@ def _wrapped(word: str, text: str) -> list[str]:
     return [f"{word:<14} {lines[0]}", *(f"{_INDENT} {line}" for line in lines[1:])]
 
 
-def _last_line(report: GateReport) -> str:
+def _last_line(report: GateReport, conclusion: str) -> str:
     return (
-        f"{headline(report)}; false-alarm probability at most {float(report.claims.gate.false_alarm):g} over all "
+        f"{conclusion}; false-alarm probability at most {float(report.claims.gate.false_alarm):g} over all "
         f"checks; seed {report.seed}; {report.seconds:.1f} s"
     )
 
@@ -133,14 +170,21 @@ def _causes(report: GateReport) -> Iterator[str]:
             yield f"{_INDENT} look at {group.where}"
 
 
-def unused_waivers(report: GateReport) -> Iterator[str]:
+UNUSED = "unused waiver"
+
+
+def _unused(waiver: Waiver) -> str:
+    return f"{waiver.finding}: {waiver.reason} (until {waiver.expires})"
+
+
+def unused_waivers(report: GateReport) -> Iterator[Waiver]:
     """Waivers that waived nothing in a whole gate: to be deleted, or past their date."""
     if report.partial:
         return
     used = {(f.name, f.waiver.reason) for f in report.findings if f.waiver is not None}
     for waiver in report.claims.waiver:
         if (str(waiver.finding), waiver.reason) not in used:
-            yield f"{'unused waiver':<14} {waiver.finding}: {waiver.reason} (until {waiver.expires})"
+            yield waiver
 
 
 def coverage_lines(report: GateReport) -> Iterator[str]:
@@ -168,6 +212,8 @@ def render_markdown(report: GateReport) -> str:
     if again:
         lines += ["", "See it again:", "", "```sh", *(finding.reproduction for finding in again), "```"]
     lines += ["", "Coverage:", "", *(f"- {_cell(line)}" for line in coverage_lines(report))]
+    unused = [f"- {_cell(_unused(waiver))}" for waiver in unused_waivers(report)]
+    lines += ["", "Unused waivers:", "", *unused] if unused else []
     alarm = float(report.claims.gate.false_alarm)
     lines += ["", f"False-alarm probability at most {alarm:g} over all checks. Seed {report.seed}."]
     return "\n".join(lines) + "\n"

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
+import os
 import re
 import secrets
 import shlex
@@ -15,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
+from click.shell_completion import CompletionItem, split_arg_string
 
 from dpadmm.cli.common import ONCE_FOR_EACH, Repeated, format_option, in_sections
 from dpadmm.cli.showing import ends_at_a_terminal
@@ -79,6 +83,36 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
             self.fail(f"the folder of {name!r} does not exist", param, ctx)
         return kind, path
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
+        """The kinds; after one, files whose name begins as given."""
+        from audits.report import RENDERERS
+
+        kind, equals, name = incomplete.partition("=")
+        if not equals:
+            return [CompletionItem(f"{known}=") for known in RENDERERS if known.startswith(kind)]
+        folder, begin = Path(name).parent, "" if name.endswith("/") else Path(name).name
+        found = sorted(folder.glob(f"{glob.escape(begin)}*")) if folder.is_dir() else []
+        return [CompletionItem(f"{kind}={path}{'/' * path.is_dir()}") for path in found]
+
+
+def _names(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """For --only: stages, questions, and the ids and mechanisms of the claim files that are named, if they are read.
+
+    Where an option still lacks its value, click forgets the arguments: the words are those that the shell hands over.
+    """
+    from audits.errors import AuditError
+    from audits.gate.claim_file import read_claim_file
+    from audits.gate.report import ids_of
+    from audits.gate.run import names_of
+
+    names: list[str] = []
+    typed = [Path(word) for word in split_arg_string(os.environ.get("COMP_WORDS", "")) if Path(word).suffix == ".toml"]
+    for path in typed or [DEFAULT_FILE]:
+        with contextlib.suppress(AuditError, OSError):
+            claims = read_claim_file(path)
+            names += [*names_of(claims), *ids_of(claims, alone=True)]
+    return [CompletionItem(name) for name in dict.fromkeys(names or names_of()) if name.startswith(incomplete)]
+
 
 @click.command(
     "gate",
@@ -107,6 +141,7 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
     cls=Repeated,
     multiple=True,
     metavar="NAME",
+    shell_complete=_names,
     help="A stage (price, small, claimed, games, declared), a question, a mechanism or the id of one finding (a "
     f"partial run never exits 0); {ONCE_FOR_EACH}.",
 )

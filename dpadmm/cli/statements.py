@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from dpadmm.cli.common import (
     EXIT_USAGE,
@@ -153,8 +154,16 @@ def _row(*cells: str) -> str:
     return "".join(cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=True))
 
 
+def _ids(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The statements whose id begins as given, whatever the case."""
+    from verification.statements.catalogue import catalogue
+
+    found = (statement for statement in catalogue() if statement.id.startswith(incomplete.upper()))
+    return [CompletionItem(statement.id, help=statement.status) for statement in found]
+
+
 @click.command("explain")
-@click.argument("name", metavar="[STATEMENT-ID]", required=False)
+@click.argument("name", metavar="[STATEMENT-ID]", required=False, shell_complete=_ids)
 @format_option
 def explain(*, name: str | None, output_format: str) -> None:
     """Print a statement, its place in the paper and its evidence; without an id, list all statements."""

@@ -168,13 +168,26 @@ def test_no_help_shows_a_control_word() -> None:
     assert "\b" not in page_text()
 
 
-def test_shells_complete_commands() -> None:
-    environment = os.environ | {"_DPADMM_COMPLETE": "bash_complete", "COMP_WORDS": "dpadmm ga", "COMP_CWORD": "1"}
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("dpadmm ga", {"gate"}),
+        ("dpadmm gate --report ht", {"html="}),
+        ("dpadmm gate --report html=README", {"html=README.md"}),
+        ("dpadmm gate --only pri", {"price"}),
+        ("dpadmm gate examples/claims/paper-mpadmm.toml --only mpadmm/", {"mpadmm/price"}),
+        ("dpadmm gate --only sensi", {"sensitivity"}),
+        ("dpadmm explain SADMM-S", {"SADMM-SAMPLING"}),
+    ],
+)
+def test_shells_complete_commands_and_values(typed: str, offered: set[str]) -> None:
+    count = str(len(typed.split()) - 1)
+    environment = os.environ | {"_DPADMM_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": count}
     call = "import sys; sys.argv = ['dpadmm']; from dpadmm.cli import main; main()"
     shown = subprocess.run(
         [sys.executable, "-c", call], env=environment, capture_output=True, text=True, check=False, cwd=ROOT
     )
-    assert shown.stdout.split() == ["plain,gate"]
+    assert {line.removeprefix("plain,") for line in shown.stdout.split()} == offered
 
 
 def test_fail_fast_ends_conformance_at_the_first_refutation(dpadmm: CommandLine) -> None:

@@ -35,7 +35,7 @@ _ORDINARY: dict[str, object] = {
 }
 
 
-def claim_file(member: Member, sight: Sight, *, budget: str = "60s") -> str:
+def claim_file(member: Member, sight: Sight, *, budget: str = "60s", false_alarm: str = "1e-3") -> str:
     """The text of a claim file for `dpadmm gate`: every algorithm of the member, and one epsilon for all of them."""
     mechanisms = [mechanism_of(member, algorithm, sight) for algorithm in member.algorithms]
     prices = [fraction_of(epsilon(mechanism, _DELTA).epsilon.upper) for mechanism in mechanisms]
@@ -50,6 +50,7 @@ def claim_file(member: Member, sight: Sight, *, budget: str = "60s") -> str:
         lines += ["", "[[mechanism]]", *_lines(mechanism), f"columns = {member.claims.columns}"]
     command = ", ".join(f'"{word}"' for word in (sys.executable, "-m", "tests.zoo", member.identity, sight))
     lines += ["", "[implementation]", f"command = [{command}]", "", "[gate]", f'budget = "{budget}"']
+    lines += [f'false_alarm = "{false_alarm}"']
     return "\n".join(lines) + "\n"
 
 

@@ -77,10 +77,10 @@ class Gated:
 
 def gated(member: Member, sight: Sight) -> Gated:
     """Gate a member as its claim file says; nothing is left out."""
-    text = claim_file(member, sight, budget=f"{SECONDS:g}s")
+    text = claim_file(member, sight, budget=f"{SECONDS:g}s", false_alarm=f"{FALSE_ALARM:g}")
     with tempfile.TemporaryDirectory() as folder, executor(1) as pool:
         path = Path(folder) / "claim.toml"
-        path.write_text(f'{text}false_alarm = "{FALSE_ALARM:g}"\n', encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
         report: GateReport = run_gate(read_claim_file(path), pool, GateOptions(SEED, seeded=False))
     refuted = tuple(f for f in report.findings if f.outcome is Outcome.REFUTED)
     return Gated(refuted, report.outcome, report.seconds)

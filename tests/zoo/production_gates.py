@@ -67,10 +67,10 @@ def digest_of(member: Member) -> str:
 
 def production_gate(member: Member, only: tuple[str, ...] = ()) -> GateReport:
     """Gate a member without seeds, as its claim file says."""
-    text = claim_file(member, member.sights[0], budget=f"{SECONDS:g}s")
+    text = claim_file(member, member.sights[0], budget=f"{SECONDS:g}s", false_alarm=f"{FALSE_ALARM:g}")
     with tempfile.TemporaryDirectory() as folder, executor(1) as pool:
         path = Path(folder) / "claim.toml"
-        path.write_text(f'{text}false_alarm = "{FALSE_ALARM:g}"\n', encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
         return run_gate(read_claim_file(path), pool, GateOptions(1, only, seeded=False))
 
 

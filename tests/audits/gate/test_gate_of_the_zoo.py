@@ -61,8 +61,8 @@ def caught_by(identity: str, algorithm: Algorithm, sight: Sight) -> tuple[str, f
 
 def gated(entry: Member, sight: Sight, only: tuple[str, ...], folder: Path, share: float = LEAST_SHARE) -> GateReport:
     path = folder / "claim.toml"
-    text = claim_file(entry, sight, budget=f"{SECONDS:g}s")
-    path.write_text(f'{text}false_alarm = "{share:.12f}"\n', encoding="utf-8")
+    text = claim_file(entry, sight, budget=f"{SECONDS:g}s", false_alarm=f"{share:.12f}")
+    path.write_text(text, encoding="utf-8")
     claims: ClaimFile = read_claim_file(path)
     with executor(1) as pool:
         return run_gate(claims, pool, GateOptions(1, only))

@@ -126,6 +126,8 @@ def test_a_changed_file_begins_anew_and_a_broken_history_is_an_error(tmp_path: P
     assert (result.outcome, str(result.about)) == (Outcome.STANDS, "history/claimed")
     found = finding(History.of(path, known).result(0.5))
     assert (found.outcome, found.cause, found.subject) == (Outcome.REFUTED, Cause.NOISE_SMALL, "ssadmm")
+    assert found.picture is not None
+    assert len(found.picture.x_names) == 3
     assert History.of(path, provenance("new")).result(0.5).outcome is Outcome.SKIPPED
     with pytest.raises(AuditError, match="cannot be read"):
         History.of(path, Provenance(claim=FileDigest("claim.toml", "")))

@@ -7,7 +7,9 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import click
@@ -92,8 +94,8 @@ def test_the_github_workflow_installs_gates_uploads_and_comments(place: Path) ->
     job = yaml.safe_load(WORKFLOW.read_text())
     assert job["permissions"] == {"contents": "read", "security-events": "write", "pull-requests": "write"}
     steps = {step["name"]: step for step in job["jobs"]["gate"]["steps"] if "name" in step}
-    names = ["Evidence of earlier nights", "Install", "Gate", "Summary", "Code scanning", "Comment", "Reports"]
-    assert list(steps) == names
+    names = ["Evidence of earlier nights", "Install", "Gate", "Evidence of this night", "Summary", "Code scanning"]
+    assert list(steps) == [*names, "Comment", "Reports"]
     assert all("always()" in steps[name]["if"] for name in names[3:])
     pinned = [step["uses"] for step in job["jobs"]["gate"]["steps"] if "uses" in step]
     assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", each) for each in pinned), pinned
@@ -115,7 +117,11 @@ def test_the_github_workflow_installs_gates_uploads_and_comments(place: Path) ->
 def test_the_github_action_reports_and_fails_with_the_gates_own_exit_code(place: Path) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     assert action["runs"]["using"] == "composite"
-    (step,) = action["runs"]["steps"]
+    used = [each["uses"] for each in action["runs"]["steps"] if "uses" in each]
+    assert [use.partition("@")[0] for use in used] == ["actions/setup-python", "github/codeql-action/upload-sarif"]
+    assert all(use in WORKFLOW.read_text() for use in used), "the same versions as the workflow"
+    assert action["inputs"]["version"]["default"] == project()["version"]
+    (step,) = [each for each in action["runs"]["steps"] if each.get("id") == "gate"]
     assert set(step["env"]) == {"CLAIM", "SEED", "REPORTS", "HISTORY", "VERSION"}
     values = {"CLAIM": "privacy-claim.toml", "SEED": "3", "REPORTS": "out", "HISTORY": "", "VERSION": ""}
     output, summary = place / "output", place / "summary"
@@ -125,6 +131,20 @@ def test_the_github_action_reports_and_fails_with_the_gates_own_exit_code(place:
     assert output.read_text() == "exit-code=1\n"
     assert "a claim is refuted" in summary.read_text()
     assert {p.name for p in (place / "out").iterdir()} == FILES
+
+
+def project() -> dict[str, str]:
+    found: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    return found
+
+
+def test_the_container_gets_every_package_of_the_wheel() -> None:
+    text = (ROOT / "Containerfile").read_text("utf-8")
+    assert re.search(r"^FROM \S+:\d+\.\d+\.\d+-", text, re.MULTILINE), "a pinned tag"
+    copied = set(re.findall(r"^COPY (\w+) \1$", text, re.MULTILINE))
+    found = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]["find"]
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert copied == {name for name in packages if any(fnmatch(name, pattern) for pattern in found["include"])}
 
 
 @pytest.mark.slow

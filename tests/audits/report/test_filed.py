@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import json
 import math
 import os
@@ -21,7 +22,6 @@ from audits.errors import AuditError, ClaimFileError
 from audits.gate.claim_file import TEMPLATE, ClaimFile, read_claim_file
 from audits.gate.coverage import Coverage
 from audits.gate.report import GateReport, Provenance, ids_of, provenance_of
-from audits.report.causes import DOCS, MEANING, page, slug
 from audits.report.filed import (
     PREDICATE,
     STATEMENT,
@@ -33,10 +33,11 @@ from audits.report.filed import (
     render_intoto,
     verify,
 )
-from audits.report.machine import document, render_junit, render_sarif
-from audits.report.text import render_summary, unused_waivers
+from audits.report.html import render_html
+from audits.report.machine import DOCS, MEANING, document, page, render_junit, render_sarif, slug
+from audits.report.text import headline, render_markdown, render_summary, render_text, unused_waivers
 from tests.audits.schemas import errors_of, junit_errors, sarif_errors
-from verification.outcome import About, Cause, Finding, Outcome, Power, Stage, worst
+from verification.outcome import About, Cause, Finding, Outcome, Power, Stage, Waived, worst
 
 ROOT = Path(__file__).resolve().parents[3]
 WAIVER = """
@@ -49,7 +50,7 @@ STANDS = Finding(About("", "ssadmm", Stage.PRICE), Outcome.STANDS, "fine")
 PLAYED = Finding(About("learned", "ssadmm", Stage.GAMES, "ssadmm"), Outcome.STANDS, "", power=Power(1.2, 0.97, 9))
 SILENT = About("silent", "ssadmm", Stage.CLAIMED, "ssadmm")
 REFUTED = Finding(SILENT, Outcome.REFUTED, "too quiet", cause=Cause.NOISE_SMALL)
-LATE = Finding(About("aspects", "ssadmm", Stage.COVERAGE, "ssadmm"), Outcome.INCONCLUSIVE, "nobody looked")
+LATE = Finding(About("aspects", "ssadmm", Stage.COVERAGE, "ssadmm"), Outcome.INCONCLUSIVE, "no check looked")
 
 
 def claimed(folder: Path, more: str = "") -> tuple[ClaimFile, Path]:
@@ -95,7 +96,7 @@ def test_every_cause_is_a_rule_with_its_own_section(tmp_path: Path, monkeypatch:
     rules = run["tool"]["driver"]["rules"]
     assert {r["id"] for r in rules} == {*map(slug, Cause), *Stage}
     for rule in rules:
-        assert rule["helpUri"] == f"https://docs.example.com/dpadmm/reference/causes/#{rule['id']}"
+        assert rule["helpUri"] == f"https://docs.example.com/dpadmm/reference/causes.html#{rule['id']}"
         assert f"{{#{rule['id']}}}" in page()
 
 
@@ -140,7 +141,7 @@ def test_a_statement_is_signed_and_verified_as_the_guide_says(tmp_path: Path) ->
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         return subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=False).returncode
 
-    signing, verifying = re.findall(r"```sh\n(.*?)```", guide.partition("## 7. ")[2], re.DOTALL)
+    signing, verifying, _cosign = re.findall(r"```text\n(.*?)```", guide.partition("## 7. ")[2], re.DOTALL)
     assert (runs(signing), runs(verifying)) == (0, 0)
     (tmp_path / "statement.json").write_text((tmp_path / "statement.json").read_text() + " ")
     assert runs(verifying) != 0, "what was signed is another text"
@@ -188,17 +189,42 @@ def test_a_comparison_says_what_changed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("found", [PLAYED, REFUTED, LATE])
-def test_the_default_text_fits_a_screen(tmp_path: Path, found: Finding) -> None:
-    long = dataclasses.replace(found, detail="word " * 300)
-    lines = render_summary(made(tmp_path, STANDS, *[long] * 3, more=WAIVER)).splitlines()
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_the_default_text_fits_a_screen(tmp_path: Path, found: Finding, count: int) -> None:
+    again = "dpadmm gate " + "a/long/folder/" * 6 + "claim.toml --only silent/ssadmm/claimed"
+    each = [
+        dataclasses.replace(
+            found,
+            about=dataclasses.replace(found.about, mechanism=f"m{k}", subject=f"m{k}"),
+            detail="word " * 300,
+            reproduction=again if found is REFUTED else "",
+        )
+        for k in range(count)
+    ]
+    report = made(tmp_path, STANDS, *each, more=WAIVER)
+    lines = render_summary(report).splitlines()
     assert len(lines) <= 30
-    assert all(len(line) <= 100 for line in lines[:-1])
-    assert lines[0] == "stands         ssadmm/price: fine"
+    assert all(len(line) <= 100 for line in lines if "a/long/folder" not in line)
+    assert lines[0].startswith(report.outcome.value)
+    assert " ".join(headline(report).split()[:5]) in lines[0]
+    assert ("more (--details lists them)" in "\n".join(lines)) == (count == 40 and found is not PLAYED)
+    if found is REFUTED:
+        _, _, rest = "\n".join(lines).partition("again: ")
+        command = re.match(r"(?:.*\\\n)*.*", rest)
+        assert command is not None
+        assert shlex.split(command[0].replace("\\\n", " ")) == shlex.split(again), "it can be copied"
 
 
-def test_an_unused_waiver_is_reported_and_a_used_one_is_not(tmp_path: Path) -> None:
+def test_an_unused_waiver_is_reported_everywhere_and_a_used_one_is_not(tmp_path: Path) -> None:
     report = made(tmp_path, STANDS, more=WAIVER)
-    assert ["silent/ssadmm/claimed" in line for line in unused_waivers(report)] == [True]
+    assert [str(waiver.finding) for waiver in unused_waivers(report)] == ["silent/ssadmm/claimed"]
+    assert document(report)["unused_waivers"] == [
+        {"finding": "silent/ssadmm/claimed", "reason": report.claims.waiver[0].reason, "expires": "2100-01-31"}
+    ]
+    for render in (render_text, render_summary, render_markdown, render_html):
+        assert "goes out on Monday" in render(report)
+    used = dataclasses.replace(REFUTED, waiver=Waived(report.claims.waiver[0].reason, datetime.date(2100, 1, 31)))
+    assert list(unused_waivers(made(tmp_path, STANDS, used, more=WAIVER))) == []
 
 
 @pytest.mark.parametrize(("epsilon", "flavor"), [("1e-8", "Approximate DP"), ("0", "Pure DP")])
@@ -216,8 +242,8 @@ def test_the_fields_of_a_deployment_are_those_of_the_registry(tmp_path: Path, ep
 
 
 def test_a_number_of_the_registry_is_rounded_up() -> None:
-    assert _rounded_up(Fraction(1, 10)) == 0.1 > Fraction(1, 10)
-    assert _rounded_up(Fraction(3, 10)) > Fraction(3, 10)
+    assert _rounded_up(Fraction(1, 10)) == 0.1, "already above"
+    assert _rounded_up(Fraction(3, 10)) == math.nextafter(0.3, 1.0) > Fraction(3, 10)
     assert _rounded_up(math.inf) is None
 
 
