@@ -422,6 +422,9 @@ def traits_of(session: Session, mode: Mode, seed: int) -> Traits:
     if found.own and mode.algorithm in READABLE and session.can(Capability.REPLAY):
         with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
             found = dataclasses.replace(found, hides=hides_its_noise(context))
+    if found.hides:
+        with contextlib.suppress(NotApplicable, AdapterSkipped, RefusedRequest):
+            found = dataclasses.replace(found, unit=working_unit(dataclasses.replace(context, hides=True)))
     return found
 
 

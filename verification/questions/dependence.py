@@ -37,7 +37,7 @@ from verification.reading.context import (
     require_private,
 )
 from verification.reading.inverter import INSIDE, with_count
-from verification.reading.replayed import as_the_reference, inputs
+from verification.reading.replayed import UNSEEN, as_the_reference, inputs, noised_gradients, reference_run
 from verification.served.serve import Values
 from verification.served.translate import problem_of
 from verification.statistics.test import Test
@@ -229,6 +229,11 @@ def _step(
 ) -> Run:
     """x after one iteration with this noise, as the reference would have shown the same gradient; [1, 1, p]."""
     session, algorithm, parameters = context.session, context.mode.algorithm, claimed.parameters
+    if context.hides:
+        moved = noised_gradients(context, records, parameters, noise, batches, may_refuse=may_refuse)
+        if moved is None:
+            raise NotApplicable(UNSEEN)
+        return reference_run(algorithm, parameters, {key: each[None] for key, each in moved.items()}, claimed.columns)
     name = session.send(records, may_refuse=may_refuse)
     run = with_count(session.replay(name, algorithm, parameters, noise, batches, may_refuse=may_refuse))
     return as_the_reference(context, parameters, run, claimed.records, quiet=True) if context.own else run

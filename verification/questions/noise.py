@@ -5,12 +5,6 @@ not span is noise, whatever the batch was; and a replay of the same length, in w
 what is added. `last`: the last model of whole runs, where nothing else is shown. `processes`: two new processes, asked
 the same first question. `data shapes`: short runs on many kinds of data, in each of which some columns are 0 in all
 records.
-
-What is computed from noisy values may hide their noise, such as a noisy gradient that is scaled to a length of 1. That
-is post-processing, and costs no privacy if the noise is as declared. A replay with noise and batches drawn here by the
-declared law is then a run like any other. So runs and replays are two samples of one law: the same function of each
-run is compared by its ranks (Kolmogorov and Smirnov's test of two samples, exact for every law). Values of runs that
-are smaller than those of replays, or that show more of the record that all records are, cost privacy.
 """
 
 from __future__ import annotations
@@ -20,12 +14,12 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from verification.questions import scenes
+from verification.questions.as_replayed import noise_as_replayed
 from verification.questions.question import (
     OBSERVABLE,
     Answer,
@@ -49,12 +43,12 @@ from verification.reading.context import (
     require_every_iterate,
     require_private,
 )
-from verification.reading.replayed import READABLE, apparent, grain, inputs, noise_of_runs, read_noise, replay_tests
+from verification.reading.replayed import READABLE, grain, inputs, noise_of_runs, read_noise, replay_tests
 from verification.reading.values import common_step, last_deviation, on_grid, standard_noise, without_penalty
 from verification.statistics.noise_shape import FEWEST_EQUAL, commonest, length_test, repeats, shape_tests
 from verification.statistics.noise_size import size_tests
 from verification.statistics.run_energies import RunEnergies
-from verification.statistics.test import Aspect, Cause, Cost, TailFamily, Test, union
+from verification.statistics.test import Aspect, Cause, TailFamily, Test, union
 from verification.wire.arrays import Floats
 from verification.wire.faults import RefusedRequest
 from verification.wire.messages import Capability, Show, initial_point
@@ -101,7 +95,7 @@ def silent(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
     if at_size is not None:
         require_every_iterate(context)
     if context.hides:
-        return as_replayed(context, claimed)
+        return noise_as_replayed(context, claimed)
     records = scenes.shared_silent(claimed.records, claimed.columns, context.scene_seed)
     name = context.session.send_once(records)
     fitting = _fitting(context, name, claimed, clock)
@@ -243,77 +237,6 @@ def mixed(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
         raise NotApplicable("needs every iterate or replay")
     title = f"ordinary records, {scene.outliers} outliers"
     return _answer(title, used, run, found, noise, whole=used is at_size, covers=tuple(covers))
-
-
-_COMPARED, _FEWEST_COMPARED, _COMPARED_ITERATIONS, _COORDINATES = 600, 300, 3, 8
-_HIDDEN_SIGMA = 0.3  # so small that not all of it is hidden
-_LARGER = 1e-6
-
-
-def as_replayed(context: Context, at_size: Claimed) -> Answer:
-    """Runs and replays on records without gradient, and on one dense record n times."""
-    claimed = at_size.fitting(FEWER_VALUES).shortened(_COMPARED_ITERATIONS)
-    if claimed.runs is not None:
-        claimed = claimed.with_parameters(sigma=_HIDDEN_SIGMA)
-    count = max(_FEWEST_COMPARED, context.count(_COMPARED))  # a replay each, however long noise takes to be read
-    alike = scenes.identical(claimed.records, claimed.columns, claimed.parameters.bound, context.rng, context.reach)
-    unit = alike.features[0] / np.linalg.norm(alike.features[0])
-    smaller, larger, other, vectors = list[TailFamily](), list[TailFamily](), list[TailFamily](), list[Floats]()
-    for title, records in (("silent", Records(0.0 * alike.features, alike.labels)), ("equal", alike)):
-        for stream, (runs, replays) in _both(context, claimed, records, count).items():
-            vectors.append(runs.reshape(-1, runs.shape[2]))
-            for k in range(runs.shape[1]):
-                where = f"{title} records, {stream}, iteration {k + 1}:"
-                sizes = [np.linalg.norm(each[:, k], axis=1) for each in (runs, replays)]
-                along = [np.abs(each[:, k] @ unit) for each in (runs, replays)]
-                smaller.append(_tail(f"{where} length", sizes, "greater"))
-                larger.append(_tail(f"{where} length", sizes, "less"))
-                if records is alike:
-                    shares = [part / size for part, size in zip(along, sizes, strict=True)]
-                    smaller.append(_tail(f"{where} share of the record", shares, "less"))
-                other += [
-                    _tail(f"{where} coordinate {j + 1}", [runs[:, k, j], replays[:, k, j]], "two-sided")
-                    for j in range(min(_COORDINATES, runs.shape[2]))
-                ]
-                if k:
-                    products = [np.sum(each[:, k] * each[:, k - 1], axis=1) for each in (runs, replays)]
-                    other.append(_tail(f"{where} product with the last", products, "two-sided"))
-    return _compared(claimed, count, (smaller, larger, other), vectors)
-
-
-def _compared(
-    claimed: Claimed,
-    count: int,
-    families: tuple[list[TailFamily], list[TailFamily], list[TailFamily]],
-    vectors: list[Floats],
-) -> Answer:
-    below, above, law = (union(each) for each in families)
-    # further noise may be of whatever law
-    law_is = (Cause.NOISE_LARGE, Cost.NOTHING) if above[0] < _LARGER else (Cause.NOISE_LAW, Cost.PRIVACY)
-    tests = (
-        Test("size-as-replayed", Aspect.NOISE, below[0], f"least likely: {below[1]}", Cause.NOISE_SMALL),
-        Test("excess-as-replayed", Aspect.NOISE, above[0], f"{above[1]}", Cause.NOISE_LARGE, Cost.NOTHING),
-        Test("law-as-replayed", Aspect.NOISE, law[0], f"least likely: {law[1]}", *law_is),
-        repeats("noise-freshness", np.vstack(vectors)),
-    )
-    return Answer("runs beside replays", claimed.size, 2 * count, tests, (Aspect.NOISE,))
-
-
-def _tail(label: str, both: list[Floats], alternative: Literal["two-sided", "less", "greater"]) -> TailFamily:
-    """The distribution functions of both compared; `greater`: values of runs are smaller; `less`: they are larger."""
-    found = stats.ks_2samp(both[0], both[1], alternative=alternative, method="exact")
-    return TailFamily(label, np.array([float(found.pvalue)]))
-
-
-def _both(context: Context, claimed: Claimed, records: Records, count: int) -> dict[str, tuple[Floats, Floats]]:
-    """What runs and replays add to the reference's updates, gradients included; [count, T, p] of each by stream."""
-    name, parameters = context.session.send(records), claimed.parameters
-    runs = context.run(name, parameters, count)
-    given = [inputs(claimed, context.rng) for _ in range(count)]
-    again = [context.session.replay(name, claimed.mode.algorithm, parameters, *each) for each in given]
-    replays = Run({key: np.stack([run.values[key] for run in again]) for key in runs.values})
-    seen, wanted = (context.with_noise(apparent(context, parameters, each)) for each in (runs, replays))
-    return {stream: (seen[stream], wanted[stream]) for stream in seen}
 
 
 def last(context: Context, claimed: Claimed | None, clock: Clock) -> Answer:

@@ -24,6 +24,7 @@ from reference.clipping import clipped_slopes
 from verification.picture import Draw, Picture
 from verification.pictures import shares
 from verification.questions import scenes
+from verification.questions.as_replayed import batches_as_replayed
 from verification.questions.question import Answer, Question, Size
 from verification.questions.scenes import Marked
 from verification.reading.context import (
@@ -420,6 +421,8 @@ def marked(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
     quiet = [quiet_noise(claimed, share) for share in QUIET] if claimed.private else [claimed]
     for number, asked in enumerate(quiet):
         try:
+            if context.hides and context.can(Capability.REPLAY) and m < claimed.records:
+                return batches_as_replayed(context, asked, scene)
             used = asked if asked.runs is not None else clock.fitting(context, name, asked).used
             run = _as_read(context, used, context.run(name, used.parameters, repeated(used)))
             again = None if used.parameters.batch is None else _another_as_read(context, name, used)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accountant.mechanisms.words import Algorithm
 from verification.picture import Picture
@@ -189,10 +190,10 @@ def has_own_updates(context: Context) -> bool:
 def hides_its_noise(context: Context) -> bool:
     """Whether updates of its own hide the size of the noise: looked at where noise is much larger than gradients."""
     small = small_run(context)
-    parameters = small.parameters.model_copy(update={"iterations": 1, "eta": small.parameters.eta[:1]})
     name = context.session.send(silent_records(small.records, small.columns))
-    noise = {stream: 3.0 * array for stream, array in random_noise(context, parameters, small.columns).items()}
-    return hides_noise(context, name, parameters, noise)
+    noise = random_noise(context, small.parameters, small.columns)
+    noise = {stream: 3.0 * array for stream, array in noise.items()}
+    return any(hides_noise(context, name, small.parameters, noise, k=k) for k in range(small.parameters.iterations))
 
 
 def working_unit(context: Context) -> float:
@@ -209,13 +210,20 @@ def working_unit(context: Context) -> float:
         columns, eta=[0.5], batch=_RECORDS, sigma=0.5, rho=0.5, regularizer=context.plain, normalise=None
     )
 
+    noise = random_noise(context, parameters, columns) if context.hides else None
+    batches = first_batches(parameters)
+
+    def x_of(features: Floats, labels: NDArray[np.int64]) -> Floats:
+        records = Records(np.repeat(features, _RECORDS, axis=0), labels)
+        if noise is None:
+            return noiseless(context, records, parameters).x
+        name = context.session.send(records)
+        return context.session.replay(name, context.mode.algorithm, parameters, noise, batches).x
+
     def second_difference(step: float) -> float:
         one = random_records(context.rng, 1, columns, length=3.0)
         along, labels = step * context.gaussian(1, columns), np.full(_RECORDS, int(one.labels[0]))
-        low, middle, high = (
-            noiseless(context, Records(np.repeat(one.features + t * along, _RECORDS, axis=0), labels), parameters).x
-            for t in (-1, 0, 1)
-        )
+        low, middle, high = (x_of(one.features + t * along, labels) for t in (-1, 0, 1))
         large = np.abs(middle) >= max(float(np.abs(middle).max()) / 2, 1e-300)
         return float(np.max(np.abs(low - 2 * middle + high)[large] / np.abs(middle[large]), initial=0.0)) / 2
 

@@ -25,7 +25,7 @@ from reference.problem import State
 from reference.vectorised import Runs
 from verification.reading.context import Claimed, Context, NotApplicable
 from verification.reading.inverter import INSIDE, with_count
-from verification.reading.values import first_batches, noiseless, resolution, standard_noise
+from verification.reading.values import first_batches, no_noise, noiseless, resolution, standard_noise
 from verification.served.serve import Values
 from verification.served.translate import initial_of, noise_scales, party_name, problem_of
 from verification.statistics.test import Aspect, Cause, Cost, Test
@@ -38,12 +38,18 @@ READABLE = (Algorithm.SSADMM, Algorithm.MPADMM)
 """The algorithms whose noise can be found in this way."""
 EFFORT = 0.04
 """Sample sizes of conformance, in which every run has to be replayed, over the usual ones."""
-UNREAD = "its updates are not the reference's: without replay its noise cannot be read"
-HIDDEN = "noise cannot be read: what is computed from noisy values is the same for different noise"
+UNREAD = "its updates are not the reference's, so that its noise can be read by replays alone: offer replay"
+HIDDEN = "noise cannot be read: what is computed from noisy values is nearly the same for different noise"
+UNSEEN = (
+    f"{HIDDEN}, and it is not the reference's gradients that are noised: a version without that step can be read, or "
+    "declare it as a mechanism of its own"
+)
 FOUND = 1e-9
 """How exactly noise is found, over the largest value: what a replay lacks, in the reference's units."""
+SIZES = (0.1, 1.0, 10.0)
+"""The sizes of noise, over the bound, at which what is computed from noisy values is looked at."""
 _PASSES = 40
-_SMALL_STEP, _FLAT = 1e-3, 1e-2
+_SMALL_STEP, _SMALLER, _FLAT = 1e-3, 1e-2, 1e-2
 """Where a change of the noise shows a hundred times less than another, noise is not read but compared with replays:
 what is found to 1e-9 would be known to 1e-7 alone, and repeated values no longer told from fresh ones."""
 _REMEMBERED = 12
@@ -113,23 +119,32 @@ def hides_noise(
     batches: list[list[int]] | None = None,
     k: int = 0,
 ) -> bool:
-    """Whether a replay shows the same x in iteration k, to first order, for some change of its noise of [T, p]."""
+    """Whether a replay shows next to the same x in iteration k for some change of its noise of [T, p].
+
+    To first order, and beside the largest change that noise of this size, or a hundredth of it, can make: a sign or a
+    threshold shows no change, what is divided by its own size far less of large noise than of small noise.
+    """
     given, algorithm = first_batches(parameters) if batches is None else batches, context.mode.algorithm
     stream = next(iter(context.with_noise(noise)))
-    step = _SMALL_STEP * float(np.abs(noise[stream][k]).max())
-    if not step:
+    largest = float(np.abs(noise[stream][k]).max())
+    if not largest:
         return False
 
-    def shown(change: Floats) -> Floats:
-        moved = noise[stream].copy()
-        moved[k] += step * change
-        x: Floats = context.session.replay(name, algorithm, parameters, {**noise, stream: moved}, given).x[k]
-        return x
+    def responses(size: float) -> Floats:
+        step = _SMALL_STEP * size * largest
 
-    axes = np.eye(noise[stream].shape[-1])
-    responses = np.array([shown(axis) - shown(-axis) for axis in axes])
-    sizes = np.linalg.svd(responses, compute_uv=False)
-    return bool(sizes[-1] <= _FLAT * sizes[0])
+        def shown(change: Floats) -> Floats:
+            moved = noise[stream].copy()
+            moved[k] = size * moved[k] + step * change
+            x: Floats = context.session.replay(name, algorithm, parameters, {**noise, stream: moved}, given).x[k]
+            return x
+
+        axes = np.eye(noise[stream].shape[-1])
+        found: Floats = np.linalg.svd(np.array([shown(axis) - shown(-axis) for axis in axes]), compute_uv=False)
+        return found / size
+
+    here, smaller = responses(1.0), responses(_SMALLER)
+    return bool(here[-1] <= _FLAT * max(here[0], smaller[0]))
 
 
 def _improved(noises: list[Floats], lacks: list[Floats]) -> Floats:
@@ -214,6 +229,8 @@ def own_standard_noise(context: Context, name: str, parameters: Parameters, reco
 
 def noiseless_read(context: Context, records: Records, parameters: Parameters, *, may_refuse: bool = False) -> Run:
     """A run without noise [T, p] as the reference would have shown it, if it had had the same gradients."""
+    if context.hides:
+        return _seen_through_noise(context, records, parameters, may_refuse=may_refuse)
     run = noiseless(context, records, parameters, may_refuse=may_refuse)
     if not context.own:
         return run
@@ -221,11 +238,66 @@ def noiseless_read(context: Context, records: Records, parameters: Parameters, *
     return Run({name: array[0] for name, array in read.values.items()})
 
 
+def _seen_through_noise(context: Context, records: Records, parameters: Parameters, *, may_refuse: bool) -> Run:
+    """The same where noise is hidden: the reference's gradients, if they explain what is shown at every size of it."""
+    dimension, rng = records.columns + int(parameters.intercept), context.rng
+    shapes = {name: array.shape for name, array in no_noise(context.mode.algorithm, parameters, dimension).items()}
+    for size in SIZES:
+        noise = {name: size * parameters.bound * rng.standard_normal(shape) for name, shape in shapes.items()}
+        moved = noised_gradients(context, records, parameters, noise, may_refuse=may_refuse)
+        if moved is None:
+            raise NotApplicable(UNSEEN)
+    alone = {name: (moved[name] - noise[name])[None] for name in shapes}
+    run = reference_run(context.mode.algorithm, _as_silent(parameters), alone, dimension)
+    return Run({name: array[0] for name, array in run.values.items()})
+
+
+def noised_gradients(
+    context: Context,
+    records: Records,
+    parameters: Parameters,
+    noise: Values,
+    batches: list[list[int]] | None = None,
+    *,
+    may_refuse: bool = False,
+) -> Values | None:
+    """The noise with the reference's gradients in it, [T, p], if whatever leaves is a function of their sum; else None.
+
+    It is where a replay on records without gradient, of the noise and the gradients together, shows the same. Then a
+    record moves what is noised as in the reference, whatever is computed from it: nothing of that has to be inverted.
+    """
+    session, algorithm = context.session, context.mode.algorithm
+    given = first_batches(parameters) if batches is None else batches
+    name = session.send(records, may_refuse=may_refuse)
+    run = session.replay(name, algorithm, parameters, noise, given, may_refuse=may_refuse)
+    problem = problem_of(records, parameters)
+    x = INSIDE[algorithm].previous(parameters, problem, with_count(run)).x[0]
+    chosen = np.tile(np.arange(records.count), (len(x), 1)) if given is None else np.array(given, dtype=np.intp)
+    gradients = batch_gradients(problem, x, chosen)
+    stream = next(iter(context.with_noise(noise)))
+    if stream != "gradient":
+        gradients = -gradients / (parameters.rho + 1 / np.array(parameters.eta))[:, None]
+    moved = {**noise, stream: noise[stream] + gradients}
+    silent = session.send(Records(np.zeros((records.count, x.shape[1])), np.ones(records.count, dtype=np.int64)))
+    again = session.replay(silent, algorithm, _as_silent(parameters), moved, given)
+    unit = min(context.unit, _SINGLE)  # a coarser one would let through what a record adds
+    for value in context.description.released[algorithm]:
+        close = max(FOUND, _ROUNDINGS * unit) * (1 + float(np.abs(run.values[value]).max()))
+        if float(np.abs(run.values[value] - again.values[value]).max()) > close:
+            return None
+    return moved
+
+
+def _as_silent(parameters: Parameters) -> Parameters:
+    """The same for records without gradient."""
+    return parameters.model_copy(update={"intercept": False, "normalise": None, "clip": parameters.bound})
+
+
 def as_the_reference(context: Context, parameters: Parameters, run: Run, records: int, *, quiet: bool = False) -> Run:
     """The runs [count, T, p] that the reference makes of the same noisy gradients: what the other checks can read."""
     dimension = run.x.shape[-1]
     silent = Records(np.zeros((records, dimension)), np.ones(records, dtype=np.int64))
-    plain = parameters.model_copy(update={"intercept": False, "normalise": None, "clip": parameters.bound})
+    plain = _as_silent(parameters)
     noise = own_noise(context, context.session.send(silent), plain, run, quiet=quiet)
     return reference_run(context.mode.algorithm, plain, noise, dimension)
 

@@ -1,4 +1,4 @@
-"""Thirty honest implementations that differ from the reference, each beside a wrong one that is one step away."""
+"""Forty honest implementations that differ from the reference, each beside a wrong one that is one step away."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from accountant.mechanisms.words import Algorithm
 
 _SAME, _OTHER = "tests.zoo.honest.same_claim", "tests.zoo.honest.in_other_ways"
+_HIDDEN = "tests.zoo.honest.hidden"
 _VARIANTS, _UPDATES = "tests.zoo.honest.variants", "tests.zoo.honest.other_updates"
 
 
@@ -64,6 +65,18 @@ PAIRS: dict[str, Pair] = {
     "sparse-noisy": Pair((_OTHER, "sparse-noisy"), (_OTHER, "sparse-before")),
     "projected": Pair((_OTHER, "projected"), (_OTHER, "projected-half")),
     "rounded": Pair((_VARIANTS, "rounded"), (_OTHER, "rounded-half")),
+    **{
+        name: Pair((_HIDDEN, name), (_HIDDEN, twin))
+        for name, twin in (
+            ("sign", "sign-before"),
+            ("clamp", "clamp-half"),
+            ("unit-length", "unit-length-before"),
+            ("quantised", "quantised-before"),
+            ("top-half", "top-half-of-clean"),
+            ("adam", "adam-of-clean"),
+            ("stops-on-released", "stops-on-clean"),
+        )
+    },
     # contractions
     "shorter-gradients": Pair((_SAME, "shorter-gradients"), (_OTHER, "shorter-with-less-noise")),
     "mean-of-gradients": Pair((_OTHER, "mean-of-gradients"), (_OTHER, "mean-with-less-noise")),
