@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from accountant.errors import AccountantError, CannotCertifyError
-from accountant.mechanisms.ledger import Ledger, gdp_squared
+from accountant.mechanisms.ledger import Ledger, gdp_squared, unsampled_squared
 from accountant.mechanisms.quantities import order
 from accountant.mechanisms.steps import (
     GaussianStep,
@@ -28,7 +28,7 @@ from accountant.mechanisms.steps import (
     WithReplacementStep,
 )
 from accountant.numbers import arb_from_fraction, arb_precision, decimal_string, fraction_from_arb, fraction_of
-from accountant.pricing import method_epsilon, rdp, unsampled_squared
+from accountant.pricing import method_epsilon, rdp
 
 _BITS = 128
 _DIGITS = 12

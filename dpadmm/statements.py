@@ -112,7 +112,7 @@ def _choices(training: Training) -> Choices:
         algorithm=training.algorithm.value, loss="huber", regularizer="l1", lam=LAM, l1_ratio=0.5, a=3.7, gamma=3.0,
         groups=(), matrix=(1, 1), rho=RHO, eta=ETA, schedule="per-epoch" if ssadmm_runs else "constant",
         batch=BATCH if ssadmm_runs else None, sampling=training.sampling.value, iterations=ITERATIONS, sigma=SIGMA,
-        epsilon=None, delta=None, clip=CLIP, normalise=False, intercept=False, bounds=(), seed=None,
+        epsilon=None, delta=None, effort="quick", clip=CLIP, normalise=False, intercept=False, bounds=(), seed=None,
         noise="gaussian" if training.grid is None else "discrete", grid=training.grid, release=training.release.value,
         output_kind="last",
     )  # fmt: skip
