@@ -109,6 +109,8 @@ def _cause_entry(group: CauseGroup) -> list[str]:
     shown = dict.fromkeys([first.detail.splitlines()[0] if first.detail else "", first.measured, first.witness])
     for text in filter(None, shown):
         lines += _wrapped("", text)
+    if group.where:
+        lines += _wrapped("", f"look at {group.where}")
     if first.reproduction:
         lines += _command(first.reproduction)
     return lines
