@@ -1,9 +1,10 @@
-r"""Time and memory of every mechanism for T = 1, 10, ..., 10^9, and W1 beside dp-accounting: docs/evidence/times.md.
+r"""Time and memory of every mechanism for T = 1, 10, ..., 10^9, W1, `verify`: docs/evidence/times.md.
 
 `python -m benchmarks.bench_sizes sizes` prices each in a fresh process (`dpadmm account ...`) and notes processor
 seconds and peak memory; `... w1 [--peers PYTHON] [--rounds N]` times W1 of the specification from process start to end,
-ours and `python -c` of dp-accounting interleaved, PYTHON an interpreter that has it; `... page [--check]` writes the
-page. Where T equal steps cost as much as one, the rows are flat.
+ours and `python -c` of dp-accounting interleaved, PYTHON an interpreter that has it; `... verify` times `dpadmm verify`
+(`--without-coq`: not its theorems); `... page [--check]` writes the page. Where T equal steps cost as much as one, the
+rows are flat.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -65,9 +67,10 @@ FLOOR: Final = {
 }
 
 
-def spent(command: Sequence[str]) -> tuple[int, float, int]:
-    """Return exit code, CPU seconds and peak MiB of a child."""
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_environment())
+def spent(command: Sequence[str], **changed: str) -> tuple[int, float, int]:
+    """Return exit code, CPU seconds (its own children's too) and peak MiB of a child."""
+    surroundings = _environment() | changed
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=surroundings)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     return child.returncode, round(usage.ru_utime + usage.ru_stime, 3), usage.ru_maxrss // 1024
@@ -104,6 +107,14 @@ def w1(interpreter: str, rounds: int) -> dict[str, float]:
     return best
 
 
+def verified(*, coq: bool) -> dict[str, list[float]]:
+    """Time `dpadmm verify`: exit code, seconds of the processors and on the wall, cores, and the load beside it."""
+    started, load = time.monotonic(), os.getloadavg()[0]
+    code, seconds, _ = spent((*OURS, "verify"), **({} if coq else {"PATH": ""}))
+    row = [code, seconds, round(time.monotonic() - started, 1), os.cpu_count() or 1, round(load, 1)]
+    return {"with Coq" if coq else "without Coq, whose theorems are then undecided": row}
+
+
 def page(record: dict[str, dict[str, object]]) -> str:
     """Return the page."""
     head = " | ".join(f"10^{power}" for power in POWERS)
@@ -135,7 +146,14 @@ def page(record: dict[str, dict[str, object]]) -> str:
     timed = {name: float(str(seconds)) for name, seconds in record["w1"].items()}
     ours = next(iter(timed.values()))
     lines += [f"| {name} | {seconds:.2f} | {ours / seconds:.3f} |" for name, seconds in timed.items()]
-    lines += ["", *_verdict(timed)]
+    lines += [
+        *("", *_verdict(timed), "", "## `dpadmm verify`"),
+        "All statements, from process start to end; seconds of the processors include solvers and Coq. The load is",
+        "that of other programs when it began, which share the cores.",
+        *("", "| | exit code | processor seconds | seconds on the wall | cores | load |", "|---" * 6 + "|"),
+    ]
+    rows = ((name, row) for name, row in record.get("verify", {}).items() if isinstance(row, list))
+    lines += [f"| {name} | " + " | ".join(f"{value:g}" for value in row) + " |" for name, row in rows]
     return "\n".join(lines) + "\n"
 
 
@@ -163,10 +181,11 @@ def _seconds(entry: tuple[int, float, int]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Measure, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["sizes", "w1", "page"])
+    parser.add_argument("what", choices=["sizes", "w1", "verify", "page"])
     parser.add_argument("--only", nargs="+", choices=list(MECHANISMS), default=list(MECHANISMS))
     parser.add_argument("--peers", default=".venv-peers/bin/python")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--without-coq", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
     record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {"sizes": {}, "w1": {}}
@@ -180,6 +199,8 @@ def main(arguments: list[str] | None = None) -> int:
         for name in options.only:
             record["sizes"] |= sizes([name])
             RECORD.write_text(json.dumps(record) + "\n", "utf-8")
+    elif options.what == "verify":
+        record.setdefault("verify", {}).update(verified(coq=not options.without_coq))
     else:
         record["w1"] = w1(options.peers, options.rounds)
         print(record["w1"])

@@ -153,7 +153,7 @@ def is_coordinatewise(function: Map, arguments: int, length: int) -> bool:
 
 
 def coordinatewise_maps() -> list[tuple[str, Map, int]]:
-    """Every map whose lemma is proved for one coordinate: name, function, number of vectors it takes."""
+    """Every map of which something is proved for one coordinate: name, function, number of vectors it takes."""
     rho, eta = parameter("rho"), parameter("eta")
     regularizers = [regularizer for regularizer, _ in (*convex_separable(), scad(), mcp())]
     maps: list[tuple[str, Map, int]] = [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from accountant import Mechanism, mechanism_from
@@ -23,7 +25,7 @@ from verification.statements.model import Kind, Statement, check
 SLOW = {
     *("LOSS-LOGISTIC", "LOSS-HUBER", "SOFT-THRESHOLD", "PROX-FIRM", "SENS-GRADIENT", "SENS-X", "SENS-Z", "LEMMA-2"),
     *("THEOREM-1", "THEOREM-2", "THEOREM-3", "WBK27", "E1", "E4", "E11", "DPSGD", "DPADMM", "DPADMM-THRESHOLD"),
-    *("LEADER", "TRAINING", "E16", "VILLE"),
+    *("LEADER", "TRAINING", "E16", "VILLE", "EPOCHS", "GROUPS"),
 }
 
 
@@ -130,3 +132,21 @@ def test_a_perturbation_that_forgets_the_jacobian_breaks_objp(monkeypatch: pytes
     assert attacks_of("OBJP") is Outcome.STANDS
     monkeypatch.setattr("verification.statements.evidence.baselines.perturbation", all_for_the_noise)
     assert attacks_of("OBJP") is Outcome.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("statement", "target", "wrong"),
+    [
+        ("SAMPLER", "bernoulli", lambda probability, below: below(probability.denominator) <= probability.numerator),
+        ("SAMPLER", "discrete_laplace", lambda scale, below: below(2 * scale) - scale),
+        ("DRAWS", "ExactEntropy._vector", lambda _self, dimension, _variance: np.zeros(dimension)),
+        ("DRAWS", "Entropy.batches", lambda _self, _records, size, iterations: iter([np.arange(size)] * iterations)),
+    ],
+)
+def test_a_wrong_draw_is_noticed(
+    statement: str, target: str, wrong: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other sabotages run on copies, in test_sabotage.py."""
+    monkeypatch.setattr(f"reference.discrete_gaussian.{target}", wrong)
+    [checked] = check([find(statement)])
+    assert checked.outcome is Outcome.REFUTED

@@ -7,6 +7,7 @@ Gaussian from that. The shells around it are given words, and must return what t
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
@@ -404,16 +405,18 @@ def _moved(problems: Sequence[Problem], batch: Indices, size: int) -> float:
     return float(abs(mine - theirs)[0]) * size / 2
 
 
+@functools.cache
+def _pairs(records: int) -> list[list[Problem]]:
+    """Records that are all alike, and the same with one turned round: each of them."""
+    data = Dataset.of(np.ones((records, 1)), np.ones(records))
+    both = ([data, data.replace(i, [-1.0], 1)] for i in range(records))
+    return [[Problem.of(each, HuberizedHinge(), Unregularized(), rho=1.0) for each in pair] for pair in both]
+
+
 def _visited(records: int, size: int, iterations: int, batches: Sequence[Indices]) -> float:
     """The squared moves of a run, summed; the record that differs is the one that moves it most."""
-    data, worst = Dataset.of(np.ones((records, 1)), np.ones(records)), 0.0
     require([len(batch) for batch in batches] == [size] * iterations, f"{size} of {records}: {batches}")
-    for i in range(records):
-        pair = [
-            Problem.of(each, HuberizedHinge(), Unregularized(), rho=1.0) for each in (data, data.replace(i, [-1.0], 1))
-        ]
-        worst = max(worst, sum(_moved(pair, batch, size) ** 2 for batch in batches))
-    return worst
+    return max(sum(_moved(pair, batch, size) ** 2 for batch in batches) for pair in _pairs(records))
 
 
 def _every_order() -> int:
