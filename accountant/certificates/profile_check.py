@@ -423,8 +423,8 @@ def _is_attained_by_copies(steps: tuple[Step, ...], delta: Fraction, lower: Frac
             first = order is ExactPair.MIXTURE_FIRST
             pairs: list[ExactStep] = [ExactKnown(each, order) for each in others]
             for step, law in zip(copied, laws, strict=True):
-                sides = (law, (Fraction(1),)) if first else ((Fraction(1),), law)
-                pairs.append(ExactGaussians(*sides, step.noise_multiplier, step.count))
+                own, other = (law, (Fraction(1),)) if first else ((Fraction(1),), law)
+                pairs.append(ExactGaussians(own, other, step.noise_multiplier, step.count))
             if exact_delta_upper(pairs, ExactPair.DOMINATING, lower * (1 - slack), grid) >= delta:
                 return True
     check_time()
