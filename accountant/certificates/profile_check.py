@@ -12,8 +12,8 @@ is returned, and that is what is certified.
 
 Ends for little noise or many steps, a second time: what is drawn is told, and what losses reach.
 
-The theorems are those of `profiles.without_lattice` and `cramer_bound`; the numbers are mpmath's, and the moments those
-of `contour_route`. Which tilts are looked at is asked of the fast route, for a guess only.
+The theorems are those of `profiles.revealed`, `profiles.loss_levels` and `tilted_levels`; the numbers are mpmath's, and
+the moments those of `contour_moments`. Which tilts are looked at is asked of the fast route, for a guess only.
 """
 
 from __future__ import annotations
@@ -423,9 +423,8 @@ def _is_attained_by_copies(steps: tuple[Step, ...], delta: Fraction, lower: Frac
             first = order is ExactPair.MIXTURE_FIRST
             pairs: list[ExactStep] = [ExactKnown(each, order) for each in others]
             for step, law in zip(copied, laws, strict=True):
-                without = (Fraction(1),)
-                one, other = (law, without) if first else (without, law)
-                pairs.append(ExactGaussians(one, other, step.noise_multiplier, step.count))
+                own, other = (law, (Fraction(1),)) if first else ((Fraction(1),), law)
+                pairs.append(ExactGaussians(own, other, step.noise_multiplier, step.count))
             if exact_delta_upper(pairs, ExactPair.DOMINATING, lower * (1 - slack), grid) >= delta:
                 return True
     check_time()

@@ -206,12 +206,16 @@ def _squared_as_if_unsampled(ledger: Ledger) -> Fraction:
 
 def _recheck_groups(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rederived:
     """Derive the upper end of some groups in a row again: each by a second route, at its share of delta."""
+    undecided: CannotCertifyError | None = None
     for groups, part in smaller_groups(ledger):
         check_time()
         each = upper / groups
         try:
             proved = groups * proved_profile_upper(part.steps, share_of_delta(groups, each, delta), each).upper
-        except (CertificateError, CannotCertifyError):
+        except CannotCertifyError as reason:
+            undecided = reason
+            continue
+        except CertificateError:
             continue
         # a wider end of each group needs more of delta than its share, which a second look at that end decides
         if proved <= upper:
@@ -223,6 +227,8 @@ def _recheck_groups(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rederiv
                 return Rederived(
                     "group", f"a second route proves it{_widened(upper, proved)} for {groups} groups", proved
                 )
+    if undecided is not None:
+        raise undecided
     raise CertificateError("group: no number of smaller groups in a row confirms the stated end")
 
 

@@ -48,7 +48,8 @@ class Repeated(click.Option):
             return super().process_value(ctx, value)
         except click.BadParameter as error:
             if isinstance(value, list | tuple) and any("," in str(each) for each in value):
-                error.message = f"{error.message.rstrip('.')}; {ONCE_FOR_EACH}."
+                message = f"{error.message.rstrip('.')}; {ONCE_FOR_EACH}."
+                raise click.BadParameter(message, error.ctx or ctx, error.param or self) from None
             raise
 
 

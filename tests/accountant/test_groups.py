@@ -30,7 +30,9 @@ from accountant import (
     epsilon,
     recheck,
 )
+from accountant.certificates.recheck import _recheck_groups
 from accountant.copies import Copies
+from accountant.errors import CannotCertifyError
 from accountant.groups import share_of_delta
 from accountant.mechanisms.ledger import unsampled_squared
 from accountant.mechanisms.steps import GaussianStep, GroupStep, PureStep, ShuffledStep
@@ -211,3 +213,14 @@ def test_what_no_lattice_holds_is_priced_as_if_unsampled_and_confirmed(mechanism
     assert found.epsilon.upper == pytest.approx(gaussian_epsilon(square, DELTA).upper, rel=1e-9)
     assert method in found.methods
     assert recheck(certificate(found))
+
+
+def test_groups_that_the_second_route_cannot_decide_accuse_nobody() -> None:
+    phases = [
+        SsADMM(records=n, batch=m, noise_multiplier=nu, iterations=count, group_size=7)
+        for n, m, nu, count in ((10149484150, 9051031235, "1e19", 2081058956), (23585502875, 283829869, "2.366", 3))
+    ]
+    found = epsilon(phases[0].ledger() + phases[1].ledger(), "102e-8", methods=["group"])
+    document = certificate(found)
+    with pytest.raises(CannotCertifyError):
+        _recheck_groups(found.ledger, Fraction("102e-8"), Fraction(document.methods["group"].upper))

@@ -14,8 +14,18 @@ from hypothesis import strategies as st
 
 from accountant import Gaussian, Laplace, Ledger, MpADMM, Pure, SsADMM, certificate, epsilon, methods_for, recheck
 from accountant.mechanisms.registry import read_ledger_file
-from accountant.mechanisms.steps import GaussianStep, PureStep, Step, SubsampledGaussianStep
-from accountant.mechanisms.words import Noise
+from accountant.mechanisms.steps import (
+    GaussianStep,
+    GroupStep,
+    LaplaceStep,
+    PoissonGaussianStep,
+    PureStep,
+    ShuffledStep,
+    Step,
+    SubsampledGaussianStep,
+    WithReplacementStep,
+)
+from accountant.mechanisms.words import Neighbours, Noise, Sampling
 from accountant.numbers import fraction_of
 
 multipliers = st.builds(lambda m, e: Fraction(m) * Fraction(10) ** e, st.integers(1, 99), st.integers(-2, 6))
@@ -32,9 +42,16 @@ deltas = st.integers(1, 20).map(lambda e: Fraction(1, 10**e))
 
 
 def ledger(phases: list[Step]) -> Ledger:
-    """What the phases release; all with a known profile are attained by one pair of neighbours."""
-    real = tuple(step for step in phases if isinstance(step, PureStep) or step.noise is Noise.GAUSSIAN)  # type: ignore[union-attr]  # no Poisson here
-    return Ledger(tuple(phases), realisable=real)
+    """What the phases release; all with a known profile are attained by one pair of neighbours.
+
+    A shuffled epoch is priced as a release of each epoch.
+    """
+    real = tuple(step for step in phases if getattr(step, "noise", Noise.GAUSSIAN) is Noise.GAUSSIAN)
+    released = [
+        GaussianStep(1 / step.noise_multiplier**2, step.count) if isinstance(step, ShuffledStep) else step
+        for step in phases
+    ]
+    return Ledger(tuple(released), realisable=real)
 
 
 def ends(phases: list[Step], delta: Fraction) -> tuple[Fraction, Fraction]:
@@ -52,6 +69,24 @@ def check_every_phase(phases: list[Step], delta: Fraction) -> None:
     for left_out in range(len(phases)):
         fewer = phases[:left_out] + phases[left_out + 1 :]
         assert ends(fewer, delta)[0] <= lower
+
+
+NOISY = LaplaceStep(Fraction(1, 3), 4)
+COPIES = WithReplacementStep(1000, 20, Fraction(2), 30)
+GROUP = GroupStep(1000, 10, Fraction(2), 30, group=3)
+EPOCHS = ShuffledStep(10, 10, Fraction(1), Fraction(2), 5)
+POISSON = PoissonGaussianStep(Fraction(1, 100), Fraction(1), 200)
+USERS = GroupStep(100, 1, Fraction(2), 30, Neighbours.ADD_OR_REMOVE, 3, Sampling.POISSON)
+PLAIN = GaussianStep(Fraction(1, 30), 2, neighbours=Neighbours.ADD_OR_REMOVE)
+
+
+@pytest.mark.parametrize(
+    "phases",
+    [[NOISY, FIRST], [COPIES, NOISY], [GROUP, FIRST], [EPOCHS, COPIES], [POISSON, PLAIN], [USERS, PLAIN]],
+    ids=["laplace", "copies", "group", "epochs", "poisson", "users"],
+)
+def test_no_kind_of_step_lowers_the_lower_end(phases: list[Step]) -> None:
+    check_every_phase(phases, Fraction(1, 10**6))
 
 
 @settings(max_examples=2)

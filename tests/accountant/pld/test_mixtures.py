@@ -13,6 +13,7 @@ from accountant import Poisson, epsilon
 from accountant.certificates.profile_check import proved_profile_upper, require_profile_lower
 from accountant.errors import CertificateError
 from accountant.mechanisms.steps import GroupStep, Step
+from accountant.numbers import fraction_of
 from accountant.pld.ledger_steps import attained_epsilon, composed_epsilon_upper, ordered_profile, poisson_group
 from accountant.pld.plan import Resolution
 from tests.accountant.test_groups import joined, worst_delta
@@ -70,11 +71,12 @@ def test_many_releases_are_enclosed_by_their_fourier_composition() -> None:
     found = epsilon(
         Poisson(sampling_rate="0.05", noise_multiplier="1.5", iterations=count, group_size=k), DELTA
     ).epsilon
-    for end, sign in ((found.lower, 1), (found.upper, -1)):
+    lower, upper = fraction_of(found.lower), fraction_of(found.upper)
+    for end, sign in ((lower, 1), (upper, -1)):
         away = float(end) - sign * 2e-3
         delta = float((np.maximum(power, 0) * np.where(at > away, -np.expm1(away - at), 0)).sum())
         assert sign * (delta - float(DELTA)) > 0
-    assert found.upper < found.lower * 1.001
+    assert lower < upper < lower * Fraction(1001, 1000)
 
 
 def test_no_small_data_costs_more_than_the_largest_of_the_orders() -> None:
@@ -94,8 +96,8 @@ def test_no_small_data_costs_more_than_the_largest_of_the_orders() -> None:
 
 @pytest.mark.parametrize(("k", "count"), [(5, 100), pytest.param(20, 100, marks=pytest.mark.slow)])
 def test_a_large_group_is_priced_to_a_thousandth(k: int, count: int) -> None:
-    found = epsilon(Poisson(sampling_rate="0.01", noise_multiplier=2, iterations=count, group_size=k), DELTA)
-    assert 0 < found.epsilon.lower < found.epsilon.upper < found.epsilon.lower * 1.001
+    found = epsilon(Poisson(sampling_rate="0.01", noise_multiplier=2, iterations=count, group_size=k), DELTA).epsilon
+    assert 0 < fraction_of(found.lower) < fraction_of(found.upper) < fraction_of(found.lower) * Fraction(1001, 1000)
 
 
 def test_exact_integers_confirm_both_ends_and_refuse_what_is_moved() -> None:
