@@ -208,7 +208,9 @@ def _by_losses(declared: DeclaredImplementation, pair: Neighbours, level: float)
     except OutOfTimeError:
         if len(runs) < FEWEST:
             raise
-    return Leakage(best, f"by the privacy losses of {len(runs)} runs (confidence 1 - {level:.2g})")
+    return Leakage(
+        best, f"by the privacy losses of {len(runs)} runs under noise of the declared law (confidence 1 - {level:.2g})"
+    )
 
 
 def _repeats(own: Recorded, again: Recorded) -> bool:

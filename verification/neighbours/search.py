@@ -250,8 +250,9 @@ def attacks(
     others = [kinds[i % patterns] for i in range(domain.records - 1)]
     rows = [drawn(), *others]
     data = Records(np.array([row for row, _ in rows]), np.array([label for _, label in rows]))
+    if domain.relation is Relation.ADD_OR_REMOVE:
+        return Attack(changed(data, 0, None, "searched"), history)
     after = domain.empty if domain.relation is Relation.ZERO_OUT else drawn()
-    after = None if domain.relation is Relation.ADD_OR_REMOVE else after
     return Attack(changed(data, 0, after, "searched"), history)
 
 

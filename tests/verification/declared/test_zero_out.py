@@ -31,7 +31,8 @@ def by_party(data: Records) -> Floats:
 def mean_of_those_present(data: Records) -> Floats:
     """Divides by the number of records that are not empty, which is private."""
     present = max(1, int(np.sum(data.features.any(axis=1))))
-    return gradients(data).sum(axis=0, keepdims=True) * data.count / present
+    found: Floats = gradients(data).sum(axis=0, keepdims=True) * data.count / present
+    return found
 
 
 def intercept_of_squared_loss(data: Records) -> Floats:
@@ -39,7 +40,7 @@ def intercept_of_squared_loss(data: Records) -> Floats:
     rows = np.column_stack([data.features, np.ones(data.count)]) * (1.0 - data.labels)[:, None]
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     short: Floats = rows * np.minimum(1.0, CLIP / np.maximum(lengths, 1e-300))
-    return short.sum(axis=0, keepdims=True)
+    return np.asarray(short.sum(axis=0, keepdims=True))
 
 
 def judged(value: Callable[[Records], Floats], sensitivity: float, relation: str = "zero-out") -> dict[str, Outcome]:
