@@ -340,14 +340,18 @@ def _show(results: list[AuditResult], estimated: list[list[LowerBound]], unseen:
         click.echo(f"{'':<14} {found.detail}")
         for bound in bounds:
             chance = f"; above the claim by chance, as {1 - bound.confidence:.0%} of them are: it refutes nothing"
-            click.echo(f"{'':<14} {bound.describe()}{chance if _exceeds(bound, result) else ''}")
+            click.echo(f"{'':<14} {bound.describe()}{chance if above_by_chance(bound, result) else ''}")
     click.echo(f"again: {again}")
 
 
-def _exceeds(bound: LowerBound, result: AuditResult) -> bool:
+def above_by_chance(bound: LowerBound, result: AuditResult) -> bool:
     """Whether a bound is above a claim that the test, which alone has the stated false alarms, does not refute."""
+    import numpy as np
+
     refuted = result.judged.outcome is Outcome.REFUTED
-    return not refuted and bound.delta is not None and bound.epsilon > result.plan.curve.epsilon_at(bound.delta)
+    if refuted or bound.delta is None:
+        return False
+    return float(result.plan.curve.delta(np.array([bound.epsilon]))[0]) < bound.delta
 
 
 def _document(results: list[AuditResult], found: list[list[LowerBound]], seed: int, again: str) -> dict[str, object]:
@@ -373,7 +377,7 @@ def _document(results: list[AuditResult], found: list[list[LowerBound]], seed: i
                     "noise_divisor": repr(concluded.power.divisor),
                     "probability_at_least": repr(concluded.power.at_least),
                 },
-                "lower_bounds": [bound.document() | {"by_chance": _exceeds(bound, result)} for bound in bounds],
+                "lower_bounds": [bound.document() | {"by_chance": above_by_chance(bound, result)} for bound in bounds],
             }
             for result, concluded, bounds in judged
         ],

@@ -7,12 +7,15 @@ import json
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dpadmm.cli.audit import command
+from audits.curves import GaussianCurve
+from audits.eprocess.confidence import LowerBound
+from dpadmm.cli.audit import above_by_chance, command
 from tests.zoo.black_box import HONEST, WRONG, boxed
 from tests.zoo.black_box.__main__ import CAMPAIGN, EVIDENCE, MEASURED, page_text
 from tests.zoo.black_box.campaign import read_campaign
@@ -122,6 +125,25 @@ def test_a_contradiction_on_the_command_line_is_a_usage_error(arguments: list[st
     code, output = run_command(*arguments, "--", "true")
     assert code == 2
     assert message in output
+
+
+@pytest.mark.parametrize(
+    ("outcome", "delta", "times", "by_chance"),
+    [
+        (Outcome.STANDS, 1e-5, 1.1, True),
+        (Outcome.INCONCLUSIVE, 1e-5, 1.1, True),
+        (Outcome.STANDS, 1e-5, 0.9, False),
+        (Outcome.REFUTED, 1e-5, 1.1, False),
+        (Outcome.STANDS, None, 1.1, False),  # of a Renyi divergence
+    ],
+)
+def test_a_bound_of_another_estimator_above_a_claim_that_stands_is_marked(
+    outcome: Outcome, delta: float | None, times: float, by_chance: bool
+) -> None:
+    curve = GaussianCurve(0.5)
+    bound = LowerBound("held out", times * curve.epsilon_at(1e-5), delta, 0.95, (), 100)
+    result = SimpleNamespace(judged=SimpleNamespace(outcome=outcome), plan=SimpleNamespace(curve=curve))
+    assert above_by_chance(bound, result) is by_chance  # type: ignore[arg-type]  # as much of a result as it looks at
 
 
 def test_faults_keep_their_names(tmp_path: Path) -> None:

@@ -106,8 +106,9 @@ def singular(x: Floats) -> None:
         raise np.linalg.LinAlgError("Singular matrix")
 
 
-def test_a_history_that_cannot_be_run_is_left_out() -> None:
+def test_a_history_that_cannot_be_run_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     found = judged(descent(wrong=singular))
+    assert capsys.readouterr().err.count("Traceback") == 1, "one for each line that raises, not for each history"
     assert outcomes(found) == [Outcome.STANDS] * 3
     assert "Singular matrix" in found["sensitivity"].detail
     assert judged(descent(clip=2.0, wrong=singular))["sensitivity"].outcome is Outcome.REFUTED
