@@ -48,7 +48,7 @@ from verification.reading.context import (
     Undecided,
 )
 from verification.reading.replayed import EFFORT, READABLE
-from verification.statistics.test import Aspect, Cost, Test
+from verification.statistics.test import Aspect, Cause, Cost, Test
 from verification.wire.faults import AdapterFault, AdapterSkipped, Fault, RefusedRequest
 from verification.wire.messages import Capability, StartResult
 from verification.wire.parameters import Algorithm
@@ -201,7 +201,24 @@ def judge(
     if again:
         differing = {mode: dataclasses.replace(traits[mode], own=True) for mode in late}
         results |= asking.all(again, traits | differing)
-    return list(results.values())
+    return _with_floor(results)
+
+
+def _with_floor(results: dict[Asked, Result]) -> list[Result]:
+    """Another update is harmless where what it depends on was looked at: inconclusive where it could not be."""
+    other = {
+        asked.mode for asked, result in results.items() if any(t.cause is Cause.UPDATE for t in result.differences)
+    }
+    return [
+        dataclasses.replace(
+            result,
+            outcome=Outcome.INCONCLUSIVE,
+            reason=f"updates are not the reference's, and what they depend on was not seen: {result.reason}",
+        )
+        if asked.mode in other and asked.question.settles_updates and result.outcome is Outcome.SKIPPED
+        else result
+        for asked, result in results.items()
+    ]
 
 
 class _Asking:

@@ -13,6 +13,10 @@ follow in proportion, the jump is found by bisection and neighbours are put to b
 A threshold *after* the noise jumps as well, and costs nothing: there the noise hides the record. So a step that moves
 too far is asked again with the noise moved by what the record moves the mean gradient: the same x shows that x is a
 function of the noised value.
+
+Without replay all records are the batch, the noise is next to nothing, and nothing can be asked again. There a step
+that moves too far is held against the implementation only where noise of the size of the move, and larger and smaller
+noise, comes out as it went in: of one normal law, whose size is what the move is compared with.
 """
 
 from __future__ import annotations
@@ -23,26 +27,39 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accountant.mechanisms.words import Algorithm
 from verification.outcome import Aspect, Cause
 from verification.pictures import against_claim
 from verification.questions import scenes
-from verification.questions.question import REPLAY, Answer, Question, Size
+from verification.questions.question import OBSERVABLE, Answer, Question, Size
 from verification.reading.context import (
     EVERY_MODE,
     FEWER_VALUES,
     Claimed,
     Clock,
     Context,
+    Mode,
     NotApplicable,
     require_private,
 )
 from verification.reading.inverter import INSIDE, with_count
-from verification.reading.replayed import UNSEEN, as_the_reference, inputs, noised_gradients, reference_run
+from verification.reading.replayed import (
+    SIZES,
+    UNREAD,
+    UNSEEN,
+    as_the_reference,
+    inputs,
+    noised_gradients,
+    reference_run,
+)
+from verification.reading.values import DEVIATIONS, TINY_SIGMA, quietened, standard_noise
 from verification.served.serve import Values
 from verification.served.translate import problem_of
+from verification.statistics import tails
 from verification.statistics.test import Test
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterFault, AdapterRefusal, Fault
+from verification.wire.messages import Capability
 from verification.wire.records import Records, Run
 
 _SMALL_RECORDS, _SMALL_COLUMNS, _SMALL_BATCH = 200, 12, 20
@@ -50,6 +67,7 @@ _LENGTHS = (1e3, 1e9, 1e20)
 _LADDER_VALUES, _FEWEST, _LONG = 100_000, 4, 4.0
 _LEAST, _MOST, _GRID, _MOST_JUMPS = 1e-7, 0.75, 24, 4
 _PROPORTION, _EXACTLY, _ROUNDINGS = 0.02, 1e-9, 16
+_QUIET_VALUES, _PLAIN_RUNS, _UNLIKE = 16, 200, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +101,10 @@ def dependence(context: Context, at_size: Claimed | None, _clock: Clock) -> Answ
     require_private(claimed)
     claimed = claimed.with_parameters(lambda_=0.0)
     parameters = claimed.parameters
+    replayed = context.can(Capability.REPLAY)
+    if not replayed and parameters.batch is not None:
+        claimed = claimed.with_parameters(batch=claimed.records)
+        parameters = claimed.parameters
     records = scenes.mixed(claimed.records, claimed.columns, parameters.bound, context.rng, extreme=(1.0,)).records
     m = parameters.batch or claimed.records
     members = np.sort(context.rng.permutation(claimed.records)[:m])
@@ -100,7 +122,7 @@ def dependence(context: Context, at_size: Claimed | None, _clock: Clock) -> Answ
     if rounding > allowed:
         reason = f"x is given in too few digits: rounding moves it by up to {rounding:.3g}, a record by {allowed:.3g}"
         return Answer("ordinary records, one replaced", claimed.size, 0, (), (), missing=reason)
-    slack += rounding
+    slack += rounding + (0.0 if replayed else _QUIET_VALUES * DEVIATIONS * TINY_SIGMA)
     most = 1 + context.rounding
     moved = [Moved(0.0, "nothing could be replaced")]
     for name, features in changes(records.features[place], parameters.bound, context.largest, context.rng).items():
@@ -118,7 +140,29 @@ def dependence(context: Context, at_size: Claimed | None, _clock: Clock) -> Answ
             moved.append(Moved(share, name))
     with contextlib.suppress(AdapterRefusal):
         moved += _at_jumps(context, claimed, allowed, slack, noise)
+    if not replayed and max(each.share for each in moved) > most:
+        size = _plain_noise(context, claimed)
+        if size is None:
+            title = "ordinary records, one replaced"
+            return Answer(title, claimed.size, 0, (), (), missing=f"one step moves too far, or is hidden: {UNREAD}")
+        most *= max(1.0, size)
     return _answer(claimed, moved, place, most)
+
+
+def _plain_noise(context: Context, claimed: Claimed) -> float | None:
+    """The largest size of the noise over the claimed one, if noise is normal at all sizes about a record's move."""
+    records = scenes.silent_records(claimed.records, claimed.columns)
+    name = context.session.send(records)
+    part = 2 * claimed.parameters.bound / (claimed.parameters.batch or claimed.records)
+    sizes, values = list[float](), list[Floats]()
+    for sigma in (*(times * part for times in SIZES), claimed.parameters.bound):
+        asked = claimed.with_parameters(sigma=sigma, noise_multiplier=None)
+        noise = standard_noise(asked, records, context.unseeded(name, asked, _PLAIN_RUNS))
+        values.append(np.concatenate([array.ravel() for array in noise.values()]))
+        sizes.append(float(np.sqrt(np.mean(values[-1] ** 2))))
+    laws = [tails.kolmogorov(each / max(size, 1e-300)) for each, size in zip(values, sizes, strict=True)]
+    alike = [tails.two_samples(values[0], each, tails.Side.EITHER) for each in values[1:]]
+    return max(sizes) if min(*laws, *alike) > _UNLIKE else None
 
 
 def precision_of(x: Floats) -> float:
@@ -235,6 +279,11 @@ def _step(
             raise NotApplicable(UNSEEN)
         return reference_run(algorithm, parameters, {key: each[None] for key, each in moved.items()}, claimed.columns)
     name = session.send(records, may_refuse=may_refuse)
+    if not context.can(Capability.REPLAY):
+        if context.own:
+            raise NotApplicable(UNREAD)
+        quiet = quietened(algorithm, parameters)
+        return context.trials_of(session, name, quiet, 1, None, may_refuse=may_refuse)
     run = with_count(session.replay(name, algorithm, parameters, noise, batches, may_refuse=may_refuse))
     return as_the_reference(context, parameters, run, claimed.records, quiet=True) if context.own else run
 
@@ -289,8 +338,9 @@ QUESTIONS = (
         "steps that are skipped or shortened where a gradient is large, weights of the batch",
         ("SENS-GRADIENT", "SENS-X"),
         (Size.SMALL, Size.CLAIMED),
-        needs=REPLAY,
-        modes=EVERY_MODE,  # one step of a baseline is compared at a few records alone
+        needs=OBSERVABLE,
+        modes=(*EVERY_MODE, Mode(Algorithm.DPSGD)),
         statistical=False,
+        settles_updates=True,
     ),
 )

@@ -61,7 +61,8 @@ class Question:
     """One question: what it can show, what it detects, the statements it rests on, what it needs.
 
     ``needed`` at a size: leaving it out leaves something uncovered. ``as_claimed``: what it sends is the claimed size
-    and noise, so that an implementation that refuses it refuses what it claims to run.
+    and noise, so that an implementation that refuses it refuses what it claims to run. ``settles_updates``: without its
+    answer another update is not known to be harmless.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Question:
     modes: tuple[Mode, ...] = ALL_MODES
     statistical: bool = True
     as_claimed: bool = False
+    settles_updates: bool = False
 
     def missing(self, capabilities: frozenset[Capability]) -> str | None:
         """Why it cannot be asked with these capabilities; None if it can."""

@@ -187,6 +187,8 @@ def _step(context: Context, attack: int) -> _Step:
             initial = initial_point(*(30.0 * context.gaussian(3, dimension)))
     offered = context.description.regularizers
     lambda_ = float(context.rng.choice([0.01, 0.2, 2.0]))
+    if context.own:
+        lambda_ = context.penalty(lambda_)  # behind a proximal map no gradient of other updates can be read
     return _Step(pair, offered[attack % len(offered)], loss, rho, eta, lambda_, normalise, initial)
 
 

@@ -173,7 +173,7 @@ def has_own_updates(context: Context) -> bool:
             batch=_RECORDS,
             sigma=0.5,
             rho=0.5,
-            lambda_=0.2,
+            lambda_=context.penalty(0.2),
             loss=loss,
             regularizer=regularizer,
             normalise=normalise,

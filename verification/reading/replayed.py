@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from accountant.mechanisms.words import Algorithm
+from reference.baselines.dpsgd import proximal_step
 from reference.gradients import batch_gradients
 from reference.problem import State
 from reference.vectorised import Runs
@@ -34,7 +35,7 @@ from verification.wire.messages import Capability
 from verification.wire.parameters import Parameters, Release, noised_names
 from verification.wire.records import Records, Run
 
-READABLE = (Algorithm.SSADMM, Algorithm.MPADMM)
+READABLE = (Algorithm.SSADMM, Algorithm.MPADMM, Algorithm.DPSGD)
 """The algorithms whose noise can be found in this way."""
 EFFORT = 0.04
 """Sample sizes of conformance, in which every run has to be replayed, over the usual ones."""
@@ -308,6 +309,11 @@ def reference_run(algorithm: Algorithm, parameters: Parameters, noise: Values, d
     count = len(next(iter(noise.values())))
     initial = initial_of(parameters, dimension)
     state = State(*(np.repeat(value[None], count, axis=0) for value in (initial.x, initial.z, initial.y)))
+    if algorithm is Algorithm.DPSGD:
+        xs = [state.x]
+        for k, eta in enumerate(parameters.eta):
+            xs.append(proximal_step(problem, xs[-1], noise["gradient"][:, k], eta))
+        return Run({"x": np.stack(xs[1:], axis=1)})
     names = noised_names(algorithm, parameters)
     gammas = [{name: noise[name][:, k] for name in names} for k in range(len(parameters.eta))]
     if algorithm is Algorithm.MPADMM:

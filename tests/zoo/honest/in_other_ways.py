@@ -357,6 +357,14 @@ class SparseBefore(SparseNoisy):
         return gradient + noise
 
 
+class SparseNoisyWithoutReplay(NoSeed, SparseNoisy):
+    """After the noise, where nothing can be replayed."""
+
+
+class SparseWithoutReplay(NoSeed, SparseBefore):
+    """The twin: before the noise."""
+
+
 class StartFromData(Stepwise):
     """The twin of a random start: runs start at the mean record."""
 
@@ -400,6 +408,7 @@ HONEST: dict[str, type[Stepwise]] = {
     "warnings-as-errors": WarningsAsErrors,
     "projected": Projected,
     "sparse-noisy": SparseNoisy,
+    "sparse-noisy-without-replay": SparseNoisyWithoutReplay,
 }
 TWINS: dict[str, type[Stepwise]] = {
     "last-model-half": LastModelHalf,
@@ -420,6 +429,7 @@ TWINS: dict[str, type[Stepwise]] = {
     "warnings-as-errors-half": WarningsAsErrorsHalf,
     "projected-half": ProjectedHalf,
     "sparse-before": SparseBefore,
+    "sparse-without-replay": SparseWithoutReplay,
     "start-from-data": StartFromData,
 }
 

@@ -239,6 +239,14 @@ class SkipsOverflow(Stepwise):
         return found * (1.0 - over.astype(np.float64).reshape(-1, 1))
 
 
+class ColumnsWithoutReplay(NoSeed, ColumnsByTheData):
+    """The same mistake, where nothing can be replayed."""
+
+
+class SkipsWithoutReplay(NoSeed, SkipsOverflow):
+    """The same mistake, where nothing can be replayed."""
+
+
 HONEST: dict[str, type[Stepwise]] = {
     "everything-single": EverythingSingle,
     "single-gradients": SingleGradients,
@@ -261,10 +269,18 @@ TWINS: dict[str, type[Stepwise]] = {
     "noise-pool": NoisePool,
     "columns-by-the-data": ColumnsByTheData,
     "skips-overflow": SkipsOverflow,
+    "columns-without-replay": ColumnsWithoutReplay,
+    "skips-without-replay": SkipsWithoutReplay,
 }
 WRONG = {
     name: [sys.executable, "-m", "tests.zoo.honest.same_claim", name]
-    for name in ("noise-pool", "columns-by-the-data", "skips-overflow")
+    for name in (
+        "noise-pool",
+        "columns-by-the-data",
+        "skips-overflow",
+        "columns-without-replay",
+        "skips-without-replay",
+    )
 }
 """Wrong ones that once slipped through, without an honest twin."""
 

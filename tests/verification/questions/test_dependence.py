@@ -1,0 +1,89 @@
+"""What one record changes, by replays and without: data-dependent preprocessing is refuted, what comes later is not."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from accountant.mechanisms.words import Algorithm
+from reference.problem import Problem
+from tests.verification.questions.in_process import InProcess
+from tests.zoo.honest.hidden import HONEST
+from tests.zoo.honest.in_other_ways import TWINS as OTHER_TWINS
+from tests.zoo.honest.in_other_ways import SparseNoisyWithoutReplay
+from tests.zoo.honest.same_claim import TWINS, NoSeed
+from verification.judge import Plan, Result, asked_small, judge, traits_of
+from verification.outcome import Outcome
+from verification.questions.catalogue import find
+from verification.reading.context import SSADMM, Mode
+from verification.reading.replayed import UNREAD
+from verification.served.serve import Values
+from verification.served.stepwise import Batches, Stepwise, StepwiseBaselines
+from verification.statistics.test import Cause
+from verification.wire.arrays import Floats
+from verification.wire.parameters import Parameters
+
+DPSGD = Mode(Algorithm.DPSGD)
+WRONG = {
+    **{name: TWINS[name] for name in ("columns-without-replay", "skips-without-replay")},
+    "sparse-without-replay": OTHER_TWINS["sparse-without-replay"],
+}
+
+
+class HeavyBall(StepwiseBaselines):
+    """DP-SGD that carries noisy gradients on."""
+
+    def _run(
+        self, algorithm: Algorithm, problem: Problem, parameters: Parameters, noise: Values, batches: Batches | None
+    ) -> Values:
+        self._carried: Floats = problem.signed[0] * 0.0
+        return super()._run(algorithm, problem, parameters, noise, batches)
+
+    def noisy_gradient(self, gradient: Floats, noise: Floats) -> Floats:
+        """What was released, and the next."""
+        self._carried = 0.5 * self._carried + super().noisy_gradient(gradient, noise)
+        return self._carried
+
+
+class HeavyBallOfClean(HeavyBall):
+    """The twin: clean gradients are carried on."""
+
+    def noisy_gradient(self, gradient: Floats, noise: Floats) -> Floats:
+        """Noise on the last alone."""
+        self._carried = 0.5 * self._carried + gradient
+        return self._carried + noise
+
+
+def small(implementation: Stepwise, mode: Mode, *names: str) -> dict[str, Result]:
+    session = InProcess(implementation)
+    known = {mode: traits_of(session, mode, 7)}
+    asked = asked_small(find(names), (mode,))
+    results = judge([session], asked, Plan(1e-6, math.inf, 11), lambda: InProcess(implementation), known=known)
+    return {result.about.question: result for result in results}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_without_replay_preprocessing_by_the_data_is_refuted(name: str) -> None:
+    result = small(WRONG[name](), SSADMM, "dependence")["dependence"]
+    assert {test.cause for test in result.against} == {Cause.CONTRIBUTION}
+
+
+def test_without_replay_a_threshold_after_the_noise_is_inconclusive_and_says_what_to_do() -> None:
+    result = small(SparseNoisyWithoutReplay(), SSADMM, "updates-agree", "dependence")["dependence"]
+    assert result.outcome is Outcome.INCONCLUSIVE
+    assert UNREAD in result.reason
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_without_replay_what_hides_its_noise_is_not_refuted(name: str) -> None:
+    implementation = HONEST[name]()
+    implementation.capabilities = NoSeed.capabilities
+    assert small(implementation, SSADMM, "dependence")["dependence"].outcome is not Outcome.REFUTED
+
+
+def test_dpsgd_that_carries_noisy_gradients_on_is_not_refuted_and_its_twin_is() -> None:
+    names = ("one-step-sensitivity", "coupled-releases", "clips-each-record", "silent", "marked", "dependence")
+    assert not [name for name, result in small(HeavyBall(), DPSGD, *names).items() if result.outcome is Outcome.REFUTED]
+    twin = small(HeavyBallOfClean(), DPSGD, *names)
+    assert Cause.CONTRIBUTION in {test.cause for result in twin.values() for test in result.against}
