@@ -271,6 +271,7 @@ class _RationalLoss:
 
 _GROUPED = "prox_group"  # in runs with groups of one coordinate, whose lengths stay rational
 _LONG_GROUPS = "long groups"  # in runs of one step that is aimed at groups of rational length
+_LONG: tuple[tuple[tuple[int, ...], ...], ...] = (((0, 1),), ((1, 2, 3),), ((0, 1), (2, 3)))
 _MOST_RATIONAL_STEPS = 2  # with slopes whose denominators grow with the margin's
 
 
@@ -296,12 +297,10 @@ class _Run:
         huber = g.random() < 0.6 or steps > _MOST_RATIONAL_STEPS
         if name in (_GROUPED, _LONG_GROUPS):
             lam, rho = _positive(g) / 4, _positive(g)
-            members = tuple((i,) for i in range(g.randint(1, p)))
+            members: tuple[tuple[int, ...], ...] = tuple((i,) for i in range(g.randint(1, p)))
             if name == _LONG_GROUPS:
-                lam, p, steps, members = (
-                    4 * lam,
-                    *g.choice(((3, 1, ((0, 1),)), (4, 1, ((1, 2, 3),)), (4, 1, ((0, 1), (2, 3))))),
-                )
+                lam, steps, members = 4 * lam, 1, g.choice(_LONG)
+                p = max(3, members[-1][-1] + 1)
             regularizer: Regularizer = regularizers.GroupL1(_scalar(lam), members)
             prox = f"(prox_group rationals rational_length {literal(lam)} {_groups(members)})"
         else:
