@@ -101,7 +101,8 @@ def _compared(about: About, claim: Claim, report: Report) -> Result:
     low, high = decimal_string(lower, _DIGITS, "down"), decimal_string(upper, _DIGITS, "up")
     delta, claimed = decimal_string(claim.delta, _DIGITS, "up"), claim.epsilon_text(_DIGITS)
     if claim.epsilon >= upper:
-        return _judged(about, f"epsilon at delta {delta} is at most {high}, claimed is {claimed}", holds=True)
+        text = f"epsilon at delta {delta} is at most {high}, claimed is {claimed}"
+        return _judged(about, "; ".join([text, *report.ledger.notes]), holds=True)
     if claim.epsilon < lower:
         text = f"epsilon at delta {delta} is at least {low} (two neighbouring data sets attain it)"
         return _judged(about, f"{text}, claimed is {claimed}", holds=False)
