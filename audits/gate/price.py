@@ -108,7 +108,8 @@ def _compared(claim: Claim, report: Report) -> tuple[bool | None, str]:
     low, high = decimal_string(lower, _DIGITS, "down"), decimal_string(upper, _DIGITS, "up")
     delta, claimed = decimal_string(claim.delta, _DIGITS, "up"), claim.epsilon_text(_DIGITS)
     if claim.epsilon >= upper:
-        return True, f"epsilon at delta {delta} is at most {high}, claimed is {claimed}"
+        text = f"epsilon at delta {delta} is at most {high}, claimed is {claimed}"
+        return True, "; ".join([text, *report.ledger.notes])
     if claim.epsilon < lower:
         text = f"epsilon at delta {delta} is at least {low} (two neighbouring data sets attain it)"
         return False, f"{text}, claimed is {claimed}"

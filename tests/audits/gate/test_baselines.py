@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from accountant import SsADMM
+from accountant.mechanisms.mechanism import ON_GRID
 from audits.curves import ApproximateCurve
 from audits.errors import ClaimFileError, NothingToAudit
 from audits.games.executors import Target, executor, run_pair
@@ -20,6 +22,7 @@ from audits.gate.report import GateReport
 from audits.gate.run import GateOptions, run_gate
 from tests.zoo import MEMBERS, Sight
 from tests.zoo.claims import claim_file
+from verification.judge import finding
 from verification.outcome import Outcome, Stage
 from verification.wire.parameters import NON_PRIVATE, PRIVATE_BASELINES, Algorithm
 from verification.wire.process import Limits
@@ -61,6 +64,15 @@ def of_member(identity: str, sight: Sight, folder: Path) -> ClaimFile:
 
 
 # -- the price ---------------------------------------------------------------------------------------------------
+
+
+def test_the_price_of_discrete_noise_says_that_the_grid_is_to_be_counted(tmp_path: Path) -> None:
+    claim = bundled("baselines.toml", tmp_path).claim
+    for noise, noted in (("discrete", True), ("gaussian", False)):
+        run = SsADMM(records=100, batch=10, iterations=5, noise_multiplier=99, noise=noise)
+        judged = account(claim, run).judged
+        assert judged.outcome is Outcome.STANDS
+        assert (ON_GRID in finding(judged).detail) is noted
 
 
 def test_the_bundled_baselines_cost_what_they_claim_and_no_less_would_do(tmp_path: Path) -> None:
