@@ -151,7 +151,8 @@ the reference runs them on a grid with discrete Gaussian noise, are (epsilon, de
 about noise, batches or integrals. All are checked by Coq 8.16 or later with its standard library and Coquelicot (for
 series of real numbers): `make proofs` installs both where they are missing (Debian, Ubuntu), compiles every file of
 `verification/coq`, compares each theorem with the statement written for it in `verification/coq/theorems/*.toml`,
-lists the axioms, and compares the Coq definitions with the Python reference. `dpadmm verify` does the same; without
+lists the axioms, and compares the Coq definitions with the Python reference. In a fresh clone, set-up included,
+`time make proofs` says 141 s user and 15 s system (Coq installed; two workers). `dpadmm verify` does the same; without
 Coq it says "proof not re-checked here", and the statement counts as undecided.
 
 ## What makes a theorem count

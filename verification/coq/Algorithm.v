@@ -188,6 +188,9 @@ Definition real_greater (a b : R) : bool := if Rlt_dec b a then true else false.
 Definition real_floor (a : R) : Z := (up a - 1)%Z.
 Definition reals : numbers := Numbers R INR Rplus Rminus Rmult Rdiv Ropp real_greater IZR real_floor.
 
+(** The Euclidean length. *)
+Definition real_length (l : list R) : R := sqrt (fold_right (fun a s => a * a + s) 0 l).
+
 (** The formulas above, on the reals, in the usual notation. *)
 Lemma greater_true a b : greater reals a b = true <-> b < a.
 Proof. simpl; unfold real_greater; destruct (Rlt_dec b a); split; intros; try lra; easy. Qed.

@@ -16,8 +16,6 @@ Inductive penalty :=
   | mcp (lam gamma : R)
   | group_l1 (lam : R) (groups : list (list nat)).
 
-Definition real_length (l : list R) : R := sqrt (fold_right (fun a s => a * a + s) 0 l).
-
 Definition prox_of (h : penalty) : vector -> R -> vector :=
   match h with
   | no_penalty => coordinatewise reals (prox_none reals)

@@ -242,6 +242,31 @@ Theorem coordinatewise_agrees (prox : Q -> Q -> Q) (Prox : R -> R -> R) (w : nat
   as_real (coordinatewise rationals prox w rho) = coordinatewise reals Prox (as_real w) (Q2R rho).
 Proof. intros H. apply functional_extensionality. intros i. apply H. Qed.
 
+(** Groups agree where the length of every group does, as it does where it is rational. *)
+Theorem prox_group_agrees (size : list Q -> Q) (Size : list R -> R) (lam : Q) (groups : list (list nat)) (w : nat -> Q) (rho : Q) :
+  (forall group, In group groups -> Q2R (size (map w group)) = Size (map (as_real w) group)) ->
+  as_real (prox_group rationals size lam groups w rho) = prox_group reals Size (Q2R lam) groups (as_real w) (Q2R rho).
+Proof.
+  intros H. apply functional_extensionality. intros i.
+  change (Q2R (prox_group rationals size lam groups w rho i) = prox_group reals Size (Q2R lam) groups (as_real w) (Q2R rho) i).
+  unfold prox_group. destruct (find (existsb (Nat.eqb i)) groups) as [group|] eqn:E; [|reflexivity].
+  apply find_some in E as [E _]. cbv zeta.
+  replace (Size (@map nat (number reals) (as_real w) group)) with (Q2R (size (@map nat (number rationals) w group)))
+    by exact (H group E).
+  transfer. reflexivity.
+Qed.
+
+Theorem rational_length_agrees (l : list Q) :
+  (rational_length l * rational_length l == fold_right (fun a s => a * a + s) 0 l)%Q ->
+  Q2R (rational_length l) = real_length (map Q2R l).
+Proof.
+  intros H. unfold real_length. apply Qeq_eqR in H. rewrite Q2R_mult in H.
+  assert (S : Q2R (fold_right (fun a s => a * a + s)%Q 0%Q l) = fold_right (fun a s => a * a + s) 0 (map Q2R l)).
+  { clear H. induction l as [|a l IH]; cbn [fold_right map]; [unfold Q2R; simpl; field|]. rewrite Q2R_plus, Q2R_mult, IH. reflexivity. }
+  rewrite <- S, <- H. symmetry. apply sqrt_square. unfold rational_length. cbv zeta. rewrite Q2R_red. unfold Q2R. cbn [Qnum Qden].
+  apply Rmult_le_pos; [apply IZR_le, Z.sqrt_nonneg|left; apply Rinv_0_lt_compat, IZR_lt; reflexivity].
+Qed.
+
 (** A vector whose first p entries are computed once, and a run of states that are: what Coq can compute with. *)
 Definition frozen (p : nat) (u : nat -> Q) : nat -> Q :=
   let entries := map u (seq 0 p) in fun i => match nth_error entries i with Some v => v | None => u i end.
