@@ -97,7 +97,7 @@ def test_commands_are_named_like_the_algorithms() -> None:
 def test_train_and_audit_use_the_same_names() -> None:
     """`train` also names the problem, the files and the target; what is left is a mechanism's."""
     others = {"loss", "regularizer", "lam", "l1_ratio", "groups", "matrix", "schedule", "delta", "intercept", "bounds"}
-    others |= {"seed", "grid", "output_kind", "algorithm"}
+    others |= {"seed", "grid", "output_kind", "algorithm", "effort"}
     assert set(Choices.__dataclass_fields__) - others <= FIELDS
     named = {parameter.name for parameter in audit.params}
     assert {"algorithm", "release", "sensitivity", "released", "clip"} <= named
