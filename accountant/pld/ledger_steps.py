@@ -243,7 +243,8 @@ def in_order(steps: tuple[Step, ...], delta: Fraction | None, order: Pair) -> li
 def mixed_epsilon_lower(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     """Return an epsilon that a pair of neighbours violates that attains all these steps, pure ones included."""
     pure = [step for step in steps if isinstance(step, PureStep)]
-    least = Fraction(NEGLIGIBLE) * min(max((step.count * step.epsilon for step in pure), default=Fraction(0)), 1)
+    largest = max((step.count * step.epsilon for step in pure), default=Fraction(0))
+    least = Fraction(NEGLIGIBLE) * min(largest, Fraction(1))
     without = tuple(s for s in steps if not isinstance(s, PureStep) or s.count * s.epsilon >= least)
     chosen = [steps] if without == steps else [steps, without]  # too small to be seen, they blur the others
     return max(_mixed_lower(each, delta) for each in chosen)
