@@ -18,11 +18,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 from flint import arb, fmpz, fmpz_poly
 
+from accountant.copies import Copies
 from accountant.errors import CannotCertifyError
 from accountant.limits import check_time
+from accountant.mechanisms.steps import GroupStep, WithReplacementStep
 from accountant.numbers import arb_from_fraction, arb_precision, fraction_from_arb, normal_tail
 from accountant.profiles.gaussian import delta_ball
 from accountant.profiles.one_step import SubsampledGaussian
@@ -270,3 +273,37 @@ def measure_delta(measure: IntegerMeasure, epsilon: Fraction, grid: Grid) -> Fra
             total += mass * (1 - ratio)
             ratio = ratio * step
         return min(fraction_from_arb((total / (1 << grid.bits)).upper()), Fraction(1))
+
+
+MOST_COPIES: Final = 64
+LEAST_WEIGHT: Final = Fraction(1, 2**400)
+"""Copies of a record in a batch that are looked at; larger numbers count as infinite losses."""
+
+
+def exact_mixture(step: WithReplacementStep) -> ExactMixture:
+    """Return the mixture of `profiles.with_replacement`, anew: the probabilities as exact rationals."""
+    copies, parts = step.copies, []
+    rate = 1 - chance(copies, 0)
+    for k in range(1, min(copies.most, MOST_COPIES) + 1):
+        weight = chance(copies, k)
+        part = SubsampledGaussian(rate, step.noise_multiplier / k, 1)
+        parts.append((weight / rate, part))
+        if weight < LEAST_WEIGHT:
+            break
+    return ExactMixture(tuple(parts), step.count)
+
+
+def chance(copies: Copies, k: int) -> Fraction:
+    """Return P[K = k] from its definition."""
+    n, (few, many) = copies.size, sorted((copies.draws, copies.marked))
+    if copies.replaced:
+        share = Fraction(copies.marked, n)
+        return math.comb(copies.draws, k) * share**k * (1 - share) ** (copies.draws - k)
+    ways = math.comb(few, k) * math.perm(many, k) * math.perm(n - many, few - k)
+    return Fraction(ways, math.perm(n, few))
+
+
+def joining(step: GroupStep, records: int) -> tuple[Fraction, ...]:
+    """Return the binomial probabilities of how many of some records join a Poisson batch."""
+    q = Fraction(step.batch, step.records)
+    return tuple(math.comb(records, j) * q**j * (1 - q) ** (records - j) for j in range(records + 1))

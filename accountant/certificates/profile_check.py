@@ -32,13 +32,15 @@ from accountant.certificates.contour_route import composed_delta, phases_of
 from accountant.certificates.integer_route import (
     ExactGaussians,
     ExactKnown,
-    ExactMixture,
     ExactPair,
     ExactPure,
     ExactStep,
     Grid,
+    chance,
     exact_delta_upper,
     exact_measure,
+    exact_mixture,
+    joining,
     measure_delta,
 )
 from accountant.certificates.mpmath_route import (
@@ -54,7 +56,6 @@ from accountant.certificates.mpmath_route import (
     single_step_delta,
     with_replacement_delta,
 )
-from accountant.copies import Copies
 from accountant.cramer_bound import LARGE, best_tilt, is_fit
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.limits import check_time
@@ -263,9 +264,6 @@ SPACING_BITS: Final = 20
 COARSE: Final = Resolution(tolerance=1e-3, most_points=1 << 16)
 """Of the fast composition that the grid's size is guessed from."""
 CLOSED_DIGITS: Final = 40
-MOST_COPIES: Final = 64
-LEAST_WEIGHT: Final = Fraction(1, 2**400)
-"""Copies of a record in a batch that are looked at; larger numbers count as infinite losses."""
 _CLOSED_ERROR: Final = Fraction(1, 10**30)
 
 
@@ -322,18 +320,12 @@ def _grouped_upper(steps: tuple[Step, ...], k: int, delta: Fraction, upper: Frac
     ends = []
     for removed in range(k, -1, -1):
         pairs = [
-            ExactGaussians(_joining(step, removed), _joining(step, k - removed), step.noise_multiplier, step.count)
+            ExactGaussians(joining(step, removed), joining(step, k - removed), step.noise_multiplier, step.count)
             for step in steps
             if isinstance(step, GroupStep)
         ]
         ends.append(_grid_upper(composed, count, [*pairs, *rest], delta, upper))
     return max(ends, key=lambda end: end.upper)
-
-
-def _joining(step: GroupStep, records: int) -> tuple[Fraction, ...]:
-    """Return the binomial probabilities of how many of some records join a Poisson batch."""
-    q = Fraction(step.batch, step.records)
-    return tuple(math.comb(records, j) * q**j * (1 - q) ** (records - j) for j in range(records + 1))
 
 
 def _known_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> Proved:
@@ -415,7 +407,7 @@ def _is_attained_by_copies(steps: tuple[Step, ...], delta: Fraction, lower: Frac
     if not copied or max(step.copies.most for step in copied) > MOST_LISTED:
         return False
     others = profile_steps(attained_steps(tuple(step for step in steps if step not in copied), delta), "up")
-    laws = [tuple(_chance(step.copies, k) for k in range(step.copies.most + 1)) for step in copied]
+    laws = [tuple(chance(step.copies, k) for k in range(step.copies.most + 1)) for step in copied]
     with contextlib.suppress(CannotCertifyError):
         composed = (ordered_profile if poisson_group(steps) else mixed_profile)(steps, delta, COARSE)
         grid, slack = _grid(composed, sum(step.count for step in steps), delta, lower)
@@ -461,29 +453,6 @@ def _exact(steps: tuple[Step, ...]) -> list[ExactPure | SubsampledGaussian]:
         else:
             found += profile_steps((step,), "up")
     return found
-
-
-def exact_mixture(step: WithReplacementStep) -> ExactMixture:
-    """Return the mixture of `profiles.with_replacement`, anew: the probabilities as exact rationals."""
-    copies, parts = step.copies, []
-    rate = 1 - _chance(copies, 0)
-    for k in range(1, min(copies.most, MOST_COPIES) + 1):
-        weight = _chance(copies, k)
-        part = SubsampledGaussian(rate, step.noise_multiplier / k, 1)
-        parts.append((weight / rate, part))
-        if weight < LEAST_WEIGHT:
-            break
-    return ExactMixture(tuple(parts), step.count)
-
-
-def _chance(copies: Copies, k: int) -> Fraction:
-    """Return P[K = k] from its definition."""
-    n, (few, many) = copies.size, sorted((copies.draws, copies.marked))
-    if copies.replaced:
-        share = Fraction(copies.marked, n)
-        return math.comb(copies.draws, k) * share**k * (1 - share) ** (copies.draws - k)
-    ways = math.comb(few, k) * math.perm(many, k) * math.perm(n - many, few - k)
-    return Fraction(ways, math.perm(n, few))
 
 
 def _fast_grid_upper(

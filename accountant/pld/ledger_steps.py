@@ -42,7 +42,7 @@ from accountant.pld.composition import (
     mixed_step,
 )
 from accountant.pld.multiscale import build
-from accountant.pld.parts import joined
+from accountant.pld.parts import NEGLIGIBLE, joined
 from accountant.pld.plan import dominated_epsilon, log_of, plan_for_delta
 from accountant.pld.types import BinaryStep, ComposableStep, LaplaceLosses, Mixtures, Pair, Parts, ResponseLosses
 from accountant.profiles.gaussian import gaussian_epsilon
@@ -242,6 +242,15 @@ def in_order(steps: tuple[Step, ...], delta: Fraction | None, order: Pair) -> li
 
 def mixed_epsilon_lower(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     """Return an epsilon that a pair of neighbours violates that attains all these steps, pure ones included."""
+    pure = [step for step in steps if isinstance(step, PureStep)]
+    largest = max((step.count * step.epsilon for step in pure), default=Fraction(0))
+    least = Fraction(NEGLIGIBLE) * min(largest, Fraction(1))
+    without = tuple(s for s in steps if not isinstance(s, PureStep) or s.count * s.epsilon >= least)
+    chosen = [steps] if without == steps else [steps, without]  # too small to be seen, they blur the others
+    return max(_mixed_lower(each, delta) for each in chosen)
+
+
+def _mixed_lower(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     pure = [step for step in steps if isinstance(step, PureStep)]
     lattice = lower_steps(tuple(step for step in steps if step not in pure), delta)
     for each in pure:

@@ -77,13 +77,22 @@ GROUP = GroupStep(1000, 10, Fraction(2), 30, group=3)
 EPOCHS = ShuffledStep(10, 10, Fraction(1), Fraction(2), 5)
 POISSON = PoissonGaussianStep(Fraction(1, 100), Fraction(1), 200)
 USERS = GroupStep(100, 1, Fraction(2), 30, Neighbours.ADD_OR_REMOVE, 3, Sampling.POISSON)
+TINY = PureStep(Fraction(1, 10**16), 561, Neighbours.ADD_OR_REMOVE)
 PLAIN = GaussianStep(Fraction(1, 30), 2, neighbours=Neighbours.ADD_OR_REMOVE)
 
 
 @pytest.mark.parametrize(
     "phases",
-    [[NOISY, FIRST], [COPIES, NOISY], [GROUP, FIRST], [EPOCHS, COPIES], [POISSON, PLAIN], [USERS, PLAIN]],
-    ids=["laplace", "copies", "group", "epochs", "poisson", "users"],
+    [
+        [LaplaceStep(Fraction(1, 4), 14, Neighbours.ADD_OR_REMOVE), POISSON, TINY],
+        [NOISY, FIRST],
+        [COPIES, NOISY],
+        [GROUP, FIRST],
+        [EPOCHS, COPIES],
+        [POISSON, PLAIN],
+        [USERS, PLAIN],
+    ],
+    ids=["negligible", "laplace", "copies", "group", "epochs", "poisson", "users"],
 )
 def test_no_kind_of_step_lowers_the_lower_end(phases: list[Step]) -> None:
     check_every_phase(phases, Fraction(1, 10**6))
