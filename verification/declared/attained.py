@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -78,6 +78,8 @@ def attained_ratio(declared: DeclaredImplementation, seen: Comparison, *, pure: 
 def attained_by_runs(declared: DeclaredImplementation, seen: Comparison, level: float) -> tuple[Leakage, str]:
     """An epsilon that runs attain, wrong with probability `level` at most, and the pair; 0 if nothing was shown."""
     drawn = declared.declaration.sampling.kind is not Sampling.ALL
+    # draws of its own, so that what is asked after it is the same whether it is asked or not
+    declared = replace(declared, rng=declared.rng.spawn(1)[0])
     try:
         pair = _strongest(declared, seen, drawn=drawn)
         if pair is None:
