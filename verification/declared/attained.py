@@ -51,7 +51,7 @@ CANDIDATES = 48
 """So many pairs of neighbours are looked at, to run the one that should give away most."""
 RUNS, FEWEST = 1000, 200
 """Runs whose loss is known, at full effort, and at least."""
-COUNTED, STAGES = (200, 800, 3200), 3
+COUNTED, STAGES = (400, 1200, 3600), 3
 """Runs of either data set that are counted: more where fewer do not show it."""
 _ATTAINED = 1 - 1e-6  # of a distance between neighbours that was computed in binary64
 _BETS = 24
