@@ -270,6 +270,30 @@ def _memory(context: Context, claimed: Claimed, scene: Marked, name: str) -> Flo
     return kept if kept[0] > _PRESENT and np.abs(kept[1:]).max() > _PRESENT else None
 
 
+def _carried_on(context: Context, claimed: Claimed, scene: Marked, run: Run) -> Floats | None:
+    """The same without replay: an exponential mean of gradients, whose weights sum to at most 1; None otherwise.
+
+    Most marks are not drawn twice in a row, so that from one iteration to the next most weights shrink by one factor.
+    Batches that are kept, or come again, do not shrink, and a sum of more than 1 is no contraction: neither is read so.
+    """
+    read = None if context.can(Capability.REPLAY) else read_weights(claimed, scene, run, context.unit)
+    if read is None or read.first or claimed.parameters.batch is None:
+        return None
+    weights = read.weights[:, :, ~scene.extreme]
+    before, after = weights[:, :-1], weights[:, 1:]
+    ratios = (after / np.where(before == 0, 1.0, before))[np.abs(before) > _PRESENT]
+    kept = float(np.median(ratios)) if ratios.size else 0.0
+    if not _DECAYS < kept < 1 - _DECAYS or np.mean(np.abs(ratios - kept) < _DECAYS) < _MOSTLY:
+        return None
+    fresh = after - kept * before
+    drawn = np.concatenate([fresh[np.abs(fresh) > _PRESENT], weights[:, 0][np.abs(weights[:, 0]) > _PRESENT]])
+    first = float(np.median(drawn)) if drawn.size else 0.0
+    if not 0 < first <= (1 - kept) * (1 + _DECAYS):
+        return None
+    memory: Floats = first * kept ** np.arange(claimed.parameters.iterations)
+    return memory
+
+
 def _held_again(
     again: Start, scene: Marked, seen: NDArray[np.bool_], first: int, memory: Floats | None
 ) -> NDArray[np.bool_] | None:
@@ -371,6 +395,7 @@ def _counted(claimed: Claimed, read: Weights, scene: Marked) -> list[Test]:
 
 _SMALL_RECORDS, _SMALL_COLUMNS, _SMALL_BATCH, _SMALL_ITERATIONS, _SMALL_RUNS = 10, 12, 3, 5, 1500
 _FEW_ITERATIONS = 4
+_DECAYS, _MOSTLY = 0.02, 0.5
 
 
 def small_run(context: Context) -> Claimed:
@@ -426,8 +451,9 @@ def marked(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
             used = asked if asked.runs is not None else clock.fitting(context, name, asked).used
             run = _as_read(context, used, context.run(name, used.parameters, repeated(used)))
             again = None if used.parameters.batch is None else _another_as_read(context, name, used)
-            memory = _memory(context, used, scene, name) if context.own else None
-            return marked_answer(used, scene, run, again, own=context.own, unit=context.unit, memory=memory)
+            memory = _memory(context, used, scene, name) if context.own else _carried_on(context, used, scene, run)
+            own = context.own or memory is not None
+            return marked_answer(used, scene, run, again, own=own, unit=context.unit, memory=memory)
         except RefusedRequest:  # it may refuse next to no noise
             if number == len(quiet) - 1:
                 raise

@@ -22,6 +22,7 @@ from verification.reading.context import COARSEST, DOUBLE, FORMATS, MPADMM_ALL, 
 from verification.reading.inverter import INSIDE, SOLVED, InsideSolved
 from verification.reading.replayed import (
     READABLE,
+    apparent,
     close_to,
     combined,
     follows_rules_of_its_own,
@@ -36,10 +37,12 @@ from verification.reading.values import (
     first_batches,
     noiseless,
     observable,
+    quietened,
     random_noise,
 )
 from verification.served.translate import problem_of
 from verification.statistics.noise_shape import repeats
+from verification.statistics.tails import Side, kolmogorov, two_samples
 from verification.statistics.test import Aspect, Cause, Cost
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterFault, AdapterRefusal, Fault, RefusedRequest
@@ -50,6 +53,7 @@ from verification.wire.records import Records, Run
 _RECORDS, _COLUMNS, _BATCH = 7, 6, 3
 _CHANGES, _POINTS, _CURVATURE = (2.0**-20, 2.0**-9, 2.0**-7), 5, 32.0
 _FEW_RUNS = 20
+_SIGMAS, _HIDING_RUNS, _CERTAIN = (0.3, 1.0, 3.0), 300, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,7 @@ def has_own_updates(context: Context) -> bool:
     if context.mode.algorithm not in READABLE:
         return False
     if not context.can(Capability.REPLAY):
-        return _own_in_runs(context)
+        return _own_in_runs(context) or _hides_in_runs(context)
     for loss, regularizer, normalise, _ in _cases(context):
         if loss is not context.description.losses[0] or regularizer is RegularizerName.NUCLEAR:
             continue
@@ -314,6 +318,36 @@ def _own_in_runs(context: Context) -> bool:
     with contextlib.suppress(RefusedRequest):
         return follows_rules_of_its_own(context, random_records(context.rng, _RECORDS, _COLUMNS), plain, penalised)
     return False
+
+
+def _hides_in_runs(context: Context) -> bool:
+    """Whether runs show that the noisy value goes through a function, where nothing can be replayed.
+
+    On records without gradient the noise then is not normal of one size over the given one; noise of another law looks
+    the same there, but is added to a gradient as it is. What is computed from the noisy value is not: beside a gradient
+    it is not the same and the gradient. Both must be all but certain, so that mistakes in the noise are still read.
+    """
+    along = np.ones(_COLUMNS) / np.sqrt(_COLUMNS)
+    zeros = initial_point(*np.zeros((3, _COLUMNS))) if context.can(Capability.INITIAL) else None
+    silent, equal = np.zeros((_RECORDS, _COLUMNS)), np.tile(3.0 * along, (_RECORDS, 1))
+    labels = np.ones(_RECORDS, dtype=np.int64)
+
+    def shown(features: Floats, parameters: Parameters, count: int) -> Floats:
+        run = context.trials(Records(features, labels), parameters, count)
+        return next(iter(apparent(context, parameters, run).values()))[:, 0]
+
+    noises, added = list[Floats](), list[float]()
+    for sigma in _SIGMAS:
+        parameters = context.parameters(
+            _COLUMNS, eta=[1.0], batch=_RECORDS, sigma=sigma, rho=0.5, regularizer=context.plain, initial=zeros
+        )
+        gradient = shown(equal, quietened(context.mode.algorithm, parameters), 1)[0]
+        noises.append(shown(silent, parameters, _HIDING_RUNS) / sigma)
+        beside = (shown(equal, parameters, _HIDING_RUNS) - gradient) / sigma
+        added.append(two_samples(noises[-1] @ along, beside @ along, Side.EITHER))
+    laws = [kolmogorov(noise / max(float(np.sqrt(np.mean(noise**2))), 1e-300)) for noise in noises]
+    sizes = [two_samples(noises[0].ravel(), noise.ravel(), Side.EITHER) for noise in noises[1:]]
+    return min(added) < _CERTAIN and min(*laws, *sizes) < _CERTAIN
 
 
 def _initial(context: Context, dimension: int) -> Initial | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from accountant.mechanisms.words import Algorithm
@@ -11,12 +13,13 @@ from reference.problem import Problem
 from tests.verification.questions.in_process import InProcess
 from tests.zoo.honest.hidden import HONEST
 from tests.zoo.honest.in_other_ways import TWINS as OTHER_TWINS
-from tests.zoo.honest.in_other_ways import SparseNoisyWithoutReplay
-from tests.zoo.honest.same_claim import TWINS, NoSeed
+from tests.zoo.honest.in_other_ways import MeanOfGradients, MomentumOfClean, SparseNoisyWithoutReplay
+from tests.zoo.honest.same_claim import TWINS, NormalisedNoisyGradient, NoSeed
 from verification.judge import Plan, Result, asked_small, judge, traits_of
 from verification.outcome import Outcome
 from verification.questions.catalogue import find
-from verification.reading.context import SSADMM, Mode
+from verification.questions.updates import has_own_updates
+from verification.reading.context import SSADMM, Context, Mode
 from verification.reading.replayed import UNREAD
 from verification.served.serve import Values
 from verification.served.stepwise import Batches, Stepwise, StepwiseBaselines
@@ -55,6 +58,10 @@ class HeavyBallOfClean(HeavyBall):
         return self._carried + noise
 
 
+def arguments(implementation: Stepwise) -> tuple[InProcess, Mode, np.random.Generator, Callable[[], InProcess]]:
+    return InProcess(implementation), SSADMM, np.random.default_rng(3), lambda: InProcess(implementation)
+
+
 def small(implementation: Stepwise, mode: Mode, *names: str) -> dict[str, Result]:
     session = InProcess(implementation)
     known = {mode: traits_of(session, mode, 7)}
@@ -87,3 +94,36 @@ def test_dpsgd_that_carries_noisy_gradients_on_is_not_refuted_and_its_twin_is() 
     assert not [name for name, result in small(HeavyBall(), DPSGD, *names).items() if result.outcome is Outcome.REFUTED]
     twin = small(HeavyBallOfClean(), DPSGD, *names)
     assert Cause.CONTRIBUTION in {test.cause for result in twin.values() for test in result.against}
+
+
+class CutOffNoise(NoSeed):
+    """Wrong: noise without large values."""
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """At most 0.8 long in each coordinate, whatever its size."""
+        return np.clip(super().scale_noise(standard, sigma), -0.8, 0.8)
+
+
+class NormalisedWithoutReplay(NoSeed, NormalisedNoisyGradient):
+    """What is computed of the noisy gradient hides its noise, and nothing can be replayed."""
+
+
+class MeanWithoutReplay(NoSeed, MeanOfGradients):
+    """An exponential mean of gradients, and nothing can be replayed."""
+
+
+class SumWithoutReplay(NoSeed, MomentumOfClean):
+    """Wrong: a sum of clean gradients, which is no contraction."""
+
+
+def test_without_replay_noise_that_is_hidden_is_told_from_noise_of_another_law() -> None:
+    assert has_own_updates(Context(*arguments(NormalisedWithoutReplay())))
+    assert not has_own_updates(Context(*arguments(CutOffNoise())))
+    asked = small(NormalisedWithoutReplay(), SSADMM, "mixed", "silent", "noise-scale")
+    assert {(result.outcome, result.reason) for result in asked.values()} == {(Outcome.SKIPPED, UNREAD)}
+    assert small(CutOffNoise(), SSADMM, "silent")["silent"].outcome is Outcome.REFUTED
+
+
+def test_without_replay_a_mean_of_gradients_is_not_taken_for_batches_that_are_kept() -> None:
+    assert small(MeanWithoutReplay(), SSADMM, "marked")["marked"].outcome is not Outcome.REFUTED
+    assert small(SumWithoutReplay(), SSADMM, "marked")["marked"].outcome is Outcome.REFUTED
