@@ -30,7 +30,7 @@ from verification.questions.scenes import random_records
 from verification.reading import values as observe
 from verification.reading.context import ALL_MODES, MPADMM_ALL, Context, NotApplicable
 from verification.reading.inverter import INSIDE, SOLVED, InsideSolved, with_count
-from verification.reading.replayed import FOUND, SIZES, noised_gradients, noiseless_read, own_noise
+from verification.reading.replayed import FOUND, HIDDEN, SIZES, noised_gradients, noiseless_read, own_noise
 from verification.reading.values import (
     DEVIATIONS,
     TINY_SIGMA,
@@ -409,11 +409,14 @@ def _replayed_alike(
     for trial in range(len(run.x)):
         alone = {stream: array[trial] for stream, array in noise.items()}
         again = context.session.replay(name, context.mode.algorithm, parameters, alone, first_batches(parameters))
+        close = max(_FOUND, _ROUNDINGS * context.unit) * (
+            1 + max(float(np.abs(array).max()) for array in again.values.values())
+        )
+        if float(np.abs(again.x - run.x[trial]).max()) > close:
+            raise NotApplicable(HIDDEN)  # the noise was not found exactly enough for the same x
         for value in sorted(released):
             apart = float(np.abs(again.values[value] - run.values[value][trial]).max())
-            if apart > max(_FOUND, _ROUNDINGS * context.unit) * (
-                1 + max(float(np.abs(array).max()) for array in again.values.values())
-            ):
+            if apart > close:
                 return Observation.exact(
                     False,
                     f"{value} is off by {apart:.3g} from that of a replay with the same x: it carries something "
