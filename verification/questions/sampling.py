@@ -290,7 +290,7 @@ def _carried_on(context: Context, claimed: Claimed, scene: Marked, run: Run) -> 
     first = float(np.median(drawn)) if drawn.size else 0.0
     if not 0 < first <= (1 - kept) * (1 + _DECAYS):
         return None
-    memory: Floats = first * kept ** np.arange(claimed.parameters.iterations)
+    memory: Floats = np.array([first * kept**k for k in range(claimed.parameters.iterations)])
     return memory
 
 

@@ -243,12 +243,13 @@ def _seen_through_noise(context: Context, records: Records, parameters: Paramete
     """The same where noise is hidden: the reference's gradients, if they explain what is shown at every size of it."""
     dimension, rng = records.columns + int(parameters.intercept), context.rng
     shapes = {name: array.shape for name, array in no_noise(context.mode.algorithm, parameters, dimension).items()}
+    alone: Values = {}
     for size in SIZES:
         noise = {name: size * parameters.bound * rng.standard_normal(shape) for name, shape in shapes.items()}
         moved = noised_gradients(context, records, parameters, noise, may_refuse=may_refuse)
         if moved is None:
             raise NotApplicable(UNSEEN)
-    alone = {name: (moved[name] - noise[name])[None] for name in shapes}
+        alone = {name: (moved[name] - noise[name])[None] for name in shapes}
     run = reference_run(context.mode.algorithm, _as_silent(parameters), alone, dimension)
     return Run({name: array[0] for name, array in run.values.items()})
 
