@@ -119,7 +119,7 @@ def _played(
         return judged
     needed = audit.seconds * planned_pairs / done if done else math.inf
     short = f"{done} of {planned_pairs} trial pairs in time; {run.enough_time(needed, audit.seconds)}"
-    return dataclasses.replace(judged, reason=f"{judged.reason}; {short}")
+    return dataclasses.replace(judged, reason=f"{short}; {judged.reason}")
 
 
 def _keep(run: GateRun, audit: AuditResult, stream: int) -> None:
