@@ -192,11 +192,26 @@ def has_own_updates(context: Context) -> bool:
 
 
 def hides_its_noise(context: Context) -> bool:
-    """Whether updates of its own hide the size of the noise: looked at where noise is much larger than gradients."""
+    """Whether updates of its own hide the size of the noise: looked at where noise is much larger than gradients.
+
+    Noise that changes nothing, turned round, is not hidden: there is none.
+    """
     small = small_run(context)
     name = context.session.send(silent_records(small.records, small.columns))
     noise = random_noise(context, small.parameters, small.columns)
     noise = {stream: 3.0 * array for stream, array in noise.items()}
+    one, other = (
+        context.session.replay(
+            name,
+            context.mode.algorithm,
+            small.parameters,
+            {stream: sign * array for stream, array in noise.items()},
+            first_batches(small.parameters),
+        ).x
+        for sign in (1.0, -1.0)
+    )
+    if np.array_equal(one, other):
+        return False
     return any(hides_noise(context, name, small.parameters, noise, k=k) for k in range(small.parameters.iterations))
 
 
@@ -325,7 +340,8 @@ def _hides_in_runs(context: Context) -> bool:
 
     On records without gradient the noise then is not normal of one size over the given one; noise of another law looks
     the same there, but is added to a gradient as it is. What is computed from the noisy value is not: beside a gradient
-    it is not the same and the gradient. Both must be all but certain, so that mistakes in the noise are still read.
+    it is not the same and the gradient. Both must be all but certain, so that mistakes in the noise are still read;
+    where nothing varies at all, nothing is hidden.
     """
     along = np.ones(_COLUMNS) / np.sqrt(_COLUMNS)
     zeros = initial_point(*np.zeros((3, _COLUMNS))) if context.can(Capability.INITIAL) else None
@@ -345,6 +361,8 @@ def _hides_in_runs(context: Context) -> bool:
         noises.append(shown(silent, parameters, _HIDING_RUNS) / sigma)
         beside = (shown(equal, parameters, _HIDING_RUNS) - gradient) / sigma
         added.append(two_samples(noises[-1] @ along, beside @ along, Side.EITHER))
+    if not max(float(np.ptp(noise, axis=0).max()) for noise in noises):
+        return False
     laws = [kolmogorov(noise / max(float(np.sqrt(np.mean(noise**2))), 1e-300)) for noise in noises]
     sizes = [two_samples(noises[0].ravel(), noise.ravel(), Side.EITHER) for noise in noises[1:]]
     return min(added) < _CERTAIN and min(*laws, *sizes) < _CERTAIN

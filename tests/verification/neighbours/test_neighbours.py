@@ -95,7 +95,8 @@ def test_every_family_stays_within_its_domain(domain: Domain) -> None:
     assert len(found) >= 6 * 3 * 5
     for pair in found:
         for data in (pair.first, pair.second):
-            assert set(data.labels.tolist()) <= set(domain.labels)
+            empty = domain.relation is Relation.ZERO_OUT
+            assert set(data.labels.tolist()) <= {*domain.labels, *([0.0] if empty else [])}
             inside = np.linalg.norm(data.features, axis=1) <= domain.radius * (1 + 1e-12)
             if domain.box is not None:
                 inside = np.all((data.features >= domain.box[0]) & (data.features <= domain.box[1]), axis=1)
@@ -136,7 +137,12 @@ def test_an_impossible_domain_is_refused(bad: dict[str, float]) -> None:
         Domain(**bad)  # type: ignore[arg-type]  # what a caller must not pass
 
 
-@pytest.mark.parametrize("relation", list(Relation))
+def test_the_library_of_a_black_box_has_no_empty_record() -> None:
+    with pytest.raises(VerificationError, match="zero-out"):
+        library(Domain(7, 2, 2.5, Relation.ZERO_OUT))
+
+
+@pytest.mark.parametrize("relation", [Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE])
 @pytest.mark.parametrize("features", [1, 2, 5])
 def test_every_pair_of_the_library_is_a_pair_of_neighbours_within_the_norm(relation: Relation, features: int) -> None:
     pairs = library(Domain(7, features, 2.5, relation))
