@@ -182,14 +182,24 @@ class ClipByL1(Stepwise):
 
     order: ClassVar[float] = 1.0
 
+    def signed(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
+        """The signed records of each batch; shape [R, m, p]."""
+        rows: Floats = problem.signed[
+            np.arange(problem.records)[None].repeat(len(x), axis=0) if batch is None else batch
+        ]
+        return rows
+
+    def each(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
+        """The gradient of each record."""
+        signed = self.signed(problem, x, batch)
+        gradients: Floats = problem.loss.slope(np.einsum("rmp,rp->rm", signed, x))[:, :, None] * signed
+        return gradients
+
     def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
         """Record by record."""
         if problem.clip is None:
             return super().gradient(problem, x, batch)
-        chosen = np.arange(problem.records)[None].repeat(len(x), axis=0) if batch is None else batch
-        signed = problem.signed[chosen]
-        slopes = problem.loss.slope(np.einsum("rmp,rp->rm", signed, x))
-        each = slopes[:, :, None] * signed
+        each = self.each(problem, x, batch)
         sizes = np.linalg.norm(each, ord=self.order, axis=2, keepdims=True)
         with np.errstate(divide="ignore"):
             mean: Floats = np.mean(each * np.minimum(1.0, problem.clip / sizes), axis=1)
@@ -200,6 +210,120 @@ class ClipByMaximum(ClipByL1):
     """The twin: the largest coordinate is clipped, which bounds the length by C sqrt p alone."""
 
     order = np.inf
+
+
+class SmoothClip(ClipByL1):
+    """Gradients are shortened smoothly, by the hyperbolic tangent of their length, never beyond C."""
+
+    share: ClassVar[float] = 1.0
+
+    def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
+        """Record by record."""
+        if problem.clip is None:
+            return super().gradient(problem, x, batch)
+        each = self.each(problem, x, batch)
+        sizes = np.maximum(np.linalg.norm(each, axis=2, keepdims=True), 1e-300)
+        bound = self.share * problem.clip
+        mean: Floats = np.mean(each * (bound * np.tanh(sizes / bound) / sizes), axis=1)
+        return mean
+
+
+class SmoothClipLonger(SmoothClip):
+    """The twin: to 1.3 C."""
+
+    share = 1.3
+
+
+class ClipEachCoordinate(ClipByL1):
+    """Coordinates are cut to C/sqrt p, so that no gradient is longer than C."""
+
+    whole: ClassVar[bool] = False
+
+    def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
+        """Coordinate by coordinate."""
+        if problem.clip is None:
+            return super().gradient(problem, x, batch)
+        each = self.each(problem, x, batch)
+        bound = problem.clip / (1.0 if self.whole else np.sqrt(each.shape[2]))
+        mean: Floats = np.mean(np.clip(each, -bound, bound), axis=1)
+        return mean
+
+
+class ClipEachCoordinateWhole(ClipEachCoordinate):
+    """The twin: to C."""
+
+    whole = True
+
+
+class SquaredHinge(ClipByL1):
+    """Another loss, whose gradients are clipped to C as claimed."""
+
+    clipped: ClassVar[bool] = True
+
+    def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
+        """Of max(0, 1 - margin)^2."""
+        if problem.clip is None:
+            return super().gradient(problem, x, batch)
+        signed = self.signed(problem, x, batch)
+        each = -2.0 * np.maximum(0.0, 1.0 - np.einsum("rmp,rp->rm", signed, x))[:, :, None] * signed
+        sizes = np.maximum(np.linalg.norm(each, axis=2, keepdims=True), 1e-300)
+        mean: Floats = np.mean(each * np.minimum(1.0, problem.clip / sizes) if self.clipped else each, axis=1)
+        return mean
+
+
+class SquaredHingeUnclipped(SquaredHinge):
+    """The twin: its gradients are thought to be as short as those of the claimed loss."""
+
+    clipped = False
+
+
+class WeightDecay(Divided):
+    """A tenth of the released model is added to the noisy gradient: post-processing."""
+
+    divisor = 1.0
+
+    def update_x(self, problem: Problem, g: Floats, old: State, eta: float) -> Floats:
+        """With the decay."""
+        return super().update_x(problem, g + 0.1 * old.x, old, eta)
+
+
+class WeightDecayHalf(WeightDecay):
+    """The twin: half of the noise."""
+
+    divisor = 2.0
+
+
+class GrowingNoise(Stepwise):
+    """Noise grows from the claimed size to twice that."""
+
+    last: ClassVar[float] = 2.0
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """By the iteration."""
+        return super().scale_noise(standard, sigma * np.linspace(1.0, self.last, len(sigma)))
+
+
+class ShrinkingNoise(GrowingNoise):
+    """The twin: it shrinks to half."""
+
+    last = 0.5
+
+
+class ScaleMixture(NoSeed):
+    """The size of the noise of an iteration is drawn too, and never below the claimed one."""
+
+    least: ClassVar[float] = 1.0
+
+    def scale_noise(self, standard: Floats, sigma: Floats) -> Floats:
+        """Of sizes that no seed repeats."""
+        sizes = self.least + np.abs(np.random.default_rng().standard_normal((*standard.shape[:2], 1)))
+        return super().scale_noise(standard * sizes, sigma)
+
+
+class ScaleMixtureLess(ScaleMixture):
+    """The twin: larger than claimed on average, often smaller."""
+
+    least = 0.3
 
 
 class LargerDivision(Stepwise):
@@ -409,6 +533,12 @@ HONEST: dict[str, type[Stepwise]] = {
     "projected": Projected,
     "sparse-noisy": SparseNoisy,
     "sparse-noisy-without-replay": SparseNoisyWithoutReplay,
+    "smooth-clip": SmoothClip,
+    "clip-each-coordinate": ClipEachCoordinate,
+    "squared-hinge": SquaredHinge,
+    "weight-decay": WeightDecay,
+    "growing-noise": GrowingNoise,
+    "scale-mixture": ScaleMixture,
 }
 TWINS: dict[str, type[Stepwise]] = {
     "last-model-half": LastModelHalf,
@@ -431,6 +561,12 @@ TWINS: dict[str, type[Stepwise]] = {
     "sparse-before": SparseBefore,
     "sparse-without-replay": SparseWithoutReplay,
     "start-from-data": StartFromData,
+    "smooth-clip-longer": SmoothClipLonger,
+    "clip-each-coordinate-whole": ClipEachCoordinateWhole,
+    "squared-hinge-unclipped": SquaredHingeUnclipped,
+    "weight-decay-half": WeightDecayHalf,
+    "shrinking-noise": ShrinkingNoise,
+    "scale-mixture-less": ScaleMixtureLess,
 }
 
 if __name__ == "__main__":

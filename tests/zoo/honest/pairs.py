@@ -54,6 +54,8 @@ PAIRS: dict[str, Pair] = {
     # more noise, other generators
     "more-noise": Pair((_VARIANTS, "more-noise"), (_VARIANTS, "noise/1.2")),
     "further-normal": Pair((_SAME, "further-normal"), (_SAME, "common-normal")),
+    "growing-noise": Pair((_OTHER, "growing-noise"), (_OTHER, "shrinking-noise"), _MP),
+    "scale-mixture": Pair((_OTHER, "scale-mixture"), (_OTHER, "scale-mixture-less")),
     "laplace-beside": Pair((_OTHER, "laplace-beside"), ("tests.zoo", "laplace-of-equal-deviation")),
     "discrete": Pair((_VARIANTS, "discrete"), (_VARIANTS, "noise on a grid")),
     "box-muller": Pair((_OTHER, "box-muller"), (_OTHER, "box-muller-of-bytes"), _MP),
@@ -82,8 +84,12 @@ PAIRS: dict[str, Pair] = {
     "mean-of-gradients": Pair((_OTHER, "mean-of-gradients"), (_OTHER, "mean-with-less-noise")),
     "smaller-clip": Pair((_OTHER, "smaller-clip"), (_OTHER, "larger-clip")),
     "clip-by-l1": Pair((_OTHER, "clip-by-l1"), (_OTHER, "clip-by-maximum")),
+    "smooth-clip": Pair((_OTHER, "smooth-clip"), (_OTHER, "smooth-clip-longer")),
+    "clip-each-coordinate": Pair((_OTHER, "clip-each-coordinate"), (_OTHER, "clip-each-coordinate-whole"), _MP),
+    "squared-hinge": Pair((_OTHER, "squared-hinge"), (_OTHER, "squared-hinge-unclipped")),
     "larger-division": Pair((_OTHER, "larger-division"), (_OTHER, "smaller-division"), _MP),
     # other updates
+    "weight-decay": Pair((_OTHER, "weight-decay"), (_OTHER, "weight-decay-half")),
     "dual-step": _updates("dual-step", "plain-dual"),
     "over-relaxed": _updates("over-relaxed", "noise/3"),
     "dual-first": _updates("dual-first", "first-records"),

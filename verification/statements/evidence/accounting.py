@@ -13,10 +13,10 @@ from fractions import Fraction
 import numpy as np
 from flint import acb, arb
 
-from accountant import SsADMM
+from accountant import Ledger, SsADMM
 from accountant import epsilon as epsilon_of
 from accountant.cramer_bound import close_levels_of
-from accountant.groups import share_of_delta
+from accountant.groups import grouped_epsilon, share_of_delta, smaller_groups
 from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
 from accountant.numbers import arb_from_fraction, arb_precision, float_down, float_up, fraction_of
 from accountant.pld.composition import compose
@@ -436,6 +436,10 @@ def chains_of_groups() -> Evidence:
 FEW = (Fraction(1, 10), Fraction(1), Fraction(3))
 
 
+def _upper_end(ledger: Ledger, delta: Fraction) -> Fraction:
+    return fraction_of(epsilon_of(ledger, delta).epsilon.upper)
+
+
 def groups_in_batches() -> Evidence:
     """k records alike against k opposite ones: a batch holds K of them, and the price of the group covers its tests."""
 
@@ -443,7 +447,9 @@ def groups_in_batches() -> Evidence:
         reached, looked, delta = 0.0, 0, Fraction(1, 1000)
         for n, m, k, nu in ((20, 5, 3, 4), (20, 20, 2, 8), (50, 10, 4, 6)):
             run_of_one = SsADMM(records=n, batch=m, iterations=1, noise_multiplier=nu, group_size=k)
-            upper = arb_from_fraction(fraction_of(epsilon_of(run_of_one, delta).epsilon.upper))
+            ledger = run_of_one.ledger()
+            end = grouped_epsilon(_upper_end, ledger, delta) if smaller_groups(ledger) else _upper_end(ledger, delta)
+            upper = arb_from_fraction(end)
             with arb_precision(BITS):
                 held = {j: Fraction(math.comb(k, j) * math.comb(n - k, m - j), math.comb(n, m))
                         for j in range(max(0, m + k - n), min(m, k) + 1)}  # fmt: skip

@@ -127,6 +127,10 @@ def _campaign(subjects: Subjects, file: Path, level: str, gates: int, *, anew: b
             claim = number if parity is None else 2 * number + parity
             report = honest_gate(command, claim, level, power="noise/2")
             told.append(report.outcome.value)
+            if file.exists() and not anew:  # what another campaign of other members has kept meanwhile
+                kept = json.loads(file.read_text(encoding="utf-8")) | {
+                    each: kept[each] for each in subjects if each in kept
+                }
             file.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
             print(number, name, report.outcome.value, f"{report.seconds:.0f} s", flush=True)
             for finding in report.findings:
