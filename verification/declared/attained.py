@@ -38,7 +38,7 @@ from verification.declared.implementation import (
 from verification.declared.inside import is_sum
 from verification.declared.price import schedule, stated
 from verification.declared.two_scales import Leakage, counted_epsilon
-from verification.neighbours.families import Domain, Families, StartingPoint, held_batches, history, second_batches
+from verification.neighbours.families import StartingPoint, held_batches, history, second_batches
 from verification.neighbours.neighbours import Neighbours
 from verification.reading.context import Undecided
 from verification.statistics.test import Aspect, Cause, Test
@@ -107,8 +107,7 @@ def promises_kept(declared: DeclaredImplementation, seen: Comparison | None) -> 
 
 def _strongest(declared: DeclaredImplementation, seen: Comparison, *, drawn: bool) -> Neighbours | None:
     """The pair whose values lie furthest apart over the noise, after what a run of its own releases."""
-    families = Families(Domain.of(declared.declaration, declared.records, declared.columns), declared.rng)
-    pairs = [pair for pair, _ in families.all()]
+    pairs = [pair for pair, _ in declared.families.all()]
     if drawn:  # where the others are equal, what is computed from a batch depends on the changed record alone
         pairs = [p for p in pairs if (p.others.features == p.others.features[:1]).all()]
     pairs = [pairs[i] for i in declared.rng.permutation(len(pairs))[:CANDIDATES]]
@@ -137,7 +136,7 @@ class _Sides:
 
     @classmethod
     def of(cls, declared: DeclaredImplementation, pair: Neighbours) -> _Sides:
-        names = (declared.send(pair.first), declared.send(pair.second))
+        names = declared.send_both(pair)
         sampling, steps = declared.declaration.sampling, declared.declaration.iterations
         without = held_batches(sampling, pair, steps, declared.rng, inside=False)
         if without is None:

@@ -30,8 +30,6 @@ from verification.declared.two_scales import TwoScales
 from verification.neighbours.families import (
     ALWAYS,
     SOMETIMES,
-    Domain,
-    Families,
     StartingPoint,
     held_batches,
     history,
@@ -170,8 +168,7 @@ _Compare = Callable[[DeclaredImplementation, _Setting, Recorded, Recorded, Compa
 
 def compare_neighbours(declared: DeclaredImplementation) -> Comparison:
     """Compare all families; stops without being finished when the time is over."""
-    families = Families(Domain.of(declared.declaration, declared.records, declared.columns), declared.rng)
-    pairs = list(families.all())
+    pairs = list(declared.families.all())
     seen = Comparison(planned=max(1, min(len(pairs), round(declared.effort * len(pairs)))))
     try:
         seen.fixed_start = _fixed_start(declared, pairs[0][0])
@@ -190,7 +187,7 @@ def _one_pair(
     declared: DeclaredImplementation, at: tuple[Neighbours, Floats], seen: Comparison, other: StartingPoint
 ) -> None:
     pair, direction = at
-    names = (declared.send(pair.first), declared.send(pair.second))
+    names = declared.send_both(pair)
     plain = _Setting(Attack(pair), names, StartingPoint.OWN, None, declared.seed())
     try:
         own = declared.record(names[0], seed=plain.seed)
@@ -274,18 +271,16 @@ def search_neighbours(declared: DeclaredImplementation, seen: Comparison) -> Non
 
 def _proposals(declared: DeclaredImplementation) -> tuple[Recorded, SearchStrategy[Attack]]:
     """A run at the size of the declared, which shows the shapes of released values, and all attacks of that size."""
-    domain = Domain.of(declared.declaration, declared.records, declared.columns)
-    own = declared.record(declared.send(Families(domain, declared.rng).different()[0]), seed=declared.seed())
+    own = declared.record(declared.send(declared.families.different()[0]), seed=declared.seed())
     noised = declared.declaration.noised
     shapes = {v.name: (declared.declaration.releases(v), *own.values[v.name].shape) for v in noised}
-    return own, attacks(domain, shapes)
+    return own, attacks(declared.domain, shapes)
 
 
 def _measured(declared: DeclaredImplementation, attack: Attack, own: Recorded, two_scaled: set[str]) -> Comparison:
     """What one attack shows."""
     pair, alone = attack.neighbours, Comparison(two_scaled=two_scaled)
-    names = (declared.send(pair.first), declared.send(pair.second))
-    held = _batches(declared, pair, own, inside=True)
+    names, held = declared.send_both(pair), _batches(declared, pair, own, inside=True)
     _look(declared, _Setting(attack, names, None, held, declared.seed()), alone, _compare)
     return alone
 
@@ -303,9 +298,9 @@ def smallest_witnesses(declared: DeclaredImplementation, seen: Comparison) -> No
         witness, numbers = seen.sensitivity[name], declared.records * declared.columns
         proposals = _smaller_sizes(declared, name, texts, witness.size * (1 + _ALMOST))
         if witness.attack is not None and numbers * SHRUNK <= _MOST_NUMBERS:
-            domain = Domain.of(declared.declaration, declared.records, declared.columns)
             own = declared.record(declared.send(witness.attack.neighbours.first), seed=declared.seed())
-            proposals.append(Proposals(simplified(witness.attack, domain), _texted(declared, own, name, texts)))
+            plainer = simplified(witness.attack, declared.domain)
+            proposals.append(Proposals(plainer, _texted(declared, own, name, texts)))
         limits = SearchLimits(deadline, SHRUNK, declared.seed())
         found = smallest(proposals, limits, above=1 + RELATIVE).attack
         if found is not None:

@@ -26,7 +26,7 @@ from accountant.mechanisms.words import Sampling
 from verification.declared.price import Pricing, ratios, schedule
 from verification.statistics import tails
 from verification.statistics.batches import batch_tests, epoch_tests
-from verification.statistics.noise_shape import atoms, light_tails, shape_tests
+from verification.statistics.noise_shape import atoms, light_tails, normal_lengths, shape_tests
 from verification.statistics.noise_size import size_tests
 from verification.statistics.run_energies import RunEnergies
 from verification.statistics.test import Aspect, Cause, TailFamily, Test, union
@@ -78,7 +78,7 @@ def standard_normal(value: DeclaredValue, noise: Floats) -> Floats:
         # log P(X > |x|) = -|x| - log 2; the quantile through logarithms keeps the tails
         quantiles: Floats = special.ndtri_exp(-np.abs(noise) - np.log(2.0))
         return -np.sign(noise) * quantiles
-    return _normal_lengths(noise) if value.noise is NoiseKind.GAMMA_NORM else noise
+    return normal_lengths(noise) if value.noise is NoiseKind.GAMMA_NORM else noise
 
 
 def discrete_normal(value: DeclaredValue, noise: Floats, count: int, rng: np.random.Generator) -> Floats:
@@ -95,19 +95,6 @@ def discrete_normal(value: DeclaredValue, noise: Floats, count: int, rng: np.ran
         places = below[at] + rng.random(at.shape) * mass[at]
         result[:, k] = special.ndtri(np.clip(places, 1e-300, 1 - 1e-16))
     return result
-
-
-def _normal_lengths(noise: Floats) -> Floats:
-    """Vectors of Gamma(p)-distributed length with the chi-distributed length of the same probability."""
-    p = noise.shape[2]
-    norms = np.linalg.norm(noise, axis=2, keepdims=True)
-    low = special.gammainc(p, norms)
-    high = special.gammaincc(p, norms)
-    chi = np.where(low < 0.5, special.gammaincinv(p / 2, low), special.gammainccinv(p / 2, high))
-    chi = np.where(high > 0.0, chi, norms)  # where the tail is below the range of floats both tails are about e^-norm
-    fresh = np.sqrt(2.0 * chi)
-    scaled: Floats = noise * np.divide(fresh, norms, out=np.zeros_like(norms), where=norms > 0)
-    return scaled
 
 
 def fresh_size(value: DeclaredValue, noise: Floats, rng: np.random.Generator) -> Floats:

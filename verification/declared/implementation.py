@@ -15,6 +15,8 @@ import numpy as np
 
 from accountant.notions import Promise
 from verification.declared.price import Pricing
+from verification.neighbours.families import Domain, Families
+from verification.neighbours.neighbours import Neighbours
 from verification.reading.context import NotApplicable, Undecided
 from verification.wire.arrays import Floats
 from verification.wire.declaration import Declaration, DeclaredValue
@@ -59,9 +61,23 @@ class DeclaredImplementation:
         """What the declaration costs, beside the claimed epsilon and delta."""
         return Pricing(self.declaration, self.records, *self.claim)
 
+    @property
+    def domain(self) -> Domain:
+        """The records that may be sent."""
+        return Domain.of(self.declaration, self.records, self.columns)
+
+    @property
+    def families(self) -> Families:
+        """The families of neighbours in the domain."""
+        return Families(self.domain, self.rng)
+
     def send(self, records: Records) -> str:
         """Send records; return their name."""
         return self._asked(lambda: self.session.send(records))
+
+    def send_both(self, pair: Neighbours) -> tuple[str, str]:
+        """Send both data sets of a pair; return their names."""
+        return self.send(pair.first), self.send(pair.second)
 
     def record(
         self,

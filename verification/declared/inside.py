@@ -19,7 +19,7 @@ import numpy as np
 
 from verification.declared.comparison import FAILED, Witness
 from verification.declared.implementation import DeclaredImplementation, same_start
-from verification.neighbours.families import Domain, Families, Others, StartingPoint, history
+from verification.neighbours.families import Others, StartingPoint, history
 from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredValue
@@ -145,11 +145,10 @@ def residual(declared: DeclaredImplementation, value: DeclaredValue, data: str, 
 
 def determinants(declared: DeclaredImplementation, value: DeclaredValue) -> Witness | None:
     """The largest difference of log-determinants between neighbours that was seen; None in too many dimensions."""
-    families = Families(Domain.of(declared.declaration, declared.records, declared.columns), declared.rng)
-    worst = Witness(0.0, "")
+    families, worst = declared.families, Witness(0.0, "")
     for kind in _KINDS:
         for pair in families.neighbours(kind, 0, families.direction()):
-            names = (declared.send(pair.first), declared.send(pair.second))
+            names = declared.send_both(pair)
             own = declared.record(names[0], seed=1)
             width = own.values[value.name].released.shape[1]
             if width > _MOST_COLUMNS:

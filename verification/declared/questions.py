@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -42,10 +41,11 @@ from verification.declared.inside import (
 from verification.declared.price import attained_epsilon, schedule
 from verification.declared.two_scales import scale_tests
 from verification.judge import Result, concluded
-from verification.neighbours.families import Domain, Families, Others
+from verification.neighbours.families import Others
 from verification.outcome import About, Stage
 from verification.questions.question import Answer
 from verification.reading.context import NotApplicable, Undecided
+from verification.statistics import tails
 from verification.statistics.test import Aspect, Cause, Cost, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import PURE, Declaration, NoiseKind
@@ -101,7 +101,7 @@ class Shown:
             raise NotApplicable("the adapter shows no runs from the inside (record)")
         searching = self.until(PAIRS_TIME)
         alone = replace(searching, rng=searching.rng.spawn(1)[0])
-        followed = not_followed(alone, _families(alone).different()[0])
+        followed = not_followed(alone, alone.families.different()[0])
         if followed:
             raise Undecided(f"neighbours cannot be compared: {followed}")
         seen = compare_neighbours(searching)
@@ -152,14 +152,10 @@ class Shown:
         return Answer("declared", size, 0, tuple(tests), covers, tightness=tightness)
 
 
-def _families(declared: DeclaredImplementation) -> Families:
-    return Families(Domain.of(declared.declaration, declared.records, declared.columns), declared.rng)
-
-
 def _accepted(declared: DeclaredImplementation) -> tuple[list[str], list[Recorded]]:
     """The data sets of different kinds that the implementation can be run on, and one run on the first of them."""
     names, runs, failure = [], [], NotApplicable("no data")
-    for records in _families(declared).different():
+    for records in declared.families.different():
         name = declared.send(records)
         try:
             runs.append(declared.record(name))
@@ -445,8 +441,7 @@ def own_runs(shown: Shown) -> Answer:
     declared = shown.declared
     if not declared.session.can(Capability.TRIALS, Capability.RECORD):
         raise NotApplicable("no runs of its own (trials) beside those from the inside (record)")
-    families = _families(declared)
-    data = declared.send(families.data(Others.RANDOM, families.direction()))
+    data = declared.send(declared.families.data(Others.RANDOM, declared.families.direction()))
     recorded = [declared.record(data) for _ in range(COMPARED)]
     seen = _first_noise(declared, data, recorded)
     tests = _tested(declared, seen) if seen else []
@@ -471,12 +466,7 @@ def _first_noise(declared: DeclaredImplementation, data: str, shown: list[Record
             known[value.name] = before[0][0]
     if not known:
         return {}
-    count = int(
-        np.clip(
-            -(-round(NUMBERS * declared.effort) // min(max(1, b.size) for b in known.values())), FEWEST_RUNS, MOST_RUNS
-        )
-    )
-    runs = declared.trials(data, count)
+    runs = declared.trials(data, _count(declared, (before.size for before in known.values())))
     for name, before in known.items():
         other = next((run[name] for run in runs if not len(run[name]) or run[name][0].size != before.size), None)
         if other is not None:
@@ -502,9 +492,10 @@ def _other_law(declared: DeclaredImplementation, data: str, shown: list[Recorded
                 columns += _coordinates(value.name, np.array(sides[0]), np.array(sides[1]))
     if not columns:
         return Test("own-runs", Aspect.NOISE, 1.0, fine, Cause.NOT_AS_SHOWN)
-    tails = [_two_samples(first, second) for _, first, second in columns]
-    name, first, second = columns[int(np.argmin(tails))]
-    p_value = min(1.0, min(tails) * len(columns))
+    # of samples of one size: ties, as of signs, make the test more careful, never less
+    halves = [(one[: len(other)], other[: len(one)]) for _, one, other in columns]
+    p_value, at = tails.smallest(np.array([tails.two_samples(*both, tails.Side.EITHER) for both in halves]))
+    name, first, second = columns[at]
     text = (
         f"{fine}; least alike: {name} (deviation {second.std():.4g} in runs of its own, {first.std():.4g} in runs from "
         "the inside)"
@@ -524,12 +515,6 @@ def _coordinates(name: str, first: Floats, second: Floats) -> list[tuple[str, Fl
         centre = np.median(np.concatenate([first[:, j], second[:, j]]))
         found.append((f"spread of {name}", np.abs(first[:, j] - centre), np.abs(second[:, j] - centre)))
     return found
-
-
-def _two_samples(first: Floats, second: Floats) -> float:
-    """Ties, as of signs, make the test more careful, never less. Near 1 scipy's exact value fails, with a warning."""
-    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
-        return float(stats.ks_2samp(first, second, method="exact").pvalue)
 
 
 def _same_as_recorded(declared: DeclaredImplementation, data: str) -> str:

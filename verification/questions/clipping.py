@@ -20,7 +20,7 @@ from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterFault, AdapterRefusal, Fault
 from verification.wire.messages import Capability, initial_point
 from verification.wire.parameters import Parameters
-from verification.wire.records import Records, Run
+from verification.wire.records import Records
 
 _C = 0.8
 _OTHERS = 7
@@ -47,8 +47,9 @@ def _step(context: Context, count: int, columns: int, *, normalise: bool, interc
     )
 
 
-def mean_gradient(context: Context, parameters: Parameters, run: Run) -> Floats:
+def _mean_gradient(context: Context, records: Records, parameters: Parameters, *, may_refuse: bool = False) -> Floats:
     """The mean gradient of the first iteration from 0; a row a party."""
+    run = noiseless_read(context, records, parameters, may_refuse=may_refuse)
     return INSIDE[context.mode.algorithm].mean_gradient(parameters, run)
 
 
@@ -72,14 +73,13 @@ def _extreme(context: Context, *, normalise: bool) -> Difference | None:
         records = Records(np.array([[size, -size, 0.0]] * 2), np.array([1, 1], dtype=np.int64))
         parameters = _step(context, 2, 3, normalise=normalise)
         try:
-            run = noiseless_read(context, records, parameters, may_refuse=True)
+            length = _longest(_mean_gradient(context, records, parameters, may_refuse=True))
         except AdapterRefusal:
             continue
         except AdapterFault as fault:
             if fault.fault is not Fault.NOT_FINITE:
                 raise
             return Difference(f"features of {size:g} came out as NaN or infinity")
-        length = _longest(mean_gradient(context, parameters, run))
         if length > _C * (1 + context.rounding) + 4 * DEVIATIONS * TINY_SIGMA + slack:
             text = f"features of {size:g} have a gradient of length {length:.9g}, allowed is C = {_C:g}"
             return Difference(text, _lengths(length, _C))
@@ -116,10 +116,10 @@ def _moves(context: Context, *, normalise: bool, intercept: bool = False) -> Dif
     for kind, (longest, rest) in enumerate(_LENGTHS):
         first = min(longest, context.largest)
         records = _with_others(context, first, rest, kind % 4)
-        mean = mean_gradient(context, parameters, noiseless_read(context, records, parameters))
+        mean = _mean_gradient(context, records, parameters)
         for factor in (-1.0, 1e-6, min(1e6, context.largest) / first):
             other = records.replace(0, factor * records.features[0], int(records.labels[0]))
-            moved = _longest(mean_gradient(context, parameters, noiseless_read(context, other, parameters)) - mean)
+            moved = _longest(_mean_gradient(context, other, parameters) - mean)
             if moved > allowed + slack:
                 text = f"a record of length {first:g} among others of {rest:g} moves the mean gradient by "
                 return Difference(f"{text}{moved:.6g}, allowed is 2C/n = {allowed:.6g}", _lengths(moved, allowed))
@@ -163,7 +163,7 @@ def _too_long(context: Context, normalise: bool) -> Difference | None:
     """Equal records: their mean gradient is each one's, so its length must not exceed C."""
     records = Records(np.full((2, 3), 40.0), np.ones(2, dtype=np.int64))
     parameters = _step(context, 2, 3, normalise=normalise, intercept=True)
-    length = _longest(mean_gradient(context, parameters, noiseless_read(context, records, parameters)))
+    length = _longest(_mean_gradient(context, records, parameters))
     slope = float(np.abs(problem_of(records, parameters).loss.slope(np.zeros(1)))[0])
     allowed = _C * (slope if normalise else 1.0)
     if length > allowed * (1 + context.rounding) + 4 * DEVIATIONS * TINY_SIGMA + 4 * released_rounding(context):
@@ -187,7 +187,7 @@ def _not_finite(context: Context) -> Observation:
     parameters = _step(context, 4, 3, normalise=normalise)
     for name, records in _not_finite_records():
         try:
-            run = noiseless_read(context, records, parameters, may_refuse=True)
+            mean = _mean_gradient(context, records, parameters, may_refuse=True)
         except AdapterRefusal:
             refused += 1
             continue
@@ -197,8 +197,7 @@ def _not_finite(context: Context) -> Observation:
             return Observation.exact(
                 False, f"a record with {name} makes the output NaN or infinite: it is revealed at once"
             )
-        usual = noiseless_read(context, records.replace(1, np.full(3, 5.0), 1), parameters)
-        moved = _longest(mean_gradient(context, parameters, run) - mean_gradient(context, parameters, usual))
+        moved = _longest(mean - _mean_gradient(context, records.replace(1, np.full(3, 5.0), 1), parameters))
         allowed = 2 * _C / context.scheme.averaged(parameters, 4)
         if moved > allowed * (1 + context.rounding) + 8 * DEVIATIONS * TINY_SIGMA + 8 * released_rounding(context):
             text = f"a record with {name} moves the gradient by {moved:.6g}, allowed is {allowed:.6g}"

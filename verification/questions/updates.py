@@ -33,8 +33,8 @@ from verification.reading.replayed import (
 from verification.reading.values import (
     DEVIATIONS,
     TINY_SIGMA,
-    expected_steps,
     first_batches,
+    no_noise,
     noiseless,
     observable,
     quietened,
@@ -86,11 +86,15 @@ def compare(
     else:
         name = context.session.send(records)
         run = context.session.replay(name, algorithm, parameters, noise, batches)
-    expected = expected_steps(algorithm, records, parameters, run, noise=noise, batches=batches)
+    problem, inside = problem_of(records, parameters), INSIDE[algorithm]
+    gamma = no_noise(algorithm, parameters, problem.dimension) if noise is None else noise
+    expected = inside.expected(
+        parameters, problem, run, gamma, first_batches(parameters) if batches is None else batches
+    )
     if rounded:
         expected = context.with_noise(expected)  # what has no noise of its own has a question of its own
     added = 0.0 if context.can(Capability.REPLAY) else DEVIATIONS * TINY_SIGMA
-    slack = INSIDE[algorithm].slack(parameters, problem_of(records, parameters), expected, added)
+    slack = inside.slack(parameters, problem, expected, added)
     if rounded:
         slack += context.rounding * (parameters.bound + max(float(np.abs(array).max()) for array in expected.values()))
     return difference(run, {"x": expected["x"]} if alone else expected, slack)
@@ -162,6 +166,28 @@ def _updates(context: Context) -> Observation:
     return Observation.exact(True, f"{compared} runs of {iterations} iterations agree ({how})")
 
 
+def _whole_batches(  # noqa: PLR0917 - as in `Context.parameters`
+    context: Context,
+    eta: list[float],
+    lambda_: float,
+    regularizer: RegularizerName,
+    loss: LossName | None = None,
+    normalise: bool | None = None,
+) -> Parameters:
+    """A few iterations on all records."""
+    return context.parameters(
+        _COLUMNS,
+        eta=eta,
+        batch=_RECORDS,
+        sigma=0.5,
+        rho=0.5,
+        lambda_=lambda_,
+        loss=loss,
+        regularizer=regularizer,
+        normalise=normalise,
+    )
+
+
 def has_own_updates(context: Context) -> bool:
     """Whether replays show updates that are not the reference's; without them, whether runs follow other rules."""
     if context.mode.algorithm not in READABLE:
@@ -171,17 +197,7 @@ def has_own_updates(context: Context) -> bool:
     for loss, regularizer, normalise, _ in _cases(context):
         if loss is not context.description.losses[0] or regularizer is RegularizerName.NUCLEAR:
             continue
-        parameters = context.parameters(
-            _COLUMNS,
-            eta=[0.5, 1.0, 0.25],
-            batch=_RECORDS,
-            sigma=0.5,
-            rho=0.5,
-            lambda_=context.penalty(0.2),
-            loss=loss,
-            regularizer=regularizer,
-            normalise=normalise,
-        )
+        parameters = _whole_batches(context, [0.5, 1.0, 0.25], context.penalty(0.2), regularizer, loss, normalise)
         records = random_records(context.rng, _RECORDS, _COLUMNS)
         noise = random_noise(context, parameters, _COLUMNS)
         batches = first_batches(parameters)
@@ -225,10 +241,7 @@ def working_unit(context: Context) -> float:
     by does not cancel in their mean. A coordinate shows its rounding in part: the unit is at least that of the format.
     """
     columns = _COLUMNS
-    parameters = context.parameters(
-        columns, eta=[0.5], batch=_RECORDS, sigma=0.5, rho=0.5, regularizer=context.plain, normalise=None
-    )
-
+    parameters = _whole_batches(context, [0.5], 0.0, context.plain)
     noise = random_noise(context, parameters, columns) if context.hides else None
     batches = first_batches(parameters)
 
@@ -284,18 +297,8 @@ def processed_values(context: Context) -> frozenset[str]:
     if context.mode != MPADMM_ALL or not context.released_all:
         return frozenset()
     offered = context.description.regularizers
-    plain, penalised = (
-        context.parameters(
-            _COLUMNS,
-            eta=[0.5, 1.0, 0.25],
-            batch=_RECORDS,
-            sigma=0.5,
-            rho=0.5,
-            lambda_=lambda_,
-            regularizer=RegularizerName.L1 if RegularizerName.L1 in offered else context.plain,
-        )
-        for lambda_ in (0.0, 0.2)
-    )
+    regularizer = RegularizerName.L1 if RegularizerName.L1 in offered else context.plain
+    plain, penalised = (_whole_batches(context, [0.5, 1.0, 0.25], lambda_, regularizer) for lambda_ in (0.0, 0.2))
     records = random_records(context.rng, _RECORDS, _COLUMNS)
     if not context.can(Capability.REPLAY):
         if not context.sees_every_iterate:
@@ -318,18 +321,8 @@ def _own_in_runs(context: Context) -> bool:
     """The same of runs that cannot be replayed."""
     if RegularizerName.L1 not in context.description.regularizers:
         return False
-    plain, penalised = (
-        context.parameters(
-            _COLUMNS,
-            eta=[0.5, 1.0, 0.25, 2.0],
-            batch=_RECORDS,
-            sigma=0.5,
-            rho=0.5,
-            lambda_=lambda_,
-            regularizer=RegularizerName.L1,
-        )
-        for lambda_ in (0.0, 0.2)
-    )
+    steps = [0.5, 1.0, 0.25, 2.0]
+    plain, penalised = (_whole_batches(context, steps, lambda_, RegularizerName.L1) for lambda_ in (0.0, 0.2))
     with contextlib.suppress(RefusedRequest):
         return follows_rules_of_its_own(context, random_records(context.rng, _RECORDS, _COLUMNS), plain, penalised)
     return False

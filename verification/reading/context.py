@@ -58,7 +58,6 @@ EVERY_MODE = (SSADMM, MPADMM_ALL, MPADMM_PRIMAL)
 """The paper's."""
 BASELINE_MODES = tuple(Mode(algorithm) for algorithm in BASELINES)
 ALL_MODES = (*EVERY_MODE, *BASELINE_MODES)
-BATCHED_MODES = tuple(mode for mode in ALL_MODES if "batch" in SCHEMES[mode.algorithm].takes)
 
 
 class NotApplicable(Exception):
@@ -313,16 +312,13 @@ class Context:
         run = session.trials(name, algorithm, parameters, count, show=show, seed=seed, may_refuse=may_refuse)
         return run if every else Run({key: array[:, None] for key, array in run.values.items()})
 
-    def pair(self, first: Records, second: Records) -> HiddenPair:
-        """Two neighbours, hidden."""
-        return HiddenPair(self.session, first, second, self.rng)
-
     def pair_trials(self, first: Records, second: Records, parameters: Parameters, count: int) -> tuple[Run, Run]:
         """Trials of two neighbours under hidden names and in random order; arrays [count, T, p]."""
         show = Show.EVERY_ITERATE if self.can(Capability.EVERY_ITERATE) else Show.LAST
         if show is Show.LAST and parameters.iterations > 1:
             raise NotApplicable("needs the capability every-iterate")
-        runs = self.pair(first, second).trials(self.mode.algorithm, parameters, count, show=show)
+        hidden = HiddenPair(self.session, first, second, self.rng)
+        runs = hidden.trials(self.mode.algorithm, parameters, count, show=show)
         if show is Show.EVERY_ITERATE:
             return runs
         first_run, second_run = (Run({key: array[:, None] for key, array in run.values.items()}) for run in runs)

@@ -160,11 +160,6 @@ def all_gradients(problem: Problem, x: Floats) -> Floats:
     return np.concatenate([full_gradients(problem, x[k : k + rows]) for k in range(0, len(x), rows)])
 
 
-def averaged(algorithm: Algorithm, parameters: Parameters, records: int) -> int:
-    """Over how many records a gradient is averaged, at least."""
-    return SCHEMES[algorithm].averaged(parameters, records)
-
-
 class Linearised(Inside):
     """What the linearised x update has in common."""
 
@@ -194,7 +189,7 @@ class Linearised(Inside):
     def moves(self, parameters: Parameters, records: int) -> dict[str, float]:
         """Statements SENS-X, SENS-Z, SENS-Y, JOINT, and E11 where the regularizer is not convex."""
         eta = parameters.eta[0]
-        size = averaged(self.algorithm, parameters, records)
+        size = SCHEMES[self.algorithm].averaged(parameters, records)
         return admm_moves(parameters, 2 * parameters.bound * eta / (size * (1 + eta * parameters.rho)))
 
 
@@ -313,7 +308,7 @@ class InsideProximal(Inside):
         """Statement DPSGD: eta 2C/m, stretched by a proximal map that is not convex."""
         eta = parameters.eta[0]
         L = max(1.0, float(regularizer_of(parameters).lipschitz(1 / eta)))
-        return {"x": L * eta * 2 * parameters.bound / averaged(self.algorithm, parameters, records)}
+        return {"x": L * eta * 2 * parameters.bound / SCHEMES[self.algorithm].averaged(parameters, records)}
 
     def couple(self, parameters: Parameters, other: Problem, runs: Pair, noise: Values, k: int) -> None:  # noqa: ARG002 - the interface
         """Noise on the gradient moves x by eta times as much."""

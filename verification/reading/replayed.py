@@ -20,15 +20,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from accountant.mechanisms.words import Algorithm
-from reference.baselines.dpsgd import proximal_step
 from reference.gradients import batch_gradients
-from reference.problem import State
-from reference.vectorised import Runs
 from verification.reading.context import Claimed, Context, NotApplicable
 from verification.reading.inverter import INSIDE, with_count
 from verification.reading.values import first_batches, no_noise, noiseless, resolution, standard_noise
 from verification.served.serve import Values
-from verification.served.translate import initial_of, noise_scales, party_name, problem_of
+from verification.served.stepwise import StepwiseBaselines
+from verification.served.translate import noise_scales, party_name, problem_of
 from verification.statistics.test import Aspect, Cause, Cost, Test
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
@@ -306,23 +304,11 @@ def as_the_reference(context: Context, parameters: Parameters, run: Run, records
 
 def reference_run(algorithm: Algorithm, parameters: Parameters, noise: Values, dimension: int) -> Run:
     """The reference's runs on a record without gradient and with this noise."""
-    problem = problem_of(_nothing(dimension), parameters)
-    count = len(next(iter(noise.values())))
-    initial = initial_of(parameters, dimension)
-    state = State(*(np.repeat(value[None], count, axis=0) for value in (initial.x, initial.z, initial.y)))
-    if algorithm is Algorithm.DPSGD:
-        xs = [state.x]
-        for k, eta in enumerate(parameters.eta):
-            xs.append(proximal_step(problem, xs[-1], noise["gradient"][:, k], eta))
-        return Run({"x": np.stack(xs[1:], axis=1)})
-    names = noised_names(algorithm, parameters)
-    gammas = [{name: noise[name][:, k] for name in names} for k in range(len(parameters.eta))]
-    if algorithm is Algorithm.MPADMM:
-        states = list(Runs().mpadmm(problem, state, step_sizes=parameters.eta, noise=gammas))
-    else:
-        batches = [np.zeros((count, 1), dtype=np.intp)] * len(gammas)
-        states = list(Runs().ssadmm(problem, state, step_sizes=parameters.eta, batches=batches, noise=gammas))
-    return Run({name: np.stack([getattr(each, name) for each in states], axis=1) for name in ("x", "z", "y")})
+    engine, records = StepwiseBaselines(), _nothing(dimension)
+    batches = None if parameters.batch is None else np.zeros((parameters.iterations, 1), dtype=np.intp)
+    alone = ({name: array[r] for name, array in noise.items()} for r in range(len(next(iter(noise.values())))))
+    runs = [engine.replay(records, algorithm, parameters, each, batches) for each in alone]
+    return Run({name: np.stack([run[name] for run in runs]) for name in runs[0]})
 
 
 _ADDED = 1e-3

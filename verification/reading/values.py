@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import special
 
 from accountant.mechanisms.words import Algorithm, Release
 from verification.reading.context import Claimed, Context, NotApplicable
 from verification.reading.inverter import INSIDE
 from verification.served.translate import noise_scales, problem_of, sigmas
+from verification.statistics.noise_shape import normal_lengths
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
 from verification.wire.parameters import SCHEMES, Law, Parameters, noised_names
@@ -104,41 +104,9 @@ def first_batches(parameters: Parameters) -> list[list[int]] | None:
     return [list(range(parameters.batch))] * parameters.iterations
 
 
-def expected_steps(
-    algorithm: Algorithm,
-    records: Records,
-    parameters: Parameters,
-    run: Run,
-    *,
-    noise: dict[str, Floats] | None = None,
-    batches: Sequence[Sequence[int]] | None = None,
-) -> dict[str, Floats]:
-    """What the reference makes of each iterate that the implementation was at; shape [T, p] each.
-
-    Without noise unless it is given; the first records are the batch unless batches are given.
-    """
-    problem = problem_of(records, parameters)
-    gamma = no_noise(algorithm, parameters, problem.dimension) if noise is None else noise
-    given = first_batches(parameters) if batches is None else batches
-    return INSIDE[algorithm].expected(parameters, problem, run, gamma, given)
-
-
 def noise_of(algorithm: Algorithm, records: Records, parameters: Parameters, run: Run) -> dict[str, Floats]:
     """The noise that was added, by stream; each [count, draws, p]; see `Inside.noise`."""
     return INSIDE[algorithm].noise(parameters, problem_of(records, parameters), run)
-
-
-def gaussianised(vectors: Floats) -> Floats:
-    """Vectors of uniform direction and norm Gamma(p, 1) as standard normal vectors, one to one; in the last axis."""
-    p = vectors.shape[-1]
-    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    if not norms.all():
-        return np.zeros_like(vectors)  # no perturbation at all: no test of normality will take that for noise
-    lower, upper = special.gammainc(p, norms), special.gammaincc(p, norms)
-    # each tail from its own end, so that none is lost to rounding near 1
-    squared = 2 * np.where(lower < upper, special.gammaincinv(p / 2, lower), special.gammainccinv(p / 2, upper))
-    normal: Floats = vectors / norms * np.sqrt(squared)
-    return normal
 
 
 def resolution(values: Floats) -> float:
@@ -187,7 +155,7 @@ def standard_noise(claimed: Claimed, records: Records, run: Run, outside: Floats
     scales = noise_scales(algorithm, parameters, claimed.records)
     standard = {name: array / scales[name][:, None] for name, array in noise.items()}
     if claimed.scheme.law is Law.OBJECTIVE:
-        return {name: gaussianised(array) for name, array in standard.items()}
+        return {name: normal_lengths(array) for name, array in standard.items()}
     return standard if outside is None else {name: array @ outside for name, array in standard.items()}
 
 

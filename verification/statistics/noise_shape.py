@@ -67,6 +67,18 @@ def without_scale(noise: Floats, rng: np.random.Generator) -> Floats:
     return result
 
 
+def normal_lengths(vectors: Floats) -> Floats:
+    """Vectors of uniform direction and length Gamma(p, 1) as standard normal ones, in the last axis; 0 stays 0."""
+    p = vectors.shape[-1]
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    low, high = special.gammainc(p, lengths), special.gammaincc(p, lengths)
+    # each tail from its own end, so that none is lost to rounding near 1; below all floats both are about e^-length
+    halves = np.where(low < high, special.gammaincinv(p / 2, low), special.gammainccinv(p / 2, high))
+    fresh = np.sqrt(2.0 * np.where(high > 0.0, halves, lengths))
+    normal: Floats = vectors * np.divide(fresh, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return normal
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaled:
     """Noise without its scale [runs, draws, p], and which draws [runs, draws] are looked at; the others are 0."""

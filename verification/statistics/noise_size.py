@@ -68,10 +68,10 @@ def parts(noise: Floats) -> list[Parts]:
     ]
     if p > 1:
         found.append(
-            alike("cosine over coordinates", *energies_of_directions(noise), lambda j: str(j + 1), turned=True)
+            alike("cosine over coordinates", *energies_of_cosines(noise, 2), lambda j: str(j + 1), turned=True)
         )
     if draws > 1:
-        by_frequency, entries = energies_of_frequencies(noise)
+        by_frequency, entries = energies_of_cosines(noise, 1)
         found.append(alike("cosine over iterations", by_frequency, entries, lambda k: str(k + 1), turned=True))
         found += _stretches(by_frequency, entries, "cosines over iterations", turned=True)
         totals, degrees, labels = paired_energies(noise)
@@ -218,16 +218,10 @@ _MOST_COLUMNS = 2048
 _MOST_PRODUCTS = 4_000_000
 
 
-def energies_of_directions(noise: Floats) -> tuple[Floats, int]:
-    """Sums of squares [p] of noise [runs, draws, p] along the cosines over coordinates, and the degrees of each."""
-    turned = fft.dct(noise, axis=2, norm="ortho")
-    return np.sum(turned**2, axis=(0, 1)), noise.shape[0] * noise.shape[1]
-
-
-def energies_of_frequencies(noise: Floats) -> tuple[Floats, int]:
-    """Sums of squares [draws] along the cosines over iterations, and the degrees of each."""
-    turned = fft.dct(noise, axis=1, norm="ortho")
-    return np.sum(turned**2, axis=(0, 2)), noise.shape[0] * noise.shape[2]
+def energies_of_cosines(noise: Floats, over: int) -> tuple[Floats, int]:
+    """Sums of squares of noise [runs, draws, p] along the cosines over draws (1) or coordinates (2); their degrees."""
+    turned = fft.dct(noise, axis=over, norm="ortho")
+    return np.sum(turned**2, axis=(0, 3 - over)), noise.size // noise.shape[over]
 
 
 def energies_along(noise: Floats, before: dict[str, Floats]) -> tuple[Floats, NDArray[np.int64], list[str]]:

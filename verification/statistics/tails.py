@@ -8,7 +8,6 @@ Two-sided probabilities are twice the smaller tail. `smallest` turns many of the
 from __future__ import annotations
 
 import enum
-import functools
 import math
 
 import numpy as np
@@ -16,9 +15,6 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from verification.wire.arrays import Floats
-
-# Bounds the absolute rounding error of a convolution power by FFT of up to 1e6 terms of total mass 1.
-_FFT_ERROR = 1e-12
 
 
 def smallest(p_values: Floats) -> tuple[float, int]:
@@ -97,15 +93,6 @@ def correlation(first: Floats, second: Floats) -> Floats:
     lengths = np.linalg.norm(first, axis=0)[:, None]
     dots = first.T @ second / np.where(lengths > 0.0, lengths, 1.0)
     return np.where(lengths > 0.0, normal(dots), 0.0)
-
-
-@functools.lru_cache(maxsize=64)
-def _summed_overlaps(pairs: int, records: int, size: int) -> Floats:
-    """The law of the sum of the overlaps of `pairs` independent pairs of batches."""
-    one = stats.hypergeom.pmf(np.arange(size + 1), records, size, size)
-    length = pairs * size + 1
-    mass: Floats = np.fft.irfft(np.fft.rfft(one, 2 * length) ** pairs, 2 * length)[:length]
-    return mass
 
 
 def shifted_means(first: Floats, second: Floats, distance: float) -> float:

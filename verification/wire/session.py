@@ -511,20 +511,6 @@ class HiddenPair:
             session.send((first, second)[which], names[which], may_refuse=may_refuse)
         self._names = (names[0], names[1])
 
-    def replay(
-        self,
-        algorithm: Algorithm,
-        parameters: Parameters,
-        noise: Mapping[str, Floats],
-        batches: Batches = None,
-        *,
-        may_refuse: bool = False,
-    ) -> tuple[Run, Run]:
-        """Replay both with the same batches and noise."""
-        return self._both(
-            lambda name: self._session.replay(name, algorithm, parameters, noise, batches, may_refuse=may_refuse)
-        )
-
     def trials(
         self,
         algorithm: Algorithm,

@@ -17,7 +17,7 @@ from verification.declared.draws import (
     shared_draws,
     standard_normal,
 )
-from verification.declared.questions import _two_samples
+from verification.statistics.tails import Side, two_samples
 from verification.statistics.test import Cost
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredSampling, DeclaredValue, NoiseKind
@@ -147,5 +147,5 @@ def test_batches_of_a_fixed_size_are_not_poisson_and_repeats_not_without_replace
 def test_samples_that_are_nearly_the_same_are_no_error() -> None:
     """scipy's exact value fails near 1, with a warning; two signs of 50 runs each often are as near as that."""
     signs = np.repeat([-1.0, 1.0], 25)
-    assert _two_samples(signs, np.where(np.arange(50) < 26, -1.0, 1.0)) == pytest.approx(1.0)
-    assert _two_samples(-np.ones(50), np.ones(50)) < 1e-20
+    assert two_samples(signs, np.where(np.arange(50) < 26, -1.0, 1.0), Side.EITHER) == pytest.approx(1.0)
+    assert two_samples(-np.ones(50), np.ones(50), Side.EITHER) < 1e-20

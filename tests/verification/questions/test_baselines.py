@@ -15,7 +15,7 @@ from verification.outcome import Aspect, Finding, Outcome
 from verification.questions.catalogue import at
 from verification.questions.question import Size
 from verification.reading.context import Clock, Context, Mode, NotApplicable
-from verification.reading.values import gaussianised
+from verification.statistics.noise_shape import normal_lengths
 from verification.wire.parameters import BASELINES, NON_PRIVATE, PRIVATE_BASELINES
 from verification.wire.session import Session
 
@@ -123,12 +123,12 @@ def test_the_perturbation_of_an_objective_becomes_exactly_normal() -> None:
     for p in (1, 3, 10):
         direction = rng.standard_normal((60_000 // p, p))
         vectors = direction / np.linalg.norm(direction, axis=1, keepdims=True) * rng.gamma(p, size=(len(direction), 1))
-        distance = stats.kstest(gaussianised(vectors).ravel(), "norm").statistic
+        distance = stats.kstest(normal_lengths(vectors).ravel(), "norm").statistic
         assert distance < np.sqrt(np.log(2 / 1e-6) / (2 * vectors.size))
 
 
 def test_far_tails_survive_the_mapping_and_nothing_at_all_is_no_noise() -> None:
     for length in (1e-12, 1e-3, 5.0, 80.0, 400.0):
-        [[mapped]] = gaussianised(np.array([[length]]))
+        [[mapped]] = normal_lengths(np.array([[length]]))
         assert stats.chi.logsf(mapped, 1) == pytest.approx(stats.gamma.logsf(length, 1), rel=1e-6, abs=1e-9)
-    assert not gaussianised(np.zeros((3, 2))).any()
+    assert not normal_lengths(np.zeros((3, 2))).any()
