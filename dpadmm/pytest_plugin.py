@@ -175,8 +175,8 @@ class Shared:
         unasked = [name for name in self.questions() if name not in self._reports and name != COVERAGE]
         if unasked:
             pytest.skip(f"{len(unasked)} items were not run: {', '.join(unasked[:3])}, ...")
-        from audits.gate.coverage import Coverage, coverage_findings
-        from verification.outcome import needed_aspects
+        from audits.gate.run import coverage_findings
+        from verification.judge import Coverage
 
         coverage = Coverage()
         for report in self._reports.values():
@@ -185,9 +185,9 @@ class Shared:
             return  # refuted, or nothing is claimed: nothing further rests on it
         missing = [f"{f.name}: {f.detail}" for f in coverage_findings(self._claims, coverage)]
         if self._claims.declared is not None:
-            needed = needed_aspects(private=True, sampled=False, clips=True)
+            needed = self._claims.gate.needs(private=True, sampled=False)
             unseen = coverage.missing(self._claims.declared.algorithm, needed)
-            missing += [f"no item could look at: {a}" for a in unseen if a not in self._claims.gate.accepts]
+            missing += [f"no item could look at: {aspect}" for aspect in unseen]
         if missing:
             raise ClaimFailed("\n".join(missing))
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from verification.judge import Asked, Plan, Result, asked_small, finding, judge, modes_of
+from verification.judge import Asked, Coverage, Plan, Result, asked_small, finding, judge, modes_of
 from verification.outcome import Aspect, Finding, Outcome, needed_aspects, worst
 from verification.questions.catalogue import at
 from verification.questions.question import Question, Size
@@ -90,11 +90,9 @@ def conform(
 
 def _gaps(results: Sequence[Result], description: StartResult) -> tuple[tuple[str, Aspect], ...]:
     """What a claim would rest on and no question could look at, of every mode that is private."""
-    seen = {(r.about.subject, a) for r in results if r.answer is not None and not r.reason for a in r.answer.covers}
-    gaps: list[tuple[str, Aspect]] = []
+    coverage, gaps = Coverage.of(results), list[tuple[str, Aspect]]()
     for mode in modes_of(description):
         scheme = SCHEMES[mode.algorithm]
-        private = scheme.law is not Law.NONE
-        needed = needed_aspects(private=private, sampled="batch" in scheme.takes, clips=True)
-        gaps += [(str(mode), aspect) for aspect in needed if (str(mode), aspect) not in seen]
+        needed = needed_aspects(private=scheme.law is not Law.NONE, sampled="batch" in scheme.takes)
+        gaps += [(str(mode), aspect) for aspect in coverage.missing(str(mode), needed)]
     return tuple(gaps)

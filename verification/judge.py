@@ -19,12 +19,13 @@ import math
 import threading
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from verification.outcome import About, Finding, Outcome, Stage, headlines
+from verification.plain_text import harmless
 from verification.questions.catalogue import at
 from verification.questions.question import Answer, Question, Size
 from verification.questions.scenes import EXTREME
@@ -496,6 +497,71 @@ def _line(test: Test) -> str:
 def not_asked(about: About, outcome: Outcome, reason: str) -> Finding:
     """A finding without a test: what could not be asked, or was not, and why."""
     return finding(Result(about, outcome, reason=reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """One thing that was looked at, and at which size."""
+
+    about: About
+    size: str
+    runs: int
+    aspects: tuple[Aspect, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    """One thing that was not looked at, and why."""
+
+    about: About
+    reason: str
+
+    def describe(self) -> str:
+        """As a report prints it."""
+        reason = harmless(" ".join(self.reason.split()))
+        return f"{self.about} ({self.about.subject}): {reason}" if self.about.subject else f"{self.about}: {reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The third part of a verdict, beside the outcome and the power: what was checked, at which size, and what not."""
+
+    covered: tuple[Covered, ...] = ()
+    skipped: tuple[Uncovered, ...] = ()
+    rare: str = ""
+
+    @classmethod
+    def of(cls, results: Iterable[Result]) -> Coverage:
+        """What questions and games looked at, and what they could not."""
+        covered, skipped = [], []
+        for result in results:
+            answer = result.answer
+            # a question may cover no aspect that a claim rests on, and was asked all the same
+            if answer is not None and not answer.missing and (answer.covers or answer.tests):
+                covered.append(Covered(result.about, answer.size, answer.runs, answer.covers))
+            if result.needed and result.reason and result.outcome is not Outcome.STANDS:
+                skipped.append(Uncovered(result.about, result.reason))
+        return cls(tuple(covered), tuple(skipped))
+
+    def joined(self, other: Coverage) -> Coverage:
+        """Both together."""
+        rare = "; ".join(filter(None, (self.rare, other.rare)))
+        return Coverage((*self.covered, *other.covered), (*self.skipped, *other.skipped), rare)
+
+    def missing(self, subject: str, needed: Iterable[Aspect]) -> list[Aspect]:
+        """What the claim about a subject rests on and no check looked at."""
+        seen = {aspect for item in self.covered if item.about.subject == subject for aspect in item.aspects}
+        return [aspect for aspect in needed if aspect not in seen]
+
+    def gaps(self, about: About, needed: Iterable[Aspect]) -> list[Finding]:
+        """A finding if no check looked at something that the claim rests on; none otherwise."""
+        missing = self.missing(about.subject, needed)
+        if not missing:
+            return []
+        why = "; ".join(item.describe() for item in self.skipped if item.about.subject in ("", about.subject))
+        each = "it" if len(missing) == 1 else "them"
+        text = f"the claim rests on {', '.join(missing)}, and no check looked at {each}: {why or 'no check ran'}"
+        return [not_asked(about, Outcome.INCONCLUSIVE, text)]
 
 
 def strictly(found: Finding) -> Finding:

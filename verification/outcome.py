@@ -54,16 +54,11 @@ class Aspect(enum.StrEnum):
     UPDATES = "updates"
 
 
-def needed_aspects(*, private: bool, sampled: bool, clips: bool) -> tuple[Aspect, ...]:
+def needed_aspects(*, private: bool, sampled: bool) -> tuple[Aspect, ...]:
     """What a claim rests on."""
     if not private:
         return ()
-    wanted = [Aspect.NOISE, Aspect.RELEASED]
-    if sampled:
-        wanted.append(Aspect.BATCHES)
-    if clips:
-        wanted.append(Aspect.CLIPPING)
-    return tuple(wanted)
+    return Aspect.NOISE, Aspect.RELEASED, *([Aspect.BATCHES] if sampled else []), Aspect.CLIPPING
 
 
 class Cost(enum.Enum):

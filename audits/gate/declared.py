@@ -11,14 +11,13 @@ import numpy as np
 from accountant.mechanisms.words import Sampling
 from audits.errors import ContradictionError
 from audits.gate.claim_file import ClaimFile, DeclaredTable
-from audits.gate.coverage import Coverage, Covered, Uncovered, uncovered
 from audits.gate.options import GateOptions, adapter_failed
 from audits.gate.price import TookTooLongError, time_limit
 from verification.declared.implementation import DeclaredImplementation
 from verification.declared.questions import Shown, about_declared, ask_declared, priced
-from verification.judge import Result, concluded, finding, not_asked
-from verification.outcome import About, Finding, Outcome, Stage, needed_aspects
-from verification.wire.declaration import Declaration, contradictions
+from verification.judge import Coverage, Result, Uncovered, concluded, finding, not_asked
+from verification.outcome import About, Finding, Outcome, Stage
+from verification.wire.declaration import contradictions
 from verification.wire.faces import Face
 from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.process import Limits
@@ -49,9 +48,11 @@ def declared_stage(
                         options.say(str(result.about))
                         findings.append(options.reproducible(finding(result)))
                         options.tell(findings[-1])
-                    coverage = coverage.joined(_covered(result, table))
+                    coverage = coverage.joined(Coverage.of([result]))
             if not (options.only or claims.claim.nothing or _refuted(findings)):
-                findings += _uncovered(claims, table, declared.declaration, coverage)
+                about = About("aspects", table.algorithm, Stage.COVERAGE, table.algorithm)
+                drawn = declared.declaration.sampling.kind is not Sampling.ALL
+                findings += coverage.gaps(about, claims.gate.needs(private=True, sampled=drawn))
             _keep(findings, session, tape, options)
     except AdapterSkipped as answer:  # never a fault; and nothing is known then
         about = About("adapter", table.algorithm, Stage.DECLARED, table.algorithm)
@@ -122,17 +123,3 @@ def declared_results(claims: ClaimFile, declared: DeclaredImplementation, option
 
 def _refuted(findings: list[Finding]) -> bool:
     return any(found.outcome is Outcome.REFUTED for found in findings)
-
-
-def _covered(result: Result, table: DeclaredTable) -> Coverage:
-    if result.answer is None:
-        return Coverage(skipped=(Uncovered(result.about, result.reason),))
-    size = f"{table.records} records of {table.columns} features"
-    return Coverage((Covered(result.about, size, 0, result.answer.covers),))
-
-
-def _uncovered(claims: ClaimFile, table: DeclaredTable, declaration: Declaration, coverage: Coverage) -> list[Finding]:
-    """What the claim rests on and no question could look at."""
-    needed = needed_aspects(private=True, sampled=declaration.sampling.kind is not Sampling.ALL, clips=True)
-    missing = [a for a in coverage.missing(table.algorithm, needed) if a not in claims.gate.accepts]
-    return [uncovered(table.algorithm, table.algorithm, missing, "")] if missing else []

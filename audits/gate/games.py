@@ -14,10 +14,9 @@ from audits.games.learned import NAME as LEARNED
 from audits.games.learned import learned_game
 from audits.games.plans import COPIES, Planned, least_bound, own_pair_game, standard_games
 from audits.games.sequential import AuditResult, plan_audit, run_audit
-from audits.gate.coverage import Coverage, covered_by
 from audits.gate.options import GAMES_SHARE, GateRun, adapter_failed
 from audits.gate.report import ObservedNoise, observe
-from verification.judge import Result, Traits, finding
+from verification.judge import Coverage, Result, Traits, finding
 from verification.outcome import Finding, Outcome, Stage
 from verification.statistics.run_energies import RunEnergies
 from verification.wire.faults import AdapterError, RefusedRequest
@@ -51,7 +50,7 @@ def games_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
     except AdapterError as error:
         failed.append(adapter_failed(Stage.GAMES, error, run.options))
     findings = [run.options.reproducible(finding(result)) for result in results]
-    return [*findings, *failed], audits, seen, covered_by(results)
+    return [*findings, *failed], audits, seen, Coverage.of(results)
 
 
 def _planned(run: GateRun, session: Session, results: list[Result]) -> list[tuple[Subject, Planned]]:

@@ -12,12 +12,12 @@ from accountant import Mechanism
 from accountant.mechanisms.words import Algorithm
 from audits.games.executors import workers_of
 from audits.gate.claim_file import claimed_run
-from audits.gate.coverage import Coverage, covered_by
 from audits.gate.options import GateRun, adapter_failed
 from audits.gate.price import epochs_cost, measured_cost
 from audits.gate.report import about_all_runs, about_offered
 from verification.judge import (
     Asked,
+    Coverage,
     Plan,
     Result,
     asked_small,
@@ -90,7 +90,7 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
     if not measure and not any(f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) for f in findings):
         enough = run.enough_time(seconds_for_all(results, len(sessions)), left)
         findings.append(_summary(stage, results, unasked, enough))
-    return findings, covered_by([*results, *unasked])
+    return findings, Coverage.of([*results, *unasked])
 
 
 def _heard(run: GateRun, result: Result) -> None:

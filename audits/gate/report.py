@@ -21,8 +21,8 @@ from audits.games.executors import Chunk, Target, run_pair
 from audits.games.game import Game, Subject
 from audits.games.sequential import AuditResult
 from audits.gate.claim_file import ClaimFile
-from audits.gate.coverage import Coverage
 from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
+from verification.judge import Coverage
 from verification.outcome import About, Finding, Outcome, Power, Stage, headlines
 from verification.questions.catalogue import at
 from verification.questions.question import Size

@@ -23,7 +23,6 @@ from audits.games.executors import Target
 from audits.games.game import Subject
 from audits.games.sequential import AuditResult
 from audits.gate.claim_file import ClaimFile, DeclaredTable, Waiver
-from audits.gate.coverage import Coverage, coverage_findings
 from audits.gate.declared import declared_stage
 from audits.gate.games import games_stage
 from audits.gate.history import History
@@ -32,7 +31,7 @@ from audits.gate.price import Account, account
 from audits.gate.questions import all_runs, questions_stage
 from audits.gate.report import GateReport, ObservedNoise, Provenance, provenance_of
 from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
-from verification.judge import finding, not_asked, strictly
+from verification.judge import Coverage, finding, not_asked, strictly
 from verification.outcome import About, Finding, Outcome, Stage, Waived, worst
 from verification.plain_text import harmless
 from verification.questions.catalogue import QUESTIONS
@@ -115,6 +114,17 @@ def _declared_stages(claims: ClaimFile, table: DeclaredTable, options: GateOptio
         target = Target(tuple(claims.implementation.command), limits_of(claims))
         found.provenance = found.provenance.described_by(target, Face.DECLARED)
     found.findings, found.coverage = declared_stage(claims, table, limits_of(claims), options)
+
+
+def coverage_findings(claims: ClaimFile, coverage: Coverage) -> list[Finding]:
+    """One for each mechanism of which a part was not looked at and is not accepted by name."""
+    findings = []
+    for mechanism in claims.mechanism:
+        batch = getattr(mechanism, "batch", None)
+        sampled = batch is not None and batch < getattr(mechanism, "records", batch)
+        about = About("aspects", mechanism.title, Stage.COVERAGE, str(Subject.of(mechanism).mode))
+        findings += coverage.gaps(about, claims.gate.needs(private=mechanism.private, sampled=sampled))
+    return findings
 
 
 def _behind_the_wire(run: GateRun, found: _Found) -> None:

@@ -18,12 +18,12 @@ from pydantic import BaseModel
 from accountant import decimal_string
 from accountant.errors import AccountantError
 from audits.gate.claim_file import ClaimFile
-from audits.gate.coverage import Coverage
 from audits.gate.report import GateReport, grouped
 from audits.report.pictures import figure, plots_of, refuted_price
 from audits.report.statement import statement
 from audits.report.summary import explained, glossary, summary
 from audits.report.text import headline, unused_waivers
+from verification.judge import Coverage
 from verification.outcome import Finding, Outcome
 from verification.picture import Picture
 from verification.plain_text import harmless

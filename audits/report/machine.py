@@ -22,12 +22,11 @@ from xml.etree import ElementTree as ET
 
 from accountant import decimal_string
 from audits.games.sequential import AuditResult
-from audits.gate.coverage import Coverage
 from audits.gate.price import Account
 from audits.gate.report import GateReport, Provenance, grouped, ids_of
 from audits.report.statement import statement
 from audits.report.text import headline, unused_waivers
-from verification.judge import not_asked
+from verification.judge import Coverage, not_asked
 from verification.outcome import About, Cause, Finding, Outcome, Stage, worst
 from verification.plain_text import harmless
 

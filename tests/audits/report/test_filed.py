@@ -20,7 +20,6 @@ import pytest
 
 from audits.errors import AuditError, ClaimFileError
 from audits.gate.claim_file import TEMPLATE, ClaimFile, read_claim_file
-from audits.gate.coverage import Coverage
 from audits.gate.report import GateReport, Provenance, ids_of, provenance_of
 from audits.report.filed import (
     PREDICATE,
@@ -37,6 +36,7 @@ from audits.report.html import render_html
 from audits.report.machine import DOCS, MEANING, document, page, render_junit, render_sarif, slug
 from audits.report.text import headline, render_markdown, render_summary, render_text, unused_waivers
 from tests.audits.schemas import errors_of, junit_errors, sarif_errors
+from verification.judge import Coverage
 from verification.outcome import About, Cause, Finding, Outcome, Power, Stage, Waived, worst
 
 ROOT = Path(__file__).resolve().parents[3]

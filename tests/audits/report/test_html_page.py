@@ -13,7 +13,6 @@ import pytest
 from audits.games.executors import executor
 from audits.games.learned import NAME as LEARNED
 from audits.gate.claim_file import TEMPLATE, read_claim_file
-from audits.gate.coverage import Coverage, Covered, Uncovered
 from audits.gate.report import GateReport, about_all_runs, provenance_of
 from audits.gate.run import GateOptions, run_gate
 from audits.report.html import coverage_section, parameters, picture_of, render_html
@@ -23,6 +22,7 @@ from audits.report.statement import ADD, BEYOND, NOT_CHECKED, NOT_STATED, statem
 from audits.report.summary import PARTS, TERMS, explained, glossary, summary
 from tests.audits.gate.test_gate import claim_file, zoo
 from verification import pictures
+from verification.judge import Coverage, Covered, Uncovered
 from verification.outcome import About, Finding, Outcome, Power, Stage, worst
 from verification.picture import Ink, Picture, Series
 from verification.questions.catalogue import at
