@@ -117,6 +117,7 @@ class Result:
     late: bool = False  # it was not asked, for lack of time
     before: str = ""  # what a first answer showed that a second one did not
     strict: bool = False  # whatever differs costs: objective perturbation is private only for the stated problem
+    traits: Traits | None = None  # what was known of the implementation
 
     @property
     def against(self) -> list[Test]:
@@ -324,7 +325,7 @@ class _Asking:
         return dataclasses.replace(second, before=f"{asked.question.name} ({asked.mode}) showed {seen}")
 
     def _once(self, session: Session, asked: Asked, traits: Traits, *, share: float, clock: Clock, seed: int) -> Result:
-        plan, small = self._plan, asked.claimed is None
+        plan = self._plan
         tapes = [Tape()] if plan.record else []
 
         def another() -> Session:
@@ -335,23 +336,30 @@ class _Asking:
             return further
 
         session.tape = tapes[0] if tapes else None
-        context = Context(
-            session,
-            asked.mode,
-            generator(seed, asked),
-            another,
-            effort=plan.effort * (EFFORT if traits.own and small else 1.0),
-            seeded=plan.seeded and small,
-            scene_seed=plan.seed,
-            own=traits.own,
-            unit=traits.unit,
-            processed=traits.processed,
-            hides=traits.hides,
-            reach=traits.reach,
-        )
-        result = ask(asked, context, clock, share)
+        result = ask(asked, in_hand(session, asked, plan, traits, another, seed=seed), clock, share)
         session.tape = None
-        return dataclasses.replace(result, tapes=tuple(tapes), clock=clock)
+        return dataclasses.replace(result, tapes=tuple(tapes), clock=clock, traits=traits)
+
+
+def in_hand(
+    session: Session, asked: Asked, plan: Plan, traits: Traits, another: Callable[[], Session], *, seed: int
+) -> Context:
+    """What a question has in hand: the same whether it is asked or its kept answers are examined."""
+    small = asked.claimed is None
+    return Context(
+        session,
+        asked.mode,
+        generator(seed, asked),
+        another,
+        effort=plan.effort * (EFFORT if traits.own and small else 1.0),
+        seeded=plan.seeded and small,
+        scene_seed=plan.seed,
+        own=traits.own,
+        unit=traits.unit,
+        processed=traits.processed,
+        hides=traits.hides,
+        reach=traits.reach,
+    )
 
 
 def ask(asked: Asked, context: Context, clock: Clock, share: float, *, level: float | None = None) -> Result:

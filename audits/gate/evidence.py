@@ -16,14 +16,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from audits.errors import EvidenceError
+from verification.judge import Traits
 from verification.outcome import About, Finding, Outcome, Stage
 from verification.wire.arrays import Floats
 from verification.wire.messages import DeclaredStart, StartResult, described
 from verification.wire.tape import Exchange, Tape
 
 VERSION = 3
+_TRAITS: TypeAdapter[Traits | None] = TypeAdapter(Traits | None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +46,7 @@ class Kept:
     scores: tuple[Floats, Floats] | None = None
     stream: int = 0
     only: tuple[str, ...] = ()  # what alone was looked for
+    traits: Traits | None = None  # of the implementation, by which a question was asked
 
 
 @dataclass(slots=True)
@@ -63,11 +67,12 @@ class KeptEvidence:
         scores: tuple[Floats, Floats] | None = None,
         stream: int = 0,
         only: tuple[str, ...] = (),
+        traits: Traits | None = None,
     ) -> None:
         """Keep what refutes; what stands needs no evidence."""
         if found.outcome is Outcome.REFUTED:
             said = found.about, found.outcome, found.detail, found.p_value, found.false_alarm
-            self.kept.append(Kept(*said, description, seed, seeded, tapes, seconds, scores, stream, only))
+            self.kept.append(Kept(*said, description, seed, seeded, tapes, seconds, scores, stream, only, traits))
 
     def write(self, folder: Path, claim_text: str) -> list[Path]:
         """Write one file a finding and return them."""
@@ -97,6 +102,7 @@ def _document(kept: Kept, claim_text: str) -> dict[str, object]:
         "seconds": kept.seconds,
         "stream": kept.stream,
         "only": list(kept.only),
+        "traits": _TRAITS.dump_python(kept.traits, mode="json"),
         "scores": None if kept.scores is None else [_packed(side) for side in kept.scores],
         "tapes": [
             [
@@ -131,6 +137,7 @@ def read(path: Path) -> tuple[Kept, str]:
             None if scores is None else (_unpacked(scores[0]), _unpacked(scores[1])),
             document["stream"],
             tuple(document.get("only", ())),
+            _TRAITS.validate_python(document.get("traits")),
         )
         return kept, str(document["claim_file"])
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:

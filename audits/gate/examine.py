@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,16 +18,15 @@ from audits.gate.claim_file import ClaimFile, claimed_run, read_claim_file
 from audits.gate.declared import declared_implementation, declared_results
 from audits.gate.evidence import Kept, read
 from audits.gate.options import GateOptions
-from verification.judge import Asked, ask, finding, generator
+from verification.judge import Asked, Plan, Traits, ask, finding, in_hand
 from verification.outcome import Outcome, Stage
 from verification.questions.catalogue import QUESTIONS
-from verification.reading.context import ALL_MODES, Clock, Context
-from verification.reading.replayed import EFFORT
+from verification.reading.context import ALL_MODES, Clock
 from verification.wire.arrays import Floats
 from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault
 from verification.wire.session import Session
-from verification.wire.tape import NotOnTapeError, PlayedSession, Tape
+from verification.wire.tape import PlayedSession, Tape
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,33 +71,13 @@ def _examined(path: Path) -> Examined:
 
 
 def _question(kept: Kept, claims: ClaimFile) -> tuple[Outcome, str]:
-    """Ask the same question of the answers that were kept: by the reference's updates, or by the implementation's own.
-
-    Where the requests were others, its updates were its own.
-    """
-    asked = _asked(kept, claims)
-
-    def drawn(own: bool) -> tuple[Outcome, str]:
-        sessions = _sessions(kept)
-        small = asked.claimed is None
-        context = Context(
-            next(sessions),
-            asked.mode,
-            generator(kept.seed, asked),
-            lambda: next(sessions),
-            effort=EFFORT if own and small else 1.0,
-            seeded=kept.seeded and small,
-            scene_seed=kept.seed,
-            own=own,
-        )
-        # the level was that of each test, whatever their number
-        result = ask(asked, context, Clock(kept.seconds), kept.false_alarm, level=kept.false_alarm)
-        return result.outcome, finding(result).detail
-
-    try:
-        return drawn(False)
-    except NotOnTapeError:
-        return drawn(True)
+    """Ask the same question of the answers that were kept."""
+    asked, sessions = _asked(kept, claims), _sessions(kept)
+    plan = Plan(kept.false_alarm, math.inf, kept.seed, kept.seeded)
+    context = in_hand(next(sessions), asked, plan, kept.traits or Traits(), lambda: next(sessions), seed=kept.seed)
+    # the level was that of each test, whatever their number
+    result = ask(asked, context, Clock(kept.seconds), kept.false_alarm, level=kept.false_alarm)
+    return result.outcome, finding(result).detail
 
 
 def _asked(kept: Kept, claims: ClaimFile) -> Asked:

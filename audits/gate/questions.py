@@ -181,7 +181,13 @@ def _keep(run: GateRun, refuted: Finding, result: Result, description: StartResu
         return
     seconds = 0.0 if result.clock is None else result.clock.seconds
     options.evidence.keep(
-        refuted, description, seed=options.seed, seeded=options.seeded, tapes=result.tapes, seconds=seconds
+        refuted,
+        description,
+        seed=options.seed,
+        seeded=options.seeded,
+        tapes=result.tapes,
+        seconds=seconds,
+        traits=result.traits,
     )
 
 
