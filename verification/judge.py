@@ -373,7 +373,7 @@ def ask(asked: Asked, context: Context, clock: Clock, share: float, *, level: fl
 
 def concluded(
     about: About,
-    question: Callable[[], Answer],
+    question: Answer | Callable[[], Answer],
     share: float,
     *,
     level: float | None = None,
@@ -387,7 +387,7 @@ def concluded(
         return Result(about, outcome, reason=reason, seconds=time.monotonic() - began, needed=needed)
 
     try:
-        answer = question()
+        answer = question if isinstance(question, Answer) else question()
     except NotApplicable as reason:
         return without(Outcome.SKIPPED, str(reason), needed=not isinstance(reason, NotNeeded))
     except Undecided as reason:

@@ -36,6 +36,7 @@ def declared_stage(
     deadline = time.monotonic() + claims.gate.budget
     try:
         with Session(claims.implementation.command, limits, Face.DECLARED) as session:
+            options.described.append(session.description)
             tape = session.tape = Tape()
             declared = declared_implementation(claims, table, session, options.seed, deadline=deadline)
             # huge but finite answers are answers, whatever overflows on the way to a conclusion about them

@@ -7,7 +7,7 @@ import dataclasses
 import math
 import time
 
-from accountant.mechanisms.words import Release, Visibility
+from accountant.mechanisms.words import Release
 from audits.errors import NoPower, NothingClaimed, NothingToAudit
 from audits.games.game import Subject, about_game, curve_of
 from audits.games.learned import NAME as LEARNED
@@ -15,7 +15,6 @@ from audits.games.learned import learned_game
 from audits.games.plans import COPIES, Planned, least_bound, own_pair_game, standard_games
 from audits.games.sequential import AuditResult, plan_audit, run_audit
 from audits.gate.options import GAMES_SHARE, GateRun, adapter_failed
-from audits.gate.report import ObservedNoise, observe
 from verification.judge import Coverage, Result, Traits, finding
 from verification.outcome import Finding, Outcome, Stage
 from verification.statistics.run_energies import RunEnergies
@@ -27,14 +26,14 @@ from verification.wire.tape import Tape
 _WHOLE = 0.98
 
 
-def games_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], ObservedNoise | None, Coverage]:
-    """Return what the games found, their paths, and some noise for the plot; stops at a refutation."""
+def games_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Coverage]:
+    """Return what the games found, their paths, and what they cover; stops at a refutation."""
     results: list[Result] = []
     audits: list[AuditResult] = []
     failed: list[Finding] = []
-    seen: ObservedNoise | None = None
     try:
         with Session(run.target.command, run.target.limits) as session:
+            run.options.described.append(session.description)
             planned = _planned(run, session, results)
             results += _learned(run, session, len(planned) + len(run.subjects))
         for stream, (subject, plan) in enumerate(planned):
@@ -43,14 +42,10 @@ def games_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Observe
             if run.options.wants(plan.game.about):
                 results.append(_played(run, subject, plan, audits, stream=stream, games=len(planned)))
                 run.options.tell(finding(results[-1]))
-        # the noise of several steps cannot be recovered from the last model alone
-        games = [audit.plan.game for audit in audits if audit.plan.game.visibility is not Visibility.LAST_MODEL]
-        if games:
-            seen = observe(run.target, games[0], run.options.seed)
     except AdapterError as error:
         failed.append(adapter_failed(Stage.GAMES, error, run.options))
     findings = [run.options.reproducible(finding(result)) for result in results]
-    return [*findings, *failed], audits, seen, Coverage.of(results)
+    return [*findings, *failed], audits, Coverage.of(results)
 
 
 def _planned(run: GateRun, session: Session, results: list[Result]) -> list[tuple[Subject, Planned]]:
@@ -126,11 +121,9 @@ def _keep(run: GateRun, audit: AuditResult, stream: int) -> None:
     evidence = run.options.evidence
     if evidence is None or audit.judged.outcome is not Outcome.REFUTED:
         return
-    with Session(run.target.command, run.target.limits) as session:
-        description = session.description
     evidence.keep(
         finding(audit.judged),
-        description,
+        run.options.described[0],
         seed=run.options.seed,
         seeded=run.options.seeded,
         scores=(audit.first, audit.second),

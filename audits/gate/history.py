@@ -150,7 +150,7 @@ class History:
         answer = Answer("every night", f"{count} nights", 0, (test,) * bool(count), (), missing)
         subject = loudest if on_noise or not loudest else About.read(loudest).mechanism
         about = About(ABOUT.question, stage=ABOUT.stage, subject=subject)
-        return concluded(about, lambda: answer, false_alarm)
+        return concluded(about, answer, false_alarm)
 
     def _path(self, false_alarm: float) -> Picture:
         """The e-value after each night, against the one that refutes."""

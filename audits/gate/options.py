@@ -21,6 +21,7 @@ from verification.reading.context import Mode
 from verification.statistics.run_energies import RunEnergies
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterError
+from verification.wire.messages import StartResult
 from verification.wire.process import Limits
 
 Say = Callable[[str], None]
@@ -52,6 +53,7 @@ class GateOptions:
     asked: dict[str, Finding] = dataclasses.field(default_factory=dict)  # every conclusion so far, by its id
     history: Path | None = None  # the file to which this gate adds its evidence
     night: Night = dataclasses.field(default_factory=Night)
+    described: list[StartResult] = dataclasses.field(default_factory=list)  # what the implementation said of itself
     reproduce: Callable[[str, int], str] = lambda finding, seed: f"dpadmm gate --seed {seed} --only {finding!r}"
 
     def wants(self, about: About) -> bool:

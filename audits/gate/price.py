@@ -124,7 +124,7 @@ def _judged(about: About, detail: str, *, holds: bool | None) -> Result:
     if holds is None:
         return Result(about, Outcome.INCONCLUSIVE, reason=detail)
     test = Test.exact("price", Aspect.RELEASED, holds, detail, Cause.PRICE)
-    return concluded(about, lambda: Answer("", "", 0, (test,), ()), 0.0)
+    return concluded(about, Answer("", "", 0, (test,), ()), 0.0)
 
 
 def _report(claim: Claim, mechanism: Mechanism) -> Report:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from accountant import Mechanism
 from accountant.mechanisms.words import Algorithm
 from audits.games.executors import workers_of
+from audits.games.game import Subject
 from audits.gate.claim_file import claimed_run
 from audits.gate.options import GateRun, adapter_failed
 from audits.gate.price import epochs_cost, measured_cost
@@ -105,6 +106,7 @@ def _sessions(run: GateRun, stack: contextlib.ExitStack) -> list[Session]:
     sessions = [stack.enter_context(Session(target.command, target.limits, described=False)) for _ in range(count)]
     for session in sessions:
         session.describe()
+    run.options.described.append(sessions[0].description)
     return sessions
 
 
@@ -147,23 +149,19 @@ def _count(run: GateRun, results: Sequence[Result]) -> None:
 
 def _findings(run: GateRun, results: Sequence[Result], description: StartResult) -> list[Finding]:
     """A finding for each question that refutes or deviates, with its evidence."""
-    by_title = {mechanism.title: mechanism for mechanism in run.claims.mechanism}
-    by_title |= {str(s.mode): m for s, m in zip(run.subjects, run.claims.mechanism, strict=False)}
+    by_title = {str(Subject.of(mechanism).mode): mechanism for mechanism in run.claims.mechanism[::-1]}
+    by_title |= {mechanism.title: mechanism for mechanism in run.claims.mechanism}
 
     def measured(result: Result) -> str:
-        noise = None if result.answer is None else result.answer.noise
-        mechanism = by_title.get(result.about.mechanism)
+        mechanism, answer = by_title.get(result.about.mechanism), result.answer
         aspects = {test.aspect for test in result.against}
-        if (
-            mechanism is not None
-            and result.answer is not None
-            and result.answer.by_epochs
-            and Aspect.BATCHES in aspects
-        ):
-            return epochs_cost(run.claims.claim, mechanism)
-        if not noise or mechanism is None or Aspect.NOISE not in aspects or result.about.stage is not Stage.CLAIMED:
+        if mechanism is None or answer is None:
             return ""
-        return measured_cost(run.claims.claim, mechanism, noise)
+        if answer.by_epochs and Aspect.BATCHES in aspects:
+            return epochs_cost(run.claims.claim, mechanism)
+        if not answer.noise or Aspect.NOISE not in aspects or result.about.stage is not Stage.CLAIMED:
+            return ""
+        return measured_cost(run.claims.claim, mechanism, answer.noise)
 
     found = []
     for result in results:
@@ -229,7 +227,7 @@ def all_runs(run: GateRun) -> tuple[list[Finding], str]:
         tests = (energies.test(), windows_fresh(run.vectors.get(str(mode), [])))
         answer = Answer("all runs of the gate", "every size", energies.runs, tests, (Aspect.NOISE,))
         about = about_all_runs(mode)
-        result = concluded(about, lambda answer=answer: answer, share)  # type: ignore[misc]  # bound at once
+        result = concluded(about, answer, share)
         if not run.options.wants(about):
             continue
         run.options.tell(finding(result))

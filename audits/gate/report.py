@@ -11,14 +11,10 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from audits.errors import AuditError, ClaimFileError
-from audits.games.attacks import with_iterations
-from audits.games.executors import Chunk, Target, run_pair
-from audits.games.game import Game, Subject
+from audits.games.game import Subject
 from audits.games.sequential import AuditResult
 from audits.gate.claim_file import ClaimFile
 from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
@@ -27,13 +23,9 @@ from verification.outcome import About, Finding, Outcome, Power, Stage, headline
 from verification.questions.catalogue import at
 from verification.questions.question import Size
 from verification.reading.context import Mode
-from verification.reading.values import standard_noise
 from verification.statistics.test import Cause
 from verification.wire.arrays import Floats
-from verification.wire.faces import Face
-from verification.wire.faults import AdapterError
 from verification.wire.messages import AdapterDescription
-from verification.wire.session import Session
 
 if TYPE_CHECKING:
     from audits.gate.price import Account
@@ -68,14 +60,6 @@ class Provenance:
     system: str = dataclasses.field(
         default_factory=lambda: f"Python {platform.python_version()}, {platform.platform()}"
     )
-
-    def described_by(self, target: Target, face: Face = Face.PAPER) -> Self:
-        """The same, with what the implementation says of itself; unchanged if it cannot be asked."""
-        try:
-            with Session(target.command, target.limits, face) as session:
-                return dataclasses.replace(self, implementation=session.description)
-        except AdapterError:
-            return self  # the stages meet the same fault and report it
 
 
 def provenance_of(claims: ClaimFile, source: Path | None) -> Provenance:
@@ -170,27 +154,6 @@ def grouped(findings: Sequence[Finding]) -> list[CauseGroup]:
     ]
 
 
-_STREAM = 1 << 20
-_PAIRS = 250
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ObservedNoise:
-    """Noise draws divided by the claimed sigma, sorted: standard normal if all is well."""
-
-    game: str
-    standardised: Floats
-
-
-def observe(target: Target, game: Game, seed: int) -> ObservedNoise:
-    """Run a few extra trials on the second neighbour, whose records are all alike, and recover their noise."""
-    _, second = run_pair(target, game, Chunk(seed, _STREAM, 0, _PAIRS))
-    shown = with_iterations(game, second)
-    noise = standard_noise(game.claimed, game.second, shown)
-    parts = [standard.ravel() for standard in noise.values()]
-    return ObservedNoise(game.name, np.sort(np.concatenate(parts)))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class GateReport:
     """Everything that a gate found."""
@@ -199,7 +162,6 @@ class GateReport:
     findings: Sequence[Finding]
     accounts: Sequence[Account]
     audits: Sequence[AuditResult]
-    observed: ObservedNoise | None
     seed: int
     seconds: float
     outcome: Outcome
@@ -207,6 +169,7 @@ class GateReport:
     provenance: Provenance = field(default_factory=Provenance)
     partial: bool = False  # only a part was asked for: nothing is said about the claim
     asked: Mapping[str, Finding] = field(default_factory=dict)  # every question that was answered, by its id
+    noise: Mapping[str, Sequence[Floats]] = field(default_factory=dict)  # that was read, over its scale, by mode
 
 
 def least_power(report: GateReport) -> Power | None:

@@ -22,21 +22,21 @@ from audits.errors import AuditError, ClaimFileError
 from audits.games.executors import Target
 from audits.games.game import Subject
 from audits.games.sequential import AuditResult
-from audits.gate.claim_file import ClaimFile, DeclaredTable, Waiver
+from audits.gate.claim_file import ClaimFile, Waiver
 from audits.gate.declared import declared_stage
 from audits.gate.games import games_stage
 from audits.gate.history import History
 from audits.gate.options import GateOptions, GateRun, limits_of, stage_named
 from audits.gate.price import Account, account
 from audits.gate.questions import all_runs, questions_stage
-from audits.gate.report import GateReport, ObservedNoise, Provenance, provenance_of
+from audits.gate.report import GateReport, Provenance, provenance_of
 from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
 from verification.judge import Coverage, finding, not_asked, strictly
 from verification.outcome import About, Finding, Outcome, Stage, Waived, worst
 from verification.plain_text import harmless
 from verification.questions.catalogue import QUESTIONS
 from verification.questions.question import Size
-from verification.wire.faces import Face
+from verification.wire.arrays import Floats
 
 __all__ = ["GateOptions", "check_only", "run_gate"]
 
@@ -50,7 +50,7 @@ class _Found:
     coverage: Coverage = dataclasses.field(default_factory=Coverage)
     accounts: list[Account] = dataclasses.field(default_factory=list)
     audits: list[AuditResult] = dataclasses.field(default_factory=list)
-    seen: ObservedNoise | None = None
+    noise: dict[str, list[Floats]] = dataclasses.field(default_factory=dict)
 
 
 def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateReport:
@@ -58,9 +58,11 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
     began = time.monotonic()
     found = _Found(provenance_of(claims, options.source))
     if claims.declared is not None:
-        _declared_stages(claims, claims.declared, options, found)
+        found.findings, found.coverage = declared_stage(claims, claims.declared, limits_of(claims), options)
     else:
         _stages(claims, pool, options, found)
+    if options.described:
+        found.provenance = dataclasses.replace(found.provenance, implementation=options.described[0])
     if options.history is not None and not options.only:
         history = History.of(options.history, found.provenance).append(options.night, found.provenance)
         found.findings.append(finding(history.result(float(claims.gate.false_alarm))))
@@ -72,7 +74,6 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         tuple(findings),
         tuple(found.accounts),
         tuple(found.audits),
-        found.seen,
         options.seed,
         time.monotonic() - began,
         _concluded(findings, options),
@@ -80,6 +81,7 @@ def run_gate(claims: ClaimFile, pool: Executor, options: GateOptions) -> GateRep
         found.provenance,
         partial=bool(options.only),
         asked=options.asked,
+        noise=found.noise,
     )
 
 
@@ -97,7 +99,7 @@ def _stages(claims: ClaimFile, pool: Executor, options: GateOptions, found: _Fou
         subjects = list(dict.fromkeys(map(Subject.of, claims.mechanism)))
         target = Target(tuple(claims.implementation.command), limits_of(claims), options.seeded)
         run = GateRun(claims, target, subjects, pool, options, began + claims.gate.budget)
-        found.provenance = found.provenance.described_by(target)
+        found.noise = run.vectors
         # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
         with np.errstate(over="ignore", invalid="ignore"):
             _behind_the_wire(run, found)
@@ -106,14 +108,6 @@ def _stages(claims: ClaimFile, pool: Executor, options: GateOptions, found: _Fou
     elif claims.implementation is None and not options.only:
         text = "the claim file names no [implementation]: only the price was checked"
         found.findings.append(not_asked(About("implementation", stage=Stage.COVERAGE), Outcome.INCONCLUSIVE, text))
-
-
-def _declared_stages(claims: ClaimFile, table: DeclaredTable, options: GateOptions, found: _Found) -> None:
-    """Judge an algorithm by what its adapter declares."""
-    if claims.implementation is not None:
-        target = Target(tuple(claims.implementation.command), limits_of(claims))
-        found.provenance = found.provenance.described_by(target, Face.DECLARED)
-    found.findings, found.coverage = declared_stage(claims, table, limits_of(claims), options)
 
 
 def coverage_findings(claims: ClaimFile, coverage: Coverage) -> list[Finding]:
@@ -141,7 +135,7 @@ def _behind_the_wire(run: GateRun, found: _Found) -> None:
     found.findings, found.coverage = [*found.findings, *asked], found.coverage.joined(covered)
     if decided(found.findings, waivers, options):
         return
-    games, found.audits, found.seen, played = games_stage(run)
+    games, found.audits, played = games_stage(run)
     quiet, rare = all_runs(run)
     found.findings += [*games, *quiet]
     found.coverage = found.coverage.joined(played).joined(Coverage(rare=rare))

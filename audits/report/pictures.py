@@ -26,9 +26,7 @@ def plots_of(report: GateReport) -> list[Picture]:
     for audit in report.audits:
         if audit.first.size:
             plots += [trade_off(audit), wealth(audit)]
-    if report.observed is not None:
-        plots.append(quantiles(report.observed.game, [report.observed.standardised]))
-    return plots
+    return [*plots, *(quantiles(mode, noise) for mode, noise in report.noise.items() if noise)]
 
 
 def trade_off(audit: AuditResult) -> Picture:

@@ -66,9 +66,7 @@ def made(folder: Path, *findings: Finding, more: str = "", delta: str = "1e-8") 
     claims = claims.model_copy(update={"claim": claims.claim.model_copy(update={"delta": Fraction(delta)})})
     asked = {f.name: f for f in findings} | {"ssadmm/price": STANDS}
     outcome = worst(f.outcome for f in findings if f.waiver is None)
-    return GateReport(
-        claims, findings, (), (), None, 7, 1.0, outcome, Coverage(), provenance_of(claims, path), asked=asked
-    )
+    return GateReport(claims, findings, (), (), 7, 1.0, outcome, Coverage(), provenance_of(claims, path), asked=asked)
 
 
 def cases(report: GateReport) -> list[str]:
@@ -273,7 +271,7 @@ def test_a_declared_claim_is_priced_again(
     path = tmp_path / "privacy-claim.toml"
     path.write_text(DECLARED.replace("1.0849728", claimed))
     claims = read_claim_file(path)
-    report = GateReport(claims, (STANDS,), (), (), None, 7, 1.0, Outcome.STANDS, provenance=provenance_of(claims, path))
+    report = GateReport(claims, (STANDS,), (), (), 7, 1.0, Outcome.STANDS, provenance=provenance_of(claims, path))
     found = verify(render_intoto(report), claims, path)
     assert len(found) == wrong
     assert all(line.startswith("account/stranger/declared, computed anew: ") for line in found)
@@ -286,6 +284,6 @@ def test_a_file_that_cannot_be_read_cannot_be_stated(tmp_path: Path, monkeypatch
         raise PermissionError
 
     monkeypatch.setattr("hashlib.file_digest", refuse)
-    report = GateReport(claims, (STANDS,), (), (), None, 7, 1.0, Outcome.STANDS, provenance=provenance_of(claims, path))
+    report = GateReport(claims, (STANDS,), (), (), 7, 1.0, Outcome.STANDS, provenance=provenance_of(claims, path))
     with pytest.raises(AuditError, match=r"my_admm\.py|adapter\.py|python"):
         render_intoto(report)

@@ -45,9 +45,7 @@ def made(tmp_path: Path, *findings: Finding, more: str = "", coverage: Coverage 
     claims = read_claim_file(path)
     outcome = worst(f.outcome for f in findings if f.waiver is None)
     known = provenance_of(claims, path)
-    return GateReport(
-        claims, findings, (), (), None, 7, 1.0, outcome, Coverage() if coverage is None else coverage, known
-    )
+    return GateReport(claims, findings, (), (), 7, 1.0, outcome, Coverage() if coverage is None else coverage, known)
 
 
 def test_the_page_names_the_files_with_their_digests(tmp_path: Path) -> None:
@@ -247,7 +245,7 @@ def test_the_page_of_a_declared_algorithm_states_what_it_can(tmp_path: Path) -> 
         protocol=1, name="mine", version="3", language="python", capabilities=[], declared=["own-mean"]
     )
     known = dataclasses.replace(provenance_of(claims, path), implementation=described)
-    report = GateReport(claims, findings, (), (), None, 7, 1.0, Outcome.STANDS, coverage, known)
+    report = GateReport(claims, findings, (), (), 7, 1.0, Outcome.STANDS, coverage, known)
     lines = {line.asked: line for line in statement(report)}
     assert lines["what the adversary sees"].stated == "own-mean: every release that its adapter declares"
     assert lines["what the adversary sees"].backing == "1 check: post-processing/own-mean/declared"

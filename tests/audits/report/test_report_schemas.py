@@ -23,7 +23,7 @@ def report(tmp_path: Path, *findings: Finding) -> GateReport:
     path = tmp_path / "claim.toml"
     path.write_text(TEMPLATE)
     outcome = worst(f.outcome for f in findings if f.waiver is None)
-    return GateReport(read_claim_file(path), findings, (), (), None, 7, 12345.6789, outcome)
+    return GateReport(read_claim_file(path), findings, (), (), 7, 12345.6789, outcome)
 
 
 def every_kind() -> list[Finding]:

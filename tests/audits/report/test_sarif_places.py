@@ -62,7 +62,7 @@ def report(path: Path, *findings: Finding, text: str = TEMPLATE) -> GateReport:
     path.write_text(text)
     claims = read_claim_file(path)
     known = provenance_of(claims, path)
-    return GateReport(claims, findings, (), (), None, 7, 1.0, Outcome.REFUTED, provenance=known)
+    return GateReport(claims, findings, (), (), 7, 1.0, Outcome.REFUTED, provenance=known)
 
 
 def test_results_obey_the_schema_and_githubs_rules_whatever_was_found(tmp_path: Path) -> None:
