@@ -15,7 +15,7 @@ from audits.gate.options import GateOptions, adapter_failed
 from audits.gate.price import TookTooLongError, time_limit
 from verification.declared.implementation import DeclaredImplementation
 from verification.declared.questions import Shown, about_declared, ask_declared, priced
-from verification.judge import Coverage, Result, Uncovered, concluded, finding, not_asked
+from verification.judge import Coverage, Result, Uncovered, concluded, not_asked
 from verification.outcome import About, Finding, Outcome, Stage
 from verification.wire.declaration import contradictions
 from verification.wire.faces import Face
@@ -47,8 +47,7 @@ def declared_stage(
                         options.night.noise(table.algorithm, result.answer.energies)
                     if options.wants(result.about):
                         options.say(str(result.about))
-                        findings.append(options.reproducible(finding(result)))
-                        options.tell(findings[-1])
+                        findings.append(options.conclude(result))
                     coverage = coverage.joined(Coverage.of([result]))
             if not (options.only or claims.claim.nothing or _refuted(findings)):
                 about = About("aspects", table.algorithm, Stage.COVERAGE, table.algorithm)

@@ -44,7 +44,6 @@ class Kept:
     tapes: Sequence[Tape] = ()
     seconds: float = 0.0  # what the question was given
     scores: tuple[Floats, Floats] | None = None
-    stream: int = 0
     only: tuple[str, ...] = ()  # what alone was looked for
     traits: Traits | None = None  # of the implementation, by which a question was asked
 
@@ -65,14 +64,13 @@ class KeptEvidence:
         tapes: Sequence[Tape] = (),
         seconds: float = 0.0,
         scores: tuple[Floats, Floats] | None = None,
-        stream: int = 0,
         only: tuple[str, ...] = (),
         traits: Traits | None = None,
     ) -> None:
         """Keep what refutes; what stands needs no evidence."""
         if found.outcome is Outcome.REFUTED:
             said = found.about, found.outcome, found.detail, found.p_value, found.false_alarm
-            self.kept.append(Kept(*said, description, seed, seeded, tapes, seconds, scores, stream, only, traits))
+            self.kept.append(Kept(*said, description, seed, seeded, tapes, seconds, scores, only, traits))
 
     def write(self, folder: Path, claim_text: str) -> list[Path]:
         """Write one file a finding and return them."""
@@ -100,7 +98,6 @@ def _document(kept: Kept, claim_text: str) -> dict[str, object]:
         "seeded": kept.seeded,
         "description": kept.description.model_dump(mode="json"),
         "seconds": kept.seconds,
-        "stream": kept.stream,
         "only": list(kept.only),
         "traits": _TRAITS.dump_python(kept.traits, mode="json"),
         "scores": None if kept.scores is None else [_packed(side) for side in kept.scores],
@@ -135,7 +132,6 @@ def read(path: Path) -> tuple[Kept, str]:
             tuple(_tape(exchanges) for exchanges in document["tapes"]),
             document["seconds"],
             None if scores is None else (_unpacked(scores[0]), _unpacked(scores[1])),
-            document["stream"],
             tuple(document.get("only", ())),
             _TRAITS.validate_python(document.get("traits")),
         )

@@ -41,7 +41,7 @@ def games_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Coverag
                 break
             if run.options.wants(plan.game.about):
                 results.append(_played(run, subject, plan, audits, stream=stream, games=len(planned)))
-                run.options.tell(finding(results[-1]))
+                run.options.conclude(results[-1])
     except AdapterError as error:
         failed.append(adapter_failed(Stage.GAMES, error, run.options))
     findings = [run.options.reproducible(finding(result)) for result in results]
@@ -87,7 +87,7 @@ def _learned(run: GateRun, session: Session, games: int) -> list[Result]:
             options.evidence.keep(found, said, seed=options.seed, seeded=options.seeded, tapes=[tape])
         if result.outcome is not Outcome.SKIPPED:
             results.append(result)
-            options.tell(finding(result))
+            options.conclude(result)
     return results
 
 
@@ -107,7 +107,7 @@ def _played(
     late = done < planned_pairs and audit.judged.outcome is Outcome.INCONCLUSIVE
     parts = [RunEnergies.counted(energies, degrees) for energies, degrees in audit.noise]
     run.energies.setdefault(str(subject.mode), []).extend(parts)
-    _keep(run, audit, stream)
+    _keep(run, audit)
     judged = dataclasses.replace(audit.judged, seconds=audit.seconds)
     if not late:
         return judged
@@ -116,7 +116,7 @@ def _played(
     return dataclasses.replace(judged, reason=f"{short}; {judged.reason}")
 
 
-def _keep(run: GateRun, audit: AuditResult, stream: int) -> None:
+def _keep(run: GateRun, audit: AuditResult) -> None:
     """Keep the scores of a game that refutes."""
     evidence = run.options.evidence
     if evidence is None or audit.judged.outcome is not Outcome.REFUTED:
@@ -127,7 +127,6 @@ def _keep(run: GateRun, audit: AuditResult, stream: int) -> None:
         seed=run.options.seed,
         seeded=run.options.seeded,
         scores=(audit.first, audit.second),
-        stream=stream,
     )
 
 

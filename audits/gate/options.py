@@ -14,7 +14,7 @@ from audits.games.game import Subject
 from audits.gate.claim_file import ClaimFile, GateTable
 from audits.gate.evidence import KeptEvidence
 from audits.gate.history import Night
-from verification.judge import Traits, not_asked
+from verification.judge import Result, Traits, finding, not_asked
 from verification.neighbours.neighbours import Neighbours
 from verification.outcome import About, Finding, Outcome, Stage
 from verification.reading.context import Mode
@@ -64,10 +64,16 @@ class GateOptions:
         """Whether something of this stage may have been asked for: a word that names no stage may mean any."""
         return not self.only or any(stage_named(word) in (None, stage) for word in self.only)
 
-    def tell(self, finding: Finding) -> None:
+    def tell(self, found: Finding) -> None:
         """Keep a conclusion, and pass it on."""
-        self.asked[finding.name] = finding
-        self.found(finding)
+        self.asked[found.name] = found
+        self.found(found)
+
+    def conclude(self, result: Result) -> Finding:
+        """The finding of a result, with the command that looks for a refutation again; it is told of."""
+        found = self.reproducible(finding(result))
+        self.tell(found)
+        return found
 
     @property
     def wants_an_adapter(self) -> bool:

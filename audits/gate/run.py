@@ -92,8 +92,7 @@ def _stages(claims: ClaimFile, pool: Executor, options: GateOptions, found: _Fou
         if options.wants(About("", mechanism.title, Stage.PRICE)):
             options.say(f"price of {mechanism.title}")
             found.accounts.append(account(claims.claim, mechanism, claims.gate.budget))
-            found.findings.append(options.reproducible(finding(found.accounts[-1].judged)))
-            options.tell(found.findings[-1])
+            found.findings.append(options.conclude(found.accounts[-1].judged))
     needed = options.wants_an_adapter and not decided(found.findings, claims.waiver, options)
     if claims.implementation is not None and needed:
         subjects = list(dict.fromkeys(map(Subject.of, claims.mechanism)))

@@ -22,14 +22,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "zoo.md"
 # The questions that are meant for each group of bugs: a bug is to be understood, not only noticed.
 MEANT: dict[str, tuple[Question, ...]] = {
     "noise_scale": (*noise.QUESTIONS, *scale.QUESTIONS),
-    "noise_draws": (*noise.QUESTIONS, *updates.QUESTIONS),
+    "noise_draws": (*noise.QUESTIONS, noise.SEEDS, *updates.QUESTIONS),
     "sensitivities": (*sensitivity.QUESTIONS, *scale.QUESTIONS),
     "batches": sampling.QUESTIONS,
     "clipping": (*clipping.QUESTIONS, *sensitivity.QUESTIONS),  # a clip after the noise hides the noise
     "preprocessing": (*clipping.QUESTIONS, *updates.QUESTIONS),
     "releases": sensitivity.QUESTIONS,
     "updates": updates.QUESTIONS,
-    "baselines": (*noise.QUESTIONS, *scale.QUESTIONS, *updates.QUESTIONS),
+    "baselines": (*noise.QUESTIONS, noise.SEEDS, *scale.QUESTIONS, *updates.QUESTIONS),
 }
 OTHERWISE_SEEN = [(entry, sight) for entry in MEMBERS.values() for sight in entry.sights if sight != Sight.BLACK_BOX]
 # docs/evidence/zoo.md has all of them (`python -m tests.zoo table`)

@@ -17,6 +17,7 @@ from verification.questions.question import Question, Size
 
 QUESTIONS: tuple[Question, ...] = (
     *updates.QUESTIONS,
+    noise.SEEDS,
     *clipping.QUESTIONS,
     *sensitivity.QUESTIONS,
     *noise.QUESTIONS,

@@ -40,7 +40,6 @@ from verification.reading.context import (
     Context,
     Mode,
     NotApplicable,
-    require_private,
 )
 from verification.reading.inverter import INSIDE, with_count
 from verification.reading.replayed import (
@@ -98,7 +97,7 @@ def changes(record: Floats, bound: float, largest: float, rng: np.random.Generat
 def dependence(context: Context, at_size: Claimed | None, _clock: Clock) -> Answer:
     """Replace one record of the batch in every way, and compare one step."""
     claimed = (at_size or small_run(context)).fitting(FEWER_VALUES).shortened(1)
-    require_private(claimed)
+    context.require_private()
     claimed = claimed.with_parameters(lambda_=0.0)
     parameters = claimed.parameters
     replayed = context.can(Capability.REPLAY)

@@ -40,7 +40,6 @@ from verification.reading.context import (
     NotApplicable,
     repeated,
     require_every_iterate,
-    require_private,
 )
 from verification.reading.inverter import INSIDE
 from verification.reading.replayed import as_the_reference
@@ -153,7 +152,7 @@ def along_test(parts: dict[str, Parted]) -> Test:
 def identical(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
     """The gradient and the noise of every iteration of a run on identical records that are too long."""
     claimed = at_size or small_run(context)
-    require_private(claimed)
+    context.require_private()
     require_every_iterate(context)
     if claimed.mode.algorithm not in _STREAMS:
         raise NotApplicable(f"the gradient of {claimed.mode} cannot be read off a single noised value")
@@ -162,7 +161,7 @@ def identical(context: Context, at_size: Claimed | None, clock: Clock) -> Answer
     fewer = claimed.fitting(FEWER_VALUES)
     records = scenes.identical(fewer.records, fewer.columns, fewer.parameters.bound, context.rng, context.reach)
     name = context.session.send(records)
-    used = fewer if fewer.runs is not None else clock.fitting(context, name, fewer).used
+    used = clock.fitting(context, name, fewer).used
     runs = 1 if context.own and used.runs is None else repeated(used)
 
     def read(asked: Claimed, count: int) -> Parted:

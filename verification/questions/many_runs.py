@@ -27,7 +27,6 @@ from verification.reading.context import (
     NotApplicable,
     NotNeeded,
     joined,
-    require_private,
 )
 from verification.reading.replayed import read_noise
 from verification.statistics.noise_shape import TAILS, beyond, louder, repeats, without_scale
@@ -176,7 +175,7 @@ def many_runs(context: Context, claimed: Claimed | None, clock: Clock) -> Answer
     """Count the noise of many runs."""
     if claimed is None:
         raise NotNeeded("asked at the claimed size")
-    require_private(claimed)
+    context.require_private()
     wanted = max(1, math.ceil(_SHORT_VALUES / claimed.columns))
     short = claimed.shortened(wanted if context.sees_every_iterate else 1)
     small = smaller(short, _SMALL_RECORDS)

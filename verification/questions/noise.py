@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +33,6 @@ from verification.reading.context import (
     Claimed,
     Clock,
     Context,
-    Fitting,
     NotApplicable,
     NotNeeded,
     Start,
@@ -41,7 +40,6 @@ from verification.reading.context import (
     joined,
     repeated,
     require_every_iterate,
-    require_private,
 )
 from verification.reading.replayed import READABLE, grain, inputs, noise_of_runs, read_noise, replay_tests
 from verification.reading.values import common_step, last_deviation, on_grid, standard_noise, without_penalty
@@ -83,22 +81,17 @@ def small_run(context: Context, batch: int = 3) -> Claimed:
     return Claimed(context.mode, _SMALL_RECORDS, _SMALL_COLUMNS, parameters, context.count(_SMALL_RUNS))
 
 
-def _fitting(context: Context, name: str, claimed: Claimed, clock: Clock) -> Fitting:
-    """What fits the time; a few records always do."""
-    return Fitting(claimed, None) if claimed.runs is not None else clock.fitting(context, name, claimed)
-
-
 def silent(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
     """The noise of every iteration of runs on records without gradient."""
     claimed = at_size or small_run(context)
-    require_private(claimed)
+    context.require_private()
     if at_size is not None:
         require_every_iterate(context)
     if context.hides:
         return noise_as_replayed(context, claimed)
     records = scenes.shared_silent(claimed.records, claimed.columns, context.scene_seed)
     name = context.session.send_once(records)
-    fitting = _fitting(context, name, claimed, clock)
+    fitting = clock.fitting(context, name, claimed)
     used, run, noise = _noise_of_a_run(context, Scene(name, records), fitting.used)
     # what repeats itself in another request does so in a few iterations: those of the clock will do, and those once
     # more in the very same words, for what is kept by request or drawn from a seed that is made of it
@@ -212,7 +205,7 @@ def _noise_of_a_run(context: Context, scene: Scene, claimed: Claimed) -> tuple[C
 def mixed(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
     """The noise of every iteration on ordinary records with outliers among them, and a replay of the same length."""
     claimed = at_size or small_run(context)
-    require_private(claimed)
+    context.require_private()
     scene = _mixed_records(context, claimed)
     if not scene.outside.shape[1]:
         raise NotApplicable("one column: nothing lies outside of what the records span")
@@ -220,7 +213,7 @@ def mixed(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
     found, covers, used, noise = list[Test](), list[Aspect](), claimed, None
     run = Run({"x": np.zeros((1, 1, 1))})
     if context.sees_every_iterate if at_size is not None else context.can(Capability.TRIALS):
-        fitting = _fitting(context, name, claimed, clock).used
+        fitting = clock.fitting(context, name, claimed).used
         used, run, noise = _noise_of_a_run(context, Scene(name, scene.records, scene.outside), fitting)
         exactly = None if context.own else grain(used, run)
         found += [*size_tests(noise), *shape_tests(noise, context.rng, exactly)]
@@ -243,7 +236,7 @@ def last(context: Context, claimed: Claimed | None, clock: Clock) -> Answer:
     """The noise in the last model of whole runs, where nothing else is shown."""
     if claimed is None or context.sees_every_iterate:
         raise NotNeeded("every iterate is shown, and looked at")
-    require_private(claimed)
+    context.require_private()
     plain = without_penalty(claimed)
     deviation = last_deviation(plain)
     if deviation is None:
@@ -266,18 +259,34 @@ def processes(context: Context, _claimed: Claimed | None, _clock: Clock) -> Answ
     """Two new processes, asked the same first question: a seed fixed at import shows only at the same position."""
     context.require_private()
     small = small_run(context)
+    count = min(small.runs or 1, context.count(_SMALL_AGAIN))
     with context.another() as first, context.another() as second:
-        vectors = [row for process in (first, second) for row in _first_vectors(context, small, process)]
+        vectors = [row for process in (first, second) for row in _vectors(context, small, process, count, [None])]
     found = repeats("noise-differs-between-processes", np.vstack(vectors))
     return Answer("two processes", small.size, 2, (found,), ())
 
 
-def _first_vectors(context: Context, small: Claimed, session: Session) -> list[Floats]:
+def seeds(context: Context, _claimed: Claimed | None, _clock: Clock) -> Answer:
+    """Neighbouring seeds and none at all: no noise vector twice."""
+    context.require_private()
+    small, base = small_run(context), int(context.rng.integers(1 << 52))
+    every = [0, 1, 2, base, base + 1, base + (1 << 32), None]
+    found = repeats("seeds-differ", np.vstack(_vectors(context, small, context.session, context.count(100), every)))
+    test = dataclasses.replace(found, detail=f"{found.detail} under seven different seeds")
+    return Answer("seven seeds", small.size, len(every), (test,), ())
+
+
+def _vectors(
+    context: Context, small: Claimed, session: Session, count: int, every: Sequence[int | None]
+) -> list[Floats]:
+    """The noise of so many runs under every seed, [draws, p]."""
     records = scenes.silent_records(small.records, small.columns)
-    count = min(small.runs or 1, context.count(_SMALL_AGAIN))
-    run = context.trials_of(session, session.send(records), small.parameters, count, None)
-    noise = context.keep(noise_of_runs(context, records, small.parameters, run))
-    return [array.reshape(-1, array.shape[2]) for array in noise.values()]
+    name, found = session.send(records), list[Floats]()
+    for seed in every:
+        run = context.trials_of(session, name, small.parameters, count, seed)
+        noise = noise_of_runs(context, records, small.parameters, run)
+        found += [array.reshape(-1, array.shape[2]) for array in noise.values()]
+    return found
 
 
 _SHAPE_RECORDS, _VALUES, _FEWEST_RUNS, _ITERATIONS = 1000, 2000, 8, 3
@@ -357,7 +366,7 @@ def data_shapes(context: Context, claimed: Claimed | None, clock: Clock) -> Answ
     """The size of the noise on every kind of data."""
     if claimed is None:
         raise NotNeeded("asked at the claimed size")
-    require_private(claimed)
+    context.require_private()
     if claimed.columns == 1:
         raise NotApplicable("one column: none is 0 in all records")
     iterations = _ITERATIONS if context.sees_every_iterate else 1
@@ -425,6 +434,14 @@ def smaller(claimed: Claimed, records: int) -> Claimed:
     return small if batch is None else small.with_parameters(batch=min(batch, max(1, count // 8)))
 
 
+SEEDS = Question(
+    "seeds-differ",
+    seeds,
+    "seeds that are ignored, truncated or collide: the same noise under different seeds or under none",
+    ("E18",),
+    (Size.SMALL,),
+    needs=(frozenset({Capability.TRIALS, Capability.SEED}),),
+)
 QUESTIONS = (
     # first, because it tells whether the updates are the reference's
     Question(

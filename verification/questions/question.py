@@ -116,11 +116,10 @@ def at_few_records(  # noqa: PLR0917 - in the order in which a question is descr
     statistical: bool = False,
     covers: bool = True,
     cost: Cost = Cost.PRIVACY,
-    different: Cause = Cause.UPDATE,
     needs: Needs = OBSERVABLE,
     modes: tuple[Mode, ...] = ALL_MODES,
 ) -> Question:
-    """A question that makes its own few records; ``different`` is the cause of what costs no privacy."""
+    """A question that makes its own few records; what costs no privacy is another update."""
 
     def ask(context: Context, _claimed: Claimed | None, _clock: Clock) -> Answer:
         seen = run(context)
@@ -131,20 +130,9 @@ def at_few_records(  # noqa: PLR0917 - in the order in which a question is descr
             Test(name, aspect, seen.p_value, seen.detail, seen.cause or cause, cost, deterministic=exact, draw=draw)
         ]
         if seen.difference:
-            tests.append(
-                Test(
-                    name,
-                    aspect,
-                    seen.deviation,
-                    seen.difference,
-                    different,
-                    Cost.NOTHING,
-                    deterministic=exact,
-                    draw=draw,
-                )
-            )
-        read = RunEnergies.joined([RunEnergies.counted(*energies) for energies in context.read])
-        return Answer(name, "small sizes", 0, tuple(tests), (aspect,) if covers else (), energies=read)
+            other = (seen.deviation, seen.difference, Cause.UPDATE, Cost.NOTHING)
+            tests.append(Test(name, aspect, *other, deterministic=exact, draw=draw))
+        return Answer(name, "small sizes", 0, tuple(tests), (aspect,) if covers else ())
 
     return Question(name, ask, catches, statements, (Size.SMALL,), needs, modes, statistical)
 

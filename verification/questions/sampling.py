@@ -448,7 +448,7 @@ def marked(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
         try:
             if context.hides and context.can(Capability.REPLAY) and m < claimed.records:
                 return batches_as_replayed(context, asked, scene)
-            used = asked if asked.runs is not None else clock.fitting(context, name, asked).used
+            used = clock.fitting(context, name, asked).used
             run = _as_read(context, used, context.run(name, used.parameters, repeated(used)))
             again = None if used.parameters.batch is None else _another_as_read(context, name, used)
             memory = _memory(context, used, scene, name) if context.own else _carried_on(context, used, scene, run)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from verification.pictures import shares
-from verification.questions.question import TRIALS, Observation, at_few_records
+from verification.questions.question import Answer, Question, Size
 from verification.questions.scenes import silent_records
-from verification.reading.context import Context, NotApplicable
+from verification.reading.context import Claimed, Clock, Context, NotApplicable
 from verification.reading.replayed import noise_of_runs
 from verification.statistics import tails
-from verification.statistics.test import Aspect, Cause
+from verification.statistics.run_energies import RunEnergies
+from verification.statistics.test import Aspect, Cause, Cost, Test
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
 from verification.wire.parameters import Law, Parameters, RegularizerName
@@ -54,40 +57,40 @@ SETTINGS = (
 )
 
 
-def _measure(context: Context, multiplier: bool) -> Observation:
+def _measured(name: str, context: Context, *, multiplier: bool) -> Answer:
+    """Sums of squares of the noise at every point, over what they should be: exact tails on both sides."""
     context.require_private()
-    p_values: list[float] = []
-    excess: list[float] = []
-    labels: list[str] = []
-    sizes: list[float] = []
+    sums, degrees, labels, parts = list[float](), list[int](), list[str](), list[RunEnergies]()
     for setting in _settings(context):
         for regularizer in _regularizers(context, multiplier):
-            parameters = _parameters(context, setting, regularizer, multiplier)
-            for name, values in _ratios(context, setting, parameters).items():
-                below, above = tails.chi_square_sides(np.array([np.sum(values**2)]), np.array([values.size]))
-                p_values.append(float(below[0]))
-                excess.append(float(above[0]))
-                deviation = float(np.sqrt(np.mean(values**2)))
-                sizes.append(deviation)
+            noise = _noise(context, setting, _parameters(context, setting, regularizer, multiplier))
+            parts.append(RunEnergies.of(noise))
+            for stream, values in noise.items():
+                sums.append(float(np.sum(values**2)))
+                degrees.append(values.size)
+                size = np.sqrt(sums[-1] / values.size)
                 labels.append(
-                    f"{setting}, regularizer {regularizer}: noise of {name} is {deviation:.4f} of what it should be"
+                    f"{setting}, regularizer {regularizer}: noise of {stream} is {size:.4f} of what it should be"
                 )
-    p_value, where = tails.smallest(np.array(p_values))
-    too_loud, at_most = tails.smallest(np.array(excess))
-    return Observation(
-        p_value,
-        f"least likely of {len(labels)}: {labels[where]}",
-        too_loud,
-        f"largest of {len(labels)}: {labels[at_most]}",
-        shares(
-            "Noise over what it should be",
-            "One dot for every setting of sigma, C, n, m, eta and rho; the claim is 1 for all of them.",
-            np.arange(1.0, len(sizes) + 1),
-            np.array(sizes),
-            1.0,
-            axes=("setting", "seen / claimed"),
-        ),
+    ratios = np.sqrt(np.divide(sums, degrees))
+    draw = functools.partial(
+        shares,
+        "Noise over what it should be",
+        "One dot for every setting of sigma, C, n, m, eta and rho; the claim is 1 for all of them.",
+        np.arange(1.0, len(ratios) + 1),
+        ratios,
+        1.0,
+        axes=("setting", "seen / claimed"),
     )
+    found = []
+    for tail, cause, cost in (
+        (special.chdtr, Cause.NOISE_SMALL, Cost.PRIVACY),
+        (special.chdtrc, Cause.NOISE_LARGE, Cost.NOTHING),
+    ):
+        p_value, where = tails.smallest(np.asarray(tail(degrees, sums), dtype=np.float64))
+        detail = f"least likely of {len(labels)}: {labels[where]}"
+        found.append(Test(name, Aspect.NOISE, p_value, detail, cause, cost, draw=draw))
+    return Answer(name, "small sizes", 0, tuple(found), (Aspect.NOISE,), energies=RunEnergies.joined(parts))
 
 
 def _settings(context: Context) -> tuple[ScaleSetting, ...]:
@@ -118,47 +121,40 @@ def _parameters(context: Context, setting: ScaleSetting, regularizer: Regularize
     )
 
 
-def _ratios(context: Context, setting: ScaleSetting, parameters: Parameters) -> dict[str, Floats]:
+def _noise(context: Context, setting: ScaleSetting, parameters: Parameters) -> dict[str, Floats]:
     """Noise over what its standard deviation should be, [trials, T, p]."""
     records = silent_records(setting.records, _DIMENSION)
     run = context.trials(records, parameters, context.count(_TRIALS))
-    return context.keep(noise_of_runs(context, records, parameters, run))
+    return noise_of_runs(context, records, parameters, run)
 
 
-def _sigma(context: Context) -> Observation:
-    return _measure(context, multiplier=False)
+def _scale(context: Context, _claimed: Claimed | None, _clock: Clock) -> Answer:
+    return _measured("noise-scale", context, multiplier=False)
 
 
-def _multiplier(context: Context) -> Observation:
+def _sensitivity(context: Context, _claimed: Claimed | None, _clock: Clock) -> Answer:
     context.require_private()
     if context.scheme.law is not Law.GAUSSIAN:
         raise NotApplicable(f"{context.mode} is told an epsilon and always scales by itself; see noise-scale")
-    return _measure(context, multiplier=True)
+    return _measured("noise-follows-sensitivity", context, multiplier=True)
 
 
 QUESTIONS = (
-    at_few_records(
+    Question(
         "noise-scale",
-        Cause.NOISE_SMALL,
-        Aspect.NOISE,
+        _scale,
         "the variance passed as a deviation; noise multiplied by C, C^2, 1/m or eta beside sigma; noise for a sum "
         "added to a mean, and the reverse",
         ("THEOREM-1", "THEOREM-3"),
-        _sigma,
-        different=Cause.NOISE_LARGE,
-        statistical=True,
-        needs=TRIALS,
+        (Size.SMALL,),
     ),
-    at_few_records(
+    Question(
         "noise-follows-sensitivity",
-        Cause.NOISE_SMALL,
-        Aspect.NOISE,
+        _sensitivity,
         "a wrong sensitivity where the implementation scales the noise itself: C for 2C, eta forgotten or of the wrong "
         "iteration, the batch size forgotten, a non-convex regularizer taken for a convex one",
         ("SENS-GRADIENT", "SENS-X", "JOINT", "E1", "E2", "E11", "DPSGD", "DPADMM", "DPSVRG"),
-        _multiplier,
-        different=Cause.NOISE_LARGE,
-        statistical=True,
+        (Size.SMALL,),
         needs=_MULTIPLIER,
     ),
 )

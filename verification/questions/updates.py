@@ -27,7 +27,6 @@ from verification.reading.replayed import (
     combined,
     follows_rules_of_its_own,
     hides_noise,
-    noise_of_runs,
     noiseless_read,
 )
 from verification.reading.values import (
@@ -41,7 +40,6 @@ from verification.reading.values import (
     random_noise,
 )
 from verification.served.translate import problem_of
-from verification.statistics.noise_shape import repeats
 from verification.statistics.tails import Side, kolmogorov, two_samples
 from verification.statistics.test import Aspect, Cause, Cost
 from verification.wire.arrays import Floats
@@ -405,26 +403,6 @@ def _solved(context: Context) -> Observation:
     return Observation.exact(solved, text, picture)
 
 
-_SEEDED = (frozenset({Capability.TRIALS, Capability.SEED}),)
-
-
-def _seeds_differ(context: Context) -> Observation:
-    """Neighbouring seeds and none at all: no noise vector twice."""
-    context.require_private()
-    parameters = small_run(context).parameters
-    records = silent_records(8, 6)
-    name = context.session.send(records)
-    base = int(context.rng.integers(1 << 52))
-    vectors = []
-    for seed in (0, 1, 2, base, base + 1, base + (1 << 32), None):
-        run = context.trials_of(context.session, name, parameters, context.count(100), seed)
-        noise = noise_of_runs(context, records, parameters, run)
-        vectors += [array.reshape(-1, array.shape[2]) for array in noise.values()]
-    found = repeats("seeds-differ", np.vstack(vectors))
-    picture = None if found.draw is None else found.draw()
-    return Observation(found.p_value, f"{found.detail} under seven different seeds", picture=picture, cause=found.cause)
-
-
 QUESTIONS = (
     at_few_records(
         "updates-agree",
@@ -445,16 +423,5 @@ QUESTIONS = (
         _solved,
         needs=OBSERVABLE,
         modes=(Mode(Algorithm.OBJP), Mode(Algorithm.ADMM)),
-    ),
-    at_few_records(
-        "seeds-differ",
-        Cause.NOISE_REUSED,
-        Aspect.NOISE,
-        "seeds that are ignored, truncated or collide: the same noise under different seeds or under none",
-        ("E18",),
-        _seeds_differ,
-        covers=False,
-        statistical=True,
-        needs=_SEEDED,
     ),
 )

@@ -139,9 +139,8 @@ class Context:
     """One question's view of the implementation.
 
     ``effort`` scales sample sizes: 1 by default, less for repeated self-tests of the statistics. Where not ``seeded``
-    the implementation draws as in production. ``read`` keeps the noise of every run that was read: sums of squares
-    over the claimed scale, and of how many values each is. ``scene_seed`` is that of data which several mechanisms are
-    asked about. ``own``: its updates are not the reference's, so that noise is read off by replays (`replayed`).
+    the implementation draws as in production. ``scene_seed`` is that of data which several mechanisms are asked about.
+    ``own``: its updates are not the reference's, so that noise is read off by replays (`replayed`).
     ``unit`` is the relative rounding of its arithmetic, as measured (`working_unit`), ``processed`` the values that
     are functions of what was released before them, though noise is claimed for them as well. ``hides``: what it does
     with noisy values (such as scaling them to a length) hides how large their noise was. ``reach`` is the length over
@@ -154,7 +153,6 @@ class Context:
     another: Callable[[], Session]
     effort: float = 1.0
     seeded: bool = True
-    read: list[tuple[Floats, int]] = field(default_factory=list)
     scene_seed: int = 0
     own: bool = False
     unit: float = DOUBLE
@@ -182,12 +180,6 @@ class Context:
     def within(self, lengths: tuple[float, ...], bound: float) -> tuple[float, ...]:
         """The lengths over the bound that its numbers hold and that it runs."""
         return tuple(min(length, self.reach, self.largest / (8 * bound)) for length in lengths)
-
-    def keep(self, noise: dict[str, Floats]) -> dict[str, Floats]:
-        """Keep the noise over its scale of some runs, [runs, draws, p] by stream, and return it."""
-        energies = np.sum([np.sum(array**2, axis=(1, 2)) for array in noise.values()], axis=0)
-        self.read.append((energies, sum(array.shape[1] * array.shape[2] for array in noise.values())))
-        return noise
 
     @property
     def description(self) -> StartResult:
@@ -276,9 +268,9 @@ class Context:
         return 0.0 if self.scheme.proximal_x else lambda_
 
     def require_private(self) -> None:
-        """Not applicable where no privacy is claimed."""
+        """Nothing to look for where nothing is claimed."""
         if self.scheme.law is Law.NONE:
-            raise NotApplicable(f"{self.mode} adds no noise and claims no privacy")
+            raise NotNeeded(f"{self.mode} adds no noise and claims no privacy")
 
     def trials(self, records: Records, parameters: Parameters, count: int) -> Run:
         """Run with the implementation's own randomness; arrays [count, T, p], seeded where seeds are taken."""
@@ -342,9 +334,9 @@ class Clock:
     seconds: float
 
     def fitting(self, context: Context, name: str, claimed: Claimed) -> Fitting:
-        """The claimed number of iterations, or as many as fit: measured on a few of them."""
+        """The claimed number of iterations, or as many as fit: measured on a few of them. A few records always do."""
         few, more = claimed.shortened(_FEW), claimed.shortened(_MORE)
-        if few is claimed:
+        if few is claimed or claimed.runs is not None:
             return Fitting(claimed, None)
         try:
             first = Start(few, context.unseeded(name, few, 1))
@@ -409,12 +401,6 @@ def repeated(claimed: Claimed) -> int:
     seen = claimed.parameters.batch or claimed.records
     by_cost = _RECORDS_SEEN // (seen * claimed.parameters.iterations)
     return max(1, min(_MOST_REPEATED, by_length, by_cost))
-
-
-def require_private(claimed: Claimed) -> None:
-    """Nothing to look for where nothing is claimed."""
-    if not claimed.private:
-        raise NotNeeded(f"{claimed.mode} adds no noise and claims no privacy")
 
 
 def require_every_iterate(context: Context) -> None:

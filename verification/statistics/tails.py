@@ -35,15 +35,6 @@ def normal(z: Floats) -> Floats:
     return tails
 
 
-def chi_square_sides(sums: Floats, degrees: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """The lower and the upper tails of sums of squared standard normal values, each doubled: exact."""
-    lower, upper = special.chdtr(degrees, sums), special.chdtrc(degrees, sums)
-    return (
-        np.asarray(np.minimum(1.0, 2.0 * lower), dtype=np.float64),
-        np.asarray(np.minimum(1.0, 2.0 * upper), dtype=np.float64),
-    )
-
-
 def binomial(successes: NDArray[np.int64], trials: int, probability: float) -> Floats:
     """Two-sided tails of binomial counts: exact."""
     lower = stats.binom.cdf(successes, trials, probability)
