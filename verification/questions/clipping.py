@@ -50,7 +50,7 @@ def _step(context: Context, count: int, columns: int, *, normalise: bool, interc
 def _mean_gradient(context: Context, records: Records, parameters: Parameters, *, may_refuse: bool = False) -> Floats:
     """The mean gradient of the first iteration from 0; a row a party."""
     run = noiseless_read(context, records, parameters, may_refuse=may_refuse)
-    return INSIDE[context.mode.algorithm].mean_gradient(parameters, run)
+    return INSIDE[context.mode.algorithm].mean_gradient(parameters, records.count, run)
 
 
 def _longest(gradients: Floats) -> float:

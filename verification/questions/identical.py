@@ -80,8 +80,8 @@ def parted(claimed: Claimed, records: Records, run: Run) -> Parted:
     if problem.clip is not None:
         slopes = clipped_slopes(slopes, problem.norms, problem.clip)
     # a descent: gradients are against the record, and x moves against the gradient
-    eta = np.array(parameters.eta)
-    factor = np.ones_like(eta) if name == "gradient" else -1 / (parameters.rho + 1 / eta)
+    steps = np.array([inside.step(parameters, claimed.records, k) for k in range(parameters.iterations)])
+    factor = np.ones_like(steps) if name == "gradient" else -steps
     unit = problem.signed[0] / np.linalg.norm(problem.signed[0])
     gradient = slopes[:, :, 0] * problem.norms[0] * factor / scale
     basis = np.linalg.qr(np.column_stack([unit, np.eye(unit.size)[:, 1:]]))[0][:, 1:]
@@ -92,11 +92,10 @@ def parted(claimed: Claimed, records: Records, run: Run) -> Parted:
 
 def far_start(claimed: Claimed, records: Records) -> Claimed:
     """The same from a point so far against the record that no honest run of this length gets across."""
-    parameters = claimed.parameters
-    eta = np.array(parameters.eta)
-    steps = eta if claimed.mode.algorithm is Algorithm.DPSGD else 1 / (parameters.rho + 1 / eta)
+    parameters, inside = claimed.parameters, INSIDE[claimed.mode.algorithm]
+    steps = sum(inside.step(parameters, claimed.records, k) for k in range(parameters.iterations))
     signed = records.features[0] * records.labels[0]
-    away = -2 * parameters.bound * float(steps.sum()) * signed / np.linalg.norm(signed)
+    away = -2 * parameters.bound * steps * signed / np.linalg.norm(signed)
     return claimed.with_parameters(initial=initial_point(away, away, np.zeros_like(away)))
 
 

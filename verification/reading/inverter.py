@@ -80,18 +80,24 @@ class Inside(abc.ABC):
         """
 
     @abc.abstractmethod
-    def mean_gradient(self, parameters: Parameters, run: Run) -> Floats:
-        """The mean gradient behind the first iteration of a noiseless run [T, p] from 0; a row a party."""
-
-    @abc.abstractmethod
     def moves(self, parameters: Parameters, records: int) -> dict[str, float]:
         """How far one noiseless iteration moves each value, at most, if record 0 is replaced."""
 
-    @abc.abstractmethod
+    # -- what most have in common --------------------------------------------------------------------------------
+
+    def step(self, parameters: Parameters, records: int, k: int = 0) -> float:  # noqa: ARG002 - the interface
+        """How far a mean gradient of length 1 moves x in iteration k."""
+        return 1 / (parameters.rho + 1 / parameters.eta[k])
+
+    def mean_gradient(self, parameters: Parameters, records: int, run: Run) -> Floats:
+        """The mean gradient behind the first iteration of a noiseless run [T, p] from 0; a row a party."""
+        gradient: Floats = -run.x[0] / self.step(parameters, records)
+        return gradient
+
     def couple(self, parameters: Parameters, other: Problem, runs: Pair, noise: Values, k: int) -> None:
         """Change the second run's noise (on ``other``) in iteration k so that what is noised becomes the first's."""
-
-    # -- what most have in common --------------------------------------------------------------------------------
+        run, twin = runs
+        noise["gradient"][k] += (twin.x[k] - run.x[k]) / self.step(parameters, other.records, k)
 
     def batch_gradients(self, parameters: Parameters, problem: Problem, run: Run) -> Floats:  # noqa: ARG002 - the interface
         """The gradients over batches, noise included, that led to each iterate; [count, T, p]."""
@@ -181,16 +187,13 @@ class Linearised(Inside):
         paths = {"x": x, "z": z, "y": y}
         return State(**{name: self.shifted(parameters, problem, name, path) for name, path in paths.items()})
 
-    def mean_gradient(self, parameters: Parameters, run: Run) -> Floats:
-        """x moved by eta/(1 + eta rho) times it."""
-        gradient: Floats = -(parameters.rho + 1 / parameters.eta[0]) * run.x[:1]
-        return gradient
-
     def moves(self, parameters: Parameters, records: int) -> dict[str, float]:
-        """Statements SENS-X, SENS-Z, SENS-Y, JOINT, and E11 where the regularizer is not convex."""
-        eta = parameters.eta[0]
+        """Statements SENS-X, SENS-Z, SENS-Y, JOINT, and E11 where the regularizer is not convex.
+
+        The minimisers of strongly convex functions whose gradients are 2C/n apart are so far apart, too.
+        """
         size = SCHEMES[self.algorithm].averaged(parameters, records)
-        return admm_moves(parameters, 2 * parameters.bound * eta / (size * (1 + eta * parameters.rho)))
+        return admm_moves(parameters, 2 * parameters.bound / size * self.step(parameters, records))
 
 
 class GradientPerturbed(Linearised):
@@ -210,11 +213,6 @@ class GradientPerturbed(Linearised):
         clean = common_gradients(problem, parameters.batch, old.x)
         return {"gradient": _inverted(parameters, problem, run, old) - clean}
 
-    def couple(self, parameters: Parameters, other: Problem, runs: Pair, noise: Values, k: int) -> None:  # noqa: ARG002 - the interface
-        """Noise on the gradient moves x by eta/(1 + eta rho) times as much."""
-        run, twin = runs
-        noise["gradient"][k] += (twin.x[k] - run.x[k]) * (parameters.rho + 1 / parameters.eta[k])
-
 
 def _inverted(parameters: Parameters, problem: Problem, run: Run, old: State) -> Floats:
     """The noisy gradient behind every x, [count, T, p]."""
@@ -223,7 +221,19 @@ def _inverted(parameters: Parameters, problem: Problem, run: Run, old: State) ->
     return gradients
 
 
-class ModelPerturbed(Linearised):
+class NoisedValues(Inside):
+    """Noise on what is released itself."""
+
+    __slots__ = ()
+
+    def couple(self, parameters: Parameters, other: Problem, runs: Pair, noise: Values, k: int) -> None:  # noqa: ARG002 - the interface
+        """The difference itself."""
+        run, twin = runs
+        for name in noise:
+            noise[name][k] += run.values[name][k] - twin.values[name][k]
+
+
+class ModelPerturbed(NoisedValues, Linearised):
     """mpADMM: noise on x, or on x, z and y."""
 
     __slots__ = ()
@@ -247,12 +257,6 @@ class ModelPerturbed(Linearised):
         z = np.stack(rows, axis=1)
         values = {"z": z, "y": update_y(old.y, clean, z, rho=problem.rho)}
         return noise | {name: run.values[name] - value for name, value in values.items() if name in run.values}
-
-    def couple(self, parameters: Parameters, other: Problem, runs: Pair, noise: Values, k: int) -> None:  # noqa: ARG002 - the interface
-        """The difference itself."""
-        run, twin = runs
-        for name in noise:
-            noise[name][k] += run.values[name][k] - twin.values[name][k]
 
 
 def clean_steps(parameters: Parameters, problem: Problem, gradients: Floats, old: State) -> Floats:
@@ -299,21 +303,15 @@ class InsideProximal(Inside):
         clean = common_gradients(problem, parameters.batch, self.previous(parameters, problem, run).x)
         return {"gradient": self.batch_gradients(parameters, problem, run) - clean}
 
-    def mean_gradient(self, parameters: Parameters, run: Run) -> Floats:
-        """x moved by eta times it."""
-        gradient: Floats = -run.x[:1] / parameters.eta[0]
-        return gradient
+    def step(self, parameters: Parameters, records: int, k: int = 0) -> float:  # noqa: ARG002 - the interface
+        """A step of a descent."""
+        return parameters.eta[k]
 
     def moves(self, parameters: Parameters, records: int) -> dict[str, float]:
         """Statement DPSGD: eta 2C/m, stretched by a proximal map that is not convex."""
         eta = parameters.eta[0]
         L = max(1.0, float(regularizer_of(parameters).lipschitz(1 / eta)))
         return {"x": L * eta * 2 * parameters.bound / SCHEMES[self.algorithm].averaged(parameters, records)}
-
-    def couple(self, parameters: Parameters, other: Problem, runs: Pair, noise: Values, k: int) -> None:  # noqa: ARG002 - the interface
-        """Noise on the gradient moves x by eta times as much."""
-        run, twin = runs
-        noise["gradient"][k] += (twin.x[k] - run.x[k]) / parameters.eta[k]
 
     def slack(self, parameters: Parameters, problem: Problem, values: Values, added: float) -> float:
         """Of one or two gradients and a proximal map."""
@@ -392,7 +390,7 @@ def _full(run: Run) -> Floats:
     return run.values["full_gradient"]
 
 
-class Parties(Inside):
+class Parties(NoisedValues):
     """DP-ADMM."""
 
     __slots__ = ()
@@ -425,22 +423,12 @@ class Parties(Inside):
             found[party_name(i)] = run.x[:, :, i] - clean_steps(parameters, problem, g, view)
         return found
 
-    def mean_gradient(self, parameters: Parameters, run: Run) -> Floats:
-        """Each party's."""
-        gradient: Floats = -(parameters.rho + 1 / parameters.eta[0]) * run.x[0]
-        return gradient
-
     def moves(self, parameters: Parameters, records: int) -> dict[str, float]:
         """Statement DPADMM: record 0 lives in the first party and moves its x alone; z averages over all records."""
-        eta, n = parameters.eta[0], party_sizes(parameters, records)[0]
-        x = 2 * parameters.bound * eta / (n * (1 + eta * parameters.rho))
+        n = party_sizes(parameters, records)[0]
+        x = 2 * parameters.bound / n * self.step(parameters, records)
         L = max(1.0, float(regularizer_of(parameters).lipschitz(parameters.rho)))
         return {"x": x, "z": L * x * n / records}
-
-    def couple(self, parameters: Parameters, other: Problem, runs: Pair, noise: Values, k: int) -> None:  # noqa: ARG002 - the interface
-        """The difference itself."""
-        run, twin = runs
-        noise["x"][k] += run.x[k] - twin.x[k]
 
 
 SOLVED = 1e-9
@@ -476,15 +464,9 @@ class InsideSolved(Linearised):
         left: Floats = np.linalg.norm(self.conditions(parameters, problem, run) + b / problem.records, axis=2)
         return left
 
-    def mean_gradient(self, parameters: Parameters, run: Run) -> Floats:
-        """At the minimiser, from 0 and without a ridge: -rho x. A ridge only shortens it."""
-        gradient: Floats = -parameters.rho * run.x[:1]
-        return gradient
-
-    def moves(self, parameters: Parameters, records: int) -> dict[str, float]:
-        """Minimisers of strongly convex functions whose gradients are 2C/n apart."""
-        convexity = parameters.rho + self.ridge(parameters, records)
-        return admm_moves(parameters, 2 * parameters.bound / (records * convexity))
+    def step(self, parameters: Parameters, records: int, k: int = 0) -> float:  # noqa: ARG002 - the interface
+        """At the minimiser, from 0, the gradient is -(rho + ridge) x."""
+        return 1 / (parameters.rho + self.ridge(parameters, records))
 
     def couple(self, parameters: Parameters, other: Problem, runs: Pair, noise: Values, k: int) -> None:
         """The b for which the run's x minimises the other data set's objective."""
