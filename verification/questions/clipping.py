@@ -9,7 +9,6 @@ import numpy as np
 from verification.picture import Picture
 from verification.pictures import against_claim
 from verification.questions.question import Needs, Observation, at_few_records
-from verification.questions.updates import Difference
 from verification.reading.context import Context, NotApplicable
 from verification.reading.inverter import INSIDE
 from verification.reading.replayed import noiseless_read
@@ -66,7 +65,7 @@ def _lengths(length: float, allowed: float) -> Picture:
     )
 
 
-def _extreme(context: Context, *, normalise: bool) -> Difference | None:
+def _extreme(context: Context, *, normalise: bool) -> Observation | None:
     """Records at the edge of binary64: refused, or no longer than C."""
     slack = 4 * released_rounding(context)
     for size in _extreme_sizes(context.largest):
@@ -79,10 +78,10 @@ def _extreme(context: Context, *, normalise: bool) -> Difference | None:
         except AdapterFault as fault:
             if fault.fault is not Fault.NOT_FINITE:
                 raise
-            return Difference(f"features of {size:g} came out as NaN or infinity")
+            return Observation(False, f"features of {size:g} came out as NaN or infinity")
         if length > _C * (1 + context.rounding) + 4 * DEVIATIONS * TINY_SIGMA + slack:
             text = f"features of {size:g} have a gradient of length {length:.9g}, allowed is C = {_C:g}"
-            return Difference(text, _lengths(length, _C))
+            return Observation(False, text, _lengths(length, _C))
     return None
 
 
@@ -101,14 +100,10 @@ def _bounded(context: Context, *, normalise: bool) -> Observation:
     """One record that is replaced among others moves the mean by at most 2C/n; none is longer than C."""
     how = "normalised" if normalise else "clipped"
     wrong = _moves(context, normalise=normalise) or _extreme(context, normalise=normalise)
-    return _judged(wrong, f"ordinary, huge, tiny and boundary records are {how} one by one")
+    return wrong or Observation(True, f"ordinary, huge, tiny and boundary records are {how} one by one")
 
 
-def _judged(wrong: Difference | None, fine: str) -> Observation:
-    return Observation.exact(True, fine) if wrong is None else Observation.exact(False, wrong.text, wrong.picture)
-
-
-def _moves(context: Context, *, normalise: bool, intercept: bool = False) -> Difference | None:
+def _moves(context: Context, *, normalise: bool, intercept: bool = False) -> Observation | None:
     """Others that are aligned, opposed, mixed, short or long; the first is replaced by its opposite and by others."""
     parameters = _step(context, _OTHERS + 1, 3, normalise=normalise, intercept=intercept)
     allowed = 2 * _C / context.scheme.averaged(parameters, _OTHERS + 1)
@@ -122,7 +117,8 @@ def _moves(context: Context, *, normalise: bool, intercept: bool = False) -> Dif
             moved = _longest(_mean_gradient(context, other, parameters) - mean)
             if moved > allowed + slack:
                 text = f"a record of length {first:g} among others of {rest:g} moves the mean gradient by "
-                return Difference(f"{text}{moved:.6g}, allowed is 2C/n = {allowed:.6g}", _lengths(moved, allowed))
+                text += f"{moved:.6g}, allowed is 2C/n = {allowed:.6g}"
+                return Observation(False, text, _lengths(moved, allowed))
     return None
 
 
@@ -155,11 +151,11 @@ def _intercept(context: Context) -> Observation:
             continue
         wrong = _too_long(context, normalise) or _moves(context, normalise=normalise, intercept=True)
         if wrong is not None:
-            return _judged(wrong, "")
-    return Observation.exact(True, "the column of ones is in front, and counted before a record is bounded")
+            return wrong
+    return Observation(True, "the column of ones is in front, and counted before a record is bounded")
 
 
-def _too_long(context: Context, normalise: bool) -> Difference | None:
+def _too_long(context: Context, normalise: bool) -> Observation | None:
     """Equal records: their mean gradient is each one's, so its length must not exceed C."""
     records = Records(np.full((2, 3), 40.0), np.ones(2, dtype=np.int64))
     parameters = _step(context, 2, 3, normalise=normalise, intercept=True)
@@ -168,7 +164,7 @@ def _too_long(context: Context, normalise: bool) -> Difference | None:
     allowed = _C * (slope if normalise else 1.0)
     if length > allowed * (1 + context.rounding) + 4 * DEVIATIONS * TINY_SIGMA + 4 * released_rounding(context):
         text = f"with the intercept a record's gradient has length {length:.9g}, allowed is {allowed:.9g}"
-        return Difference(text, _lengths(length, allowed))
+        return Observation(False, text, _lengths(length, allowed))
     return None
 
 
@@ -194,15 +190,13 @@ def _not_finite(context: Context) -> Observation:
         except AdapterFault as fault:
             if fault.fault is not Fault.NOT_FINITE:
                 raise
-            return Observation.exact(
-                False, f"a record with {name} makes the output NaN or infinite: it is revealed at once"
-            )
+            return Observation(False, f"a record with {name} makes the output NaN or infinite: it is revealed at once")
         moved = _longest(mean - _mean_gradient(context, records.replace(1, np.full(3, 5.0), 1), parameters))
         allowed = 2 * _C / context.scheme.averaged(parameters, 4)
         if moved > allowed * (1 + context.rounding) + 8 * DEVIATIONS * TINY_SIGMA + 8 * released_rounding(context):
             text = f"a record with {name} moves the gradient by {moved:.6g}, allowed is {allowed:.6g}"
-            return Observation.exact(False, text, _lengths(moved, allowed))
-    return Observation.exact(True, f"NaN and infinities: {refused} of 3 refused, the others harmless")
+            return Observation(False, text, _lengths(moved, allowed))
+    return Observation(True, f"NaN and infinities: {refused} of 3 refused, the others harmless")
 
 
 QUESTIONS = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from verification.picture import Draw, Picture
 from verification.pictures import quantiles
@@ -86,23 +86,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a question at a few records saw.
+    """What a question at a few records saw, without chance: whether what it asks holds.
 
-    ``p_value`` bounds the probability of seeing this much or more from an honest implementation: 0 or 1 without
-    chance. ``deviation`` is the same for a difference that costs no privacy, and ``difference`` says which.
+    ``difference`` says what is another update and costs no privacy.
     """
 
-    p_value: float
+    holds: bool
     detail: str
-    deviation: float = 1.0
-    difference: str = ""
     picture: Picture | None = None
+    difference: str = ""
     cause: Cause | None = None  # where it is not that of the question
-
-    @classmethod
-    def exact(cls, holds: bool, detail: str, picture: Picture | None = None) -> Observation:
-        """Without chance: it holds, or it does not."""
-        return cls(1.0 if holds else 0.0, detail, picture=picture)
 
 
 def at_few_records(  # noqa: PLR0917 - in the order in which a question is described
@@ -113,28 +106,23 @@ def at_few_records(  # noqa: PLR0917 - in the order in which a question is descr
     statements: tuple[str, ...],
     run: Callable[[Context], Observation],
     *,
-    statistical: bool = False,
     covers: bool = True,
     cost: Cost = Cost.PRIVACY,
     needs: Needs = OBSERVABLE,
     modes: tuple[Mode, ...] = ALL_MODES,
 ) -> Question:
-    """A question that makes its own few records; what costs no privacy is another update."""
+    """A question without chance that makes its own few records."""
 
     def ask(context: Context, _claimed: Claimed | None, _clock: Clock) -> Answer:
         seen = run(context)
         picture = seen.picture
         draw: Draw | None = None if picture is None else lambda: picture
-        exact = not statistical
-        tests = [
-            Test(name, aspect, seen.p_value, seen.detail, seen.cause or cause, cost, deterministic=exact, draw=draw)
-        ]
+        tests = [replace(Test.exact(name, aspect, seen.holds, seen.detail, seen.cause or cause, cost), draw=draw)]
         if seen.difference:
-            other = (seen.deviation, seen.difference, Cause.UPDATE, Cost.NOTHING)
-            tests.append(Test(name, aspect, *other, deterministic=exact, draw=draw))
+            tests.append(Test.exact(name, aspect, False, seen.difference, Cause.UPDATE, Cost.NOTHING))
         return Answer(name, "small sizes", 0, tuple(tests), (aspect,) if covers else ())
 
-    return Question(name, ask, catches, statements, (Size.SMALL,), needs, modes, statistical)
+    return Question(name, ask, catches, statements, (Size.SMALL,), needs, modes, statistical=False)
 
 
 def drawn(where: str, noise: dict[str, Floats] | None) -> Draw | None:

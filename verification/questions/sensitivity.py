@@ -5,6 +5,7 @@ Non-convex regularizers where no noise is enough: their proximal map jumps, and 
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from dataclasses import dataclass, replace
@@ -25,10 +26,19 @@ from verification.neighbours.families import (
 from verification.neighbours.neighbours import Attack, Neighbours, as_records, changed
 from verification.neighbours.search import Proposals, SearchLimits, attacks, simplified, smallest
 from verification.pictures import against_claim, scores
-from verification.questions.question import EVERY_ITERATE, OBSERVABLE, REPLAY, TRIALS, Observation, at_few_records
+from verification.questions.question import (
+    EVERY_ITERATE,
+    OBSERVABLE,
+    REPLAY,
+    Answer,
+    Observation,
+    Question,
+    Size,
+    at_few_records,
+)
 from verification.questions.scenes import random_records
 from verification.reading import values as observe
-from verification.reading.context import ALL_MODES, MPADMM_ALL, Context, NotApplicable
+from verification.reading.context import ALL_MODES, MPADMM_ALL, Claimed, Clock, Context, NotApplicable
 from verification.reading.inverter import INSIDE, SOLVED, InsideSolved, with_count
 from verification.reading.replayed import FOUND, HIDDEN, SIZES, noised_gradients, noiseless_read, own_noise
 from verification.reading.values import (
@@ -42,7 +52,7 @@ from verification.reading.values import (
 )
 from verification.served.translate import anchor_sensitivities, claimed_distance, problem_of, sensitivities
 from verification.statistics import tails
-from verification.statistics.test import Aspect, Cause
+from verification.statistics.test import Aspect, Cause, Test
 from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterRefusal, RefusedRequest
 from verification.wire.messages import Capability, initial_point
@@ -144,7 +154,7 @@ def _one_step(context: Context) -> Observation:
         name = moves.worst()
         if name is not None:
             bound = moves.allowed[name]
-            return Observation.exact(
+            return Observation(
                 False,
                 f"{name} moved by {moves.moved[name]:.9g} between neighbours, claimed is at most {bound:.9g} "
                 f"(regularizer {step.regularizer}, eta {step.eta:g}, rho {step.rho:g})\n"
@@ -157,7 +167,7 @@ def _one_step(context: Context) -> Observation:
                 ),
             )
         reached = max(reached, moves.moved["x"] / moves.allowed["x"])
-    return Observation.exact(True, f"{_ATTACKS} attacks; the hardest moved x by {reached:.6f} of what is claimed")
+    return Observation(True, f"{_ATTACKS} attacks; the hardest moved x by {reached:.6f} of what is claimed")
 
 
 def _moves(context: Context, step: _Step, rounding: float) -> _Moves:
@@ -254,7 +264,7 @@ def _coupled(context: Context) -> Observation:
         parameters = context.parameters(3, eta=[0.5, 4.0, 1.0], batch=5, sigma=1.0, rho=0.5, lambda_=0.2)
         run = context.trials(records, parameters, _FEW)
         findings += [_replayed_alike(context, records, parameters, run, set(context.processed)) or findings[0]]
-    return min(findings, key=lambda finding: finding.p_value)
+    return min(findings, key=lambda finding: finding.holds)
 
 
 def _coupled_hidden(context: Context, pair: WorstCase) -> Observation:
@@ -275,7 +285,7 @@ def _coupled_hidden(context: Context, pair: WorstCase) -> Observation:
     text = "whatever is released is a function of the noised values alone, at every size of the noise"
     noises = [{stream: size * array for stream, array in standard.items()} for size in SIZES]
     if all(noised_gradients(context, side, parameters, noise, batches) for side in sides for noise in noises):
-        return Observation.exact(True, text)
+        return Observation(True, text)
     small = {stream: _SMALL_NOISE * array for stream, array in standard.items()}
     found = own_noise(context, second, parameters, with_count(shown(first, small)), batches, quiet=True)
     move = {stream: found[stream][0] - array for stream, array in context.with_noise(small).items()}
@@ -285,9 +295,9 @@ def _coupled_hidden(context: Context, pair: WorstCase) -> Observation:
         noise = {stream: size * array for stream, array in standard.items()}
         other = {stream: array + move.get(stream, 0.0) for stream, array in noise.items()}
         seen = _all_coincide(shown(first, noise), shown(second, other), pair.start, _FOUND + context.rounding)
-        if seen.p_value == 0.0:
+        if not seen.holds:
             return seen
-    return wrong or Observation.exact(True, text)
+    return wrong or Observation(True, text)
 
 
 def _coupled_pair(context: Context, pair: WorstCase) -> Observation:
@@ -330,7 +340,7 @@ def _moves_too_far(moved: Floats, allowed: Floats, rounding: float) -> Observati
     if ratios[k] <= 1 + rounding + _FOUND:
         return None
     text = f"noise must be moved by {moved[k]:.6g} in iteration {k + 1} to hide one record, claimed is {allowed[k]:.6g}"
-    return Observation(0.0, text, cause=Cause.CONTRIBUTION)
+    return Observation(False, text, cause=Cause.CONTRIBUTION)
 
 
 def _all_coincide(run: Run, twin: Run, start: float, solved: float) -> Observation:
@@ -339,7 +349,7 @@ def _all_coincide(run: Run, twin: Run, start: float, solved: float) -> Observati
     for name in run.values:
         apart = float(np.abs(run.values[name] - twin.values[name]).max())
         if apart > close:
-            return Observation.exact(
+            return Observation(
                 False,
                 f"with noise under which all noised values are equal for two neighbours, {name} still differs "
                 f"by {apart:.3g}: it reveals the record through no noise at all",
@@ -350,7 +360,7 @@ def _all_coincide(run: Run, twin: Run, start: float, solved: float) -> Observati
                     "difference",
                 ),
             )
-    return Observation.exact(True, f"{', '.join(run.values)} are functions of the noised values alone")
+    return Observation(True, f"{', '.join(run.values)} are functions of the noised values alone")
 
 
 # -- trials: what is released beside x ---------------------------------------------------------------------------
@@ -384,7 +394,7 @@ def _post_processing(context: Context) -> Observation:
         for name in sorted(released):
             apart = float(np.abs(run.values[name] - right[name]).max())
             if apart > close:
-                return Observation.exact(
+                return Observation(
                     False,
                     f"{name} is off by {apart:.3g} from what follows from the released x (regularizer {regularizer}): "
                     "it carries something that never got noise",
@@ -396,8 +406,7 @@ def _post_processing(context: Context) -> Observation:
                     ),
                 )
     text = f"{' and '.join(sorted(released))} follow from the released x alone"
-    other = f"{text}, by updates that are not the reference's"
-    return Observation(1.0, text, 0.0, other) if context.own else Observation.exact(True, text)
+    return Observation(True, text, difference=f"{text}, by updates that are not the reference's" if context.own else "")
 
 
 def _replayed_alike(
@@ -417,7 +426,7 @@ def _replayed_alike(
         for value in sorted(released):
             apart = float(np.abs(again.values[value] - run.values[value][trial]).max())
             if apart > close:
-                return Observation.exact(
+                return Observation(
                     False,
                     f"{value} is off by {apart:.3g} from that of a replay with the same x: it carries something "
                     "that never got noise",
@@ -425,18 +434,17 @@ def _replayed_alike(
     return None
 
 
-def _distinguishable(context: Context) -> Observation:
+def distinguishable(context: Context, _claimed: Claimed | None, _clock: Clock) -> Answer:
     """Compare the distance of two neighbours' outputs, in units of their own noise, with the claimed one."""
     context.require_private()
     if context.scheme.law is not Law.GAUSSIAN:
         raise NotApplicable("the noise is not Gaussian, so that distances say little; the audit plays this game")
     pair = hard_pair(context, 2)
-    findings = [_told_apart(context, pair, 1500), _told_apart(context, silent(pair), 500)]
-    least = min(findings, key=lambda finding: finding.p_value)
-    return Observation(min(1.0, len(findings) * least.p_value), least.detail, picture=least.picture)
+    tests = (_told_apart(context, pair, 1500), _told_apart(context, silent(pair), 500))
+    return Answer("the hardest neighbours", "small sizes", 0, tests, (Aspect.RELEASED,))
 
 
-def _told_apart(context: Context, pair: WorstCase, trials: int) -> Observation:
+def _told_apart(context: Context, pair: WorstCase, trials: int) -> Test:
     count, iterations = 2, context.iterations(2) if context.sees_every_iterate else 1
     eta = [SMALL_STEP] * iterations if context.mode.release is None else [0.5] * iterations
     if pair.initial is None and context.mode.release is not None:
@@ -479,22 +487,21 @@ def _stacked(run: Run) -> Floats:
     return np.hstack([array.reshape(len(array), -1) for array in run.values.values()])
 
 
-def _mahalanobis(first: Floats, second: Floats, claimed: float) -> Observation:
+def _mahalanobis(first: Floats, second: Floats, claimed: float) -> Test:
+    asked = functools.partial(Test, "distinguishable", Aspect.RELEASED, cause=Cause.DISTINGUISHED)
     origin = first.mean(axis=0)
     size = np.maximum(np.abs(first - origin).max(axis=0), np.abs(second - origin).max(axis=0))
     loudest = float(size.max())
     if loudest == 0.0:
-        return Observation.exact(
-            False, "nothing that leaves the implementation varies from run to run: there is no noise"
-        )
+        return asked(0.0, "nothing that leaves the implementation varies from run to run: there is no noise")
     both = np.vstack([first - first.mean(axis=0), second - second.mean(axis=0)])
     _, singular, axes = np.linalg.svd(both / loudest, full_matrices=False)
     loud = singular > _PLAIN_DIGITS * singular[0]
     shift = (first.mean(axis=0) - second.mean(axis=0)) / loudest
     quiet = float(np.abs(axes[~loud] @ shift).max()) if (~loud).any() else 0.0
     if quiet > 100 * _PLAIN_DIGITS:
-        return Observation.exact(
-            False,
+        return asked(
+            0.0,
             f"a combination of released values is constant from run to run and differs by {quiet * loudest:.3g} "
             "between neighbours: it reveals the record with certainty",
         )
@@ -507,9 +514,9 @@ def _mahalanobis(first: Floats, second: Floats, claimed: float) -> Observation:
         "The combination of released values that tells the neighbours apart best, in its own standard deviations; the "
         f"curves may lie {claimed:.3f} apart."
     )
-    picture = scores("everything released", near, far, caption)
+    draw = functools.partial(scores, "everything released", near, far, caption)
     detail = f"neighbours are {pooled:.3f} standard deviations apart, claimed at most {claimed:.3f}"
-    return Observation(p_value, detail, picture=picture)
+    return asked(p_value, detail, draw=draw)
 
 
 _RHO = 0.25  # 1/rho = 4: SCAD needs a > 5, MCP gamma > 4; the customary 3.7 and 3 fall short
@@ -532,10 +539,10 @@ def _refused(context: Context) -> Observation:
         except AdapterRefusal:
             continue
         shape = options.a if options.a is not None else options.gamma
-        return Observation.exact(
+        return Observation(
             False, f"{regularizer} of shape {shape} was accepted at rho {_RHO:g}: its proximal map jumps there"
         )
-    return Observation.exact(True, f"{' and '.join(offered)} are refused where their proximal map jumps")
+    return Observation(True, f"{' and '.join(offered)} are refused where their proximal map jumps")
 
 
 QUESTIONS = (
@@ -567,15 +574,12 @@ QUESTIONS = (
         needs=EVERY_ITERATE,
         modes=tuple(mode for mode in ALL_MODES if mode != MPADMM_ALL),
     ),
-    at_few_records(
+    Question(
         "distinguishable",
-        Cause.DISTINGUISHED,
-        Aspect.RELEASED,
+        distinguishable,
         "everything released, taken together, tells the hardest neighbours apart better than claimed",
         ("SENS-GRADIENT", "JOINT", "G"),
-        _distinguishable,
-        statistical=True,
-        needs=TRIALS,
+        (Size.SMALL,),
     ),
     at_few_records(
         "refuses-jumping-prox",

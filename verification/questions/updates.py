@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accountant.mechanisms.words import Algorithm
-from verification.picture import Picture
 from verification.pictures import against_claim, coordinates
 from verification.questions.noise import small_run
 from verification.questions.question import OBSERVABLE, Observation, at_few_records
@@ -54,14 +53,6 @@ _FEW_RUNS = 20
 _SIGMAS, _HIDING_RUNS, _CERTAIN = (0.3, 1.0, 3.0), 300, 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """What differs from the reference, in words and as a picture."""
-
-    text: str
-    picture: Picture | None = None
-
-
 def compare(
     context: Context,
     records: Records,
@@ -70,7 +61,7 @@ def compare(
     noise: dict[str, Floats] | None,
     *,
     rounded: bool = False,
-) -> Difference | None:
+) -> Observation | None:
     """Return what differs between the implementation and the reference; None if nothing does.
 
     ``rounded``: single precision inside is allowed.
@@ -98,7 +89,7 @@ def compare(
     return difference(run, {"x": expected["x"]} if alone else expected, slack)
 
 
-def difference(run: Run, expected: dict[str, Floats], slack: float) -> Difference | None:
+def difference(run: Run, expected: dict[str, Floats], slack: float) -> Observation | None:
     """Return the first difference beyond the slack."""
     for k in range(len(expected["x"])):
         for name, array in expected.items():
@@ -107,7 +98,8 @@ def difference(run: Run, expected: dict[str, Floats], slack: float) -> Differenc
             got, right = np.ravel(run.values[name][k]), np.ravel(array[k])
             worst = int(np.argmax(np.abs(got - right)))
             if abs(got[worst] - right[worst]) > slack:
-                return Difference(
+                return Observation(
+                    False,
                     f"{name}[{worst}] after iteration {k + 1} is {got[worst]:.12g}, the reference has "
                     f"{right[worst]:.12g}; rounding explains at most {slack:.1e}",
                     coordinates(f"{name} after iteration {k + 1}", got, right),
@@ -159,9 +151,9 @@ def _updates(context: Context) -> Observation:
             compared += 1
             if wrong:
                 setting = f"loss {loss}, regularizer {regularizer}, rho {rho}, eta {eta}"
-                return Observation.exact(False, f"{setting}: {wrong.text}", wrong.picture)
+                return replace(wrong, detail=f"{setting}: {wrong.detail}")
     how = "replayed with given batches and noise" if context.can(Capability.REPLAY) else "watched without noise"
-    return Observation.exact(True, f"{compared} runs of {iterations} iterations agree ({how})")
+    return Observation(True, f"{compared} runs of {iterations} iterations agree ({how})")
 
 
 def _whole_batches(  # noqa: PLR0917 - as in `Context.parameters`
@@ -400,7 +392,7 @@ def _solved(context: Context) -> Observation:
         "length",
     )
     text = f"the inner solver leaves a gradient of length up to {worst:.2g}, allowed is {SOLVED:g}"
-    return Observation.exact(solved, text, picture)
+    return Observation(solved, text, picture)
 
 
 QUESTIONS = (

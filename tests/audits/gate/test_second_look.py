@@ -14,9 +14,9 @@ from audits.gate.report import GateReport
 from audits.gate.run import GateOptions, run_gate
 from tests.audits.gate.test_gate import REFERENCE, claim_file
 from verification.outcome import Outcome
-from verification.questions.question import Observation, Question, Size, at_few_records
-from verification.reading.context import Context
-from verification.statistics.test import Aspect, Cause
+from verification.questions.question import OBSERVABLE, Answer, Question, Size
+from verification.reading.context import Claimed, Clock, Context
+from verification.statistics.test import Aspect, Cause, Test
 from verification.wire.faults import AdapterError, AdapterFault, Fault, ProtocolStep
 
 Told = float | AdapterError
@@ -29,14 +29,15 @@ NARROW = 0.5 * SHARE
 def told(name: str, answers: Iterator[Told], draws: list[float], *, statistical: bool) -> Question:
     """A question that gives these answers, one after the other; and the harness's draw at each."""
 
-    def run(context: Context) -> Observation:
+    def ask(context: Context, _claimed: Claimed | None, _clock: Clock) -> Answer:
         draws.append(float(context.rng.random()))
         answer = next(answers)
         if isinstance(answer, AdapterError):
             raise answer
-        return Observation(answer, "as told")
+        test = Test(name, Aspect.NOISE, answer, "as told", Cause.NOISE_SMALL, deterministic=not statistical)
+        return Answer(name, "small sizes", 0, (test,), (Aspect.NOISE,))
 
-    return at_few_records(name, Cause.NOISE_SMALL, Aspect.NOISE, "nothing", (), run, statistical=statistical)
+    return Question(name, ask, "nothing", (), (Size.SMALL,), needs=OBSERVABLE, statistical=statistical)
 
 
 def gated(
