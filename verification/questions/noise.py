@@ -297,22 +297,6 @@ def _dense(rng: np.random.Generator, count: int, columns: int, bound: float) -> 
     return rng.standard_normal((count, columns)) * bound
 
 
-def _one_hot(rng: np.random.Generator, count: int, columns: int, bound: float) -> Floats:
-    return bound * np.eye(columns)[rng.integers(columns, size=count)]
-
-
-def _few_distinct(rng: np.random.Generator, count: int, columns: int, bound: float) -> Floats:
-    return _dense(rng, 5, columns, bound)[rng.integers(5, size=count)]
-
-
-def _sparse(rng: np.random.Generator, count: int, columns: int, bound: float) -> Floats:
-    return _dense(rng, count, columns, bound) * (rng.random((count, columns)) < 0.05)
-
-
-def _some_empty(rng: np.random.Generator, count: int, columns: int, bound: float) -> Floats:
-    return _dense(rng, count, columns, bound) * (np.arange(count) % 2)[:, None]
-
-
 def _at_the_bound(rng: np.random.Generator, count: int, columns: int, bound: float) -> Floats:
     features = _dense(rng, count, columns, bound)
     lengths = 2 * bound * np.where(np.arange(count) % 2, 1.0, 1.0 + 1e-9)
@@ -326,14 +310,18 @@ DATA_SHAPES: dict[str, DrawFeatures] = {
     "labels in order": _dense,
     "one label rare": _dense,
     "rows in order": lambda rng, count, columns, bound: np.sort(_dense(rng, count, columns, bound), axis=0),
-    "few distinct rows": _few_distinct,
+    "few distinct rows": lambda rng, count, columns, bound: _dense(rng, 5, columns, bound)[rng.integers(5, size=count)],
     "features not negative": lambda rng, count, columns, bound: np.abs(_dense(rng, count, columns, bound)),
     "features between 0 and 1": lambda rng, count, columns, _: rng.random((count, columns)),
     "tiny features": lambda rng, count, columns, _: 1e-6 * rng.standard_normal((count, columns)),
     "whole numbers, unscaled": lambda rng, count, columns, _: np.rint(1e5 * rng.random((count, columns)) ** 8),
-    "one-hot categories": _one_hot,
-    "sparse rows": _sparse,
-    "rows without features among others": _some_empty,
+    "one-hot categories": lambda rng, count, columns, bound: bound * np.eye(columns)[rng.integers(columns, size=count)],
+    "sparse rows": lambda rng, count, columns, bound: (
+        _dense(rng, count, columns, bound) * (rng.random((count, columns)) < 0.05)
+    ),
+    "rows without features among others": lambda rng, count, columns, bound: (
+        _dense(rng, count, columns, bound) * (np.arange(count) % 2)[:, None]
+    ),
     "rows at the bound": _at_the_bound,
     "a constant column": lambda rng, count, columns, bound: np.column_stack(
         [np.full(count, bound), _dense(rng, count, columns, bound)[:, 1:]]
@@ -370,12 +358,12 @@ def data_shapes(context: Context, claimed: Claimed | None, clock: Clock) -> Answ
     if claimed.columns == 1:
         raise NotApplicable("one column: none is 0 in all records")
     iterations = _ITERATIONS if context.sees_every_iterate else 1
-    sizes = _Sizes([smaller(claimed, _SHAPE_RECORDS).shortened(iterations), claimed.fitting(FEWER_VALUES)])
+    sizes = [smaller(claimed, _SHAPE_RECORDS).shortened(iterations), claimed.fitting(FEWER_VALUES)]
     spent, parts, families, refused = 0.0, list[RunEnergies](), list[TailFamily](), list[str]()
     for kind in DATA_SHAPES:
         if parts and spent > clock.seconds:
             break
-        seen = sizes.ask(context, kind)
+        seen = _noise_on(context, kind, sizes)
         spent += context.session.last_seconds
         if seen is None:
             refused.append(kind)
@@ -391,33 +379,23 @@ def data_shapes(context: Context, claimed: Claimed | None, clock: Clock) -> Answ
     left += f", refused: {', '.join(refused)}" if refused else ""
     energies = RunEnergies.joined(parts)
     title = f"{len(parts)} kinds of data{left}"
-    return Answer(title, sizes.now.size, energies.runs, (found,), (Aspect.NOISE,), energies=energies)
+    return Answer(title, sizes[0].size, energies.runs, (found,), (Aspect.NOISE,), energies=energies)
 
 
-@dataclass(slots=True)
-class _Sizes:
-    """The smallest size that is not refused; larger ones are tried where it is."""
-
-    left: list[Claimed]
-
-    @property
-    def now(self) -> Claimed:
-        return self.left[0]
-
-    def ask(self, context: Context, kind: str) -> dict[str, Floats] | None:
-        """The noise of a few runs on a kind of data; None where it is refused at every size."""
-        for number, size in enumerate(self.left):
-            records, outside = records_of(kind, context.rng, size.records, size.columns, size.parameters.bound)
-            values = size.parameters.iterations * max(1, size.columns // 4)
-            try:
-                name = context.session.send(records)
-                wanted = _VALUES // FEWER_OF_ITS_OWN if context.own else _VALUES
-                run = context.unseeded(name, size, max(_FEWEST_RUNS, -(-wanted // values)))
-            except RefusedRequest:
-                continue
-            self.left = self.left[number:]
-            return read_noise(context, name, size, records, run, outside=outside)
-        return None
+def _noise_on(context: Context, kind: str, sizes: list[Claimed]) -> dict[str, Floats] | None:
+    """The noise of a few runs on a kind of data; None where it is refused. Sizes before one that is run are dropped."""
+    for number, size in enumerate(sizes):
+        records, outside = records_of(kind, context.rng, size.records, size.columns, size.parameters.bound)
+        values = size.parameters.iterations * max(1, size.columns // 4)
+        try:
+            name = context.session.send(records)
+            wanted = _VALUES // FEWER_OF_ITS_OWN if context.own else _VALUES
+            run = context.unseeded(name, size, max(_FEWEST_RUNS, -(-wanted // values)))
+        except RefusedRequest:
+            continue
+        del sizes[:number]
+        return read_noise(context, name, size, records, run, outside=outside)
+    return None
 
 
 def _size(kind: str, name: str, noise: Floats) -> TailFamily:
