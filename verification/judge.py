@@ -539,7 +539,7 @@ class Coverage:
     rare: str = ""
 
     @classmethod
-    def of(cls, results: Iterable[Result]) -> Coverage:
+    def of(cls, results: Iterable[Result], rare: str = "") -> Coverage:
         """What questions and games looked at, and what they could not."""
         covered, skipped = [], []
         for result in results:
@@ -549,21 +549,16 @@ class Coverage:
                 covered.append(Covered(result.about, answer.size, answer.runs, answer.covers))
             if result.needed and result.reason and result.outcome is not Outcome.STANDS:
                 skipped.append(Uncovered(result.about, result.reason))
-        return cls(tuple(covered), tuple(skipped))
-
-    def joined(self, other: Coverage) -> Coverage:
-        """Both together."""
-        rare = "; ".join(filter(None, (self.rare, other.rare)))
-        return Coverage((*self.covered, *other.covered), (*self.skipped, *other.skipped), rare)
+        return cls(tuple(covered), tuple(skipped), rare)
 
     def missing(self, subject: str, needed: Iterable[Aspect]) -> list[Aspect]:
         """What the claim about a subject rests on and no check looked at."""
         seen = {aspect for item in self.covered if item.about.subject == subject for aspect in item.aspects}
         return [aspect for aspect in needed if aspect not in seen]
 
-    def gaps(self, about: About, needed: Iterable[Aspect]) -> list[Finding]:
-        """A finding if no check looked at something that the claim rests on; none otherwise."""
-        missing = self.missing(about.subject, needed)
+    def gaps(self, about: About, needed: Iterable[Aspect], accepted: Sequence[Aspect]) -> list[Finding]:
+        """A finding if no check looked at something that the claim rests on and that is not accepted unseen."""
+        missing = [aspect for aspect in self.missing(about.subject, needed) if aspect not in accepted]
         if not missing:
             return []
         why = "; ".join(item.describe() for item in self.skipped if item.about.subject in ("", about.subject))

@@ -33,7 +33,7 @@ from accountant import AccountantError, Mechanism, decimal_string, exact, mechan
 from accountant.mechanisms.words import Algorithm, Neighbours, Release, Sampling
 from accountant.notions import Notion, Promise
 from audits.errors import ClaimFileError
-from verification.outcome import About, Finding, needed_aspects
+from verification.outcome import About, Finding
 from verification.reading.context import Claimed, Mode
 from verification.statistics.test import Aspect
 from verification.wire.declaration import NeighboursWord
@@ -351,10 +351,6 @@ class GateTable(_Table):
     power: Divisor = 1.2
     strict: bool = False
     accepts: list[Annotated[Aspect, Field(strict=False)]] = []
-
-    def needs(self, *, private: bool, sampled: bool) -> list[Aspect]:
-        """What must be looked at: everything that a claim rests on and that is not accepted unseen."""
-        return [aspect for aspect in needed_aspects(private=private, sampled=sampled) if aspect not in self.accepts]
 
 
 class Waiver(_Table):

@@ -15,8 +15,8 @@ from audits.gate.options import GateOptions, adapter_failed
 from audits.gate.price import TookTooLongError, time_limit
 from verification.declared.implementation import DeclaredImplementation
 from verification.declared.questions import Shown, about_declared, ask_declared, priced
-from verification.judge import Coverage, Result, Uncovered, concluded, not_asked
-from verification.outcome import About, Finding, Outcome, Stage
+from verification.judge import Coverage, Result, concluded, finding
+from verification.outcome import About, Finding, Outcome, Stage, needed_aspects
 from verification.wire.declaration import contradictions
 from verification.wire.faces import Face
 from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
@@ -31,8 +31,7 @@ def declared_stage(
     """Ask for the declaration, refuse one that contradicts itself, and run every check of it."""
     if claims.implementation is None:
         raise AssertionError("a checked claim file with [declared] has an [implementation]")
-    findings: list[Finding] = []
-    coverage = Coverage()
+    findings, results = list[Finding](), list[Result]()
     deadline = time.monotonic() + claims.gate.budget
     try:
         with Session(claims.implementation.command, limits, Face.DECLARED) as session:
@@ -42,35 +41,28 @@ def declared_stage(
             # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 for result in declared_results(claims, declared, options):
+                    results.append(result)
                     options.night.question(result)
                     if result.answer is not None and result.answer.energies is not None:
                         options.night.noise(table.algorithm, result.answer.energies)
                     if options.wants(result.about):
                         options.say(str(result.about))
-                        findings.append(options.conclude(result))
-                    coverage = coverage.joined(Coverage.of([result]))
+                        findings.append(options.conclude(finding(result)))
             if not (options.only or claims.claim.nothing or _refuted(findings)):
                 about = About("aspects", table.algorithm, Stage.COVERAGE, table.algorithm)
                 drawn = declared.declaration.sampling.kind is not Sampling.ALL
-                findings += coverage.gaps(about, claims.gate.needs(private=True, sampled=drawn))
-            _keep(findings, session, tape, options)
+                needed = needed_aspects(private=True, sampled=drawn)
+                findings += Coverage.of(results).gaps(about, needed, claims.gate.accepts)
+            for found in findings:
+                if found.stage is Stage.DECLARED:
+                    options.keep(found, tapes=(tape,))
     except AdapterSkipped as answer:  # never a fault; and nothing is known then
         about = About("adapter", table.algorithm, Stage.DECLARED, table.algorithm)
-        findings.append(not_asked(about, Outcome.SKIPPED, f"not offered: {answer.reason}"))
-        coverage = coverage.joined(Coverage(skipped=(Uncovered(about, answer.reason),)))
+        results.append(Result(about, Outcome.SKIPPED, reason=f"not offered: {answer.reason}"))
+        findings.append(finding(results[-1]))
     except AdapterError as error:
         findings.append(adapter_failed(Stage.DECLARED, error, options))
-    return findings, coverage
-
-
-def _keep(findings: list[Finding], session: Session, tape: Tape, options: GateOptions) -> None:
-    """Keep the whole conversation beside what refutes."""
-    if options.evidence is None:
-        return
-    said = session.description
-    for found in findings:
-        if found.stage is Stage.DECLARED:
-            options.evidence.keep(found, said, seed=options.seed, seeded=False, tapes=(tape,), only=options.only)
+    return findings, Coverage.of(results)
 
 
 def declared_implementation(

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from audits.errors import EvidenceError
 from verification.judge import Traits
-from verification.outcome import About, Finding, Outcome, Stage
+from verification.outcome import About, Outcome, Stage
 from verification.wire.arrays import Floats
 from verification.wire.messages import DeclaredStart, StartResult, described
 from verification.wire.tape import Exchange, Tape
@@ -53,24 +53,6 @@ class KeptEvidence:
     """What is kept while a gate runs; written when it is over."""
 
     kept: list[Kept] = field(default_factory=list)
-
-    def keep(
-        self,
-        found: Finding,
-        description: StartResult,
-        *,
-        seed: int,
-        seeded: bool,
-        tapes: Sequence[Tape] = (),
-        seconds: float = 0.0,
-        scores: tuple[Floats, Floats] | None = None,
-        only: tuple[str, ...] = (),
-        traits: Traits | None = None,
-    ) -> None:
-        """Keep what refutes; what stands needs no evidence."""
-        if found.outcome is Outcome.REFUTED:
-            said = found.about, found.outcome, found.detail, found.p_value, found.false_alarm
-            self.kept.append(Kept(*said, description, seed, seeded, tapes, seconds, scores, only, traits))
 
     def write(self, folder: Path, claim_text: str) -> list[Path]:
         """Write one file a finding and return them."""

@@ -15,7 +15,7 @@ from audits.games.learned import learned_game
 from audits.games.plans import COPIES, Planned, least_bound, own_pair_game, standard_games
 from audits.games.sequential import AuditResult, plan_audit, run_audit
 from audits.gate.options import GAMES_SHARE, GateRun, adapter_failed
-from verification.judge import Coverage, Result, Traits, finding
+from verification.judge import Result, Traits, finding
 from verification.outcome import Finding, Outcome, Stage
 from verification.statistics.run_energies import RunEnergies
 from verification.wire.faults import AdapterError, RefusedRequest
@@ -26,8 +26,8 @@ from verification.wire.tape import Tape
 _WHOLE = 0.98
 
 
-def games_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Coverage]:
-    """Return what the games found, their paths, and what they cover; stops at a refutation."""
+def games_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], list[Result]]:
+    """Return what the games found, their paths and results; stops at a refutation."""
     results: list[Result] = []
     audits: list[AuditResult] = []
     failed: list[Finding] = []
@@ -41,11 +41,11 @@ def games_stage(run: GateRun) -> tuple[list[Finding], list[AuditResult], Coverag
                 break
             if run.options.wants(plan.game.about):
                 results.append(_played(run, subject, plan, audits, stream=stream, games=len(planned)))
-                run.options.conclude(results[-1])
+                run.options.conclude(finding(results[-1]))
     except AdapterError as error:
         failed.append(adapter_failed(Stage.GAMES, error, run.options))
     findings = [run.options.reproducible(finding(result)) for result in results]
-    return [*findings, *failed], audits, Coverage.of(results)
+    return [*findings, *failed], audits, results
 
 
 def _planned(run: GateRun, session: Session, results: list[Result]) -> list[tuple[Subject, Planned]]:
@@ -82,12 +82,11 @@ def _learned(run: GateRun, session: Session, games: int) -> list[Result]:
         played = learned_game(session, subject, options.seed, seeded=options.seeded, alpha=alpha)
         session.tape = None
         result = dataclasses.replace(played, seconds=time.monotonic() - began)
-        if options.evidence is not None and tape is not None:
-            found, said = finding(result), session.description
-            options.evidence.keep(found, said, seed=options.seed, seeded=options.seeded, tapes=[tape])
+        if tape is not None:
+            options.keep(finding(result), tapes=[tape])
         if result.outcome is not Outcome.SKIPPED:
             results.append(result)
-            options.conclude(result)
+            options.conclude(finding(result))
     return results
 
 
@@ -107,27 +106,13 @@ def _played(
     late = done < planned_pairs and audit.judged.outcome is Outcome.INCONCLUSIVE
     parts = [RunEnergies.counted(energies, degrees) for energies, degrees in audit.noise]
     run.energies.setdefault(str(subject.mode), []).extend(parts)
-    _keep(run, audit)
+    run.options.keep(finding(audit.judged), scores=(audit.first, audit.second))
     judged = dataclasses.replace(audit.judged, seconds=audit.seconds)
     if not late:
         return judged
     needed = audit.seconds * planned_pairs / done if done else math.inf
     short = f"{done} of {planned_pairs} trial pairs in time; {run.enough_time(needed, audit.seconds)}"
     return dataclasses.replace(judged, reason=f"{short}; {judged.reason}")
-
-
-def _keep(run: GateRun, audit: AuditResult) -> None:
-    """Keep the scores of a game that refutes."""
-    evidence = run.options.evidence
-    if evidence is None or audit.judged.outcome is not Outcome.REFUTED:
-        return
-    evidence.keep(
-        finding(audit.judged),
-        run.options.described[0],
-        seed=run.options.seed,
-        seeded=run.options.seeded,
-        scores=(audit.first, audit.second),
-    )
 
 
 def _first_accepted(run: GateRun, subject: Subject, planned: Planned, *, stream: int, games: int) -> AuditResult:

@@ -12,9 +12,9 @@ from pathlib import Path
 from audits.games.executors import Target
 from audits.games.game import Subject
 from audits.gate.claim_file import ClaimFile, GateTable
-from audits.gate.evidence import KeptEvidence
+from audits.gate.evidence import Kept, KeptEvidence
 from audits.gate.history import Night
-from verification.judge import Result, Traits, finding, not_asked
+from verification.judge import Traits, not_asked
 from verification.neighbours.neighbours import Neighbours
 from verification.outcome import About, Finding, Outcome, Stage
 from verification.reading.context import Mode
@@ -23,6 +23,7 @@ from verification.wire.arrays import Floats
 from verification.wire.faults import AdapterError
 from verification.wire.messages import StartResult
 from verification.wire.process import Limits
+from verification.wire.tape import Tape
 
 Say = Callable[[str], None]
 GAMES_SHARE = 0.4
@@ -69,11 +70,26 @@ class GateOptions:
         self.asked[found.name] = found
         self.found(found)
 
-    def conclude(self, result: Result) -> Finding:
-        """The finding of a result, with the command that looks for a refutation again; it is told of."""
-        found = self.reproducible(finding(result))
+    def conclude(self, found: Finding) -> Finding:
+        """A finding with the command that looks for a refutation again; it is told of."""
+        found = self.reproducible(found)
         self.tell(found)
         return found
+
+    def keep(
+        self,
+        found: Finding,
+        *,
+        tapes: Sequence[Tape] = (),
+        seconds: float = 0.0,
+        scores: tuple[Floats, Floats] | None = None,
+        traits: Traits | None = None,
+    ) -> None:
+        """Keep what a refutation rests on; what stands needs no evidence."""
+        if self.evidence is not None and found.outcome is Outcome.REFUTED:
+            said = found.about, found.outcome, found.detail, found.p_value, found.false_alarm
+            asked = self.described[0], self.seed, self.seeded
+            self.evidence.kept.append(Kept(*said, *asked, tapes, seconds, scores, self.only, traits))
 
     @property
     def wants_an_adapter(self) -> bool:

@@ -18,7 +18,6 @@ from audits.gate.price import epochs_cost, measured_cost
 from audits.gate.report import about_all_runs, about_offered
 from verification.judge import (
     Asked,
-    Coverage,
     Plan,
     Result,
     asked_small,
@@ -48,14 +47,14 @@ SHARE = {Size.SMALL: 0.4, Size.CLAIMED: 0.2}
 _STAGE = {Size.SMALL: Stage.SMALL, Size.CLAIMED: Stage.CLAIMED}
 
 
-def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple[list[Finding], Coverage]:
+def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple[list[Finding], list[Result]]:
     """Ask every question of every mechanism: a finding for each that refutes or deviates, one for the rest.
 
     ``measure``: only the noise on silent records, of an implementation that is already refuted.
     """
     stage, options = _STAGE[size], run.options
     if not options.may_want(stage) or (size is Size.CLAIMED and run.claims.claim.nothing):
-        return [], Coverage()  # not asked for, or nothing is claimed: then there is nothing to protect
+        return [], []  # not asked for, or nothing is claimed: then there is nothing to protect
     left = max(run.deadline - time.monotonic(), 0.0) * _TIME_SHARE
     plan = Plan(
         float(run.claims.gate.false_alarm) * SHARE[size],
@@ -83,15 +82,15 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
                 known=run.traits,
             )
     except AdapterError as error:
-        return [adapter_failed(stage, error, options)], Coverage()
+        return [adapter_failed(stage, error, options)], []
     _count(run, results)
     for result in results:
         options.night.question(result)
-    findings = [*map(finding, unasked), *_findings(run, results, description)]
+    findings = [*map(finding, unasked), *_findings(run, results)]
     if not measure and not any(f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) for f in findings):
         enough = run.enough_time(seconds_for_all(results, len(sessions)), left)
         findings.append(_summary(stage, results, unasked, enough))
-    return findings, Coverage.of([*results, *unasked])
+    return findings, [*results, *unasked]
 
 
 def _heard(run: GateRun, result: Result) -> None:
@@ -147,7 +146,7 @@ def _count(run: GateRun, results: Sequence[Result]) -> None:
             run.energies.setdefault(result.about.subject, []).append(result.answer.energies)
 
 
-def _findings(run: GateRun, results: Sequence[Result], description: StartResult) -> list[Finding]:
+def _findings(run: GateRun, results: Sequence[Result]) -> list[Finding]:
     """A finding for each question that refutes or deviates, with its evidence."""
     by_title = {str(Subject.of(mechanism).mode): mechanism for mechanism in run.claims.mechanism[::-1]}
     by_title |= {mechanism.title: mechanism for mechanism in run.claims.mechanism}
@@ -168,25 +167,9 @@ def _findings(run: GateRun, results: Sequence[Result], description: StartResult)
         if result.outcome not in (Outcome.REFUTED, Outcome.DEVIATES):
             continue
         found.append(run.options.reproducible(finding(result, measured)))
-        _keep(run, found[-1], result, description)
+        seconds = 0.0 if result.clock is None else result.clock.seconds
+        run.options.keep(found[-1], tapes=result.tapes, seconds=seconds, traits=result.traits)
     return found
-
-
-def _keep(run: GateRun, refuted: Finding, result: Result, description: StartResult) -> None:
-    """Keep what a question that refutes was answered."""
-    options = run.options
-    if options.evidence is None:
-        return
-    seconds = 0.0 if result.clock is None else result.clock.seconds
-    options.evidence.keep(
-        refuted,
-        description,
-        seed=options.seed,
-        seeded=options.seeded,
-        tapes=result.tapes,
-        seconds=seconds,
-        traits=result.traits,
-    )
 
 
 def _summary(stage: Stage, results: Sequence[Result], unasked: Sequence[Result], enough: str) -> Finding:

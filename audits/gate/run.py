@@ -31,8 +31,8 @@ from audits.gate.price import Account, account
 from audits.gate.questions import all_runs, questions_stage
 from audits.gate.report import GateReport, Provenance, provenance_of
 from verification.declared.questions import QUESTIONS as DECLARED_QUESTIONS
-from verification.judge import Coverage, finding, not_asked, strictly
-from verification.outcome import About, Finding, Outcome, Stage, Waived, worst
+from verification.judge import Coverage, Result, finding, not_asked, strictly
+from verification.outcome import About, Finding, Outcome, Stage, Waived, needed_aspects, worst
 from verification.plain_text import harmless
 from verification.questions.catalogue import QUESTIONS
 from verification.questions.question import Size
@@ -47,6 +47,7 @@ class _Found:
 
     provenance: Provenance
     findings: list[Finding] = dataclasses.field(default_factory=list)
+    results: list[Result] = dataclasses.field(default_factory=list)
     coverage: Coverage = dataclasses.field(default_factory=Coverage)
     accounts: list[Account] = dataclasses.field(default_factory=list)
     audits: list[AuditResult] = dataclasses.field(default_factory=list)
@@ -92,7 +93,7 @@ def _stages(claims: ClaimFile, pool: Executor, options: GateOptions, found: _Fou
         if options.wants(About("", mechanism.title, Stage.PRICE)):
             options.say(f"price of {mechanism.title}")
             found.accounts.append(account(claims.claim, mechanism, claims.gate.budget))
-            found.findings.append(options.conclude(found.accounts[-1].judged))
+            found.findings.append(options.conclude(finding(found.accounts[-1].judged)))
     needed = options.wants_an_adapter and not decided(found.findings, claims.waiver, options)
     if claims.implementation is not None and needed:
         subjects = list(dict.fromkeys(map(Subject.of, claims.mechanism)))
@@ -101,7 +102,8 @@ def _stages(claims: ClaimFile, pool: Executor, options: GateOptions, found: _Fou
         found.noise = run.vectors
         # huge but finite answers are answers, whatever overflows on the way to a conclusion about them
         with np.errstate(over="ignore", invalid="ignore"):
-            _behind_the_wire(run, found)
+            rare = _behind_the_wire(run, found)
+        found.coverage = Coverage.of(found.results, rare)
         if not (options.only or claims.claim.nothing or decided(found.findings, claims.waiver, options)):
             found.findings += coverage_findings(claims, found.coverage)
     elif claims.implementation is None and not options.only:
@@ -116,28 +118,32 @@ def coverage_findings(claims: ClaimFile, coverage: Coverage) -> list[Finding]:
         batch = getattr(mechanism, "batch", None)
         sampled = batch is not None and batch < getattr(mechanism, "records", batch)
         about = About("aspects", mechanism.title, Stage.COVERAGE, str(Subject.of(mechanism).mode))
-        findings += coverage.gaps(about, claims.gate.needs(private=mechanism.private, sampled=sampled))
+        needed = needed_aspects(private=mechanism.private, sampled=sampled)
+        findings += coverage.gaps(about, needed, claims.gate.accepts)
     return findings
 
 
-def _behind_the_wire(run: GateRun, found: _Found) -> None:
-    """The three stages that ask the implementation; a refutation by the first is followed by what its noise costs."""
+def _behind_the_wire(run: GateRun, found: _Found) -> str:
+    """The three stages that ask the implementation, and how rare failures are at most; what is refuted ends them.
+
+    A refutation by the first is followed by what its noise costs.
+    """
     waivers, options = run.claims.waiver, run.options
-    asked, found.coverage = questions_stage(run, Size.SMALL)
-    found.findings += asked
+    asked, results = questions_stage(run, Size.SMALL)
+    found.findings, found.results = [*found.findings, *asked], [*found.results, *results]
     if decided(found.findings, waivers, options):
         if any(f.outcome is Outcome.REFUTED for f in asked) and not options.only:
             measured, _ = questions_stage(run, Size.CLAIMED, measure=True)
             found.findings += [f for f in measured if f.outcome is Outcome.REFUTED]
-        return
-    asked, covered = questions_stage(run, Size.CLAIMED)
-    found.findings, found.coverage = [*found.findings, *asked], found.coverage.joined(covered)
+        return ""
+    asked, results = questions_stage(run, Size.CLAIMED)
+    found.findings, found.results = [*found.findings, *asked], [*found.results, *results]
     if decided(found.findings, waivers, options):
-        return
-    games, found.audits, played = games_stage(run)
+        return ""
+    games, found.audits, results = games_stage(run)
     quiet, rare = all_runs(run)
-    found.findings += [*games, *quiet]
-    found.coverage = found.coverage.joined(played).joined(Coverage(rare=rare))
+    found.findings, found.results = [*found.findings, *games, *quiet], [*found.results, *results]
+    return rare
 
 
 def _concluded(findings: Sequence[Finding], options: GateOptions) -> Outcome:
