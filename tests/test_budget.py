@@ -18,12 +18,12 @@ import pytest
 from tests.walks import PACKAGES, ROOT
 
 FILES = 301
-LINES = 60_840
+LINES = 60_830
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
-LINES_OF_A_PACKAGE = {"reference": 3230, "accountant": 16_060, "verification": 25_690, "audits": 8_470, "dpadmm": 7_420}
-LINES_OF_JUDGING = 16_480
+LINES_OF_A_PACKAGE = {"reference": 3230, "accountant": 16_060, "verification": 25_680, "audits": 8_470, "dpadmm": 7_420}
+LINES_OF_JUDGING = 16_470
 """Of what sends data, reads values, tests them and concludes: the rooms of `JUDGING`."""
 JUDGING = (
     *(f"verification/{name}" for name in ("judge.py", "conform.py", "questions", "reading", "statistics", "declared")),

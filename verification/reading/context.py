@@ -306,15 +306,8 @@ class Context:
 
     def pair_trials(self, first: Records, second: Records, parameters: Parameters, count: int) -> tuple[Run, Run]:
         """Trials of two neighbours under hidden names and in random order; arrays [count, T, p]."""
-        show = Show.EVERY_ITERATE if self.can(Capability.EVERY_ITERATE) else Show.LAST
-        if show is Show.LAST and parameters.iterations > 1:
-            raise NotApplicable("needs the capability every-iterate")
         hidden = HiddenPair(self.session, first, second, self.rng)
-        runs = hidden.trials(self.mode.algorithm, parameters, count, show=show)
-        if show is Show.EVERY_ITERATE:
-            return runs
-        first_run, second_run = (Run({key: array[:, None] for key, array in run.values.items()}) for run in runs)
-        return first_run, second_run
+        return hidden.both(lambda name: self.run(name, parameters, count))
 
     @property
     def plain(self) -> RegularizerName:

@@ -522,7 +522,7 @@ class HiddenPair:
     ) -> tuple[Run, Run]:
         """Run both `count` times, with seeds that differ (where the adapter takes seeds and `seeded` is asked for)."""
         seeded = seeded and self._session.can(m.Capability.SEED)
-        return self._both(
+        return self.both(
             lambda name: self._session.trials(
                 name, algorithm, parameters, count, show=show, seed=self._fresh_seed(seeded)
             )
@@ -530,11 +530,12 @@ class HiddenPair:
 
     def black_box_trials(self, count: int, *, seeded: bool) -> tuple[Values, Values]:
         """Run both neighbours of a black box ``count`` times."""
-        return self._both(lambda name: self._session.black_box_trials(name, count, self._fresh_seed(seeded)))
+        return self.both(lambda name: self._session.black_box_trials(name, count, self._fresh_seed(seeded)))
 
     def _fresh_seed(self, seeded: bool) -> int | None:
         return int(self._rng.integers(1 << 53)) if seeded else None
 
-    def _both(self, ask: Callable[[str], BothT]) -> tuple[BothT, BothT]:
+    def both(self, ask: Callable[[str], BothT]) -> tuple[BothT, BothT]:
+        """What both answer, asked in random order."""
         found = {int(which): ask(self._names[which]) for which in self._rng.permutation(2)}
         return found[0], found[1]
