@@ -81,6 +81,7 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
                 functools.partial(_heard, run),
                 known=run.traits,
             )
+            needed = seconds_for_all(results, len(sessions))
     except AdapterError as error:
         return [adapter_failed(stage, error, options)], []
     _count(run, results)
@@ -88,8 +89,7 @@ def questions_stage(run: GateRun, size: Size, *, measure: bool = False) -> tuple
         options.night.question(result)
     findings = [*map(finding, unasked), *_findings(run, results)]
     if not measure and not any(f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) for f in findings):
-        enough = run.enough_time(seconds_for_all(results, len(sessions)), left)
-        findings.append(_summary(stage, results, unasked, enough))
+        findings.append(_summary(stage, results, unasked, run.enough_time(needed, left)))
     return findings, [*results, *unasked]
 
 
@@ -202,6 +202,7 @@ def all_runs(run: GateRun) -> tuple[list[Finding], str]:
     share = float(run.claims.gate.false_alarm) * SHARE[Size.CLAIMED] / shares(Size.CLAIMED, modes)
     findings, sentences = [], []
     for mode in modes:
+        about = about_all_runs(mode)
         energies = RunEnergies.joined(run.energies.get(str(mode), []))
         if not energies.runs:
             continue
@@ -209,7 +210,6 @@ def all_runs(run: GateRun) -> tuple[list[Finding], str]:
         sentences.append(f"{mode}: {energies.statement(share)}")
         tests = (energies.test(), windows_fresh(run.vectors.get(str(mode), [])))
         answer = Answer("all runs of the gate", "every size", energies.runs, tests, (Aspect.NOISE,))
-        about = about_all_runs(mode)
         result = concluded(about, answer, share)
         if not run.options.wants(about):
             continue
