@@ -132,7 +132,7 @@ _WHERE = {
     Cause.BATCH_SIZE: "the line that draws the batch: m records",
     Cause.BATCH_LAW: "the line that draws the batch: every record as likely as every other, whatever was drawn before",
     Cause.BATCH_REUSED: "where batches are drawn or shuffled: anew in every iteration and run",
-    Cause.CONTRIBUTION: "between the gradient of one record and the noise: clip each record to C, sum, divide by m; "
+    Cause.CONTRIBUTION: "all between one record's gradient and the noise: clip each record to C, sum, divide by m; "
     "nothing else that looks at the data",
     Cause.UNNOISED: "the line that computes the value named: from released (noisy) values alone, or with noise added",
     Cause.DATA_DEPENDENT: "what is computed from the data and gets no noise",

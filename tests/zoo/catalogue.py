@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from tests.zoo import MEMBERS, PRODUCTION, accountants, black_box
 from tests.zoo.conformance import different, wrong, wrong_baselines, wrong_draws
 from tests.zoo.declared import pairs, strangers
-from tests.zoo.honest import in_other_ways, other_updates, refusing, same_claim, variants
+from tests.zoo.honest import hidden, in_other_ways, other_updates, outsiders, refusing, same_claim, variants
 from tests.zoo.vectors import wrong as wrong_steps
 from tests.zoo.vectors import wrong_baselines as wrong_baseline_steps
 from verification.served.stepwise import Stepwise
@@ -37,6 +37,8 @@ def catalogue() -> Iterator[tuple[str, str]]:
         "tests.zoo.honest.other_updates": list(other_updates.VARIANTS),
         "tests.zoo.honest.same_claim": [*same_claim.HONEST, *same_claim.TWINS],
         "tests.zoo.honest.in_other_ways": [*in_other_ways.HONEST, *in_other_ways.TWINS],
+        "tests.zoo.honest.hidden": [*hidden.HONEST, *hidden.TWINS],
+        "tests.zoo.honest.outsiders": [*outsiders.HONEST, *outsiders.TWINS],
         "tests.zoo.honest.refusing": list(refusing.NAMES),
         "tests.zoo.accountants": list(accountants.KINDS),
     }

@@ -8,7 +8,8 @@ shows preprocessing by statistics of the data, loss scaling that skips a step, w
 Where the step is no smooth function of the mean gradient, as with a threshold, rounding or a choice of the largest
 coordinates before the noise, a record counts for more next to the jump. All records are along (+-1, ..., +-1), so that
 all coordinates reach a threshold together; the mean is moved from next to nothing to C, and where the step does not
-follow in proportion, the jump is found by bisection and neighbours are put to both sides of it.
+follow in proportion, the jump is found by bisection and neighbours are put to both sides of it. There one record is
+also given the other label, among as many of each, which shows weights that are made of the labels.
 
 A threshold *after* the noise jumps as well, and costs nothing: there the noise hides the record. So a step that moves
 too far is asked again with the noise moved by what the record moves the mean gradient: the same x shows that x is a
@@ -71,7 +72,7 @@ _QUIET_VALUES, _PLAIN_RUNS, _UNLIKE = 16, 200, 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """How far x moved when a record was replaced, and by what."""
+    """How far x moved when a record was replaced, and how."""
 
     share: float  # of what is allowed
     change: str
@@ -136,16 +137,16 @@ def dependence(context: Context, at_size: Claimed | None, _clock: Clock) -> Answ
                 for hidden in hiding(noise, means[1] - means[0], allowed / (2 * parameters.bound / m)):
                     again = _share(context, claimed, other, batches, noise=hidden, usual=(usual, allowed, slack))
                     share = 1.0 if again == 0 else share
-            moved.append(Moved(share, name))
+            moved.append(Moved(share, f"record {place} is replaced: {name}"))
     with contextlib.suppress(AdapterRefusal):
         moved += _at_jumps(context, claimed, allowed, slack, noise)
     if not replayed and max(each.share for each in moved) > most:
         size = _plain_noise(context, claimed)
         if size is None:
-            title = "ordinary records, one replaced"
-            return Answer(title, claimed.size, 0, (), (), missing=f"one step moves too far, or is hidden: {UNREAD}")
+            reason = f"one step moves too far, or is hidden: {UNREAD}"
+            return Answer("ordinary records, one replaced", claimed.size, 0, (), (), missing=reason)
         most *= max(1.0, size)
-    return _answer(claimed, moved, place, most)
+    return _answer(claimed, moved, most)
 
 
 def _plain_noise(context: Context, claimed: Claimed) -> float | None:
@@ -191,18 +192,19 @@ class _Ladder:
     slack: float
     allowed: float
 
-    def step(self, t: float, special: Floats | None = None, noise: Values | None = None) -> Floats:
-        """x after a step on records of gradient t C, of which one is another."""
+    def step(self, t: float, special: Floats | None = None, noise: Values | None = None, label: int = 1) -> Floats:
+        """x after a step on records of gradient t C, with labels in turn, of which one is another."""
         parameters, n = self.claimed.parameters, self.claimed.records
-        features = np.tile(t * parameters.bound / self.slope * self.direction, (n, 1))
+        labels = np.where(np.arange(n) % 2, -1, 1).astype(np.int64)
+        features = np.outer(labels, t * parameters.bound / self.slope * self.direction)
         if special is not None:
-            features[0] = special
-        records = Records(features, np.ones(n, dtype=np.int64))
+            features[0], labels[0] = special, label
+        records = Records(features, labels)
         batches = None if parameters.batch is None else [list(range(parameters.batch))]
         x: Floats = _step(self.context, self.claimed, records, batches, noise or self.noise).x[0, 0]
         return x
 
-    def moves(self, q: float, axis: Floats | None = None) -> float:
+    def moves(self, q: float, axis: Floats | None = None, *, relabelled: bool = False) -> float:
         """How far x moves where a record of gradient -C along the axis, at a mean of q C, is turned round."""
         m = self.claimed.parameters.batch or self.claimed.records
         t = (q * m + 1) / (m - 1) if axis is None else q
@@ -210,12 +212,13 @@ class _Ladder:
             return 0.0
         along = self.direction if axis is None else axis
         special = _LONG * self.claimed.parameters.bound / self.slope * along
+        other, label = (special, -1) if relabelled else (-special, 1)
         first = self.step(t, special)
-        moved = float(np.linalg.norm(first - self.step(t, -special)))
+        moved = float(np.linalg.norm(first - self.step(t, other, label=label)))
         if moved - self.slack > (1 + self.context.rounding) * self.allowed:
             part = 2 * self.claimed.parameters.bound / m
             for hidden in hiding(self.noise, part * along, self.allowed / part):
-                if np.linalg.norm(first - self.step(t, -special, hidden)) <= self.slack:
+                if np.linalg.norm(first - self.step(t, other, hidden, label)) <= self.slack:
                     return self.allowed
         return moved
 
@@ -248,16 +251,18 @@ def _at_jumps(context: Context, at_size: Claimed, allowed: float, slack: float, 
         return []
     signs = context.rng.choice([-1.0, 1.0], claimed.columns)
     across = signs * np.where(np.arange(claimed.columns) % 2, -1.0, 1.0)
-    one = Records(np.zeros((1, claimed.columns)), np.ones(1, dtype=np.int64))
-    slope = float(abs(problem_of(one, claimed.parameters).loss.slope(np.zeros(1))[0]))
+    empty = Records(np.zeros((1, claimed.columns)), np.ones(1, dtype=np.int64))
+    slope = float(abs(problem_of(empty, claimed.parameters).loss.slope(np.zeros(1))[0]))
     root = np.sqrt(claimed.columns)
     # without batches fewer records count for more each
     scale = allowed if claimed.parameters.batch is not None else allowed * at_size.records / claimed.records
     # rounding of the values themselves: every coordinate by a unit of the mean gradient, on both sides
     slack += 2 * context.unit * scale * m / 2
     ladder = _Ladder(context, claimed, signs / root, across / root, slope, noise, slack, scale)
-    found = [Moved(ladder.moves(q), f"at a mean gradient of {q:.6g} C") for q in ladder.jumps()]
-    found += [Moved(ladder.moves(q, ladder.across), f"among coordinates of {q:g} C") for q in (0.02, 0.3)]
+    one = "the first of equal records is"
+    found = [Moved(ladder.moves(q), f"{one} turned round, at a mean gradient of {q:.6g} C") for q in ladder.jumps()]
+    found += [Moved(ladder.moves(q, ladder.across), f"{one} another, all coordinates {q:g} C") for q in (0.02, 0.3)]
+    found += [Moved(ladder.moves(q, relabelled=True), f"{one} relabelled, mean gradient {q:g} C") for q in (-0.7, 0.7)]
     return [Moved(max(0.0, each.share - slack) / scale, each.change) for each in found]
 
 
@@ -307,9 +312,9 @@ def _share(
     return max(0.0, float(np.linalg.norm(run.x - before.x)) - slack) / allowed
 
 
-def _answer(claimed: Claimed, moved: list[Moved], place: int, most: float) -> Answer:
+def _answer(claimed: Claimed, moved: list[Moved], most: float) -> Answer:
     worst = max(moved, key=lambda each: each.share)
-    text = f"one step moves by {worst.share:.6g} of what is allowed when record {place} is replaced: {worst.change}"
+    text = f"one step moves by {worst.share:.6g} times what is allowed when {worst.change}, n = {claimed.records:,}"
     drawn = {each.change: (each.share, 1.0) for each in moved if np.isfinite(each.share)}
     test = Test(
         "moves-with-a-record",
@@ -324,7 +329,7 @@ def _answer(claimed: Claimed, moved: list[Moved], place: int, most: float) -> An
             drawn,
             "share of what is allowed",
         ),
-        witness=f"record {place} of {claimed.records:,} {worst.change}, n = {claimed.records:,}",
+        witness=text,
     )
     return Answer("ordinary records, one replaced", claimed.size, len(moved), (test,), (Aspect.CLIPPING,))
 

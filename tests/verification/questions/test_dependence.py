@@ -14,12 +14,13 @@ from tests.verification.questions.in_process import InProcess
 from tests.zoo.honest.hidden import HONEST
 from tests.zoo.honest.in_other_ways import TWINS as OTHER_TWINS
 from tests.zoo.honest.in_other_ways import MeanOfGradients, MomentumOfClean, SparseNoisyWithoutReplay
+from tests.zoo.honest.outsiders import PublicWeights, WeightsOfClasses
 from tests.zoo.honest.same_claim import TWINS, NormalisedNoisyGradient, NoSeed
 from verification.judge import Plan, Result, asked_small, judge, traits_of
 from verification.outcome import Outcome
 from verification.questions.catalogue import find
 from verification.questions.updates import has_own_updates
-from verification.reading.context import SSADMM, Context, Mode
+from verification.reading.context import MPADMM_ALL, SSADMM, Context, Mode
 from verification.reading.replayed import UNREAD
 from verification.served.serve import Values
 from verification.served.stepwise import Batches, Stepwise, StepwiseBaselines
@@ -74,6 +75,12 @@ def small(implementation: Stepwise, mode: Mode, *names: str) -> dict[str, Result
 def test_without_replay_preprocessing_by_the_data_is_refuted(name: str) -> None:
     result = small(WRONG[name](), SSADMM, "dependence")["dependence"]
     assert {test.cause for test in result.against} == {Cause.CONTRIBUTION}
+
+
+def test_weights_that_are_made_of_the_labels_are_refuted_and_public_ones_are_not() -> None:
+    wrong = small(WeightsOfClasses(), MPADMM_ALL, "dependence")["dependence"]
+    assert {test.cause for test in wrong.against} == {Cause.CONTRIBUTION}
+    assert small(PublicWeights(), MPADMM_ALL, "dependence")["dependence"].outcome is Outcome.STANDS
 
 
 def test_without_replay_a_threshold_after_the_noise_is_inconclusive_and_says_what_to_do() -> None:

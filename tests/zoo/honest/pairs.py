@@ -1,4 +1,4 @@
-"""Forty honest implementations that differ from the reference, each beside a wrong one that is one step away."""
+"""Honest implementations that differ from the reference, each beside a wrong one that is one step away."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from accountant.mechanisms.words import Algorithm
 
 _SAME, _OTHER = "tests.zoo.honest.same_claim", "tests.zoo.honest.in_other_ways"
-_HIDDEN = "tests.zoo.honest.hidden"
+_HIDDEN, _OUTSIDERS = "tests.zoo.honest.hidden", "tests.zoo.honest.outsiders"
 _VARIANTS, _UPDATES = "tests.zoo.honest.variants", "tests.zoo.honest.other_updates"
 
 
@@ -87,6 +87,7 @@ PAIRS: dict[str, Pair] = {
     "smooth-clip": Pair((_OTHER, "smooth-clip"), (_OTHER, "smooth-clip-longer")),
     "clip-each-coordinate": Pair((_OTHER, "clip-each-coordinate"), (_OTHER, "clip-each-coordinate-whole"), _MP),
     "squared-hinge": Pair((_OTHER, "squared-hinge"), (_OTHER, "squared-hinge-unclipped")),
+    "public-weights": Pair((_OUTSIDERS, "public-weights"), (_OUTSIDERS, "weights-of-classes"), _MP),
     "larger-division": Pair((_OTHER, "larger-division"), (_OTHER, "smaller-division"), _MP),
     # other updates
     "weight-decay": Pair((_OTHER, "weight-decay"), (_OTHER, "weight-decay-half")),
@@ -98,6 +99,7 @@ PAIRS: dict[str, Pair] = {
     "averaged": _updates("averaged", "plain-dual"),
     "from-z": _updates("from-z", "first-records"),
     "shorter-steps": _updates("shorter-steps", "noise/3"),
+    "shorter-later": Pair((_OUTSIDERS, "shorter-later"), (_OUTSIDERS, "shorter-on-plateau")),
     "momentum-of-noisy": Pair((_OTHER, "momentum-of-noisy"), (_OTHER, "momentum-of-clean")),
     # how it is run
     "random-start": Pair((_VARIANTS, "random-start"), (_OTHER, "start-from-data")),
