@@ -84,6 +84,7 @@ class Kept:
     watched: Counter[str] = field(default_factory=Counter)  # draws that notice, by their lines
     unwatched: Counter[str] = field(default_factory=Counter)  # draws of numbers that could be noise and do not notice
     lost: Counter[str] = field(default_factory=Counter)  # what made plain numbers of noise
+    from_system: bool = False  # whether the system gave bytes since a generator was seeded last
 
     def next(self, kind: str, draw: Callable[[], object]) -> object:
         """The next draw of this kind: that of the run to be repeated, as far as it goes."""
@@ -323,18 +324,19 @@ def watching(run: DeclaredRun, names: Names, train: Callable[..., object], kept:
     draws = Draws(run, names, kept)
     fresh, seeds = np.random.PCG64(run.seed), _DEFAULT_RNG(run.seed)
 
-    def entropy() -> int:
-        if run.seed is not None:
-            return int(seeds.integers(1 << 53))
-        found = kept.next("entropy", lambda: np.random.SeedSequence().entropy)
-        return found if isinstance(found, int) else 0
+    def entropy(given: object = None) -> object:
+        """What seeds a generator: where the code asked the system for it, the run's own, which repeats."""
+        if given is not None and (not kept.from_system or isinstance(given, np.random.BitGenerator | _GENERATOR)):
+            return given
+        kept.from_system, known = False, given if run.seed is None else int(seeds.integers(1 << 32))
+        return kept.next("entropy", lambda: np.random.SeedSequence().entropy if known is None else known)
 
     generator, state = draws.of(_GENERATOR), draws.of(_STATE, entropy)
 
     def default_rng(seed: object = None) -> np.random.Generator:
-        if seed is None:
-            return generator(fresh if run.seed is not None else np.random.PCG64(entropy()))
-        return generator(_DEFAULT_RNG(seed).bit_generator)  # type: ignore[arg-type]  # whatever the code calls it with
+        if seed is None and run.seed is not None:
+            return generator(fresh)
+        return generator(_DEFAULT_RNG(entropy(seed)).bit_generator)  # type: ignore[arg-type]  # whatever it is called with
 
     def instead_of(value: object) -> object:
         if isinstance(value, _GENERATOR) and type(value) is _GENERATOR:
@@ -347,9 +349,11 @@ def watching(run: DeclaredRun, names: Names, train: Callable[..., object], kept:
         if run.seed is not None:
             stack.callback(_set_states, _states())
             np.random.seed(run.seed % (1 << 32))  # noqa: NPY002 - the one that old code draws from
+        reseed = np.random.seed
         shared = state(np.random.mtrand._rand._bit_generator)  # the generator of numpy's functions
         places: list[tuple[object, str, object]] = [
             (np.random, "default_rng", default_rng),
+            (np.random, "seed", lambda seed=None: reseed(entropy(seed))),  # type: ignore[arg-type]  # as above
             (np.random, "Generator", generator),
             (np.random, "RandomState", state),
             (np.random.mtrand, "_rand", shared),
@@ -431,7 +435,7 @@ class Draws:
             self.sites.add(place)
         return place in self.sites
 
-    def of(self, base: type, entropy: Callable[[], int] | None = None) -> Callable[..., np.random.Generator]:
+    def of(self, base: type, entropy: Callable[[object], object] | None = None) -> Callable[..., np.random.Generator]:
         """A class of generators of numpy whose named draws are watched; `entropy` seeds those without a seed."""
 
         def method(kind: str) -> Callable[..., object]:
@@ -441,7 +445,8 @@ class Draws:
             )
 
         def made(each: object, seed: object = None) -> None:
-            base.__init__(each, entropy() % (1 << 32) if seed is None and entropy is not None else seed)  # type: ignore[misc]  # one of two classes
+            found = seed if entropy is None else entropy(seed)
+            base.__init__(each, found % (1 << 32) if seed is None and isinstance(found, int) else found)  # type: ignore[misc]  # one of two classes
 
         def noted(kind: str) -> Callable[..., object]:
             told = self.noted(getattr(base, kind))
@@ -465,6 +470,7 @@ def _elsewhere(kept: Kept) -> list[tuple[object, str, object]]:
     def noted(name: str, original: Callable[..., object]) -> Callable[..., object]:
         def call(*args: object, **options: object) -> object:
             kept.elsewhere.setdefault(name, caller())
+            kept.from_system |= name == "os.urandom"
             return original(*args, **options)
 
         return call

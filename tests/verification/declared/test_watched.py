@@ -244,6 +244,11 @@ def from_bytes(mean: Floats) -> Floats:
     return mean + np.frombuffer(os.urandom(3), dtype=np.uint8) / 256
 
 
+def seeded_by_the_system(mean: Floats) -> Floats:
+    np.random.seed(int.from_bytes(os.urandom(4), "big"))  # noqa: NPY002 - what old code calls
+    return mean + np.random.default_rng(secrets.randbits(128)).random() + np.random.random()  # noqa: NPY002 - as above
+
+
 def from_a_shuffle(mean: Floats) -> Floats:
     return mean + 0.0 * default_rng().permutation(3) + np.random.random()  # noqa: NPY002 - what old code calls
 
@@ -260,6 +265,7 @@ def from_a_token(mean: Floats) -> Floats:
         (from_the_system, "os.urandom (test_watched.py:"),
         (from_bytes, "os.urandom (test_watched.py:"),
         (from_a_shuffle, ""),
+        (seeded_by_the_system, ""),
         (from_a_token, ""),
     ],
     ids=lambda each: getattr(each, "__name__", None),
