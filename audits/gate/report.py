@@ -135,7 +135,10 @@ class CauseGroup:
 
 
 def grouped(findings: Sequence[Finding]) -> list[CauseGroup]:
-    """The refuted and deviating findings by mechanism and cause, in the order in which the causes were found."""
+    """The refuted and deviating findings by mechanism and cause, in the order in which the causes were found.
+
+    What a declared algorithm releases without noise is said first: later values are computed from it, and move too far.
+    """
     wrong = [f for f in findings if f.outcome in (Outcome.REFUTED, Outcome.DEVIATES) and f.waiver is None]
     groups: dict[tuple[str, Cause | str, Outcome], list[Finding]] = {}
     for finding in wrong:
@@ -143,6 +146,8 @@ def grouped(findings: Sequence[Finding]) -> list[CauseGroup]:
         under = headlines(f.cause for f in alike if f.cause is not None)
         head = finding.name if finding.cause is None else under[finding.cause]
         groups.setdefault((finding.subject, head, finding.outcome), []).append(finding)
+    clean = {key for key, (first, *_) in groups.items() if first.about.stage is Stage.DECLARED}
+    ordered = sorted(groups.items(), key=lambda group: group[0][1] is not Cause.UNNOISED or group[0] not in clean)
     return [
         CauseGroup(
             str(head),
@@ -150,7 +155,7 @@ def grouped(findings: Sequence[Finding]) -> list[CauseGroup]:
             tuple(sorted(members, key=lambda finding: finding.cause is not head)),
             head.where if isinstance(head, Cause) and outcome is Outcome.REFUTED else "",
         )
-        for (subject, head, outcome), members in groups.items()
+        for (subject, head, outcome), members in ordered
     ]
 
 

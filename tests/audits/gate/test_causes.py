@@ -19,6 +19,8 @@ NOISE = refuted("noise-scale/ssadmm/small", "ssadmm", Cause.NOISE_SMALL)
 SHAPE = refuted("silent/ssadmm/claimed", "ssadmm", Cause.NOISE_LAW)
 GAME = refuted("batches-of-a-quarter/ssadmm/games", "ssadmm", Cause.DISTINGUISHED)
 OTHER = refuted("one-step-sensitivity/mpadmm/all/small", "mpadmm/all", Cause.CONTRIBUTION)
+CLEAN = refuted("post-processing/descent/declared", "descent", Cause.UNNOISED)
+FAR = refuted("sensitivity/descent/declared", "descent", Cause.CONTRIBUTION)
 STEP = refuted("one-step-sensitivity/ssadmm/small", "ssadmm", Cause.CONTRIBUTION)
 
 
@@ -39,6 +41,11 @@ def test_what_has_no_other_cause_speaks_for_itself() -> None:
     assert [group.cause for group in grouped((GAME,))] == [Cause.DISTINGUISHED]
     assert [group.cause for group in grouped((NOISE, OTHER))] == [Cause.NOISE_SMALL, Cause.CONTRIBUTION]
     assert [group.cause for group in grouped((NOISE, STEP))] == [Cause.NOISE_SMALL, Cause.CONTRIBUTION]
+
+
+def test_what_is_declared_and_leaves_without_noise_is_said_before_what_is_computed_from_it() -> None:
+    for order in itertools.permutations((FAR, CLEAN)):
+        assert [group.cause for group in grouped(order)] == [Cause.UNNOISED, Cause.CONTRIBUTION]
 
 
 def test_a_price_that_is_too_high_is_said_in_words() -> None:
