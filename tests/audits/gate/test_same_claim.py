@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from tests.audits.gate.honest.campaign import DIFFERENT, DIFFERENT_GATES, honest_gate
+from tests.audits.gate.honest.campaign import DIFFERENT, DIFFERENT_GATES, honest_gate, page
 from tests.zoo.honest.pairs import PAIRS
 from tests.zoo.honest.same_claim import WRONG
 from verification.outcome import Cause, Outcome
@@ -43,6 +43,10 @@ def test_no_gate_of_the_campaign_refuted_an_honest_member() -> None:
     assert all(len(each) <= DIFFERENT_GATES for each in outcomes.values())
     assert not [name for name, each in outcomes.items() if Outcome.REFUTED.value in each]
     assert {name for name, each in outcomes.items() if Outcome.INCONCLUSIVE.value in each} <= UNREADABLE
+
+
+def test_the_page_is_made_of_what_is_kept() -> None:
+    assert DIFFERENT.with_suffix(".md").read_text(encoding="utf-8") == "\n".join(page()) + "\n"
 
 
 @pytest.mark.slow
