@@ -136,7 +136,7 @@ class Limits:
 
     start_seconds: float = 30.0
     request_seconds: float = 60.0
-    stop_seconds: float = 5.0
+    stop_seconds: float = 30.0
     answer_bytes: int = 256 << 20
     memory_bytes: int = 4 << 30
     folder: Path | None = None  # where the adapter runs; here, where none is named
