@@ -49,7 +49,7 @@ that it is fixed: say so in an issue with the case's name, or in private as SECU
 describes. A case is corrected, or gets a line with the commit that fixes it. The maintainers of the fetched sources
 have not been told yet: that comes before this page is published (SECURITY.md).
 
-The cases of fetched sources were run on 2026-11-18; those of package releases are of earlier runs. The number of
+The cases of fetched sources were run on 2026-11-18 and 19; those of package releases are of earlier runs. The number of
 records and features is always our choice, and small; so is epsilon where the source leaves it to its user. An
 epsilon "then" of measured noise is an estimate at the measured scale; the others are attained by the neighbours
 that are named, or lower bounds.
