@@ -26,7 +26,7 @@ from accountant.mechanisms.words import Sampling
 from verification.declared.price import Pricing, ratios, schedule
 from verification.statistics import tails
 from verification.statistics.batches import batch_tests, epoch_tests
-from verification.statistics.noise_shape import atoms, light_tails, normal_lengths, shape_tests
+from verification.statistics.noise_shape import LIKELIEST, atoms, light_tails, normal_lengths, shape_tests
 from verification.statistics.noise_size import size_tests
 from verification.statistics.run_energies import RunEnergies
 from verification.statistics.test import Aspect, Cause, TailFamily, Test, union
@@ -151,6 +151,7 @@ def noise_tests(
     if not blurred:  # a discrete law that is too wide has another shape, and is not less private for it
         found += shape_tests(shaped, rng)
     sums = {name: sized[name] for name in noise if values[name].noise is NoiseKind.GAUSSIAN}
+    found.append(_runs_fresh({name: array for name, array in noise.items() if name not in discrete}))
     return [*found, smallest_sums(sums), light_tails(sized), atoms(noise, discrete), *_off_grid(noise, values)]
 
 
@@ -195,9 +196,8 @@ def _off_grid(noise: dict[str, Floats], values: dict[str, DeclaredValue]) -> lis
         grid = values[name].grid
         if grid is not None:
             away = float(np.abs(array / grid - np.rint(array / grid)).max(initial=0.0))
-            p_value = 1.0 if away < 1e-6 else 0.0
             detail = f"{name}: noise lies up to {away:.3g} grid steps from the grid"
-            found.append(Test("noise-grid", Aspect.NOISE, p_value, detail, Cause.NOISE_LAW))
+            found.append(Test("noise-grid", Aspect.NOISE, float(away < 1e-6), detail, Cause.NOISE_LAW))
     return found
 
 
@@ -233,8 +233,7 @@ def sampling_tests(runs: Runs, sampling: DeclaredSampling, records: int, rng: np
             np.add.at(counts[r, k], run[k], 1)
     match sampling.kind:
         case Sampling.WITHOUT_REPLACEMENT:
-            held = counts[:, :, marks] > 0
-            return batch_tests(held, marks, records=records, batch=sampling.batch or 1)
+            return batch_tests(counts[:, :, marks] > 0, marks, records=records, batch=sampling.batch or 1)
         case Sampling.FIXED_ORDER | Sampling.SHUFFLE:
             held, shuffle = counts[:, :, marks] > 0, sampling.kind is Sampling.SHUFFLE
             return epoch_tests(held, marks, records=records, batch=sampling.batch or 1, shuffle=shuffle)
@@ -355,16 +354,25 @@ def missing_draws(noise: Mapping[str, Floats]) -> str:
 def used_again(noise: Mapping[str, Floats]) -> str:
     """What it means that runs have the noise of other runs; empty where all of it is fresh."""
     for name, array in noise.items():
-        rows = array.reshape(len(array), -1)
-        if rows.shape[1] > 1:
-            fresh = len(np.unique(rows, axis=0))
-            if fresh < len(rows):
-                share = f"{len(rows) - fresh} of {len(rows)}"
-                return (
-                    f"{share} runs have noise of {name} that another run has had: whoever knows it subtracts it, and "
-                    "epsilon is then infinite at any delta below that share"
-                )
+        if found := _had_before(array):
+            return (
+                f"{found} of {len(array)} runs have noise of {name} that another run has had: whoever knows it "
+                "subtracts it, and epsilon is then infinite at any delta below that share"
+            )
     return ""
+
+
+def _had_before(array: Floats) -> int:
+    """How many runs have noise that another run has had, number for number; nothing is said of single numbers."""
+    rows = array[np.any(array, axis=(1, 2))].reshape(-1, array.shape[1] * array.shape[2])
+    return len(rows) - len(np.unique(rows, axis=0)) if rows.shape[1] > 1 else 0
+
+
+def _runs_fresh(noise: Mapping[str, Floats]) -> Test:
+    found = sum(map(_had_before, noise.values()))
+    chance = sum(len(a) ** 2 / 2 * (2 * LIKELIEST) ** (a.shape[1] * a.shape[2]) for a in noise.values())
+    p_value, detail = tails.coincidences(found, chance), f"{found} runs have noise that another run has had"
+    return Test("noise-runs-fresh", Aspect.NOISE, p_value, detail, Cause.NOISE_REUSED)
 
 
 def shared_draws(noise: Mapping[str, Floats]) -> str:

@@ -398,21 +398,22 @@ def windows_fresh(vectors: Sequence[Floats]) -> Test:
 def twins(name: str, values: Floats, grain: float, step: float = 0.0) -> Test:
     """Whether single values come twice, up to sign and to what rounding hides (``grain``), on a grid of this step.
 
-    Noise larger than claimed is less dense, so that the chance is a bound for it as well.
+    Larger noise is less dense, so that the chance is a bound for it as well. Zeros are noise that is missing.
     """
     sizes = np.sort(np.abs(values[:_MOST_VALUES]))
     same = max(_SAME, grain, step / 2)
-    beside = int(np.sum(np.diff(sizes) <= same))
-    found = -(-beside // 2)  # in a row of equal values every second pair is disjoint from the last
+    found = -(-int(np.sum(np.diff(sizes) <= same)) // 2)  # of equal values every second pair is disjoint from the last
     chance = min(1.0, sizes.size * (sizes.size - 1) / 2 * 2 * same * float(np.sqrt(2 / np.pi)))
-    detail = f"{found} of {sizes.size} noise values used twice (equal to {same:.1g} deviations)"
-    return Test(name, Aspect.NOISE, tails.coincidences(found, chance), detail, Cause.NOISE_REUSED)
+    detail, cause = f"{found} of {sizes.size} noise values used twice (to {same:.1g} deviations)", Cause.NOISE_REUSED
+    if (missing := int(np.sum(sizes <= same))) >= FEWEST_EQUAL:
+        detail, cause = f"{missing} of {sizes.size} noise values are 0", Cause.NOISE_SMALL
+    return Test(name, Aspect.NOISE, tails.coincidences(found, chance), detail, cause)
 
 
 # -- noise that was cut off: too few large values, or values that occur again and again -----------------------------
 
 _LARGE_SIZES = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
-_LIKELIEST = 2.0**-20
+LIKELIEST = 2.0**-20
 """No single number of noise drawn in single precision, over its scale, is more likely than this: its values lie at
 least 2^-24 of their size apart up to 16 times the scale, and no density here exceeds 1."""
 FEWEST_EQUAL = 4
@@ -441,7 +442,7 @@ def atoms(noise: dict[str, Floats], discrete: Collection[str]) -> Test:
         most = int(counts.max())
         # of n numbers, some c are equal with probability at most binom(n, c) times (the likeliest number)^(c - 1)
         ways = special.gammaln(array.size + 1) - special.gammaln(most + 1) - special.gammaln(array.size - most + 1)
-        chance = min(1.0, float(np.exp(min(0.0, ways + (most - 1) * np.log(2 * _LIKELIEST)))))
+        chance = min(1.0, float(np.exp(min(0.0, ways + (most - 1) * np.log(2 * LIKELIEST)))))
         label = f"{name}: the size {sizes[counts.argmax()]:.6g} occurs {most} times"
         families.append(TailFamily(label, np.array([chance if most >= FEWEST_EQUAL else 1.0])))
     p_value, at = union(families)

@@ -18,7 +18,7 @@ from verification.declared.draws import (
     standard_normal,
 )
 from verification.statistics.tails import Side, two_samples
-from verification.statistics.test import Cost
+from verification.statistics.test import Cause, Cost, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import DeclaredSampling, DeclaredValue, NoiseKind
 
@@ -86,6 +86,19 @@ def test_one_draw_for_all_releases_is_seen(kind: NoiseKind) -> None:
     noise[:, 1:] = noise[:, :1]
     assert least(kind, noise, Cost.PRIVACY) < LEVEL
     assert shared_draws({"w": noise}) == "w 1 and w 2"
+
+
+def test_noise_of_few_seeds_is_used_again_also_where_vectors_are_short() -> None:
+    def freshness(noise: Floats) -> Test:
+        tests = noise_tests({"w": noise}, {"w": value(NoiseKind.GAUSSIAN)}, {"w": 2}, np.random.default_rng(1))
+        return min((each for each in tests if each.cause is Cause.NOISE_REUSED), key=lambda each: each.p_value)
+
+    rng = np.random.default_rng(7)
+    noise = 2.0 * rng.standard_normal((RUNS, 2, 1))
+    assert freshness(noise).p_value > LEVEL
+    assert freshness(noise[rng.integers(8 * RUNS, size=RUNS) % RUNS]).p_value < LEVEL
+    noise[:5] = 0.0  # missing, and not used again
+    assert freshness(noise).p_value > LEVEL
 
 
 @pytest.mark.parametrize("kind", KINDS[:3])

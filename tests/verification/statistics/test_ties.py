@@ -7,6 +7,7 @@ import numpy as np
 from verification.outcome import Cause
 from verification.statistics.noise_shape import commonest, shape_tests
 from verification.statistics.noise_size import size_tests
+from verification.wire.arrays import Floats
 
 
 def test_noise_that_is_missing_in_a_combination_alone_is_tied_and_less_of_all_of_it_is_small() -> None:
@@ -24,9 +25,11 @@ def test_a_constant_in_place_of_small_values_is_found_and_is_no_noise_that_is_us
     sparse = np.where(np.abs(noise) < 5e-3, 0.0, noise)
     assert commonest(sparse.ravel(), 1e-12) == 0.0
 
-    def fresh(constant: float | None) -> float:
-        tests = shape_tests({"x": sparse}, rng, 1e-12, constant=constant)
-        return next(test.p_value for test in tests if test.cause is Cause.NOISE_REUSED and "values" in test.detail)
+    def fresh(noise: Floats, constant: float | None) -> tuple[float, Cause]:
+        tests = shape_tests({"x": noise}, rng, 1e-12, constant=constant)
+        return next((test.p_value, test.cause) for test in tests if test.name == "noise-values-fresh")
 
-    assert fresh(None) < 1e-12
-    assert fresh(0.0) == 1.0
+    missing, used_again = fresh(sparse, None), fresh(np.tile(noise[:, :2000], (1, 2, 1)), None)
+    assert max(missing[0], used_again[0]) < 1e-12
+    assert (missing[1], used_again[1]) == (Cause.NOISE_SMALL, Cause.NOISE_REUSED)
+    assert fresh(sparse, 0.0) == (1.0, Cause.NOISE_REUSED)
