@@ -161,11 +161,12 @@ Coq it says "proof not re-checked here", and the statement counts as undecided.
   a switched-off check of the kernel, a variable outside a section). The file compiles, and `coqchk` accepts it again.
 - Coq accepts the theorem, by its full name, as a proof of the statement in the table, which is written apart from it:
   a constant that is doubled in the theorem no longer matches. The definitions in these statements are pinned in the
-  same way, by whatever word they were made, and the libraries are imported last, so that no file can change a word.
+  same way, by whatever word they were made. Where they are compared only libraries are imported, so that no file of
+  ours can change what a word means.
 - `Print Assumptions` lists no axiom beyond those of Coq's real numbers, each with its type: {axioms}. No theorem below
   rests on anything else.
-- `verification/coq/names.toml` lists every theorem and definition with a digest of its statement: what is deleted or
-  weakened in the file *and* in the table is a changed line there. It is kept by hand.
+- `verification/coq/names.toml` lists every theorem and definition with a digest of its statement and of what it
+  settles: what is deleted or weakened in the file *and* in the table is a changed line there. It is kept by hand.
 - Every theorem of {long} or more arrows is applied, in `Instances.v`, to values that satisfy all of its hypotheses, so
   that these do not contradict each other.
 - The definitions of the algorithm (soft threshold and the other proximal maps, the updates of x, z and y, clipping, the

@@ -3,7 +3,7 @@ r"""Check every theorem: it compiles, states what the table says, and rests on n
 1. The text of every file is refused unless each of its sentences is of a known kind (:mod:`verification.coq.sources`).
 2. Every file is compiled, and read again by Coq's second checker, ``coqchk``.
 3. Every theorem, by its fully qualified name, must be a proof of the statement in the table. There the names of our
-   definitions are qualified as well and the libraries are imported last: a file cannot change what a word means.
+   definitions are qualified as well, and libraries alone are imported: a file cannot change what a word means.
 4. ``Print Assumptions`` must list nothing but the axioms of the reals, each with the type it has in the library.
 5. The table must be that of ``names.toml``. Every theorem with a long list of hypotheses must be applied, in
    ``Instances.v``, to values that satisfy them, until nothing is left to assume.
@@ -245,7 +245,7 @@ def _mismatches(
 
 
 def _head(name: str, texts: Mapping[str, Source], entries: Iterable[Entry] = ()) -> list[str]:
-    """Our files first and the libraries last: a library's name means the library's, whatever a file of ours defines."""
+    """Libraries are imported, of our files coercions alone: neither their names nor their notations are in force."""
     visible = _visible(name, texts)
     libraries = dict.fromkeys(
         f"From {library} Require Import {' '.join(files)}."
@@ -255,26 +255,26 @@ def _head(name: str, texts: Mapping[str, Source], entries: Iterable[Entry] = ())
     )
     imports = dict.fromkeys(f"Import {module}." for entry in entries for module in entry.imports)
     reals = any("Reals" in words(line) for line in libraries)
-    own = [f"From DPADMM Require Import {module}." for module in reversed(visible)]
+    own = [f"From DPADMM Require {module}. Import (coercions) {module}." for module in visible]
     return [*own, *libraries, *imports, *(["Open Scope R_scope."] if reals else [])]
 
 
 def _expectation(entry: Entry, texts: Mapping[str, Source]) -> Iterator[str]:
-    # Each in a module of its own, so that no expectation can hide a name from the next.
-    match entry:
-        case Theorem():
-            line = f"Definition expected : ({_qualified(entry, texts)}) := @{entry.full_name}."
-        case Definition(body=str()):
-            line = f"Definition expected : @{entry.full_name} = ({_qualified(entry, texts)}) := eq_refl."
-        case Definition():
-            line = f"Definition expected : ({_qualified(entry, texts)}) := @{entry.full_name}."
-    yield from (f"Module Check_{entry.name}.", line, f"End Check_{entry.name}.")
+    # Each in a module of its own, so that no expectation can hide a name from the next; and what the table says is
+    # read by itself, so that nothing it leaves open is filled in from the file.
+    says, type_of = f"({_qualified(entry, texts)})", f"ltac:(let T := type of (@{entry.full_name}) in exact T)"
+    yield f"Module Check_{entry.name}."
+    if isinstance(entry, Definition) and entry.body is not None:
+        yield f"Definition says : {type_of} := {says}. Definition expected : @{entry.full_name} = says := eq_refl."
+    else:
+        yield f"Definition says := {says}. Definition expected : says := @{entry.full_name}."
+    yield f"End Check_{entry.name}."
 
 
 def _qualified(entry: Entry, texts: Mapping[str, Source]) -> str:
-    """The pinned text with the full name of each of our definitions in it, except where the name is bound."""
-    text = entry.text.strip()
-    owners = {name: module for module in _visible(entry.file, texts) for name in texts[module].definitions()}
+    """The pinned text with the full name of each of our definitions and theorems, except where the name is bound."""
+    text, visible = entry.text.strip(), _visible(entry.file, texts)
+    owners = {name: module for module in visible for name in {*texts[module].definitions(), *texts[module].theorems()}}
 
     def full(found: re.Match[str]) -> str:
         name = found[0]
@@ -367,15 +367,17 @@ def _refused(coq: Coq, theorems: Sequence[Theorem]) -> list[str]:
 
 
 _NOTHING_LEFT = (
-    "Ltac nothing_left T := let U := eval cbv beta zeta in T in",
+    "Ltac nothing_left t := let T := type of t in let U := eval cbv beta zeta in T in",
     '  lazymatch U with forall _, _ => fail "a hypothesis is left" | _ => idtac end.',
 )
 
 
 def _applied(theorem: Theorem, constant: str) -> tuple[str, ...]:
-    inside = f"lazymatch t with context [@{theorem.full_name}] => idtac"
+    """The instance is the theorem itself, applied: rebuilt, so that no type written beside it hides a hypothesis."""
+    applied = f"applied_{theorem.name}"
+    cases = f'?f ?x => let g := {applied} f in constr:(g x) | @{theorem.full_name} => t | _ => fail "not applied"'
     return (
-        f"Goal True. let T := type of {constant} in nothing_left T. exact I. Qed.",
-        f'Goal True. let t := eval unfold {constant} in {constant} in {inside} | _ => fail "not applied" end.',
+        f"Ltac {applied} t := lazymatch t with {cases} end.",
+        f"Goal True. let t := eval unfold {constant} in {constant} in let u := {applied} t in nothing_left u.",
         "exact I. Qed.",
     )

@@ -19,7 +19,6 @@ DEFINITIONS = frozenset(
 ASSUMPTIONS = frozenset({"Variable", "Variables", "Hypothesis", "Hypotheses", "Context"})
 """Inside a section these become hypotheses of its theorems; outside they are axioms."""
 OTHERS = frozenset({"From", "Import", "Open", "Section", "End", "Arguments", "Implicit", "Ltac", "Let"})
-ONLY_LOCAL = frozenset({"Notation", "Infix", "Open", "Ltac", "Tactic", "Hint"})
 IN_PROOFS = frozenset({"Qed", "Defined", "Unshelve"})
 # Words that assert without proof or switch a check of the kernel off, wherever in a sentence they stand.
 FORBIDDEN = (
@@ -27,9 +26,11 @@ FORBIDDEN = (
     *("Conjecture", "Conjectures", "Primitive", "Load", "Redirect", "Cd", "bypass_check", "Drop", "Module", "Program"),
     *("Declare", "Include", "Guard Checking", "Positivity Checking", "Universe Checking", "Typing Flags"),
 )
+_UNSEEN = (r"#\[(?!local\])", r'\bwhere\s+""', r"\bProof\s+(?!\.)")
+"""Attributes, notations that come with a type, and proofs that end where they begin."""
 RESERVED = re.compile(r"^(?:Expected_.*|Instances_of_.*|Assumptions|Link.*)$")
 """Names of the files that the checker itself writes."""
-_FORBIDDEN = re.compile("|".join(rf"\b{word.replace(' ', chr(92) + 's+')}\b" for word in FORBIDDEN))
+_FORBIDDEN = re.compile("|".join([*(rf"\b{word.replace(' ', chr(92) + 's+')}\b" for word in FORBIDDEN), *_UNSEEN]))
 _BULLETS = re.compile(r"^(?:[-+*{}]+\s*|\d+(?:-\d+)?\s*:\s*\{?\s*|all\s*:\s*)*")
 _REQUIRE = re.compile(r"^From\s+([\w.]+)\s+Require\s+Import\s+([\w.\s]+)$")
 _NAME = r"[A-Za-z_][\w']*"

@@ -33,11 +33,6 @@ class _Entry(BaseModel):
     imports: tuple[str, ...] = ()  # modules to import besides those that the file itself requires
 
     @property
-    def linked(self) -> str:
-        """The Python function with which it is compared; none where empty."""
-        return ""
-
-    @property
     def full_name(self) -> str:
         """Its name in Coq, fully qualified."""
         return f"DPADMM.{self.file}.{self.name}"
@@ -54,6 +49,11 @@ class Theorem(_Entry):
     def text(self) -> str:
         """What is pinned."""
         return self.statement
+
+    @property
+    def promised(self) -> str:
+        """What may not change unnoticed: what is pinned, what its words mean, and what it settles."""
+        return f"{self.statement} {self.imports} {self.settles}"
 
     def premises(self) -> list[str]:
         """What the statement assumes: what stands before its arrows, without the variables that it is about."""
@@ -95,9 +95,9 @@ class Definition(_Entry):
         return self.body or self.type or ""
 
     @property
-    def linked(self) -> str:
-        """The Python function with which it is compared; none where empty."""
-        return self.same_as or ""
+    def promised(self) -> str:
+        """What may not change unnoticed: what is pinned, what its words mean, and what it is compared with."""
+        return f"{self.text} {self.imports} {self.same_as}"
 
 
 class TheoremTable(BaseModel):
@@ -122,9 +122,9 @@ class TheoremTable(BaseModel):
         return tuple(theorem for theorem in self.theorem if identifier in theorem.settles)
 
     def digests(self) -> dict[str, str]:
-        """What ``names.toml`` must hold: every entry, and a digest of what is pinned (spaces do not count)."""
+        """What ``names.toml`` must hold: every entry, and a digest of what is promised (spaces do not count)."""
         entries: list[Theorem | Definition] = [*self.theorem, *self.definition]
-        return {f"{entry.file}.{entry.name}": _digest(f"{entry.text} {entry.linked}") for entry in entries}
+        return {f"{entry.file}.{entry.name}": _digest(entry.promised) for entry in entries}
 
     def changed(self) -> list[str]:
         """Every entry that was deleted, added or changed without its line in ``names.toml``."""

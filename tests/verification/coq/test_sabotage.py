@@ -13,6 +13,7 @@ from tests.verification.coq.folders import change, definition, folder, listed, n
 from verification.coq.check import check
 from verification.coq.coq import Coq
 from verification.coq.sources import Source, without_comments
+from verification.coq.table import read
 
 SMALL = """(** A file for tests. It is small. *)
 Definition twice (x : nat) : nat := 2 * x.
@@ -85,6 +86,22 @@ SOURCES = {
     "a letter that looks like another": ("Definition tw\u0456ce (x : nat) := 12.", "letters beyond ASCII"),
     "another file read in": ('Load "Other".', "'Load' is not allowed"),
     "a theorem without Proof": ("Theorem fine : True. exact I. Qed.", "and not by Proof"),
+    "a proof that ends where it begins, and a command that seems to be in it": (
+        "Lemma fine : True. Proof I. #[global] Hypothesis absurd : False.",
+        "'#[' is not allowed",
+    ),
+    "a proof term in the place of a proof": ("Lemma fine : True. Proof I.", "'Proof ' is not allowed"),
+    "a notation that comes with a type": (
+        'Inductive any (x y : nat) : Prop := one : any x y where "x = y" := (any x y) : type_scope.',
+        "is not allowed",
+    ),
+    "an option of universes": ("Set Universe Polymorphism.", "may not begin with 'Set'"),
+    "universes that are not checked": ("Unset Universe Checking.", "'Universe Checking' is not allowed"),
+    "proofs of equality that compute": ("Set Definitional UIP.", "may not begin with 'Set'"),
+    "a plugin": ('Declare ML Module "absurd".', "'Declare'"),
+    "an attribute for obligations": ("#[program] Definition absurd : False := _.", "'#[' is not allowed"),
+    "a file exported": ("From Coq Require Export Arith.", "is not From ... Require Import"),
+    "a declaration of another kind": ("Add Ring r : r.", "may not begin with 'Add'"),
     "a bare Require, which hides what is imported": ("Require Import Arith.", "may not begin with 'Require'"),
 }
 
@@ -192,6 +209,8 @@ def test_a_definition_of_one_name_in_two_files_is_refused(tmp_path: Path) -> Non
         ("@DPADMM.Small.honest 3", "a hypothesis is left"),
         ("@DPADMM.Small.honest 4 eq_refl", "cannot unify"),
         ("eq_refl 6", "not applied"),
+        ("(fun _ => eq_refl 6) (@DPADMM.Small.honest)", "not applied"),
+        ("(@DPADMM.Small.honest 3 : id (3 = 3 -> twice 3 = 6))", "a hypothesis is left"),
     ],
 )
 def test_an_instance_satisfies_every_hypothesis_or_is_refused(term: str, said: str, tmp_path: Path) -> None:
@@ -223,6 +242,68 @@ def test_the_second_checker_finds_a_check_that_was_switched_off(tmp_path: Path) 
     coq = Coq(tmp_path)
     coq.text("Hidden", "Unset Guard Checking. Fixpoint absurd (n : nat) : False := absurd n.")
     assert any("unsafe (co)fixpoints" in said for said in coq.recheck(["Hidden"]))
+
+
+SHADOWS = {
+    "a notation that comes with a type": (
+        'Inductive any (A : Type) (x y : A) : Prop := one : any A x y where "x = y" := (any _ x y) : type_scope.\n',
+        "forall x, x = 3 -> twice x = 6",
+        "intros. apply one.",
+    ),
+    "a function that comes with another": (
+        "Fixpoint any (n : nat) : nat := n with length A (l : list A) {struct l} : nat := 1. Arguments length {A} l.\n",
+        "forall l : list nat, length l = 1",
+        "intros [|]; reflexivity.",
+    ),
+    "a type of variables that nothing has": (
+        "Implicit Types x : False.\n",
+        "forall x, x = x",
+        "intros x. reflexivity.",
+    ),
+}
+
+
+@needs_coq
+@pytest.mark.parametrize("name", SHADOWS)
+def test_a_file_cannot_change_what_a_statement_means(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the scan: a statement is read where nothing of ours is imported."""
+    shadow, statement, proof = SHADOWS[name]
+    source = SMALL[: SMALL.index("Theorem")] + shadow + f"Theorem honest : {statement}.\nProof. {proof} Qed.\n"
+    monkeypatch.setattr(Source, "faults", lambda _: [])
+    table = definition("twice", "is", "fun x => 2 * x") + theorem("honest", statement)
+    red(folder(tmp_path / "coq", source, table), "does not state what the table says")
+
+
+@needs_coq
+def test_a_compiled_file_of_an_older_source_is_not_used(tmp_path: Path) -> None:
+    path = folder(tmp_path / "coq", SMALL, TABLE)
+    Coq(path).compile("Small")
+    change(path / "Small.v", "x = 3 -> twice x = 6", "x = 3 -> x = 4 -> twice x = 6")
+    change(path / "Small.v", "intros H.", "intros H _.")
+    red(path, "does not state what the table says")
+
+
+@needs_coq
+def test_a_false_proof_by_computation_is_refused(tmp_path: Path) -> None:
+    path = folder(tmp_path / "coq", SMALL, TABLE)
+    change(path / "Small.v", "intros H. rewrite H. reflexivity.", "intros H. vm_cast_no_check (eq_refl 6).")
+    red(path, "Error")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("settles = []", "settles = ['VILLE']"),
+        ("settles = []", "settles = []\nimports = ['Nat']"),
+        ("[[definition]]\n", "[[definition]]\nsame_as = 'reference.updates.update_x'\n"),
+    ],
+)
+def test_what_a_theorem_settles_and_where_its_words_come_from_are_listed(old: str, new: str, tmp_path: Path) -> None:
+    path = folder(tmp_path / "coq", SMALL, TABLE)
+    change(path / "theorems" / "small.toml", old, new)
+    assert any("does not say what it said" in fault for fault in read(path).changed())
 
 
 @needs_coq
