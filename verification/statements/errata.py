@@ -47,7 +47,7 @@ def _shown(model: Model) -> str:
 
 def _integer_orders_only() -> Evidence:
     """alpha = 2 is left out by "alpha > 2", and Lemma 2 holds there."""
-    exact = accounting.lemma2_dominates()
+    exact = accounting.lemma2_dominates
 
     def run(prover: Prover) -> EvidenceResult:
         return replace(exact.run(prover), witness="alpha = 2: the printed sum bounds the exact moment there as well")
@@ -90,7 +90,7 @@ STATEMENTS = (
         "Lemma 2 is stated for alpha > 2.",
         "[CL20] Lemma 2",
         Status.REFUTED,
-        (_integer_orders_only(), accounting.chords_dominate()),
+        (_integer_orders_only(), accounting.chords_dominate),
         truth="it holds at integers alpha >= 2; between integers the chord of (alpha-1) eps(alpha) is a bound",
     ),
     Statement(
@@ -98,7 +98,7 @@ STATEMENTS = (
         "Theorem 2 is about the output of Algorithm 1.",
         "[CL20] Theorem 2",
         Status.REFUTED,
-        (convergence.last_iterate_is_not_bounded(), convergence.pathwise()),
+        (convergence.last_iterate_is_not_bounded, convergence.pathwise),
         truth="it bounds f(mean x) + h(mean z) + beta ||mean x - mean z||; F(mean x) follows for beta >= lambda sqrt p "
         "only, and the last iterate, which Algorithm 1 returns, carries no theorem",
     ),
@@ -107,7 +107,7 @@ STATEMENTS = (
         "The bound holds with rho/2 times the squared distance of y^0 to y*.",
         "[CL20] appendix",
         Status.REFUTED,
-        (convergence.printed_dual_distance(), proved(updates.one_iteration)),
+        (convergence.printed_dual_distance, proved(updates.one_iteration)),
         truth="it is the distance of z^0 to x*; with constant steps ||x^0 - x*|| replaces d_X; no domain is bounded",
     ),
     Statement(
@@ -115,7 +115,7 @@ STATEMENTS = (
         "The averages are (1/k) times sums over i = 1..k-1.",
         "[CL20] appendix",
         Status.REFUTED,
-        (convergence.printed_averages(), convergence.averages_of_the_right_iterates(), convergence.pathwise()),
+        (convergence.printed_averages, convergence.averages_of_the_right_iterates, convergence.pathwise),
         truth="f at the mean of x^0..x^{t-1}, h at the mean of z^1..z^t, residual mean(x^1..x^t) - mean(z^1..z^t)",
     ),
     Statement(
@@ -124,10 +124,10 @@ STATEMENTS = (
         "[CL20] section 4.2",
         Status.REFUTED,
         (
-            optimiser.folded_exceeds_convex_bound(),
-            optimiser.folded_refused_where_they_jump(),
+            optimiser.folded_exceeds_convex_bound,
+            optimiser.folded_refused_where_they_jump,
             proved(blocks.stretches, blocks.folded_minimisers, blocks.odd, blocks.even, blocks.folded_joint),
-            coordinatewise(),
+            coordinatewise,
         ),
         truth="SCAD and MCP stretch by L = (a-1)/(a-1-tau) and gamma/(gamma-tau): Delta(z) <= L Delta(x), "
         "Delta(y) <= rho max(1,L-1) Delta(x), joint^2 = (1+max(rho^2, L^2+rho^2(L-1)^2)) Delta(x)^2; "
@@ -138,7 +138,7 @@ STATEMENTS = (
         "Scaling features by their own minimum and maximum is preprocessing like any other.",
         "[CL20] section 5.3 and 5.4",
         Status.REFUTED,
-        (convergence.scaling_reads_the_data(),),
+        (convergence.scaling_reads_the_data,),
         truth="it reads all data outside the budget, as does tuning on the data; use fixed public bounds",
     ),
     Statement(
@@ -146,7 +146,7 @@ STATEMENTS = (
         "eta^k proportional to 1/sqrt k, from k = 0.",
         "[CL20] Theorem 2",
         Status.REFUTED,
-        (convergence.first_step_size(),),
+        (convergence.first_step_size,),
         truth="infinite at k = 0; take c/sqrt(k+1), whose sum over 0..t-1 is the printed one over 1..t",
     ),
     Statement(
@@ -154,7 +154,7 @@ STATEMENTS = (
         "The dual term is beta^2/(2 rho t).",
         "[CL20] appendix",
         Status.REFUTED,
-        (convergence.printed_dual_term(), proved(updates.one_iteration)),
+        (convergence.printed_dual_term, proved(updates.one_iteration)),
         truth="(beta + ||y^0||)^2/(2 rho t); the maximum over y is taken pathwise, before the expectation",
     ),
     Statement(
@@ -162,7 +162,7 @@ STATEMENTS = (
         "F(w) = (-y, y, x - z).",
         "[CL20] appendix",
         Status.REFUTED,
-        (convergence.sign_of_the_operator(),),
+        (convergence.sign_of_the_operator,),
         truth="for this Lagrangian (y, -y, z - x); harmless after the maximum over y if y^0 = 0",
     ),
     Statement(
@@ -178,7 +178,7 @@ STATEMENTS = (
         "A mini-batch is sampled (how is not said), and Theorems 1 and 3 name no epsilon.",
         "[CL20] Algorithm 1, line 4",
         Status.REFUTED,
-        (convergence.sampling_schemes(),),
+        (convergence.sampling_schemes,),
         truth="without replacement, fresh in every iteration; composition must be adaptive",
     ),
 )

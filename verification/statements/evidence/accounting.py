@@ -27,8 +27,7 @@ from accountant.profiles.without_lattice import attained_level, levels_of, revea
 from accountant.renyi.conversion import Conversion, convert
 from accountant.renyi.integrals import tight_moment
 from accountant.renyi.moments import Subsampling, lemma2_moment, step_log_moment, wbk27_moment
-from verification.smt.prover import Prover
-from verification.statements.model import Evidence, EvidenceResult, Kind
+from verification.statements.model import EvidenceResult, Kind, looked
 
 BITS = 160
 RATES = (Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(221, 48842))
@@ -36,28 +35,21 @@ MULTIPLIERS = (Fraction(1), Fraction(4), Fraction(30))
 ORDERS = (2, 3, 4, 5, 8, 16, 39)
 
 
-def gaussian_divergence() -> Evidence:
+@looked("Gaussian moments integrated", Kind.ENCLOSURE)
+def gaussian_divergence() -> EvidenceResult:
     r"""E_Q[(P/Q)^alpha] of two Gaussians, integrated rigorously, encloses exp((alpha-1) alpha Delta^2/(2 sigma^2)).
 
     A shift in R^k is a shift of one coordinate after a rotation, under which the noise does not change.
     """
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        widest = 0.0
-        for alpha, ratio in itertools.product(
-            (Fraction(3, 2), Fraction(2), Fraction(7)), (Fraction(1, 4), Fraction(1))
-        ):
-            with arb_precision(BITS):
-                moment = _integrated_moment(arb_from_fraction(alpha), arb_from_fraction(ratio))
-                formula = (arb_from_fraction((alpha - 1) * gaussian_rdp(ratio**2, alpha))).exp()
-                if not moment.overlaps(formula) or not moment.rel_accuracy_bits() > 60:
-                    return EvidenceResult.check(
-                        False, f"alpha={alpha}, Delta/sigma={ratio}: {moment} against {formula}"
-                    )
-                widest = max(widest, float((moment.rad() / moment).upper()))
-        return EvidenceResult.check(True, f"6 pairs enclosed to {widest:.1g}", size=6, tightness=1.0)
-
-    return Evidence("Gaussian moments integrated", Kind.ENCLOSURE, run)
+    widest = 0.0
+    for alpha, ratio in itertools.product((Fraction(3, 2), Fraction(2), Fraction(7)), (Fraction(1, 4), Fraction(1))):
+        with arb_precision(BITS):
+            moment = _integrated_moment(arb_from_fraction(alpha), arb_from_fraction(ratio))
+            formula = (arb_from_fraction((alpha - 1) * gaussian_rdp(ratio**2, alpha))).exp()
+            if not moment.overlaps(formula) or not moment.rel_accuracy_bits() > 60:
+                return EvidenceResult.check(False, f"alpha={alpha}, Delta/sigma={ratio}: {moment} against {formula}")
+            widest = max(widest, float((moment.rad() / moment).upper()))
+    return EvidenceResult.check(True, f"6 pairs enclosed to {widest:.1g}", size=6, tightness=1.0)
 
 
 def _integrated_moment(alpha: arb, shift: arb) -> arb:
@@ -73,62 +65,53 @@ def _integrated_moment(alpha: arb, shift: arb) -> arb:
     return inside + tail * arb(0.5, 0.5)
 
 
-def lemma2_dominates() -> Evidence:
+@looked("exact <= Theorem 27 <= Lemma 2", Kind.ENCLOSURE)
+def lemma2_dominates() -> EvidenceResult:
     """Lemma 2 is never below the exact moment of the dominating pair; Theorem 27 lies between (WBK27)."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        closest = 0.0
-        for q, nu, alpha in itertools.product(RATES, MULTIPLIERS, ORDERS):
-            with arb_precision(BITS):
-                x = 1 / nu**2
-                exact = tight_moment(q, nu, Fraction(alpha), BITS)
-                printed, source = lemma2_moment(q, x, alpha, BITS), wbk27_moment(q, x, alpha, BITS)
-                # At q = 1 or alpha = 2 neighbours coincide: an overlap of balls is no violation.
-                if printed < source or source < exact:
-                    return EvidenceResult.check(False, f"q={q}, nu={nu}, alpha={alpha}: {printed}, {source}, {exact}")
-                closest = max(closest, float((exact.log1p() / printed.log1p()).lower()))
-        count = len(RATES) * len(MULTIPLIERS) * len(ORDERS)
-        return EvidenceResult.check(True, f"{count} settings, certified", size=count, tightness=closest)
-
-    return Evidence("exact <= Theorem 27 <= Lemma 2", Kind.ENCLOSURE, run)
+    closest = 0.0
+    for q, nu, alpha in itertools.product(RATES, MULTIPLIERS, ORDERS):
+        with arb_precision(BITS):
+            x = 1 / nu**2
+            exact = tight_moment(q, nu, Fraction(alpha), BITS)
+            printed, source = lemma2_moment(q, x, alpha, BITS), wbk27_moment(q, x, alpha, BITS)
+            # At q = 1 or alpha = 2 neighbours coincide: an overlap of balls is no violation.
+            if printed < source or source < exact:
+                return EvidenceResult.check(False, f"q={q}, nu={nu}, alpha={alpha}: {printed}, {source}, {exact}")
+            closest = max(closest, float((exact.log1p() / printed.log1p()).lower()))
+    count = len(RATES) * len(MULTIPLIERS) * len(ORDERS)
+    return EvidenceResult.check(True, f"{count} settings, certified", size=count, tightness=closest)
 
 
-def capped_by_unamplified() -> Evidence:
+@looked("capped by the unamplified bound", Kind.ENCLOSURE)
+def capped_by_unamplified() -> EvidenceResult:
     """No subsampled bound is above the bound without subsampling; at q = 1 the tight one is the Gaussian's own."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        for theorem, q, nu, alpha in itertools.product(Subsampling, RATES, MULTIPLIERS, (2, 17)):
-            with arb_precision(BITS):
-                step = SubsampledGaussianStep(q, nu, 1)
-                cost = step_log_moment(step, theorem, Fraction(alpha), BITS)
-                whole = arb_from_fraction((alpha - 1) * gaussian_rdp(step.ratio_squared, Fraction(alpha)))
-                if not cost.lower() <= whole.upper():
-                    return EvidenceResult.check(
-                        False, f"{theorem.value}, q={q}, nu={nu}, alpha={alpha} costs more than q = 1"
-                    )
-                if q == 1 and theorem is Subsampling.TIGHT and not cost.overlaps(whole):
-                    return EvidenceResult.check(False, f"at q = 1 the tight bound is {cost}, the Gaussian's {whole}")
-        count = len(Subsampling) * len(RATES) * len(MULTIPLIERS) * 2
-        return EvidenceResult.check(True, "every theorem, rate and multiplier", size=count, tightness=1.0)
-
-    return Evidence("capped by the unamplified bound", Kind.ENCLOSURE, run)
+    for theorem, q, nu, alpha in itertools.product(Subsampling, RATES, MULTIPLIERS, (2, 17)):
+        with arb_precision(BITS):
+            step = SubsampledGaussianStep(q, nu, 1)
+            cost = step_log_moment(step, theorem, Fraction(alpha), BITS)
+            whole = arb_from_fraction((alpha - 1) * gaussian_rdp(step.ratio_squared, Fraction(alpha)))
+            if not cost.lower() <= whole.upper():
+                return EvidenceResult.check(
+                    False, f"{theorem.value}, q={q}, nu={nu}, alpha={alpha} costs more than q = 1"
+                )
+            if q == 1 and theorem is Subsampling.TIGHT and not cost.overlaps(whole):
+                return EvidenceResult.check(False, f"at q = 1 the tight bound is {cost}, the Gaussian's {whole}")
+    count = len(Subsampling) * len(RATES) * len(MULTIPLIERS) * 2
+    return EvidenceResult.check(True, "every theorem, rate and multiplier", size=count, tightness=1.0)
 
 
-def chords_dominate() -> Evidence:
+@looked("chords between integers", Kind.ENCLOSURE)
+def chords_dominate() -> EvidenceResult:
     """Between integers the chord of (alpha-1) eps(alpha) lies above the exact moment: it is convex (E4)."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        closest = 0.0
-        for q, nu, low in itertools.product(RATES[1:], MULTIPLIERS, (2, 5, 20)):
-            with arb_precision(BITS):
-                ends = [tight_moment(q, nu, Fraction(a), BITS).log1p() for a in (low, low + 1)]
-                middle = tight_moment(q, nu, Fraction(2 * low + 1, 2), BITS).log1p()
-                if not middle <= (ends[0] + ends[1]) / 2:
-                    return EvidenceResult.check(False, f"q={q}, nu={nu}: not convex between {low} and {low + 1}")
-                closest = max(closest, float((2 * middle / (ends[0] + ends[1])).lower()))
-        return EvidenceResult.check(True, "27 chords, certified; alpha = 2 included", size=27, tightness=closest)
-
-    return Evidence("chords between integers", Kind.ENCLOSURE, run)
+    closest = 0.0
+    for q, nu, low in itertools.product(RATES[1:], MULTIPLIERS, (2, 5, 20)):
+        with arb_precision(BITS):
+            ends = [tight_moment(q, nu, Fraction(a), BITS).log1p() for a in (low, low + 1)]
+            middle = tight_moment(q, nu, Fraction(2 * low + 1, 2), BITS).log1p()
+            if not middle <= (ends[0] + ends[1]) / 2:
+                return EvidenceResult.check(False, f"q={q}, nu={nu}: not convex between {low} and {low + 1}")
+            closest = max(closest, float((2 * middle / (ends[0] + ends[1])).lower()))
+    return EvidenceResult.check(True, "27 chords, certified; alpha = 2 included", size=27, tightness=closest)
 
 
 Pair = tuple[list[Fraction], list[Fraction]]
@@ -143,49 +126,43 @@ def _moment(pair: Pair, alpha: int) -> Fraction:
     return sum((p**alpha * q ** (1 - alpha) for p, q in zip(*pair, strict=True)), Fraction(0))
 
 
-def conversions_hold() -> Evidence:
+@looked("conversions on finite pairs", Kind.ENCLOSURE)
+def conversions_hold() -> EvidenceResult:
     """The delta that a Renyi bound converts to is never below the true one; CKS is never worse than Proposition 1."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls around rationals
-        rng, reached = np.random.default_rng(12), 0.0
-        for alpha, delta in itertools.product((2, 4, 16), (Fraction(1, 10), Fraction(1, 1000))):
-            for _ in range(10):
-                pair = _random_pair(rng)
-                with arb_precision(BITS):
-                    log_moment = arb_from_fraction(_moment(pair, alpha)).log()
-                    ends = [convert(log_moment, Fraction(alpha), delta, way) for way in Conversion]
-                    if not ends[1] <= ends[0]:
-                        return EvidenceResult.check(False, f"CKS {ends[1]} is worse than Proposition 1 {ends[0]}")
-                    for epsilon in ends:
-                        true = sum(
-                            ((arb_from_fraction(p) - epsilon.exp() * arb_from_fraction(q)).max(arb(0))
-                             for p, q in zip(*pair, strict=True)), arb(0))  # fmt: skip
-                        if not true.lower() <= arb_from_fraction(delta).upper():
-                            return EvidenceResult.check(False, f"alpha={alpha}, delta={delta}: delta(eps) = {true}")
-                        reached = max(reached, float((true / arb_from_fraction(delta)).upper()))
-        return EvidenceResult.check(True, "60 finite pairs, both conversions", size=60, tightness=reached)
-
-    return Evidence("conversions on finite pairs", Kind.ENCLOSURE, run)
+    rng, reached = np.random.default_rng(12), 0.0
+    for alpha, delta in itertools.product((2, 4, 16), (Fraction(1, 10), Fraction(1, 1000))):
+        for _ in range(10):
+            pair = _random_pair(rng)
+            with arb_precision(BITS):
+                log_moment = arb_from_fraction(_moment(pair, alpha)).log()
+                ends = [convert(log_moment, Fraction(alpha), delta, way) for way in Conversion]
+                if not ends[1] <= ends[0]:
+                    return EvidenceResult.check(False, f"CKS {ends[1]} is worse than Proposition 1 {ends[0]}")
+                for epsilon in ends:
+                    true = sum(
+                        ((arb_from_fraction(p) - epsilon.exp() * arb_from_fraction(q)).max(arb(0))
+                         for p, q in zip(*pair, strict=True)), arb(0))  # fmt: skip
+                    if not true.lower() <= arb_from_fraction(delta).upper():
+                        return EvidenceResult.check(False, f"alpha={alpha}, delta={delta}: delta(eps) = {true}")
+                    reached = max(reached, float((true / arb_from_fraction(delta)).upper()))
+    return EvidenceResult.check(True, "60 finite pairs, both conversions", size=60, tightness=reached)
 
 
-def proposition1_is_tight() -> Evidence:
+@looked("Proposition 1 approached", Kind.ENCLOSURE)
+def proposition1_is_tight() -> EvidenceResult:
     """Of a pair with a rare outcome of ratio r, the conversion recovers log r: the bound is approached."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        with arb_precision(BITS):
-            # P has an outcome of probability 2 delta that Q gives 2 delta/r; the best epsilon for delta is log(r/2).
-            delta, r, alpha = Fraction(1, 10**6), 10**4, 400
-            p, q = 2 * delta, 2 * delta / r
-            pair = ([p, 1 - p], [q, 1 - q])
-            epsilon = convert(
-                arb_from_fraction(_moment(pair, alpha)).log(), Fraction(alpha), delta, Conversion.PROPOSITION1
-            )
-            true = (arb(r) / 2).log()
-            return EvidenceResult.check(
-                bool(epsilon >= true), "rare outcome", size=1, tightness=float((true / epsilon).lower())
-            )
-
-    return Evidence("Proposition 1 approached", Kind.ENCLOSURE, run)
+    with arb_precision(BITS):
+        # P has an outcome of probability 2 delta that Q gives 2 delta/r; the best epsilon for delta is log(r/2).
+        delta, r, alpha = Fraction(1, 10**6), 10**4, 400
+        p, q = 2 * delta, 2 * delta / r
+        pair = ([p, 1 - p], [q, 1 - q])
+        epsilon = convert(
+            arb_from_fraction(_moment(pair, alpha)).log(), Fraction(alpha), delta, Conversion.PROPOSITION1
+        )
+        true = (arb(r) / 2).log()
+        return EvidenceResult.check(
+            bool(epsilon >= true), "rare outcome", size=1, tightness=float((true / epsilon).lower())
+        )
 
 
 DELTA = Fraction(1, 10**8)
@@ -195,58 +172,50 @@ def _cdf(x: arb) -> arb:
     return (-x / arb(2).sqrt()).erfc() / 2
 
 
-def gaussian_profile_is_exact() -> Evidence:
+@looked("Gaussian profile and composition", Kind.ENCLOSURE)
+def gaussian_profile_is_exact() -> EvidenceResult:
     """delta(eps) = P(likelihood ratio > e^eps) - e^eps Q(...), for one release of the summed squares (statement G)."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        looked = 0
-        for mu, epsilon in itertools.product(
-            (Fraction(2**k, 32) for k in range(9)), (Fraction(k, 4) for k in (*range(9), 20, 40))
-        ):
-            looked += 1
-            with arb_precision(BITS):
-                m, e = arb_from_fraction(mu), arb_from_fraction(epsilon)
-                threshold = e / m + m / 2  # the ratio of N(mu, 1) to N(0, 1) exceeds e^eps above this
-                direct = (1 - _cdf(threshold - m)) - e.exp() * (1 - _cdf(threshold))
-                bound = gaussian_delta(mu**2, epsilon)
-                low, high = (arb_from_fraction(fraction_of(end)) for end in (bound.lower, bound.upper))
-                if not (low <= direct.upper() and direct.lower() <= high):
-                    return EvidenceResult.check(False, f"mu={mu}, eps={epsilon}: {direct} outside {bound}")
-        exact = gaussian_epsilon(Fraction(50, 900), DELTA)
-        composed = composed_epsilon((GaussianStep(Fraction(1, 900), 50),), DELTA)
-        ratio = float_down(exact.lower) / float_up(composed.upper)
-        text = f"50 releases at nu = 30: epsilon = {float_up(exact.upper):.12f}, which composition encloses"
-        encloses = composed.lower <= exact.upper and exact.lower <= composed.upper
-        return EvidenceResult.check(encloses, text, size=looked + 1, tightness=ratio)
-
-    return Evidence("Gaussian profile and composition", Kind.ENCLOSURE, run)
+    looked = 0
+    for mu, epsilon in itertools.product(
+        (Fraction(2**k, 32) for k in range(9)), (Fraction(k, 4) for k in (*range(9), 20, 40))
+    ):
+        looked += 1
+        with arb_precision(BITS):
+            m, e = arb_from_fraction(mu), arb_from_fraction(epsilon)
+            threshold = e / m + m / 2  # the ratio of N(mu, 1) to N(0, 1) exceeds e^eps above this
+            direct = (1 - _cdf(threshold - m)) - e.exp() * (1 - _cdf(threshold))
+            bound = gaussian_delta(mu**2, epsilon)
+            low, high = (arb_from_fraction(fraction_of(end)) for end in (bound.lower, bound.upper))
+            if not (low <= direct.upper() and direct.lower() <= high):
+                return EvidenceResult.check(False, f"mu={mu}, eps={epsilon}: {direct} outside {bound}")
+    exact = gaussian_epsilon(Fraction(50, 900), DELTA)
+    composed = composed_epsilon((GaussianStep(Fraction(1, 900), 50),), DELTA)
+    ratio = float_down(exact.lower) / float_up(composed.upper)
+    text = f"50 releases at nu = 30: epsilon = {float_up(exact.upper):.12f}, which composition encloses"
+    encloses = composed.lower <= exact.upper and exact.lower <= composed.upper
+    return EvidenceResult.check(encloses, text, size=looked + 1, tightness=ratio)
 
 
-def profile_dominates() -> Evidence:
+@looked("profile against realisable pairs", Kind.ENCLOSURE)
+def profile_dominates() -> EvidenceResult:
     r"""H(y) is at least the hockey-stick of every realisable pair tried, and equals one of them.
 
     Pairs, with q = m/n and means in units of the sensitivity: the mixture against N(0) in both directions (all other
     records agree), and two mixtures whose replaced record points in opposite directions by half.
     """
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        reached = 0.0
-        for q, nu, eps in itertools.product(
-            (Fraction(1, 10), Fraction(1, 2)),
-            (Fraction(1), Fraction(4)),
-            (Fraction(1, 20), Fraction(1, 2), Fraction(2)),
-        ):
-            with arb_precision(BITS):
-                bound = arb_from_fraction(fraction_of(single_step_delta(q, 1 / nu**2, eps).upper))
-                for value in _realisable(q, nu, eps):
-                    if not value.lower() <= bound:
-                        return EvidenceResult.check(
-                            False, f"q={q}, nu={nu}, eps={eps}: {value} above the profile {bound}"
-                        )
-                    reached = max(reached, float((value / bound).lower()))
-        return EvidenceResult.check(reached > 0.999, "36 pairs", size=36, tightness=reached)
-
-    return Evidence("profile against realisable pairs", Kind.ENCLOSURE, run)
+    reached = 0.0
+    for q, nu, eps in itertools.product(
+        (Fraction(1, 10), Fraction(1, 2)),
+        (Fraction(1), Fraction(4)),
+        (Fraction(1, 20), Fraction(1, 2), Fraction(2)),
+    ):
+        with arb_precision(BITS):
+            bound = arb_from_fraction(fraction_of(single_step_delta(q, 1 / nu**2, eps).upper))
+            for value in _realisable(q, nu, eps):
+                if not value.lower() <= bound:
+                    return EvidenceResult.check(False, f"q={q}, nu={nu}, eps={eps}: {value} above the profile {bound}")
+                reached = max(reached, float((value / bound).lower()))
+    return EvidenceResult.check(reached > 0.999, "36 pairs", size=36, tightness=reached)
 
 
 def _realisable(q: Fraction, nu: Fraction, epsilon: Fraction) -> list[arb]:
@@ -298,25 +267,22 @@ def _opposite(rate: arb, sigma: arb, e: arb) -> arb:
     return acb.integral(excess, acb(high.mid()), acb((12 * sigma).mid())).real
 
 
-def moments_match_the_profile() -> Evidence:
+@looked("moments from the profile", Kind.ATTACK)
+def moments_match_the_profile() -> EvidenceResult:
     r"""Statement R's formula, integrated from H directly, agrees with the accountant's rearranged integral."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        closest = 1.0
-        for q, nu, alpha in (
-            (Fraction(1, 10), Fraction(2), Fraction(3)),
-            (Fraction(1, 2), Fraction(4), Fraction(5, 2)),
-        ):
-            with arb_precision(BITS):
-                direct = _moment_from_profile(q, nu, alpha)
-                rearranged = tight_moment(q, nu, alpha, BITS)
-                ratio = float((direct / rearranged).mid())
-                if abs(ratio - 1) > 1e-6:
-                    return EvidenceResult.check(False, f"q={q}, nu={nu}, alpha={alpha}: {direct} against {rearranged}")
-                closest = min(closest, ratio)
-        return EvidenceResult.check(True, "2 settings agree to 1e-6", size=2, tightness=closest)
-
-    return Evidence("moments from the profile", Kind.ATTACK, run)
+    closest = 1.0
+    for q, nu, alpha in (
+        (Fraction(1, 10), Fraction(2), Fraction(3)),
+        (Fraction(1, 2), Fraction(4), Fraction(5, 2)),
+    ):
+        with arb_precision(BITS):
+            direct = _moment_from_profile(q, nu, alpha)
+            rearranged = tight_moment(q, nu, alpha, BITS)
+            ratio = float((direct / rearranged).mid())
+            if abs(ratio - 1) > 1e-6:
+                return EvidenceResult.check(False, f"q={q}, nu={nu}, alpha={alpha}: {direct} against {rearranged}")
+            closest = min(closest, ratio)
+    return EvidenceResult.check(True, "2 settings agree to 1e-6", size=2, tightness=closest)
 
 
 def _moment_from_profile(q: Fraction, nu: Fraction, alpha: Fraction) -> arb:
@@ -333,24 +299,21 @@ def _moment_from_profile(q: Fraction, nu: Fraction, alpha: Fraction) -> arb:
     return a * (a - 1) * acb.integral(integrand, acb(0), acb(8)).real
 
 
-def composed_between() -> Evidence:
+@looked("composition encloses", Kind.ENCLOSURE)
+def composed_between() -> EvidenceResult:
     """Row 1 of the table: lower <= upper, upper below the tight Renyi bound, both far below Lemma 2 (statement L)."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - certified composition
-        steps = (SubsampledGaussianStep(Fraction(1, 10), Fraction(8), 100),)
-        bound = composed_epsilon(steps, DELTA)
-        single = SubsampledGaussianStep(Fraction(1, 10), Fraction(8), 1)
-        alpha = Fraction(16)
-        with arb_precision(BITS):
-            moment = 100 * step_log_moment(single, Subsampling.TIGHT, alpha, BITS)
-            order = arb_from_fraction(alpha)
-            renyi = (moment - arb_from_fraction(DELTA).log() - order.log()) / (order - 1) + (-1 / order).log1p()
-        low, high = float_down(bound.lower), float_up(bound.upper)
-        holds = low <= high < float(renyi.upper())
-        detail = f"n 1000, m 100, nu 8, T 100: lower {low:.4f}, upper {high:.4f}, Renyi {float(renyi.upper()):.4f}"
-        return EvidenceResult.check(holds, detail, size=1, tightness=low / high)
-
-    return Evidence("composition encloses", Kind.ENCLOSURE, run)
+    steps = (SubsampledGaussianStep(Fraction(1, 10), Fraction(8), 100),)
+    bound = composed_epsilon(steps, DELTA)
+    single = SubsampledGaussianStep(Fraction(1, 10), Fraction(8), 1)
+    alpha = Fraction(16)
+    with arb_precision(BITS):
+        moment = 100 * step_log_moment(single, Subsampling.TIGHT, alpha, BITS)
+        order = arb_from_fraction(alpha)
+        renyi = (moment - arb_from_fraction(DELTA).log() - order.log()) / (order - 1) + (-1 / order).log1p()
+    low, high = float_down(bound.lower), float_up(bound.upper)
+    holds = low <= high < float(renyi.upper())
+    detail = f"n 1000, m 100, nu 8, T 100: lower {low:.4f}, upper {high:.4f}, Renyi {float(renyi.upper()):.4f}"
+    return EvidenceResult.check(holds, detail, size=1, tightness=low / high)
 
 
 SMALL_DELTA = Fraction(1, 10**6)
@@ -365,23 +328,20 @@ def _steps(case: tuple[str, str, int]) -> list[SubsampledGaussian]:
     return [SubsampledGaussian(Fraction(rate), Fraction(noise), count)]
 
 
-def told_draws_cost_no_less() -> Evidence:
+@looked("told draws beside the lattice", Kind.ENCLOSURE)
+def told_draws_cost_no_less() -> EvidenceResult:
     """Who is told the draws knows at least what a pair attains; with hardly any noise, hardly more."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - certified composition
-        for case in MODERATE:
-            told, attained = (
-                revealed_epsilon(_steps(case), SMALL_DELTA),
-                compose(_steps(case)).attained_epsilon(SMALL_DELTA),
-            )
-            if told is not None and told < attained:
-                return EvidenceResult.check(False, f"{case}: {float(told)} is below what a pair attains")
-        ratios = [_closeness(case) for case in LITTLE]
-        text = f"{len(MODERATE)} ledgers on a lattice, {len(LITTLE)} with hardly any noise"
-        count = len(MODERATE) + len(LITTLE)
-        return EvidenceResult.check(min(ratios) > 0.95, text, size=count, tightness=min(ratios))
-
-    return Evidence("told draws beside the lattice", Kind.ENCLOSURE, run)
+    for case in MODERATE:
+        told, attained = (
+            revealed_epsilon(_steps(case), SMALL_DELTA),
+            compose(_steps(case)).attained_epsilon(SMALL_DELTA),
+        )
+        if told is not None and told < attained:
+            return EvidenceResult.check(False, f"{case}: {float(told)} is below what a pair attains")
+    ratios = [_closeness(case) for case in LITTLE]
+    text = f"{len(MODERATE)} ledgers on a lattice, {len(LITTLE)} with hardly any noise"
+    count = len(MODERATE) + len(LITTLE)
+    return EvidenceResult.check(min(ratios) > 0.95, text, size=count, tightness=min(ratios))
 
 
 def _closeness(case: tuple[str, str, int]) -> float:
@@ -389,48 +349,42 @@ def _closeness(case: tuple[str, str, int]) -> float:
     return 0.0 if told is None else float(attained_level(levels_of(_steps(case)), SMALL_DELTA) / told)
 
 
-def losses_reach_no_more() -> Evidence:
+@looked("loss levels beside the lattice", Kind.ENCLOSURE)
+def losses_reach_no_more() -> EvidenceResult:
     """Levels stay below what the lattice allows every mechanism, and for many steps close to what it attains."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - certified composition
-        for case in (*MODERATE, MANY):
-            steps = _steps(case)
-            composed, level = compose(steps), attained_level(close_levels_of(steps, SMALL_DELTA), SMALL_DELTA)
-            if level > composed.lattice_epsilon_upper(SMALL_DELTA):
-                return EvidenceResult.check(False, f"{case}: the level {float(level)} is above the lattice's upper end")
-        close = float_down(level) / float_up(composed.attained_epsilon(SMALL_DELTA))
-        count = len(MODERATE) + 1
-        return EvidenceResult.check(close > 0.8, f"{count} ledgers on a lattice", size=count, tightness=close)
-
-    return Evidence("loss levels beside the lattice", Kind.ENCLOSURE, run)
+    for case in (*MODERATE, MANY):
+        steps = _steps(case)
+        composed, level = compose(steps), attained_level(close_levels_of(steps, SMALL_DELTA), SMALL_DELTA)
+        if level > composed.lattice_epsilon_upper(SMALL_DELTA):
+            return EvidenceResult.check(False, f"{case}: the level {float(level)} is above the lattice's upper end")
+    close = float_down(level) / float_up(composed.attained_epsilon(SMALL_DELTA))
+    count = len(MODERATE) + 1
+    return EvidenceResult.check(close > 0.8, f"{count} ledgers on a lattice", size=count, tightness=close)
 
 
 # -- groups of records --------------------------------------------------------------------------------------------
 
 
-def chains_of_groups() -> Evidence:
+@looked("chains of groups", Kind.ENCLOSURE)
+def chains_of_groups() -> EvidenceResult:
     """b neighbours in a row that are each exactly (eps, d)-private end exactly delta apart, d the share of delta.
 
     Two outcomes: P_b has 0 of the first, and P_i = e^eps P_{i+1} + d. The other outcome and the other direction cost
     less.
     """
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        closest, looked = 1.0, 0
-        for groups, epsilon, delta in itertools.product((2, 3, 7), FEW, (SMALL_DELTA, Fraction(1, 1000))):
-            with arb_precision(BITS):
-                share, e = arb_from_fraction(share_of_delta(groups, epsilon, delta)), arb_from_fraction(epsilon).exp()
-                chain = [arb(0)]
-                for _ in range(groups):
-                    chain.append(e * chain[-1] + share)
-                back = [(1 - low) - e * (1 - high) for low, high in itertools.pairwise(chain)]
-                reached = float((chain[-1] / arb_from_fraction(delta)).upper())
-                looked, closest = looked + 1, min(closest, reached)
-                if not (all(each < share for each in back) and reached <= 1 + 1e-15):
-                    return EvidenceResult.check(False, f"{groups} groups at eps={epsilon}: {reached} of delta is spent")
-        return EvidenceResult.check(closest > 1 - 1e-15, f"{looked} chains", size=looked, tightness=closest)
-
-    return Evidence("chains of groups", Kind.ENCLOSURE, run)
+    closest, looked = 1.0, 0
+    for groups, epsilon, delta in itertools.product((2, 3, 7), FEW, (SMALL_DELTA, Fraction(1, 1000))):
+        with arb_precision(BITS):
+            share, e = arb_from_fraction(share_of_delta(groups, epsilon, delta)), arb_from_fraction(epsilon).exp()
+            chain = [arb(0)]
+            for _ in range(groups):
+                chain.append(e * chain[-1] + share)
+            back = [(1 - low) - e * (1 - high) for low, high in itertools.pairwise(chain)]
+            reached = float((chain[-1] / arb_from_fraction(delta)).upper())
+            looked, closest = looked + 1, min(closest, reached)
+            if not (all(each < share for each in back) and reached <= 1 + 1e-15):
+                return EvidenceResult.check(False, f"{groups} groups at eps={epsilon}: {reached} of delta is spent")
+    return EvidenceResult.check(closest > 1 - 1e-15, f"{looked} chains", size=looked, tightness=closest)
 
 
 FEW = (Fraction(1, 10), Fraction(1), Fraction(3))
@@ -440,28 +394,25 @@ def _upper_end(ledger: Ledger, delta: Fraction) -> Fraction:
     return fraction_of(epsilon_of(ledger, delta).epsilon.upper)
 
 
-def groups_in_batches() -> Evidence:
+@looked("groups in batches", Kind.ATTACK)
+def groups_in_batches() -> EvidenceResult:
     """k records alike against k opposite ones: a batch holds K of them, and the price of the group covers its tests."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        reached, looked, delta = 0.0, 0, Fraction(1, 1000)
-        for n, m, k, nu in ((20, 5, 3, 4), (20, 20, 2, 8), (50, 10, 4, 6)):
-            run_of_one = SsADMM(records=n, batch=m, iterations=1, noise_multiplier=nu, group_size=k)
-            ledger = run_of_one.ledger()
-            end = grouped_epsilon(_upper_end, ledger, delta) if smaller_groups(ledger) else _upper_end(ledger, delta)
-            upper = arb_from_fraction(end)
-            with arb_precision(BITS):
-                held = {j: Fraction(math.comb(k, j) * math.comb(n - k, m - j), math.comb(n, m))
-                        for j in range(max(0, m + k - n), min(m, k) + 1)}  # fmt: skip
-                for tenth in range(-40, 120):
-                    t = arb(tenth) / 10
-                    above = sum(
-                        (arb_from_fraction(share) * (1 - _cdf(t - arb(j) / nu)) for j, share in held.items()), arb(0)
-                    )
-                    gain = (above - upper.exp() * (1 - _cdf(t))) / arb_from_fraction(delta)
-                    looked, reached = looked + 1, max(reached, float(gain.upper()))
-                    if not gain <= 1:
-                        return EvidenceResult.check(False, f"{k} of {n} in batches of {m}: a test gains {gain} delta")
-        return EvidenceResult.check(reached > 0.5, f"{looked} tests", size=looked, tightness=reached)
-
-    return Evidence("groups in batches", Kind.ATTACK, run)
+    reached, looked, delta = 0.0, 0, Fraction(1, 1000)
+    for n, m, k, nu in ((20, 5, 3, 4), (20, 20, 2, 8), (50, 10, 4, 6)):
+        run_of_one = SsADMM(records=n, batch=m, iterations=1, noise_multiplier=nu, group_size=k)
+        ledger = run_of_one.ledger()
+        end = grouped_epsilon(_upper_end, ledger, delta) if smaller_groups(ledger) else _upper_end(ledger, delta)
+        upper = arb_from_fraction(end)
+        with arb_precision(BITS):
+            held = {j: Fraction(math.comb(k, j) * math.comb(n - k, m - j), math.comb(n, m))
+                    for j in range(max(0, m + k - n), min(m, k) + 1)}  # fmt: skip
+            for tenth in range(-40, 120):
+                t = arb(tenth) / 10
+                above = sum(
+                    (arb_from_fraction(share) * (1 - _cdf(t - arb(j) / nu)) for j, share in held.items()), arb(0)
+                )
+                gain = (above - upper.exp() * (1 - _cdf(t))) / arb_from_fraction(delta)
+                looked, reached = looked + 1, max(reached, float(gain.upper()))
+                if not gain <= 1:
+                    return EvidenceResult.check(False, f"{k} of {n} in batches of {m}: a test gains {gain} delta")
+    return EvidenceResult.check(reached > 0.5, f"{looked} tests", size=looked, tightness=reached)

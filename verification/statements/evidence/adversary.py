@@ -25,8 +25,7 @@ from accountant.pld.ledger_steps import composed_epsilon
 from accountant.pld.types import Frame, Pair
 from accountant.profiles.gaussian import gaussian_delta
 from accountant.profiles.one_step import SubsampledGaussian, single_step_delta
-from verification.smt.prover import Prover
-from verification.statements.model import Evidence, EvidenceResult, Kind
+from verification.statements.model import EvidenceResult, Kind, looked
 from verification.wire.arrays import Floats
 
 Q, MU, STEPS = 0.1, 1.0, 3
@@ -40,34 +39,28 @@ CLOSE = 0.97
 """How much of the dynamic programme the certified lower end must keep: a lower end of 0 would be true and useless."""
 
 
-def certificate_holds() -> Evidence:
+@looked("cover of the triples", Kind.ENCLOSURE)
+def certificate_holds() -> EvidenceResult:
     """Every box of a cover of all triples is tested in outward-rounded arithmetic, for windows and for stairs."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rounding is bounded
-        found = certificate_for(Q, MU)
-        check(found)
-        boxes = found.windows.count("k"), sum(entry.cover.count("k") for entry in found.stairs)
-        detail = f"q={Q}, nu={1 / MU}: {boxes[0]} boxes for windows, {boxes[1]} for stairs"
-        return EvidenceResult.check(True, detail, size=sum(boxes))
-
-    return Evidence("cover of the triples", Kind.ENCLOSURE, run)
+    found = certificate_for(Q, MU)
+    check(found)
+    boxes = found.windows.count("k"), sum(entry.cover.count("k") for entry in found.stairs)
+    detail = f"q={Q}, nu={1 / MU}: {boxes[0]} boxes for windows, {boxes[1]} for stairs"
+    return EvidenceResult.check(True, detail, size=sum(boxes))
 
 
-def incomplete_certificates_fail() -> Evidence:
+@looked("incomplete certificates are refused", Kind.ENCLOSURE)
+def incomplete_certificates_fail() -> EvidenceResult:
     """A box forgotten, a smaller leader, no share at all: none passes."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rounding is bounded
-        found = certificate_for(Q, MU)
-        wrong = {
-            "a box forgotten": replace(found, windows=found.windows[:-1]),
-            "half the share": replace(found, single=replace(found.single, share=found.single.share / 2)),
-            "the forward pair alone": with_stairs(found, share=0.0, lift=0.0),
-        }
-        passed = [name for name, certificate in wrong.items() if _passes(certificate)]
-        detail = f"incomplete certificates that passed: {', '.join(passed) or 'none'}"
-        return EvidenceResult.check(not passed, detail, size=len(wrong))
-
-    return Evidence("incomplete certificates are refused", Kind.ENCLOSURE, run)
+    found = certificate_for(Q, MU)
+    wrong = {
+        "a box forgotten": replace(found, windows=found.windows[:-1]),
+        "half the share": replace(found, single=replace(found.single, share=found.single.share / 2)),
+        "the forward pair alone": with_stairs(found, share=0.0, lift=0.0),
+    }
+    passed = [name for name, certificate in wrong.items() if _passes(certificate)]
+    detail = f"incomplete certificates that passed: {', '.join(passed) or 'none'}"
+    return EvidenceResult.check(not passed, detail, size=len(wrong))
 
 
 def with_stairs(found: Ordering, *, share: float, lift: float) -> Ordering:
@@ -84,50 +77,41 @@ def _passes(certificate: Ordering) -> bool:
     return True
 
 
-def adaptive_attacks() -> Evidence:
+@looked("adaptive adversaries by dynamic programming", Kind.ATTACK)
+def adaptive_attacks() -> EvidenceResult:
     """The best of five triples before each step, and random policies: dynamic programming never exceeds the bound."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, with slack
-        found = certificate_for(Q, MU)
-        lattice = composed([found], Frame(0.004, 8.0, 4.0), Course(STEPS, STEPS, 1.0), -35.0)
-        bounds = np.array([float(lattice.delta_upper(Fraction(epsilon))) for epsilon in EPSILONS])
-        generator = np.random.default_rng(15)
-        attained = [_attained(None)] + [_attained(generator) for _ in range(POLICIES)]
-        reached = max(float(np.max(values / bounds)) for values in attained)
-        detail = f"{STEPS} steps, {POLICIES} random policies and the best one reach {reached:.4f} of the bound"
-        return EvidenceResult.check(reached <= 1 + SLACK, detail, size=1 + POLICIES, tightness=min(reached, 1.0))
-
-    return Evidence("adaptive adversaries by dynamic programming", Kind.ATTACK, run)
+    found = certificate_for(Q, MU)
+    lattice = composed([found], Frame(0.004, 8.0, 4.0), Course(STEPS, STEPS, 1.0), -35.0)
+    bounds = np.array([float(lattice.delta_upper(Fraction(epsilon))) for epsilon in EPSILONS])
+    generator = np.random.default_rng(15)
+    attained = [_attained(None)] + [_attained(generator) for _ in range(POLICIES)]
+    reached = max(float(np.max(values / bounds)) for values in attained)
+    detail = f"{STEPS} steps, {POLICIES} random policies and the best one reach {reached:.4f} of the bound"
+    return EvidenceResult.check(reached <= 1 + SLACK, detail, size=1 + POLICIES, tightness=min(reached, 1.0))
 
 
-def attained_between() -> Evidence:
+@looked("between the forward pair and the leader", Kind.ENCLOSURE)
+def attained_between() -> EvidenceResult:
     """The certified lower end is above the forward pair's, which a fixed pair attains, and below the leader's bound."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rounding is bounded
-        found = _lower_ends()
-        step = SubsampledGaussian(Fraction(Q), 1 / Fraction(MU), STEPS)
-        lattice = composed([certificate_for(Q, MU)], Frame(0.004, 8.0, 4.0), Course(STEPS, STEPS, 1.0), -35.0)
-        upper = [lattice.delta_upper(Fraction(epsilon)) for epsilon in EPSILONS]
-        forward = [compose([step]).delta_lower(e) for e in map(Fraction, EPSILONS)]
-        below = all(low <= high for low, high in zip(found, upper, strict=True))
-        gains = [float(low / pair) - 1 for low, pair in zip(found, forward, strict=True)]
-        detail = f"{STEPS} steps: up to {max(gains):.2%} above the forward pair's delta; never above the leader's bound"
-        return EvidenceResult.check(below and max(gains) > 0, detail, size=len(EPSILONS))
-
-    return Evidence("between the forward pair and the leader", Kind.ENCLOSURE, run)
+    found = _lower_ends()
+    step = SubsampledGaussian(Fraction(Q), 1 / Fraction(MU), STEPS)
+    lattice = composed([certificate_for(Q, MU)], Frame(0.004, 8.0, 4.0), Course(STEPS, STEPS, 1.0), -35.0)
+    upper = [lattice.delta_upper(Fraction(epsilon)) for epsilon in EPSILONS]
+    forward = [compose([step]).delta_lower(e) for e in map(Fraction, EPSILONS)]
+    below = all(low <= high for low, high in zip(found, upper, strict=True))
+    gains = [float(low / pair) - 1 for low, pair in zip(found, forward, strict=True)]
+    detail = f"{STEPS} steps: up to {max(gains):.2%} above the forward pair's delta; never above the leader's bound"
+    return EvidenceResult.check(below and max(gains) > 0, detail, size=len(EPSILONS))
 
 
-def attained_by_choosing() -> Evidence:
+@looked("forward or reverse before each step", Kind.ATTACK)
+def attained_by_choosing() -> EvidenceResult:
     """Who chooses the forward or the reverse pair before each step attains it: their dynamic programme."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, with slack
-        found = np.array([float(value) for value in _lower_ends()])
-        share = found / _attained(None, FORWARD_AND_REVERSE)
-        detail = f"{STEPS} steps: {share.min():.4f} to {share.max():.4f} of what the adversary has"
-        holds = bool(share.max() <= 1 + SLACK and share.min() >= CLOSE)
-        return EvidenceResult.check(holds, detail, size=len(EPSILONS), tightness=min(float(share.min()), 1.0))
-
-    return Evidence("forward or reverse before each step", Kind.ATTACK, run)
+    found = np.array([float(value) for value in _lower_ends()])
+    share = found / _attained(None, FORWARD_AND_REVERSE)
+    detail = f"{STEPS} steps: {share.min():.4f} to {share.max():.4f} of what the adversary has"
+    holds = bool(share.max() <= 1 + SLACK and share.min() >= CLOSE)
+    return EvidenceResult.check(holds, detail, size=len(EPSILONS), tightness=min(float(share.min()), 1.0))
 
 
 EXCEEDED = (
@@ -139,39 +123,33 @@ EXCEEDED = (
 """q, nu, T and delta at which an adaptive adversary is certified to exceed the forward pair."""
 
 
-def forward_exceeded() -> Evidence:
+@looked("adaptive against fixed pairs", Kind.ENCLOSURE)
+def forward_exceeded() -> EvidenceResult:
     """What an adaptive adversary attains is strictly above the *upper* ends of the forward and of the reverse pair."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rounding is bounded
-        gains = []
-        for q, nu, count, delta in EXCEEDED:
-            attained = adaptive_epsilon_lower(SubsampledGaussian(q, nu, count), delta)
-            fixed = max(
-                MixedProfile([binary_step(q, nu, count, pair)], Resolution(2e-5)).epsilon_upper(delta)
-                for pair in (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
-            )
-            gains.append(float(attained / fixed) - 1)
-        detail = "epsilon exceeds the forward pair's by at least " + ", ".join(f"{gain:.2%}" for gain in gains)
-        return EvidenceResult.check(min(gains) > 0, detail, size=len(gains))
-
-    return Evidence("adaptive against fixed pairs", Kind.ENCLOSURE, run)
-
-
-def no_fixed_pair_found() -> Evidence:
-    """Of two fixed triples on a line no pair exceeds the forward pair, taken twice: none is known that does."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, with slack
-        x, outputs = np.linspace(-3.0, 3.0, 801), np.linspace(-9 / MU, 1 + 9 / MU, 601)
-        start = np.maximum(1 - np.exp(x), 0.0)
-        first = {centre: _after(start, x, outputs, centre) for centre in CENTRES}
-        best = max(
-            float(np.max(np.interp(EPSILONS, x, _after(first[one], x, outputs, other)) / _attained(None, (0.0,), 2)))
-            for one, other in itertools.product(CENTRES, CENTRES)
+    gains = []
+    for q, nu, count, delta in EXCEEDED:
+        attained = adaptive_epsilon_lower(SubsampledGaussian(q, nu, count), delta)
+        fixed = max(
+            MixedProfile([binary_step(q, nu, count, pair)], Resolution(2e-5)).epsilon_upper(delta)
+            for pair in (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
         )
-        detail = f"{len(CENTRES) ** 2} pairs of triples reach {best:.5f} of the forward pair's delta"
-        return EvidenceResult.check(best <= 1 + SLACK, detail, size=len(CENTRES) ** 2, tightness=min(best, 1.0))
+        gains.append(float(attained / fixed) - 1)
+    detail = "epsilon exceeds the forward pair's by at least " + ", ".join(f"{gain:.2%}" for gain in gains)
+    return EvidenceResult.check(min(gains) > 0, detail, size=len(gains))
 
-    return Evidence("two fixed triples", Kind.ATTACK, run)
+
+@looked("two fixed triples", Kind.ATTACK)
+def no_fixed_pair_found() -> EvidenceResult:
+    """Of two fixed triples on a line no pair exceeds the forward pair, taken twice: none is known that does."""
+    x, outputs = np.linspace(-3.0, 3.0, 801), np.linspace(-9 / MU, 1 + 9 / MU, 601)
+    start = np.maximum(1 - np.exp(x), 0.0)
+    first = {centre: _after(start, x, outputs, centre) for centre in CENTRES}
+    best = max(
+        float(np.max(np.interp(EPSILONS, x, _after(first[one], x, outputs, other)) / _attained(None, (0.0,), 2)))
+        for one, other in itertools.product(CENTRES, CENTRES)
+    )
+    detail = f"{len(CENTRES) ** 2} pairs of triples reach {best:.5f} of the forward pair's delta"
+    return EvidenceResult.check(best <= 1 + SLACK, detail, size=len(CENTRES) ** 2, tightness=min(best, 1.0))
 
 
 def _lower_ends() -> list[Fraction]:
@@ -227,62 +205,53 @@ def _ball(bound: Bound) -> arb:
     return arb_from_fraction(fraction_of(bound.lower)).union(arb_from_fraction(fraction_of(bound.upper)))
 
 
-def reversed_profile() -> Evidence:
+@looked("profiles reversed", Kind.ENCLOSURE)
+def reversed_profile() -> EvidenceResult:
     """Statement HOCKEY-STICK: the accountant's profiles obey H_{1/y} = 1 - 1/y + H_y/y."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        looked = 0
-        for mu, epsilon in itertools.product((*MUS, Fraction(1, 3), Fraction(7)), LEVELS):
-            with arb_precision(BITS):
-                below, above = (gaussian_delta(mu**2, e) for e in (-epsilon, epsilon))
-                y = arb_from_fraction(epsilon).exp()
-                looked += 1
-                if not _overlap(below, 1 - 1 / y + _ball(above) / y):
-                    return EvidenceResult.check(False, f"mu={mu}, eps={epsilon}: {below} against {above}")
-        return EvidenceResult.check(True, "Gaussian profiles", size=looked, tightness=1.0)
-
-    return Evidence("profiles reversed", Kind.ENCLOSURE, run)
+    looked = 0
+    for mu, epsilon in itertools.product((*MUS, Fraction(1, 3), Fraction(7)), LEVELS):
+        with arb_precision(BITS):
+            below, above = (gaussian_delta(mu**2, e) for e in (-epsilon, epsilon))
+            y = arb_from_fraction(epsilon).exp()
+            looked += 1
+            if not _overlap(below, 1 - 1 / y + _ball(above) / y):
+                return EvidenceResult.check(False, f"mu={mu}, eps={epsilon}: {below} against {above}")
+    return EvidenceResult.check(True, "Gaussian profiles", size=looked, tightness=1.0)
 
 
-def no_test_beats_the_profile() -> Evidence:
+@looked("threshold tests of Gaussians", Kind.ENCLOSURE)
+def no_test_beats_the_profile() -> EvidenceResult:
     """Statement TESTS: P(x > t) - e^eps Q(x > t) of two Gaussians is at most the accountant's delta, and reaches it."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        looked, reached = 0, 1.0
-        for mu, epsilon in itertools.product(MUS, LEVELS):
-            with arb_precision(BITS):
-                m, e = arb_from_fraction(mu), arb_from_fraction(epsilon)
-                delta, best = gaussian_delta(mu**2, epsilon), 0.0
-                for k in range(-20, 21):
-                    t = e / m + m / 2 + arb(k) / 10
-                    gain = (((t - m) / arb(2).sqrt()).erfc() - e.exp() * (t / arb(2).sqrt()).erfc()) / 2
-                    looked += 1
-                    if not gain.lower() <= arb_from_fraction(fraction_of(delta.upper)):
-                        return EvidenceResult.check(False, f"mu={mu}, eps={epsilon}: a test gains {gain}")
-                    best = max(best, float((gain / arb_from_fraction(fraction_of(delta.upper))).mid()))
-                reached = min(reached, best)
-        return EvidenceResult.check(reached > 1 - 1e-9, "thresholds about the best", size=looked, tightness=reached)
-
-    return Evidence("threshold tests of Gaussians", Kind.ENCLOSURE, run)
-
-
-def amplified_profile() -> Evidence:
-    """Statement SUBSAMPLING: delta of one step on a share q is q times the Gaussian's at log(1 + (e^eps - 1)/q)."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - balls
-        looked = 0
-        for q, mu, epsilon in itertools.product(RATES, MUS, LEVELS):
-            with arb_precision(BITS):
-                rate, m = arb_from_fraction(q), arb_from_fraction(mu)
-                inner = (1 + (arb_from_fraction(epsilon).exp() - 1) / rate).log()
-                ends = [(inner / m + sign * m / 2) / arb(2).sqrt() for sign in (-1, 1)]
-                wanted = rate * (ends[0].erfc() - inner.exp() * ends[1].erfc()) / 2
+    looked, reached = 0, 1.0
+    for mu, epsilon in itertools.product(MUS, LEVELS):
+        with arb_precision(BITS):
+            m, e = arb_from_fraction(mu), arb_from_fraction(epsilon)
+            delta, best = gaussian_delta(mu**2, epsilon), 0.0
+            for k in range(-20, 21):
+                t = e / m + m / 2 + arb(k) / 10
+                gain = (((t - m) / arb(2).sqrt()).erfc() - e.exp() * (t / arb(2).sqrt()).erfc()) / 2
                 looked += 1
-                if not _overlap(single_step_delta(q, mu**2, epsilon), wanted):
-                    return EvidenceResult.check(False, f"q={q}, mu={mu}, eps={epsilon}: not {wanted}")
-        return EvidenceResult.check(True, "rates, noises and levels", size=looked, tightness=1.0)
+                if not gain.lower() <= arb_from_fraction(fraction_of(delta.upper)):
+                    return EvidenceResult.check(False, f"mu={mu}, eps={epsilon}: a test gains {gain}")
+                best = max(best, float((gain / arb_from_fraction(fraction_of(delta.upper))).mid()))
+            reached = min(reached, best)
+    return EvidenceResult.check(reached > 1 - 1e-9, "thresholds about the best", size=looked, tightness=reached)
 
-    return Evidence("one amplified step", Kind.ENCLOSURE, run)
+
+@looked("one amplified step", Kind.ENCLOSURE)
+def amplified_profile() -> EvidenceResult:
+    """Statement SUBSAMPLING: delta of one step on a share q is q times the Gaussian's at log(1 + (e^eps - 1)/q)."""
+    looked = 0
+    for q, mu, epsilon in itertools.product(RATES, MUS, LEVELS):
+        with arb_precision(BITS):
+            rate, m = arb_from_fraction(q), arb_from_fraction(mu)
+            inner = (1 + (arb_from_fraction(epsilon).exp() - 1) / rate).log()
+            ends = [(inner / m + sign * m / 2) / arb(2).sqrt() for sign in (-1, 1)]
+            wanted = rate * (ends[0].erfc() - inner.exp() * ends[1].erfc()) / 2
+            looked += 1
+            if not _overlap(single_step_delta(q, mu**2, epsilon), wanted):
+                return EvidenceResult.check(False, f"q={q}, mu={mu}, eps={epsilon}: not {wanted}")
+    return EvidenceResult.check(True, "rates, noises and levels", size=looked, tightness=1.0)
 
 
 def _upper(spacing: float, steps: int) -> Floats:
@@ -290,61 +259,49 @@ def _upper(spacing: float, steps: int) -> Floats:
     return np.array([float(lattice.delta_upper(Fraction(epsilon))) for epsilon in EPSILONS])
 
 
-def triples_below_the_leader() -> Evidence:
+@looked("triples below one step of the leader", Kind.ATTACK)
+def triples_below_the_leader() -> EvidenceResult:
     """Statement TRIPLES: one step of the leader is above every triple (c, a, a') with c on the segment."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, with slack
-        bound = _upper(0.004, 1)
-        inside = [_attained(None, (float(centre),), 1) for centre in np.linspace(0, 1, 21)]
-        reached = max(float(np.max(values / bound)) for values in inside)
-        detail = f"{len(inside)} triples reach {reached:.4f} of the leader's step"
-        return EvidenceResult.check(
-            CLOSE <= reached <= 1 + SLACK, detail, size=len(inside) * len(EPSILONS), tightness=min(reached, 1.0)
-        )
-
-    return Evidence("triples below one step of the leader", Kind.ATTACK, run)
+    bound = _upper(0.004, 1)
+    inside = [_attained(None, (float(centre),), 1) for centre in np.linspace(0, 1, 21)]
+    reached = max(float(np.max(values / bound)) for values in inside)
+    detail = f"{len(inside)} triples reach {reached:.4f} of the leader's step"
+    return EvidenceResult.check(
+        CLOSE <= reached <= 1 + SLACK, detail, size=len(inside) * len(EPSILONS), tightness=min(reached, 1.0)
+    )
 
 
-def composed_steps() -> Evidence:
+@looked("composed ends of the forward pair", Kind.ATTACK)
+def composed_steps() -> EvidenceResult:
     """Statement COMPOSITION: the composed ends of the forward pair enclose its divergence after T steps, integrated."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, with slack
-        worst, looked = 0.0, 0
-        for steps in (1, 2, STEPS):
-            true = _attained(None, (0.0,), steps)
-            profile = compose([SubsampledGaussian(Fraction(Q), 1 / Fraction(MU), steps)])
-            for epsilon, value in zip(map(Fraction, EPSILONS), true, strict=True):
-                low, high = float(profile.delta_lower(epsilon)), float(profile.delta_upper(epsilon))
-                worst, looked = max(worst, low / value - 1, 1 - high / value), looked + 1
-        return EvidenceResult.check(worst <= SLACK, f"at most {worst:.2g} outside", size=looked)
-
-    return Evidence("composed ends of the forward pair", Kind.ATTACK, run)
+    worst, looked = 0.0, 0
+    for steps in (1, 2, STEPS):
+        true = _attained(None, (0.0,), steps)
+        profile = compose([SubsampledGaussian(Fraction(Q), 1 / Fraction(MU), steps)])
+        for epsilon, value in zip(map(Fraction, EPSILONS), true, strict=True):
+            low, high = float(profile.delta_lower(epsilon)), float(profile.delta_upper(epsilon))
+            worst, looked = max(worst, low / value - 1, 1 - high / value), looked + 1
+    return EvidenceResult.check(worst <= SLACK, f"at most {worst:.2g} outside", size=looked)
 
 
-def coarser_is_above() -> Evidence:
+@looked("coarser grids", Kind.ENCLOSURE)
+def coarser_is_above() -> EvidenceResult:
     """Statement CONNECT-THE-DOTS: on a coarser grid the recursion's bound is larger, and tends to the finer one's."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - outward rounding
-        bounds = [_upper(spacing, STEPS) for spacing in (0.016, 0.008, 0.004)]
-        rises = all(np.all(a >= b * (1 - 1e-9)) for a, b in itertools.pairwise(bounds))
-        share = float(np.min(bounds[-1] / bounds[0]))
-        holds = bool(rises) and share > CLOSE
-        return EvidenceResult.check(holds, "spacings 0.016, 0.008, 0.004", size=3 * len(EPSILONS), tightness=share)
-
-    return Evidence("coarser grids", Kind.ENCLOSURE, run)
+    bounds = [_upper(spacing, STEPS) for spacing in (0.016, 0.008, 0.004)]
+    rises = all(np.all(a >= b * (1 - 1e-9)) for a, b in itertools.pairwise(bounds))
+    share = float(np.min(bounds[-1] / bounds[0]))
+    holds = bool(rises) and share > CLOSE
+    return EvidenceResult.check(holds, "spacings 0.016, 0.008, 0.004", size=3 * len(EPSILONS), tightness=share)
 
 
-def reported_epsilon() -> Evidence:
+@looked("reported epsilon of the forward pair", Kind.ENCLOSURE)
+def reported_epsilon() -> EvidenceResult:
     """Statement L: at the delta of T integrated steps, the reported upper end is at least the epsilon they have."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, with slack
-        steps = (SubsampledGaussianStep(Fraction(Q), 1 / Fraction(MU), STEPS),)
-        close = 0.0
-        for epsilon, delta in zip(EPSILONS[1:], _attained(None, (0.0,))[1:], strict=True):
-            upper = float_up(composed_epsilon(steps, Fraction(float(delta))).upper)
-            if upper < epsilon * (1 - 10 * SLACK):
-                return EvidenceResult.check(False, f"delta={delta}: {upper} reported, {epsilon} attained")
-            close = max(close, epsilon / upper)
-        return EvidenceResult.check(close > CLOSE, "three levels", size=len(EPSILONS) - 1, tightness=min(close, 1.0))
-
-    return Evidence("reported epsilon of the forward pair", Kind.ENCLOSURE, run)
+    steps = (SubsampledGaussianStep(Fraction(Q), 1 / Fraction(MU), STEPS),)
+    close = 0.0
+    for epsilon, delta in zip(EPSILONS[1:], _attained(None, (0.0,))[1:], strict=True):
+        upper = float_up(composed_epsilon(steps, Fraction(float(delta))).upper)
+        if upper < epsilon * (1 - 10 * SLACK):
+            return EvidenceResult.check(False, f"delta={delta}: {upper} reported, {epsilon} attained")
+        close = max(close, epsilon / upper)
+    return EvidenceResult.check(close > CLOSE, "three levels", size=len(EPSILONS) - 1, tightness=min(close, 1.0))

@@ -29,7 +29,7 @@ from reference.schedules import Constant
 from reference.ssadmm import ssadmm
 from reference.vectorised import mpadmm_many, ssadmm_many
 from verification.smt.prover import Prover
-from verification.statements.model import Evidence, EvidenceResult, Kind
+from verification.statements.model import Evidence, EvidenceResult, Kind, looked
 
 PROBLEMS, ITERATIONS = 40, 3
 TRIPLES = ((3, 4, 5), (5, 12, 13), (8, 15, 17), (-4, 3, 5), (12, -5, 13))
@@ -272,59 +272,53 @@ def _problem() -> Problem:
     return Problem.of(data, Logistic(), L1(0.05), rho=0.5, clip=0.75)
 
 
-def grid_is_applied() -> Evidence:
+@looked("the grid in both algorithms", Kind.ENCLOSURE)
+def grid_is_applied() -> EvidenceResult:
     """What is released lies on the grid once the noise is taken off, bit for bit, in both algorithms."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64, exactly
-        problem, grid, rho, eta = _problem(), 2.0**-4, 0.5, 0.25
-        rng, looked = np.random.default_rng(4), 0
-        for _ in range(20):
-            start, gamma = State(*rng.normal(size=(3, 3))), grid * rng.integers(-9, 10, size=(3, 3))
-            batch = rng.choice(8, 4, replace=False)
-            rounded = np.rint(problem.gradient(start.x, batch) / grid) * grid + gamma[0]
-            wanted = (-rounded - start.y + rho * start.z + start.x / eta) / (rho + 1 / eta)
-            ran = next(ssadmm(problem, start, step_sizes=[eta], batches=[batch], noise=[gamma[0]], grid=grid))
-            released = [
-                next(mpadmm(problem, start, step_sizes=[eta], noise=[ModelNoise(*gamma)], release=release, grid=grid))
-                for release in Release
-            ]
-            parts = [released[0].x, released[0].z, released[0].y, released[1].x]
-            on_grid = all(np.array_equal(part / grid, np.rint(part / grid)) for part in parts)
-            if not np.array_equal(ran.x, wanted) or not on_grid:
-                return EvidenceResult.check(False, f"off the grid, or another point than the formula's {wanted}")
-            looked += 1 + len(parts)
-        return EvidenceResult.check(True, "20 steps of Algorithm 1 and of both releases of Algorithm 2", size=looked)
-
-    return Evidence("the grid in both algorithms", Kind.ENCLOSURE, run)
+    problem, grid, rho, eta = _problem(), 2.0**-4, 0.5, 0.25
+    rng, looked = np.random.default_rng(4), 0
+    for _ in range(20):
+        start, gamma = State(*rng.normal(size=(3, 3))), grid * rng.integers(-9, 10, size=(3, 3))
+        batch = rng.choice(8, 4, replace=False)
+        rounded = np.rint(problem.gradient(start.x, batch) / grid) * grid + gamma[0]
+        wanted = (-rounded - start.y + rho * start.z + start.x / eta) / (rho + 1 / eta)
+        ran = next(ssadmm(problem, start, step_sizes=[eta], batches=[batch], noise=[gamma[0]], grid=grid))
+        released = [
+            next(mpadmm(problem, start, step_sizes=[eta], noise=[ModelNoise(*gamma)], release=release, grid=grid))
+            for release in Release
+        ]
+        parts = [released[0].x, released[0].z, released[0].y, released[1].x]
+        on_grid = all(np.array_equal(part / grid, np.rint(part / grid)) for part in parts)
+        if not np.array_equal(ran.x, wanted) or not on_grid:
+            return EvidenceResult.check(False, f"off the grid, or another point than the formula's {wanted}")
+        looked += 1 + len(parts)
+    return EvidenceResult.check(True, "20 steps of Algorithm 1 and of both releases of Algorithm 2", size=looked)
 
 
-def many_runs_are_single_runs() -> Evidence:
+@looked("many runs beside single ones", Kind.ATTACK)
+def many_runs_are_single_runs() -> EvidenceResult:
     """Run r of the engine for many runs is the single run with the same seed, iterate by iterate."""
-
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - binary64
-        problem, start, schedule, T = _problem(), State(*np.eye(3)), Constant(0.5), 4
-        many = ssadmm_many(
-            problem, start, schedule=schedule, batch=3, sigma=1.0, iterations=T, seed=7, runs=range(5)
-        )  # fmt: skip
-        worst = 0.0
+    problem, start, schedule, T = _problem(), State(*np.eye(3)), Constant(0.5), 4
+    many = ssadmm_many(
+        problem, start, schedule=schedule, batch=3, sigma=1.0, iterations=T, seed=7, runs=range(5)
+    )  # fmt: skip
+    worst = 0.0
+    for r in range(5):
+        seeded = Seeded(7, r)
+        batches, noise = seeded.batches(8, 3, T), seeded.noise(3, 1.0, T)
+        single = list(ssadmm(problem, start, step_sizes=[0.5] * T, batches=batches, noise=noise))
+        worst = max(worst, _apart(many, r, single))
+    for release in Release:
+        parts = 3 if release is Release.ALL else 1
+        models = mpadmm_many(
+            problem, start, schedule=schedule, sigma=1.0, epochs=T, release=release, seed=7, runs=range(5)
+        )
         for r in range(5):
-            seeded = Seeded(7, r)
-            batches, noise = seeded.batches(8, 3, T), seeded.noise(3, 1.0, T)
-            single = list(ssadmm(problem, start, step_sizes=[0.5] * T, batches=batches, noise=noise))
-            worst = max(worst, _apart(many, r, single))
-        for release in Release:
-            parts = 3 if release is Release.ALL else 1
-            models = mpadmm_many(
-                problem, start, schedule=schedule, sigma=1.0, epochs=T, release=release, seed=7, runs=range(5)
-            )
-            for r in range(5):
-                draws = [np.split(gamma, parts) for gamma in Seeded(7, r).noise(3 * parts, 1.0, T)]
-                noise_of = [ModelNoise(*gamma) for gamma in draws]
-                single = list(mpadmm(problem, start, step_sizes=[0.5] * T, noise=noise_of, release=release))
-                worst = max(worst, _apart(models, r, single))
-        return EvidenceResult.check(worst <= ROUNDING, f"at most {worst:.2g} apart", size=15 * T)
-
-    return Evidence("many runs beside single ones", Kind.ATTACK, run)
+            draws = [np.split(gamma, parts) for gamma in Seeded(7, r).noise(3 * parts, 1.0, T)]
+            noise_of = [ModelNoise(*gamma) for gamma in draws]
+            single = list(mpadmm(problem, start, step_sizes=[0.5] * T, noise=noise_of, release=release))
+            worst = max(worst, _apart(models, r, single))
+    return EvidenceResult.check(worst <= ROUNDING, f"at most {worst:.2g} apart", size=15 * T)
 
 
 def _apart(many: State, r: int, single: Sequence[State]) -> float:
