@@ -69,6 +69,7 @@ STATEMENTS = (
             proved(blocks.minimisers, blocks.firm, blocks.group_threshold),
             coordinatewise,
             optimiser.nuclear_norm_is_proximal,
+            optimiser.proximal_maps_in_bits,
         ),
     ),
     Statement(

@@ -445,6 +445,93 @@ ALSO: tuple[Mutant, ...] = tuple(
             "return bound + Fraction(self.training.grid) *",
             "return bound + 0 *",
         ),
+        # Right wherever problems are small, and in every number system but binary64:
+        _turned(
+            "ALGORITHM-1",
+            "noise in four coordinates alone",
+            _S,
+            "on_grid(g, grid) + gamma",
+            "on_grid(g, grid) + gamma * ([1] * 4 + [0] * len(gamma))[: len(gamma)]",
+        ),
+        _turned(
+            "ALGORITHM-2",
+            "noise of the model in four coordinates alone",
+            _M,
+            "on_grid(x, grid) + gamma.x, on_grid",
+            "on_grid(x, grid) + gamma.x * ([1] * 4 + [0] * len(x))[: len(x)], on_grid",
+        ),
+        _turned(
+            "ALGORITHM-1",
+            "noise in ten steps alone",
+            _S,
+            "for eta, batch, gamma in zip(step_sizes, batches, noise, strict=False):",
+            "for eta, batch, gamma in zip(step_sizes, batches, "
+            "(v if k < 10 else 0 * v for k, v in enumerate(noise)), strict=False):",
+        ),
+        _turned("ALGORITHM-1", "mean over nine at most", _P, "/ len(records)\n", "/ min(len(records), 9)\n"),
+        _turned(
+            "ALGORITHM-1",
+            "half the noise in binary64",
+            _S,
+            "on_grid(g, grid) + gamma",
+            "on_grid(g, grid) + (gamma if grid or gamma.dtype == object else gamma / 2)",
+        ),
+        _turned(
+            "CLIP",
+            "clip by the largest coordinate",
+            _P,
+            "slopes, self.norms if batch is None else self.norms.take(batch), self.clip)",
+            "slopes, system.absolute(records).max(axis=1), self.clip)",
+        ),
+        _turned(
+            "PROX-FIRM",
+            "half the threshold in binary64",
+            _R,
+            "return soft_threshold(w, number_system(w).scalar(self.lam) / rho)",
+            "return soft_threshold(w, number_system(w).scalar(self.lam) / (2 * rho if w.dtype == float else rho))",
+        ),
+        _turned(
+            "GRID",
+            "far values off the grid",
+            "reference/rounding.py",
+            "np.rint(value / grid)",
+            "np.where(np.absolute(value) > 100 * (1 + grid), value / grid, np.rint(value / grid))",
+        ),
+        _turned(
+            "SAMPLER",
+            "half of wide noise",
+            _N,
+            "            return y\n",
+            "            return y // (1 + (variance > 2000))\n",
+        ),
+        _turned(
+            "SAMPLER",
+            "wide noise cut off",
+            _N,
+            "            return y\n",
+            "            return y if abs(y) <= 200 else 0\n",
+        ),
+        _turned(
+            "DRAWS",
+            "the first hundred records alone",
+            _I,
+            "subsets(self._unbiased(block, records), records)",
+            "subsets(self._unbiased(block, min(records, 100)), min(records, 100))",
+        ),
+        _turned(
+            "LEMMA-2",
+            "high orders cheaper",
+            _W,
+            "(4 * x.expm1()).min(2 * x.exp())",
+            "(4 * x.expm1()).min(2 * x.exp()) / (1 if alpha < 40 else 9**alpha)",
+        ),
+        _turned(
+            "CAP",
+            "discrete noise at half the price",
+            _W,
+            "        return at_below\n    at_above",
+            "        return at_below / (2 if step.noise is Noise.DISCRETE else 1)\n    at_above",
+        ),
     )
 )
-"""More sabotages of what a release draws and of the command that trains."""
+"""More sabotages of what a release draws and of the command that trains, and some that small tests cannot see."""

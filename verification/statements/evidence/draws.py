@@ -81,8 +81,8 @@ def walked(name: str, walk: Callable[[], int], unit: str) -> Evidence:
 DEPTH = 30
 """Coins in a row after which e^{-gamma} is left to 1/30!."""
 FAR = 200
-"""Integers up to which the law is compared: ten standard deviations and more of the first six variances."""
-VARIANCES = tuple(map(Fraction, ("1/3", "1", "7/2", "9/2", "30", "100", "12345/7")))
+"""Integers up to which the law is compared, and steps so wide that they reach ten standard deviations and more."""
+VARIANCES = (*map(Fraction, ("1/3", "1", "7/2", "9/2", "30", "100", "12345/7", "3000000001/3")), Fraction(2**80))
 
 
 def _never(n: int) -> int:
@@ -187,7 +187,7 @@ def _gaussians() -> int:
     """-log P(y) = |y|/scale + gamma(y) is y^2/(2 variance) and a constant, at every y; what is refused begins again."""
     for variance in VARIANCES:
         constants: set[Fraction] = set()
-        for y in range(-FAR, FAR + 1):
+        for y in {y * apart for y in range(-FAR, FAR + 1) for apart in (1, 1 + math.isqrt(int(variance)) // 16)}:
             scales: list[int] = []
             drawn = iter((y + 1, y))
 
@@ -285,10 +285,14 @@ def _normals() -> int:
     return looked
 
 
+SUBSETS = (1, 1), (2, 1), (2, 2), (3, 2), (4, 3), (5, 2), (5, 4), (6, 3), (7, 1), (7, 4)
+"""Records and batch, small enough for all words."""
+
+
 def _subsets() -> int:
     """Batches are Floyd's, of words without modulo bias; over all words every subset is equally likely."""
     looked = 0
-    for n, m in ((1, 1), (2, 1), (2, 2), (3, 2), (4, 3), (5, 2), (5, 4), (6, 3), (7, 1), (7, 4)):
+    for n, m in SUBSETS:
         every = list(itertools.product(*(range(top + 1) for top in range(n - m, n))))
         counts = Counter(frozenset(_floyd(words, n)) for words in every)
         require(set(counts.values()) == {len(every) // math.comb(n, m)}, f"{m} of {n}: not uniform")
@@ -300,6 +304,7 @@ def _subsets() -> int:
             same = all(sorted(mine) == sorted(_floyd(words, n)) for mine, words in zip(drawn, every, strict=True))
             require(same, f"{m} of {n}, {name}: not the subsets of the words")
         looked += len(every)
+    for n, m in (*SUBSETS, (1000, 37), (97, 97)):
         tape = KnownWords()
         batches = [sorted(batch.tolist()) for batch in Entropy(tape).batches(n, m, 70)]
         used = [sorted(_floyd(tape.handed[k * m : (k + 1) * m], n)) for k in range(70)]

@@ -22,7 +22,7 @@ from reference.errors import InvalidParameter
 from reference.losses import HuberizedHinge, Logistic
 from reference.mpadmm import ModelNoise, mpadmm
 from reference.problem import Problem, State
-from reference.regularizers import L1, MCP, SCAD, NuclearNorm, Unregularized
+from reference.regularizers import L1, MCP, SCAD, ElasticNet, GroupL1, NuclearNorm, Unregularized
 from reference.rounding import on_grid
 from reference.schedules import Constant, PerEpoch
 from verification.neighbours.families import far_enough, hinge, saturated
@@ -103,7 +103,7 @@ def gradient_bounds_are_attained() -> EvidenceResult:
     """No record's gradient is longer than the problem says, one is as long, and a batch's is the mean of its own."""
     reached = 1.0
     for longest, clip in ((0.5, None), (3.0, None), (3.0, 1.0), (0.5, 1.0)):
-        data = Dataset.of([[longest, 0.0], [0.0, longest / 4]], [1, -1])
+        data = Dataset.of([[0.6 * longest, 0.8 * longest], [0.2 * longest, -0.15 * longest]], [1, -1])
         problem = Problem.of(data, HuberizedHinge(), Unregularized(), rho=1.0, clip=clip)
         records = [problem.gradient(np.zeros(2), np.array([i])) for i in range(2)]
         lengths = [float(np.linalg.norm(record)) for record in records]
@@ -173,6 +173,23 @@ def nuclear_norm_is_proximal() -> EvidenceResult:
     return EvidenceResult.check(True, "9 matrices, conditions hold to 45 digits", size=9)
 
 
+@looked("proximal maps in binary64", Kind.ENCLOSURE)
+def proximal_maps_in_bits() -> EvidenceResult:
+    """Every proximal map in binary64 is that in 60 digits, to rounding, near its threshold and far from it."""
+    system, rng, worst, looked_at = digits(60), np.random.default_rng(8), 0.0, 0
+    groups = ((0, 1, 2), (4, 5), (9,))
+    for regularizer in (
+        *(Unregularized(), L1(0.3), ElasticNet(0.3, 0.5), SCAD(0.3, 3.7), MCP(0.3, 3.0)),
+        *(GroupL1(0.3, groups), NuclearNorm(0.3, 3, 4)),
+    ):
+        for scale in (0.1, 1.0, 1e3):
+            w = scale * rng.normal(size=12)
+            mine, true = regularizer.prox(w, 2.0), regularizer.prox(system.array(w), system.scalar(2.0))
+            worst = max(worst, float(max(abs(true - system.array(mine))) / max(abs(w))))
+            looked_at += w.size
+    return EvidenceResult.check(worst <= 64 * ULP, f"at most {worst / ULP:.2g} ulp of the largest", size=looked_at)
+
+
 @looked("SCAD and MCP refused where they jump", Kind.WITNESS)
 def folded_refused_where_they_jump() -> EvidenceResult:
     """Where a <= 1 + 1/rho (gamma <= 1/rho) the closed form is no minimiser, and the reference refuses."""
@@ -214,7 +231,8 @@ def grid_moves_by_half() -> EvidenceResult:
     """on_grid moves a coordinate by at most grid/2 and lands on a multiple, exactly (rationals)."""
     rng, reached = np.random.default_rng(7), 0.0
     for grid in (2.0**-10, 1.0, 2.0**-40):
-        values = np.concatenate([rng.normal(size=200), (rng.integers(-50, 50, 50) + 0.5) * grid])
+        far = rng.integers(-(2**45), 2**45, 50) + rng.integers(0, 32, 50) / 32
+        values = np.concatenate([rng.normal(size=200), (rng.integers(-50, 50, 50) + 0.5) * grid, far * grid])
         rounded = on_grid(values, grid)
         step = Fraction(grid)
         for before, after in zip(values, rounded, strict=True):

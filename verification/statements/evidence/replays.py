@@ -8,8 +8,8 @@ many runs (to rounding).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
 
@@ -28,24 +28,15 @@ from reference.regularizers import L1
 from reference.schedules import Constant
 from reference.ssadmm import ssadmm
 from reference.vectorised import mpadmm_many, ssadmm_many
-from verification.smt.prover import Prover
 from verification.statements.model import Evidence, EvidenceResult, Kind, looked
 
-PROBLEMS, ITERATIONS = 40, 3
-TRIPLES = ((3, 4, 5), (5, 12, 13), (8, 15, 17), (-4, 3, 5), (12, -5, 13))
-"""Rows whose lengths are rational, so that clipping stays exact."""
+PROBLEMS = 40
+SMALL, LARGE = (5, 2, 3), (40, 9, 16)
+"""Records, dimension and iterations."""
 ROUNDING = 1e-9
 """Far above the rounding of some hundred operations on numbers of size 10, far below any noise left out."""
 
 Rational = list[Fraction]
-
-
-def _array(values: object) -> Vector:
-    return fractions().array(cast(Vector, np.array(values, dtype=object)))
-
-
-def _scalar(value: Fraction) -> Scalar:
-    return fractions().scalar(cast(float, value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +53,11 @@ class Drawn:
     start: tuple[Rational, Rational, Rational]
     noise: list[list[Rational]]
     batches: list[list[int]]
+    binary64: bool = False
 
     @classmethod
-    def of(cls, g: random.Random) -> Drawn:
-        """Five records in two dimensions; every third problem is clipped nowhere."""
+    def of(cls, g: random.Random, records: int, dimension: int, iterations: int) -> Drawn:
+        """Rows of rational lengths, so that clipping stays exact; every third problem is clipped nowhere."""
 
         def number() -> Fraction:
             return Fraction(g.randint(-30, 30), g.randint(1, 9))
@@ -73,24 +65,41 @@ class Drawn:
         def positive() -> Fraction:
             return Fraction(g.randint(1, 20), g.randint(1, 9))
 
-        scales = [Fraction(1, g.randint(3, 9)) for _ in TRIPLES]
-        rows = [[a * s, b * s] for (a, b, _), s in zip(TRIPLES, scales, strict=True)]
-        norms = [c * s for (*_, c), s in zip(TRIPLES, scales, strict=True)]
-        start = [number(), number()], [number(), number()], [number(), number()]
-        noise = [[[number(), number()] for _ in range(3)] for _ in range(ITERATIONS + 1)]
-        batches = [sorted(g.sample(range(len(rows)), 2)) for _ in range(ITERATIONS)]
+        def vector() -> Rational:
+            return [number() for _ in range(dimension)]
+
+        rows, norms = [], []
+        for _ in range(records):
+            *flat, t = (g.choice((-1, 1)) * g.randint(1, 4) for _ in range(dimension))
+            square, scale = sum(m * m for m in flat), Fraction(1, g.randint(3, 9) * 2 * dimension)
+            rows.append([scale * v for v in (*(2 * m * t for m in flat), square - t * t)])
+            norms.append(scale * (square + t * t))
+        noise = [[vector() for _ in range(3)] for _ in range(iterations + 1)]
+        batches = [sorted(g.sample(range(records), 2 * records // 5)) for _ in range(iterations)]
         clip = None if g.randrange(3) == 0 else Fraction(g.randint(1, 9), 9)
-        h = Fraction(g.randint(1, 9), 9)
+        h, start = Fraction(g.randint(1, 9), 9), (vector(), vector(), vector())
         return cls(rows, norms, clip, h, positive() / 4, positive(), positive(), start, noise, batches)
 
-    def problem(self, records: Sequence[int] = range(len(TRIPLES))) -> Problem:
+    @property
+    def steps(self) -> list[Scalar]:
+        """The step sizes."""
+        return [self.scalar(self.eta)] * len(self.batches)
+
+    def array(self, values: object) -> Vector:
+        """An array of the reference's."""
+        return np.array(values, float) if self.binary64 else fractions().array(cast(Vector, np.array(values, object)))
+
+    def scalar(self, value: Fraction) -> Scalar:
+        """A number of the reference's."""
+        return float(value) if self.binary64 else fractions().scalar(cast(float, value))
+
+    def problem(self, records: Sequence[int] | None = None) -> Problem:
         """The reference's own."""
-        rows = [self.rows[i] for i in records]
-        clip = None if self.clip is None else _scalar(self.clip)
-        norms = _array([self.norms[i] for i in records])
-        return Problem(
-            _array(rows), HuberizedHinge(_scalar(self.h)), L1(_scalar(self.lam)), _scalar(self.rho), clip, norms
-        )
+        chosen = range(len(self.rows)) if records is None else records
+        rows, norms = ([values[i] for i in chosen] for values in (self.rows, self.norms))
+        clip, scalar = None if self.clip is None else self.scalar(self.clip), self.scalar
+        loss, regularizer = HuberizedHinge(scalar(self.h)), L1(scalar(self.lam))
+        return Problem(self.array(rows), loss, regularizer, scalar(self.rho), clip, self.array(norms))
 
     def gradient(self, x: Rational, batch: Iterable[int]) -> Rational:
         """The mean of the records' gradients, each clipped by itself."""
@@ -99,10 +108,11 @@ class Drawn:
 
     def _record(self, i: int, x: Rational) -> Rational:
         margin = sum(a * b for a, b in zip(self.rows[i], x, strict=True))
-        g = [-min(max(1 + self.h - margin, Fraction(0)), 2 * self.h) / (2 * self.h) * a for a in self.rows[i]]
-        # the length: |slope| times the row's, which is a rational
-        length = abs(g[0] / self.rows[i][0]) * self.norms[i]
-        return g if self.clip is None or length <= self.clip else [a * self.clip / length for a in g]
+        slope = -min(max(1 + self.h - margin, Fraction(0)), 2 * self.h) / (2 * self.h)
+        length = abs(slope) * self.norms[i]
+        if self.clip is not None and length > self.clip:
+            slope *= self.clip / length
+        return [slope * a for a in self.rows[i]]
 
     def x_after(self, g: Rational, x: Rational, z: Rational, y: Rational) -> Rational:
         """Equation (13)."""
@@ -127,34 +137,48 @@ def _plus(a: Rational, b: Rational) -> Rational:
 
 
 def _replayed(name: str, reference: Callable[[Drawn], object], formula: Callable[[Drawn], object]) -> Evidence:
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - rationals
+    """Small problems and a large one in rationals, exactly; the same in binary64, to rounding."""
+
+    @looked(name, Kind.ENCLOSURE)
+    def evidence() -> EvidenceResult:
         generator = random.Random(2020)
-        for number in range(PROBLEMS):
-            drawn = Drawn.of(generator)
+        for number, size in enumerate((LARGE, *[SMALL] * PROBLEMS)):
+            drawn = Drawn.of(generator, *size)
             ran, wanted = reference(drawn), formula(drawn)
             if ran != wanted:
                 return EvidenceResult.check(False, f"problem {number}: the reference gives {ran}, the formula {wanted}")
-        return EvidenceResult.check(True, f"{PROBLEMS} random problems, exactly", size=PROBLEMS, tightness=1.0)
+            values = np.array([float(value) for value in _flat(wanted)])
+            apart = np.abs(np.array(list(_flat(reference(replace(drawn, binary64=True))))) - values).max()
+            if not apart <= ROUNDING * np.abs(values).max():
+                return EvidenceResult.check(False, f"problem {number}: binary64 is {apart:.2g} off")
+        return EvidenceResult.check(True, f"{PROBLEMS + 1} random problems", size=PROBLEMS + 1, tightness=1.0)
 
-    return Evidence(name, Kind.ENCLOSURE, run)
+    return evidence
+
+
+def _flat(values: object) -> Iterator[Fraction]:
+    if isinstance(values, list):
+        for value in values:
+            yield from _flat(value)
+    else:
+        yield cast(Fraction, values)
 
 
 def _shown(states: Iterable[State]) -> list[list[Rational]]:
     return [[list(cast("list[Fraction]", part.flat)) for part in (s.x, s.z, s.y)] for s in states]
 
 
-def _start(drawn: Drawn) -> State:
-    return State(*(_array(part) for part in drawn.start))
+def _start(d: Drawn) -> State:
+    return State(*(d.array(part) for part in d.start))
 
 
 def algorithm_1() -> Evidence:
     """Three iterations of `ssadmm`: batch, gradient, clipping, noise, x, z and y."""
 
     def reference(d: Drawn) -> object:
-        noise = [_array(gamma[0]) for gamma in d.noise[:ITERATIONS]]
+        noise = [d.array(gamma[0]) for gamma in d.noise[:-1]]
         batches = [np.array(batch) for batch in d.batches]
-        steps = [_scalar(d.eta)] * ITERATIONS
-        return _shown(ssadmm(d.problem(), _start(d), step_sizes=steps, batches=batches, noise=noise))
+        return _shown(ssadmm(d.problem(), _start(d), step_sizes=d.steps, batches=batches, noise=noise))
 
     def formula(d: Drawn) -> object:
         (x, z, y), states = d.start, []
@@ -172,13 +196,12 @@ def algorithm_2(release: Release) -> Evidence:
     """Three epochs of `mpadmm`, all perturbed, or x alone with z and y from the noisy x."""
 
     def reference(d: Drawn) -> object:
-        noise = [ModelNoise(*(_array(part) for part in gamma)) for gamma in d.noise[:ITERATIONS]]
-        steps = [_scalar(d.eta)] * ITERATIONS
-        return _shown(mpadmm(d.problem(), _start(d), step_sizes=steps, noise=noise, release=release))
+        noise = [ModelNoise(*(d.array(part) for part in gamma)) for gamma in d.noise[:-1]]
+        return _shown(mpadmm(d.problem(), _start(d), step_sizes=d.steps, noise=noise, release=release))
 
     def formula(d: Drawn) -> object:
         (x, z, y), states = d.start, []
-        for gamma in d.noise[:ITERATIONS]:
+        for gamma in d.noise[:-1]:
             new = d.x_after(d.gradient(x, range(len(d.rows))), x, z, y)
             if release is Release.PRIMAL:
                 new = _plus(new, gamma[0])
@@ -197,9 +220,9 @@ def dpsgd_steps() -> Evidence:
     """Three steps of DP-SGD: the noisy batch gradient, then the soft threshold at lambda eta."""
 
     def reference(d: Drawn) -> object:
-        noise, steps = [_array(gamma[0]) for gamma in d.noise[:ITERATIONS]], [_scalar(d.eta)] * ITERATIONS
+        noise = [d.array(gamma[0]) for gamma in d.noise[:-1]]
         batches = [np.array(batch) for batch in d.batches]
-        states = dpsgd(d.problem(), _start(d), step_sizes=steps, batches=batches, noise=noise)
+        states = dpsgd(d.problem(), _start(d), step_sizes=d.steps, batches=batches, noise=noise)
         return [state[0] for state in _shown(states)]
 
     def formula(d: Drawn) -> object:
@@ -218,8 +241,8 @@ def dpsvrg_epoch() -> Evidence:
 
     def reference(d: Drawn) -> object:
         batches = [np.array(batch) for batch in d.batches]
-        inner = [_array(gamma[0]) for gamma in d.noise[:ITERATIONS]]
-        epoch = Epoch(_array(d.noise[-1][1]), [_scalar(d.eta)] * ITERATIONS, batches, inner)
+        inner = [d.array(gamma[0]) for gamma in d.noise[:-1]]
+        epoch = Epoch(d.array(d.noise[-1][1]), d.steps, batches, inner)
         return [state[0] for state in _shown(dpsvrg(d.problem(), _start(d), epochs=[epoch]))]
 
     def formula(d: Drawn) -> object:
@@ -236,25 +259,27 @@ def dpsvrg_epoch() -> Evidence:
 
 
 def dpadmm_round() -> Evidence:
-    """A round of DP-ADMM with parties of two and three records: noisy x_i, the centre's weighted mean, the y_i."""
-    blocks = (range(2), range(2, 5))
+    """A round of DP-ADMM, two records in one party and the others in another: the x_i, the weighted mean, the y_i."""
+
+    def parties(d: Drawn) -> tuple[range, range]:
+        return range(2), range(2, len(d.rows))
 
     def reference(d: Drawn) -> object:
         x, z, y = d.start
-        initial = State(_array([x, y]), _array(z), _array([y, x]))
-        noise = _array([d.noise[0][0], d.noise[0][1]])
-        states = dpadmm([d.problem(b) for b in blocks], initial, step_sizes=[_scalar(d.eta)], noise=[noise])
+        initial = State(d.array([x, y]), d.array(z), d.array([y, x]))
+        noise = d.array([d.noise[0][0], d.noise[0][1]])
+        states = dpadmm([d.problem(b) for b in parties(d)], initial, step_sizes=d.steps[:1], noise=[noise])
         return _shown(states)
 
     def formula(d: Drawn) -> object:
-        (x, z, y), records = d.start, len(d.rows)
+        (x, z, y), records, blocks = d.start, len(d.rows), parties(d)
         xs, ys = [x, y], [y, x]
         xs = [
             _plus(d.x_after(d.gradient(xs[i], blocks[i]), xs[i], z, ys[i]), d.noise[0][i]) for i in range(len(blocks))
         ]
         mean = [
             sum((len(blocks[i]) * (xs[i][j] + ys[i][j] / d.rho) for i in range(2)), Fraction(0)) / records
-            for j in range(2)
+            for j in range(len(x))
         ]
         z = d.shrunk(mean, d.lam / d.rho)
         ys = [d.y_after(ys[i], xs[i], z) for i in range(2)]
@@ -268,7 +293,7 @@ def dpadmm_round() -> Evidence:
 
 def _problem() -> Problem:
     rng = np.random.default_rng(3)
-    data = Dataset.of(rng.normal(size=(8, 3)), np.where(rng.random(8) < 0.5, -1, 1)).normalised()
+    data = Dataset.of(rng.normal(size=(40, 9)), np.where(rng.random(40) < 0.5, -1, 1)).normalised()
     return Problem.of(data, Logistic(), L1(0.05), rho=0.5, clip=0.75)
 
 
@@ -278,8 +303,8 @@ def grid_is_applied() -> EvidenceResult:
     problem, grid, rho, eta = _problem(), 2.0**-4, 0.5, 0.25
     rng, looked = np.random.default_rng(4), 0
     for _ in range(20):
-        start, gamma = State(*rng.normal(size=(3, 3))), grid * rng.integers(-9, 10, size=(3, 3))
-        batch = rng.choice(8, 4, replace=False)
+        start, gamma = State(*rng.normal(size=(3, 9))), grid * rng.integers(-9, 10, size=(3, 9))
+        batch = rng.choice(40, 16, replace=False)
         rounded = np.rint(problem.gradient(start.x, batch) / grid) * grid + gamma[0]
         wanted = (-rounded - start.y + rho * start.z + start.x / eta) / (rho + 1 / eta)
         ran = next(ssadmm(problem, start, step_sizes=[eta], batches=[batch], noise=[gamma[0]], grid=grid))
@@ -298,14 +323,14 @@ def grid_is_applied() -> EvidenceResult:
 @looked("many runs beside single ones", Kind.ATTACK)
 def many_runs_are_single_runs() -> EvidenceResult:
     """Run r of the engine for many runs is the single run with the same seed, iterate by iterate."""
-    problem, start, schedule, T = _problem(), State(*np.eye(3)), Constant(0.5), 4
+    problem, start, schedule, T = _problem(), State(*np.eye(3, 9)), Constant(0.5), 16
     many = ssadmm_many(
-        problem, start, schedule=schedule, batch=3, sigma=1.0, iterations=T, seed=7, runs=range(5)
+        problem, start, schedule=schedule, batch=12, sigma=1.0, iterations=T, seed=7, runs=range(5)
     )  # fmt: skip
     worst = 0.0
     for r in range(5):
         seeded = Seeded(7, r)
-        batches, noise = seeded.batches(8, 3, T), seeded.noise(3, 1.0, T)
+        batches, noise = seeded.batches(40, 12, T), seeded.noise(9, 1.0, T)
         single = list(ssadmm(problem, start, step_sizes=[0.5] * T, batches=batches, noise=noise))
         worst = max(worst, _apart(many, r, single))
     for release in Release:
@@ -314,7 +339,7 @@ def many_runs_are_single_runs() -> EvidenceResult:
             problem, start, schedule=schedule, sigma=1.0, epochs=T, release=release, seed=7, runs=range(5)
         )
         for r in range(5):
-            draws = [np.split(gamma, parts) for gamma in Seeded(7, r).noise(3 * parts, 1.0, T)]
+            draws = [np.split(gamma, parts) for gamma in Seeded(7, r).noise(9 * parts, 1.0, T)]
             noise_of = [ModelNoise(*gamma) for gamma in draws]
             single = list(mpadmm(problem, start, step_sizes=[0.5] * T, noise=noise_of, release=release))
             worst = max(worst, _apart(models, r, single))
