@@ -153,8 +153,8 @@ TRAINING = Statement(
     "not in the paper: the command that releases a model",
     Status.ENCLOSED,
     (
-        walked("runs beside the algorithms", _shells, "iterates"),
-        walked("`dpadmm train` beside its choices", _commands, "runs"),
+        walked("runs beside the algorithms", "iterates", _shells),
+        walked("`dpadmm train` beside its choices", "runs", _commands),
     ),
 )
 

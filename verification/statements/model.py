@@ -82,7 +82,7 @@ class Evidence:
     obligations: Callable[[], list[Obligation]] | None = None
 
 
-def looked(name: str, kind: Kind) -> Callable[[Callable[[], EvidenceResult]], Evidence]:
+def without_solvers(name: str, kind: Kind) -> Callable[[Callable[[], EvidenceResult]], Evidence]:
     """The function as evidence; it asks no solver."""
     return lambda look: Evidence(name, kind, lambda _: look())
 
@@ -256,7 +256,7 @@ def _name(*groups: Obligations) -> str:
     return ", ".join(f"{group.__module__.rpartition('.')[2]}.{group.__name__}" for group in groups)
 
 
-@looked("reduction to coordinates", Kind.ENCLOSURE)
+@without_solvers("reduction to coordinates", Kind.ENCLOSURE)
 def coordinatewise() -> EvidenceResult:
     """Every map that is proved for one coordinate works coordinate by coordinate."""
     maps = coordinatewise_maps()

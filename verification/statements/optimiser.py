@@ -98,7 +98,7 @@ STATEMENTS = (
         "The sampler of exact noise draws integers y with probability proportional to e^{-y^2/(2 variance)}.",
         "not in the paper: exact discrete noise, after Canonne, Kamath and Steinke",
         Status.ENCLOSED,
-        (draws.sampler_has_its_law(),),
+        (draws.sampler_has_its_law,),
     ),
     Statement(
         "DRAWS",
@@ -106,14 +106,14 @@ STATEMENTS = (
         "twice. Batches are uniform subsets.",
         "not in the paper: what a release draws",
         Status.ENCLOSED,
-        (draws.exact_noise_is_on_its_grid(), draws.words_are_drawn_once()),
+        (draws.exact_noise_is_on_its_grid, draws.words_are_drawn_once),
     ),
     Statement(
         "EPOCHS",
         "Batches by epochs, in an order that stays or is shuffled: T iterations in E epochs cost E releases, not T.",
         "not in the paper: batches as most code draws them",
         Status.PROVED,
-        (draws.epochs_hold_a_record_once(),),
+        (draws.epochs_hold_a_record_once,),
     ),
     Statement(
         "ALGORITHM-1",

@@ -28,7 +28,7 @@ from accountant.profiles.without_lattice import attained_level, levels_of, revea
 from accountant.renyi.conversion import Conversion, convert
 from accountant.renyi.integrals import tight_moment
 from accountant.renyi.moments import Subsampling, lemma2_moment, step_log_moment, wbk27_moment
-from verification.statements.model import EvidenceResult, Kind, looked
+from verification.statements.model import EvidenceResult, Kind, without_solvers
 
 BITS = 160
 RATES = (Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(221, 48842))
@@ -36,7 +36,7 @@ MULTIPLIERS = (Fraction(1), Fraction(4), Fraction(30))
 ORDERS = (2, 3, 4, 5, 8, 16, 39, 150)
 
 
-@looked("Gaussian moments integrated", Kind.ENCLOSURE)
+@without_solvers("Gaussian moments integrated", Kind.ENCLOSURE)
 def gaussian_divergence() -> EvidenceResult:
     r"""E_Q[(P/Q)^alpha] of two Gaussians, integrated rigorously, encloses exp((alpha-1) alpha Delta^2/(2 sigma^2)).
 
@@ -66,7 +66,7 @@ def _integrated_moment(alpha: arb, shift: arb) -> arb:
     return inside + tail * arb(0.5, 0.5)
 
 
-@looked("exact <= Theorem 27 <= Lemma 2", Kind.ENCLOSURE)
+@without_solvers("exact <= Theorem 27 <= Lemma 2", Kind.ENCLOSURE)
 def lemma2_dominates() -> EvidenceResult:
     """Lemma 2 is never below the exact moment of the dominating pair; Theorem 27 lies between (WBK27)."""
     closest = 0.0
@@ -83,7 +83,7 @@ def lemma2_dominates() -> EvidenceResult:
     return EvidenceResult.check(True, f"{count} settings, certified", size=count, tightness=closest)
 
 
-@looked("between the exact and the unamplified bound", Kind.ENCLOSURE)
+@without_solvers("between the exact and the unamplified bound", Kind.ENCLOSURE)
 def capped_by_unamplified() -> EvidenceResult:
     """A subsampled price is at least the exact moment, and at most that without subsampling; at q = 1 all are one."""
     priced = [*((theorem, Noise.GAUSSIAN) for theorem in Subsampling), (Subsampling.LEMMA2, Noise.DISCRETE)]
@@ -104,7 +104,7 @@ def capped_by_unamplified() -> EvidenceResult:
     return EvidenceResult.check(True, "every theorem, rate and multiplier", size=count, tightness=1.0)
 
 
-@looked("chords between integers", Kind.ENCLOSURE)
+@without_solvers("chords between integers", Kind.ENCLOSURE)
 def chords_dominate() -> EvidenceResult:
     """Between integers the chord of (alpha-1) eps(alpha) lies above the exact moment: it is convex (E4)."""
     closest = 0.0
@@ -130,7 +130,7 @@ def _moment(pair: Pair, alpha: int) -> Fraction:
     return sum((p**alpha * q ** (1 - alpha) for p, q in zip(*pair, strict=True)), Fraction(0))
 
 
-@looked("conversions on finite pairs", Kind.ENCLOSURE)
+@without_solvers("conversions on finite pairs", Kind.ENCLOSURE)
 def conversions_hold() -> EvidenceResult:
     """The delta that a Renyi bound converts to is never below the true one; CKS is never worse than Proposition 1."""
     rng, reached = np.random.default_rng(12), 0.0
@@ -152,7 +152,7 @@ def conversions_hold() -> EvidenceResult:
     return EvidenceResult.check(True, "60 finite pairs, both conversions", size=60, tightness=reached)
 
 
-@looked("Proposition 1 approached", Kind.ENCLOSURE)
+@without_solvers("Proposition 1 approached", Kind.ENCLOSURE)
 def proposition1_is_tight() -> EvidenceResult:
     """Of a pair with a rare outcome of ratio r, the conversion recovers log r: the bound is approached."""
     with arb_precision(BITS):
@@ -176,7 +176,7 @@ def _cdf(x: arb) -> arb:
     return (-x / arb(2).sqrt()).erfc() / 2
 
 
-@looked("Gaussian profile and composition", Kind.ENCLOSURE)
+@without_solvers("Gaussian profile and composition", Kind.ENCLOSURE)
 def gaussian_profile_is_exact() -> EvidenceResult:
     """delta(eps) = P(likelihood ratio > e^eps) - e^eps Q(...), for one release of the summed squares (statement G)."""
     looked = 0
@@ -200,7 +200,7 @@ def gaussian_profile_is_exact() -> EvidenceResult:
     return EvidenceResult.check(encloses, text, size=looked + 1, tightness=ratio)
 
 
-@looked("profile against realisable pairs", Kind.ENCLOSURE)
+@without_solvers("profile against realisable pairs", Kind.ENCLOSURE)
 def profile_dominates() -> EvidenceResult:
     r"""H(y) is at least the hockey-stick of every realisable pair tried, and equals one of them.
 
@@ -271,7 +271,7 @@ def _opposite(rate: arb, sigma: arb, e: arb) -> arb:
     return acb.integral(excess, acb(high.mid()), acb((12 * sigma).mid())).real
 
 
-@looked("moments from the profile", Kind.ATTACK)
+@without_solvers("moments from the profile", Kind.ATTACK)
 def moments_match_the_profile() -> EvidenceResult:
     r"""Statement R's formula, integrated from H directly, agrees with the accountant's rearranged integral."""
     closest = 1.0
@@ -303,7 +303,7 @@ def _moment_from_profile(q: Fraction, nu: Fraction, alpha: Fraction) -> arb:
     return a * (a - 1) * acb.integral(integrand, acb(0), acb(8)).real
 
 
-@looked("composition encloses", Kind.ENCLOSURE)
+@without_solvers("composition encloses", Kind.ENCLOSURE)
 def composed_between() -> EvidenceResult:
     """Row 1 of the table: lower <= upper, upper below the tight Renyi bound, both far below Lemma 2 (statement L)."""
     steps = (SubsampledGaussianStep(Fraction(1, 10), Fraction(8), 100),)
@@ -332,7 +332,7 @@ def _steps(case: tuple[str, str, int]) -> list[SubsampledGaussian]:
     return [SubsampledGaussian(Fraction(rate), Fraction(noise), count)]
 
 
-@looked("told draws beside the lattice", Kind.ENCLOSURE)
+@without_solvers("told draws beside the lattice", Kind.ENCLOSURE)
 def told_draws_cost_no_less() -> EvidenceResult:
     """Who is told the draws knows at least what a pair attains; with hardly any noise, hardly more."""
     for case in MODERATE:
@@ -353,7 +353,7 @@ def _closeness(case: tuple[str, str, int]) -> float:
     return 0.0 if told is None else float(attained_level(levels_of(_steps(case)), SMALL_DELTA) / told)
 
 
-@looked("loss levels beside the lattice", Kind.ENCLOSURE)
+@without_solvers("loss levels beside the lattice", Kind.ENCLOSURE)
 def losses_reach_no_more() -> EvidenceResult:
     """Levels stay below what the lattice allows every mechanism, and for many steps close to what it attains."""
     for case in (*MODERATE, MANY):
@@ -369,7 +369,7 @@ def losses_reach_no_more() -> EvidenceResult:
 # -- groups of records --------------------------------------------------------------------------------------------
 
 
-@looked("chains of groups", Kind.ENCLOSURE)
+@without_solvers("chains of groups", Kind.ENCLOSURE)
 def chains_of_groups() -> EvidenceResult:
     """b neighbours in a row that are each exactly (eps, d)-private end exactly delta apart, d the share of delta.
 
@@ -398,7 +398,7 @@ def _upper_end(ledger: Ledger, delta: Fraction) -> Fraction:
     return fraction_of(epsilon_of(ledger, delta).epsilon.upper)
 
 
-@looked("groups in batches", Kind.ATTACK)
+@without_solvers("groups in batches", Kind.ATTACK)
 def groups_in_batches() -> EvidenceResult:
     """k records alike against k opposite ones: a batch holds K of them, and the price of the group covers its tests."""
     reached, looked, delta = 0.0, 0, Fraction(1, 1000)

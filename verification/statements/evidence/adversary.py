@@ -25,7 +25,7 @@ from accountant.pld.ledger_steps import composed_epsilon
 from accountant.pld.types import Frame, Pair
 from accountant.profiles.gaussian import gaussian_delta
 from accountant.profiles.one_step import SubsampledGaussian, single_step_delta
-from verification.statements.model import EvidenceResult, Kind, looked
+from verification.statements.model import EvidenceResult, Kind, without_solvers
 from verification.wire.arrays import Floats
 
 Q, MU, STEPS = 0.1, 1.0, 3
@@ -39,7 +39,7 @@ CLOSE = 0.97
 """How much of the dynamic programme the certified lower end must keep: a lower end of 0 would be true and useless."""
 
 
-@looked("cover of the triples", Kind.ENCLOSURE)
+@without_solvers("cover of the triples", Kind.ENCLOSURE)
 def certificate_holds() -> EvidenceResult:
     """Every box of a cover of all triples is tested in outward-rounded arithmetic, for windows and for stairs."""
     found = certificate_for(Q, MU)
@@ -49,7 +49,7 @@ def certificate_holds() -> EvidenceResult:
     return EvidenceResult.check(True, detail, size=sum(boxes))
 
 
-@looked("incomplete certificates are refused", Kind.ENCLOSURE)
+@without_solvers("incomplete certificates are refused", Kind.ENCLOSURE)
 def incomplete_certificates_fail() -> EvidenceResult:
     """A box forgotten, a smaller leader, no share at all: none passes."""
     found = certificate_for(Q, MU)
@@ -77,7 +77,7 @@ def _passes(certificate: Ordering) -> bool:
     return True
 
 
-@looked("adaptive adversaries by dynamic programming", Kind.ATTACK)
+@without_solvers("adaptive adversaries by dynamic programming", Kind.ATTACK)
 def adaptive_attacks() -> EvidenceResult:
     """The best of five triples before each step, and random policies: dynamic programming never exceeds the bound."""
     found = certificate_for(Q, MU)
@@ -90,7 +90,7 @@ def adaptive_attacks() -> EvidenceResult:
     return EvidenceResult.check(reached <= 1 + SLACK, detail, size=1 + POLICIES, tightness=min(reached, 1.0))
 
 
-@looked("between the forward pair and the leader", Kind.ENCLOSURE)
+@without_solvers("between the forward pair and the leader", Kind.ENCLOSURE)
 def attained_between() -> EvidenceResult:
     """The certified lower end is above the forward pair's, which a fixed pair attains, and below the leader's bound."""
     found = _lower_ends()
@@ -104,7 +104,7 @@ def attained_between() -> EvidenceResult:
     return EvidenceResult.check(below and max(gains) > 0, detail, size=len(EPSILONS))
 
 
-@looked("forward or reverse before each step", Kind.ATTACK)
+@without_solvers("forward or reverse before each step", Kind.ATTACK)
 def attained_by_choosing() -> EvidenceResult:
     """Who chooses the forward or the reverse pair before each step attains it: their dynamic programme."""
     found = np.array([float(value) for value in _lower_ends()])
@@ -123,7 +123,7 @@ EXCEEDED = (
 """q, nu, T and delta at which an adaptive adversary is certified to exceed the forward pair."""
 
 
-@looked("adaptive against fixed pairs", Kind.ENCLOSURE)
+@without_solvers("adaptive against fixed pairs", Kind.ENCLOSURE)
 def forward_exceeded() -> EvidenceResult:
     """What an adaptive adversary attains is strictly above the *upper* ends of the forward and of the reverse pair."""
     gains = []
@@ -138,7 +138,7 @@ def forward_exceeded() -> EvidenceResult:
     return EvidenceResult.check(min(gains) > 0, detail, size=len(gains))
 
 
-@looked("two fixed triples", Kind.ATTACK)
+@without_solvers("two fixed triples", Kind.ATTACK)
 def no_fixed_pair_found() -> EvidenceResult:
     """Of two fixed triples on a line no pair exceeds the forward pair, taken twice: none is known that does."""
     x, outputs = np.linspace(-3.0, 3.0, 801), np.linspace(-9 / MU, 1 + 9 / MU, 601)
@@ -205,7 +205,7 @@ def _ball(bound: Bound) -> arb:
     return arb_from_fraction(fraction_of(bound.lower)).union(arb_from_fraction(fraction_of(bound.upper)))
 
 
-@looked("profiles reversed", Kind.ENCLOSURE)
+@without_solvers("profiles reversed", Kind.ENCLOSURE)
 def reversed_profile() -> EvidenceResult:
     """Statement HOCKEY-STICK: the accountant's profiles obey H_{1/y} = 1 - 1/y + H_y/y."""
     looked = 0
@@ -219,7 +219,7 @@ def reversed_profile() -> EvidenceResult:
     return EvidenceResult.check(True, "Gaussian profiles", size=looked, tightness=1.0)
 
 
-@looked("threshold tests of Gaussians", Kind.ENCLOSURE)
+@without_solvers("threshold tests of Gaussians", Kind.ENCLOSURE)
 def no_test_beats_the_profile() -> EvidenceResult:
     """Statement TESTS: P(x > t) - e^eps Q(x > t) of two Gaussians is at most the accountant's delta, and reaches it."""
     looked, reached = 0, 1.0
@@ -238,7 +238,7 @@ def no_test_beats_the_profile() -> EvidenceResult:
     return EvidenceResult.check(reached > 1 - 1e-9, "thresholds about the best", size=looked, tightness=reached)
 
 
-@looked("one amplified step", Kind.ENCLOSURE)
+@without_solvers("one amplified step", Kind.ENCLOSURE)
 def amplified_profile() -> EvidenceResult:
     """Statement SUBSAMPLING: delta of one step on a share q is q times the Gaussian's at log(1 + (e^eps - 1)/q)."""
     looked = 0
@@ -259,7 +259,7 @@ def _upper(spacing: float, steps: int) -> Floats:
     return np.array([float(lattice.delta_upper(Fraction(epsilon))) for epsilon in EPSILONS])
 
 
-@looked("triples below one step of the leader", Kind.ATTACK)
+@without_solvers("triples below one step of the leader", Kind.ATTACK)
 def triples_below_the_leader() -> EvidenceResult:
     """Statement TRIPLES: one step of the leader is above every triple (c, a, a') with c on the segment."""
     bound = _upper(0.004, 1)
@@ -271,7 +271,7 @@ def triples_below_the_leader() -> EvidenceResult:
     )
 
 
-@looked("composed ends of the forward pair", Kind.ATTACK)
+@without_solvers("composed ends of the forward pair", Kind.ATTACK)
 def composed_steps() -> EvidenceResult:
     """Statement COMPOSITION: the composed ends of the forward pair enclose its divergence after T steps, integrated."""
     worst, looked = 0.0, 0
@@ -284,7 +284,7 @@ def composed_steps() -> EvidenceResult:
     return EvidenceResult.check(worst <= SLACK, f"at most {worst:.2g} outside", size=looked)
 
 
-@looked("coarser grids", Kind.ENCLOSURE)
+@without_solvers("coarser grids", Kind.ENCLOSURE)
 def coarser_is_above() -> EvidenceResult:
     """Statement CONNECT-THE-DOTS: on a coarser grid the recursion's bound is larger, and tends to the finer one's."""
     bounds = [_upper(spacing, STEPS) for spacing in (0.016, 0.008, 0.004)]
@@ -294,7 +294,7 @@ def coarser_is_above() -> EvidenceResult:
     return EvidenceResult.check(holds, "spacings 0.016, 0.008, 0.004", size=3 * len(EPSILONS), tightness=share)
 
 
-@looked("reported epsilon of the forward pair", Kind.ENCLOSURE)
+@without_solvers("reported epsilon of the forward pair", Kind.ENCLOSURE)
 def reported_epsilon() -> EvidenceResult:
     """Statement L: at the delta of T integrated steps, the reported upper end is at least the epsilon they have."""
     steps = (SubsampledGaussianStep(Fraction(Q), 1 / Fraction(MU), STEPS),)

@@ -27,7 +27,7 @@ from reference.losses import HuberizedHinge, Logistic, Loss
 from reference.problem import Problem, State
 from reference.regularizers import L1, Regularizer, Unregularized
 from verification.neighbours.families import far_enough, saturated
-from verification.statements.model import EvidenceResult, Kind, looked
+from verification.statements.model import EvidenceResult, Kind, without_solvers
 
 NEARLY_ALL = 0.999
 ROUNDING = 1e-9
@@ -84,7 +84,7 @@ def _sgd_step(each: Problem, start: Vector, size: int) -> Vector:
     return next(dpsgd(each, state, step_sizes=[ETA], batches=[batch], noise=[silence])).x
 
 
-@looked("constructed and random neighbours for a step of DP-SGD", Kind.ATTACK)
+@without_solvers("constructed and random neighbours for a step of DP-SGD", Kind.ATTACK)
 def dpsgd_bound() -> EvidenceResult:
     """A step moves x by eta 2C/m at most, and the accountant prices the gradient behind it at 2C/m."""
     m = 4
@@ -107,7 +107,7 @@ def _round(each: Problem, start: Vector, parties: int) -> Vector:
     return next(dpadmm(split(each, parties), state, step_sizes=[ETA], noise=[0 * state.x])).x
 
 
-@looked("constructed and random neighbours for a round of DP-ADMM", Kind.ATTACK)
+@without_solvers("constructed and random neighbours for a round of DP-ADMM", Kind.ATTACK)
 def dpadmm_bound() -> EvidenceResult:
     """A round moves the x of the record's party by 2C eta/(n_i (1 + eta rho)), no other's; priced for the smallest."""
     reached, worst, agreement, elsewhere = 1.0, 0.0, 1.0, 0.0
@@ -135,7 +135,7 @@ def dpadmm_bound() -> EvidenceResult:
     return _bounded(reached, worst, agreement)
 
 
-@looked("a record in a party of a third of the records", Kind.WITNESS)
+@without_solvers("a record in a party of a third of the records", Kind.WITNESS)
 def all_records_refuted() -> EvidenceResult:
     """With n in place of n_i the bound on a party's x is exceeded as many times as there are parties."""
     records, parties = 6, 3
@@ -146,7 +146,7 @@ def all_records_refuted() -> EvidenceResult:
     return EvidenceResult.check(moved > 2.9 * claimed, f"exceeded {moved / claimed:.4g} times", witness=witness)
 
 
-@looked("one party beside DP-SGD on all records", Kind.WITNESS)
+@without_solvers("one party beside DP-SGD on all records", Kind.WITNESS)
 def one_party_is_not_dpsgd() -> EvidenceResult:
     """One party under the proximal consensus leaves DP-SGD's path; under plain averaging it follows it."""
     rng = np.random.default_rng(2)
@@ -169,7 +169,7 @@ def one_party_is_not_dpsgd() -> EvidenceResult:
     return EvidenceResult.check(holds, f"plain averaging: {away[Consensus.PLAIN]:.2g} away", witness=witness)
 
 
-@looked("what the parties agree on", Kind.WITNESS)
+@without_solvers("what the parties agree on", Kind.WITNESS)
 def divided_threshold_refuted() -> EvidenceResult:
     """With the threshold lambda/(N rho) the parties agree on a minimiser for lambda/N, not for lambda."""
     rng = np.random.default_rng(3)
@@ -203,7 +203,7 @@ def _epoch(each: Problem, points: tuple[Vector, Vector], size: int) -> tuple[Vec
     return full, (first.x - second.x) / ETA - full
 
 
-@looked("constructed and random neighbours for an epoch of DP-SVRG", Kind.ATTACK)
+@without_solvers("constructed and random neighbours for an epoch of DP-SVRG", Kind.ATTACK)
 def dpsvrg_bounds() -> EvidenceResult:
     """The full gradient moves by 2C/n, reached; the change over a batch never by more than 4C/m; priced alike."""
     n, m = 4, 2
@@ -226,7 +226,7 @@ def dpsvrg_bounds() -> EvidenceResult:
     return _bounded(moved / (2 / n), worst, min(ratio, 1 / ratio, priced_inner, 1 / priced_inner))
 
 
-@looked("slopes at both ends of their range", Kind.ATTACK)
+@without_solvers("slopes at both ends of their range", Kind.ATTACK)
 def dpsvrg_margin_half() -> EvidenceResult:
     """With margin losses the change reaches 2C/m, half of the general bound, and no more."""
     n, m = 4, 2
@@ -242,7 +242,7 @@ def dpsvrg_margin_half() -> EvidenceResult:
 # -- without noise -----------------------------------------------------------------------------------------------
 
 
-@looked("what a batch shows without noise", Kind.WITNESS)
+@without_solvers("what a batch shows without noise", Kind.WITNESS)
 def sampling_alone_is_not_private() -> EvidenceResult:
     """An output that stochastic ADMM shows with probability m/n on one data set and never on its neighbour."""
     n, m = 10, 2
@@ -282,7 +282,7 @@ def log_density(problem: Problem, old: State, x: Vector, spent: Perturbation) ->
     return -float(np.linalg.norm(b)) / spent.scale + float(np.linalg.slogdet(jacobian)[1])
 
 
-@looked("the density of a perturbed minimiser", Kind.ATTACK)
+@without_solvers("the density of a perturbed minimiser", Kind.ATTACK)
 def density_ratio() -> EvidenceResult:
     """No random neighbours exceed eps_k anywhere; constructed ones reach eps' plus one Jacobian factor."""
     worst = max(_random_ratio(np.random.default_rng([17, attack])) for attack in range(_DENSITIES))
@@ -322,7 +322,7 @@ def _constructed(epsilon: float, rho: float) -> float:
     return abs(one - two) / attainable if attainable <= epsilon else math.inf
 
 
-@looked("a solver stopped after one step", Kind.WITNESS)
+@without_solvers("a solver stopped after one step", Kind.WITNESS)
 def early_stop_refuted() -> EvidenceResult:
     """One gradient step with a step size from the data's own smoothness: the density ratio grows without bound.
 
@@ -348,7 +348,7 @@ def early_stop_refuted() -> EvidenceResult:
     )
 
 
-@looked("the residual beside each iterate", Kind.ENCLOSURE)
+@without_solvers("the residual beside each iterate", Kind.ENCLOSURE)
 def residual_is_reported() -> EvidenceResult:
     """Every iterate of the reference comes with its residual, and its hidden b is the one drawn, to that residual."""
     rng = np.random.default_rng(23)

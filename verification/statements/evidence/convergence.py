@@ -27,7 +27,7 @@ from reference.randomness import Seeded
 from reference.regularizers import L1, Unregularized
 from reference.schedules import InverseSquareRoot
 from reference.ssadmm import ssadmm
-from verification.statements.model import EvidenceResult, Kind, looked
+from verification.statements.model import EvidenceResult, Kind, without_solvers
 
 LAM, C = 0.05, 1.0
 COUNTS = ((8, 2), (5, 5), (1, 9))
@@ -70,7 +70,7 @@ def _bound(t: int, eta: float, rho: float, start: State, *, squares: float, beta
     return eta * squares / 2 + distance + (beta + float(np.linalg.norm(start.y))) ** 2 / (2 * rho * t)
 
 
-@looked("Theorem 2 pathwise", Kind.ATTACK)
+@without_solvers("Theorem 2 pathwise", Kind.ATTACK)
 def pathwise() -> EvidenceResult:
     r"""The summed inequality, before any expectation, on noisy runs: gap <= bound + mean <delta_k, x* - x^k>."""
     worst = -math.inf
@@ -99,7 +99,7 @@ def _pathwise_ratio(seed: int, eta: float, rho: float, sigma: float, *, T: int =
     return worst
 
 
-@looked("averages of the right iterates", Kind.ENCLOSURE)
+@without_solvers("averages of the right iterates", Kind.ENCLOSURE)
 def averages_of_the_right_iterates() -> EvidenceResult:
     """E10: the averages that the reference returns are those of x^0..x^{t-1}, x^1..x^t and z^1..z^t."""
     rng = np.random.default_rng(9)
@@ -130,7 +130,7 @@ def _dual_optimum() -> Vector:
     return -problem(1.0).gradient(optimum())
 
 
-@looked("start at the dual optimum", Kind.WITNESS)
+@without_solvers("start at the dual optimum", Kind.WITNESS)
 def printed_dual_distance() -> EvidenceResult:
     """E9: started at the dual optimum the printed d_{y*} is 0, and the bound fails."""
     eta, rho = 1e-3, 10.0
@@ -144,7 +144,7 @@ def printed_dual_distance() -> EvidenceResult:
     )
 
 
-@looked("averages at t = 1", Kind.WITNESS)
+@without_solvers("averages at t = 1", Kind.WITNESS)
 def printed_averages() -> EvidenceResult:
     """E10: the printed averages at t = 1 are 0 whatever the iterates, and the bound fails at the optimum."""
     eta, rho = 1e-3, 100.0
@@ -156,7 +156,7 @@ def printed_averages() -> EvidenceResult:
     return EvidenceResult.check(gap <= corrected < printed / 10, f"the right averages give {gap:.4g}", witness=witness)
 
 
-@looked("start at another dual", Kind.WITNESS)
+@without_solvers("start at another dual", Kind.WITNESS)
 def printed_dual_term() -> EvidenceResult:
     """E14: with y^0 != 0 the term beta^2/(2 rho t) is too small."""
     eta, rho = 10.0, 0.05
@@ -167,7 +167,7 @@ def printed_dual_term() -> EvidenceResult:
     return EvidenceResult.check(printed < gap <= corrected, f"corrected bound {corrected:.4g}", witness=witness)
 
 
-@looked("last iterate", Kind.WITNESS)
+@without_solvers("last iterate", Kind.WITNESS)
 def last_iterate_is_not_bounded() -> EvidenceResult:
     """E8: neither F at the mean of x nor F at the last x is bounded where beta < lambda sqrt(p)."""
     lam, rho, eta, far = 100.0, 0.01, 1.0, 10.0
@@ -183,7 +183,7 @@ def last_iterate_is_not_bounded() -> EvidenceResult:
     return EvidenceResult.check(min(gaps) > bound, "one step", witness=witness)
 
 
-@looked("step size at k = 0", Kind.WITNESS)
+@without_solvers("step size at k = 0", Kind.WITNESS)
 def first_step_size() -> EvidenceResult:
     """E13: c/sqrt(k) has no value at k = 0; c/sqrt(k+1) has, and its sum over k = 0..t-1 is that of 1..t."""
     schedule = InverseSquareRoot(2.0)
@@ -197,7 +197,7 @@ def first_step_size() -> EvidenceResult:
     return EvidenceResult.check(holds and at_zero == "division by zero", "50 steps", witness=f"2/sqrt(0): {at_zero}")
 
 
-@looked("sign of the operator", Kind.WITNESS)
+@without_solvers("sign of the operator", Kind.WITNESS)
 def sign_of_the_operator() -> EvidenceResult:
     r"""E15: theta(u) - theta(u*) + (w - w*)^T F(w*) >= 0 for all w needs F = (y, -y, z - x)."""
     best, dual, p = optimum(), _dual_optimum(), problem(1.0)
@@ -216,7 +216,7 @@ def sign_of_the_operator() -> EvidenceResult:
     )
 
 
-@looked("min-max scaling", Kind.WITNESS)
+@without_solvers("min-max scaling", Kind.WITNESS)
 def scaling_reads_the_data() -> EvidenceResult:
     """E12: with the data's own minimum and maximum, one record changes the features of all others."""
     n = 100
@@ -239,7 +239,7 @@ def scaling_reads_the_data() -> EvidenceResult:
     )
 
 
-@looked("sampling schemes", Kind.WITNESS)
+@without_solvers("sampling schemes", Kind.WITNESS)
 def sampling_schemes() -> EvidenceResult:
     """E18: a record drawn twice counts twice, 4C/m; the accountant refuses every scheme without a proof."""
     data = Dataset.of([[1.0], [1.0], [1.0]], [1, 1, 1])
@@ -261,7 +261,7 @@ def sampling_schemes() -> EvidenceResult:
     return EvidenceResult.check(holds, "schemes without a theorem refused", witness=witness)
 
 
-@looked("printed Renyi cost", Kind.WITNESS)
+@without_solvers("printed Renyi cost", Kind.WITNESS)
 def printed_epsilon_is_too_small() -> EvidenceResult:
     """At eta = 4 the printed Renyi cost of Algorithm 2 is a sixteenth of the truth; at eta = 1 they agree."""
     ratios = {}
@@ -284,7 +284,7 @@ def _renyi(eta: int, sensitivity: Sensitivity) -> Fraction:
     return total
 
 
-@looked("ledgers add", Kind.ENCLOSURE)
+@without_solvers("ledgers add", Kind.ENCLOSURE)
 def ledgers_add() -> EvidenceResult:
     """Theorems 1 and 3: the cost of T iterations is T times that of one, and ledgers in sequence add."""
     one = SsADMM(records=1000, batch=100, iterations=1, noise_multiplier=4).ledger()
@@ -300,7 +300,7 @@ def ledgers_add() -> EvidenceResult:
     return EvidenceResult.check(True, "7 iterations, every theorem", size=len(Subsampling), tightness=1.0)
 
 
-@looked("cost of the releases", Kind.ENCLOSURE)
+@without_solvers("cost of the releases", Kind.ENCLOSURE)
 def primal_release_is_cheaper() -> EvidenceResult:
     """Statement P: at rho = 1/2 the joint release costs 2, three separate ones 9/4, x alone 1 (times Delta(x)^2)."""
     costs = {}

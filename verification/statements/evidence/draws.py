@@ -35,8 +35,7 @@ from reference.problem import Problem
 from reference.randomness import BATCHES, NOISE, Entropy, Seeded, in_order, model_noise
 from reference.regularizers import Unregularized
 from reference.words import PHILOX_WORDS, PhiloxWords, SystemWords, Words, subsets
-from verification.smt.prover import Prover
-from verification.statements.model import Evidence, EvidenceResult, Kind
+from verification.statements.model import Evidence, EvidenceResult, Kind, without_solvers
 
 
 class Unlike(Exception):
@@ -63,17 +62,18 @@ def require(holds: bool, text: str) -> None:
         raise Unlike(text)
 
 
-def walked(name: str, walk: Callable[[], int], unit: str) -> Evidence:
-    """Evidence that a walk ends; it returns how many paths it took."""
+def walked(name: str, unit: str, *walks: Callable[[], int]) -> Evidence:
+    """Evidence that walks end; each returns how many paths it took."""
 
-    def run(prover: Prover) -> EvidenceResult:  # noqa: ARG001 - exact, no solver
+    @without_solvers(name, Kind.ENCLOSURE)
+    def evidence() -> EvidenceResult:
         try:
-            size = walk()
+            size = sum(walk() for walk in walks)
         except Unlike as found:
             return EvidenceResult.check(False, str(found))
         return EvidenceResult.check(True, f"{size} {unit}", size=size)
 
-    return Evidence(name, Kind.ENCLOSURE, run)
+    return evidence
 
 
 # -- the sampler of exact noise -----------------------------------------------------------------------------------
@@ -212,11 +212,8 @@ def _gaussians() -> int:
     return len(VARIANCES) * (2 * FAR + 1)
 
 
-def sampler_has_its_law() -> Evidence:
-    """The exact law of the discrete Gaussian sampler, layer by layer: nothing is drawn, nothing is rounded."""
-    return walked(
-        "the law of exact noise", lambda: _coins() + _exponential_coins() + _laplaces() + _gaussians(), "paths"
-    )
+sampler_has_its_law = walked("the law of exact noise", "paths", _coins, _exponential_coins, _laplaces, _gaussians)
+"""The exact law of the discrete Gaussian sampler, layer by layer: nothing is drawn, nothing is rounded."""
 
 
 # -- from words to noise and batches ------------------------------------------------------------------------------
@@ -341,11 +338,8 @@ def _system() -> int:
     return len(words)
 
 
-def words_are_drawn_once() -> Evidence:
-    """Noise and batches of releases and of seeds, from words that are known."""
-    return walked(
-        "noise and batches of known words", lambda: _normals() + _subsets() + _system(), "vectors and batches"
-    )
+words_are_drawn_once = walked("noise and batches of known words", "vectors and batches", _normals, _subsets, _system)
+"""Noise and batches of releases and of seeds, from words that are known."""
 
 
 def _exact_noise() -> int:
@@ -396,9 +390,8 @@ def _three_parts() -> int:
     return 10
 
 
-def exact_noise_is_on_its_grid() -> Evidence:
-    """Exact noise is grid times integers of the sampler; x, z and y get parts of their own."""
-    return walked("exact noise and its parts", lambda: _exact_noise() + _three_parts(), "values")
+exact_noise_is_on_its_grid = walked("exact noise and its parts", "values", _exact_noise, _three_parts)
+"""Exact noise is grid times integers of the sampler; x, z and y get parts of their own."""
 
 
 # -- batches by epochs --------------------------------------------------------------------------------------------
@@ -449,6 +442,5 @@ def _every_order() -> int:
     return looked
 
 
-def epochs_hold_a_record_once() -> Evidence:
-    """Every order of a few records: what is drawn, how often a record moves it, and what is priced."""
-    return walked("every order of a few records", _every_order, "orders")
+epochs_hold_a_record_once = walked("every order of a few records", "orders", _every_order)
+"""Every order of a few records: what is drawn, how often a record moves it, and what is priced."""

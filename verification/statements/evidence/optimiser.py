@@ -30,7 +30,7 @@ from verification.neighbours.sensitivity import StepSetting, observe, reference_
 from verification.smt.algorithms import RECORDS, later_step_size, printed_bounds
 from verification.smt.obligation import parameter
 from verification.smt.prover import Prover
-from verification.statements.model import Evidence, EvidenceResult, Kind, counterexample, looked
+from verification.statements.model import Evidence, EvidenceResult, Kind, counterexample, without_solvers
 from verification.wire.parameters import Algorithm, LossName, RegularizerName
 
 ULP = 2.0**-52
@@ -43,7 +43,7 @@ MARGINS = np.array(
 DENSE = np.concatenate([np.linspace(-40, 40, 3201), np.linspace(-745, 745, 597), np.linspace(0.25, 1.75, 301)])
 
 
-@looked("losses against balls and 400 digits", Kind.ENCLOSURE)
+@without_solvers("losses against balls and 400 digits", Kind.ENCLOSURE)
 def losses_at_many_margins() -> EvidenceResult:
     """Value and slope agree with the exact ones to 4 ulp, at margins up to 1.7e308, and slopes stay in [-1, 0]."""
     system, worst = digits(400), 0.0  # e^-746 and 1e-300 beside 1 need more than 60 digits
@@ -66,7 +66,7 @@ def losses_at_many_margins() -> EvidenceResult:
     return EvidenceResult.check(worst <= 4, f"at most {worst:.2f} ulp from the exact value", size=size)
 
 
-@looked("logistic slope and curvature", Kind.ATTACK)
+@without_solvers("logistic slope and curvature", Kind.ATTACK)
 def slope_is_the_derivative() -> EvidenceResult:
     """(phi(v+h) - phi(v-h))/2h tends to phi'(v): in 60 digits with h = 1e-20 the difference is below 1e-35."""
     system = digits(60)
@@ -82,7 +82,7 @@ def slope_is_the_derivative() -> EvidenceResult:
     return EvidenceResult.check(holds, "241 margins", size=241, tightness=float(largest) * 4)
 
 
-@looked("curvatures are attained", Kind.ATTACK)
+@without_solvers("curvatures are attained", Kind.ATTACK)
 def curvatures_are_attained() -> EvidenceResult:
     """The steepest rise of phi' between neighbouring margins is the stated curvature, for every h."""
     step = 2.0**-12
@@ -98,7 +98,7 @@ def curvatures_are_attained() -> EvidenceResult:
     return EvidenceResult.check(reached > 0.999, "4 losses", size=4 * margins.size, tightness=reached)
 
 
-@looked("gradient bounds are attained", Kind.ATTACK)
+@without_solvers("gradient bounds are attained", Kind.ATTACK)
 def gradient_bounds_are_attained() -> EvidenceResult:
     """No record's gradient is longer than the problem says, one is as long, and a batch's is the mean of its own."""
     reached = 1.0
@@ -119,7 +119,7 @@ def gradient_bounds_are_attained() -> EvidenceResult:
     return EvidenceResult.check(reached > 0.999, "4 problems", size=4, tightness=reached)
 
 
-@looked("clipping in binary64", Kind.ATTACK)
+@without_solvers("clipping in binary64", Kind.ATTACK)
 def clipping_in_bits() -> EvidenceResult:
     """A short gradient keeps its bits; a long one ends within 2 ulp of the bound; nothing overflows."""
     rng = np.random.default_rng(4)
@@ -136,7 +136,7 @@ def clipping_in_bits() -> EvidenceResult:
     return EvidenceResult.check(True, detail, size=3 * slopes.size)
 
 
-@looked("both orders", Kind.ATTACK)
+@without_solvers("both orders", Kind.ATTACK)
 def intercept_before_normalising() -> EvidenceResult:
     """Intercept first: length 1. Normalised first: length sqrt 2, and the bound C = 1 is broken."""
     rng = np.random.default_rng(5)
@@ -149,7 +149,7 @@ def intercept_before_normalising() -> EvidenceResult:
     return EvidenceResult.check(holds, "200 records", size=len(right), witness=witness)
 
 
-@looked("nuclear norm: optimality conditions", Kind.ATTACK)
+@without_solvers("nuclear norm: optimality conditions", Kind.ATTACK)
 def nuclear_norm_is_proximal() -> EvidenceResult:
     r"""The optimality conditions of the nuclear norm, in 60 digits: sigma_max(w - z) <= t, <w - z, z> = t ||z||_*.
 
@@ -173,7 +173,7 @@ def nuclear_norm_is_proximal() -> EvidenceResult:
     return EvidenceResult.check(True, "9 matrices, conditions hold to 45 digits", size=9)
 
 
-@looked("proximal maps in binary64", Kind.ENCLOSURE)
+@without_solvers("proximal maps in binary64", Kind.ENCLOSURE)
 def proximal_maps_in_bits() -> EvidenceResult:
     """Every proximal map in binary64 is that in 60 digits, to rounding, near its threshold and far from it."""
     system, rng, worst, looked_at = digits(60), np.random.default_rng(8), 0.0, 0
@@ -190,7 +190,7 @@ def proximal_maps_in_bits() -> EvidenceResult:
     return EvidenceResult.check(worst <= 64 * ULP, f"at most {worst / ULP:.2g} ulp of the largest", size=looked_at)
 
 
-@looked("SCAD and MCP refused where they jump", Kind.WITNESS)
+@without_solvers("SCAD and MCP refused where they jump", Kind.WITNESS)
 def folded_refused_where_they_jump() -> EvidenceResult:
     """Where a <= 1 + 1/rho (gamma <= 1/rho) the closed form is no minimiser, and the reference refuses."""
     accepted = []
@@ -212,7 +212,7 @@ def folded_refused_where_they_jump() -> EvidenceResult:
     )
 
 
-@looked("epochs of the schedule", Kind.ENCLOSURE)
+@without_solvers("epochs of the schedule", Kind.ENCLOSURE)
 def epochs_of_the_schedule() -> EvidenceResult:
     """eta0/h with h = 1, 2, ... the expected epoch of n/m iterations: checked in rationals at every iteration."""
     looked = 0
@@ -226,7 +226,7 @@ def epochs_of_the_schedule() -> EvidenceResult:
     return EvidenceResult.check(constant.step(0) == constant.step(99) == 0.7, "5 pairs of n and m", size=looked)
 
 
-@looked("rounding to the grid", Kind.ENCLOSURE)
+@without_solvers("rounding to the grid", Kind.ENCLOSURE)
 def grid_moves_by_half() -> EvidenceResult:
     """on_grid moves a coordinate by at most grid/2 and lands on a multiple, exactly (rationals)."""
     rng, reached = np.random.default_rng(7), 0.0
@@ -243,7 +243,7 @@ def grid_moves_by_half() -> EvidenceResult:
     return EvidenceResult.check(True, "3 grids", size=3 * values.size, tightness=reached)
 
 
-@looked("pairs on the grid", Kind.ATTACK)
+@without_solvers("pairs on the grid", Kind.ATTACK)
 def pairs_on_the_grid() -> EvidenceResult:
     """Two vectors a distance Delta apart end at most Delta + grid sqrt(p) apart; nearly all of it is reached."""
     reached = 0.0
@@ -295,7 +295,7 @@ def searched(name: str, setting: StepSetting, *, starts: int = 2, rounds: int = 
     return Evidence(f"search for the worst {name}", Kind.ATTACK, run)
 
 
-@looked("SCAD and MCP stretch", Kind.WITNESS)
+@without_solvers("SCAD and MCP stretch", Kind.WITNESS)
 def folded_exceeds_convex_bound() -> EvidenceResult:
     """SCAD and MCP move z further than x: the bounds for convex regularizers do not hold for them (E11)."""
     replay, stretched = reference_replay(), {}
@@ -310,7 +310,7 @@ def folded_exceeds_convex_bound() -> EvidenceResult:
     return EvidenceResult.check(min(stretched.values()) > 1.01, detail, witness=detail)
 
 
-@looked("price against the worst pair", Kind.ATTACK)
+@without_solvers("price against the worst pair", Kind.ATTACK)
 def priced() -> EvidenceResult:
     """What the accountant prices is what the worst pair attains: (move/sigma)^2 of one release, to 1 part in 10^5."""
     worst, replay = 1.0, reference_replay()

@@ -28,7 +28,7 @@ from reference.regularizers import L1
 from reference.schedules import Constant
 from reference.ssadmm import ssadmm
 from reference.vectorised import mpadmm_many, ssadmm_many
-from verification.statements.model import Evidence, EvidenceResult, Kind, looked
+from verification.statements.model import Evidence, EvidenceResult, Kind, without_solvers
 
 PROBLEMS = 40
 SMALL, LARGE = (5, 2, 3), (40, 9, 16)
@@ -139,7 +139,7 @@ def _plus(a: Rational, b: Rational) -> Rational:
 def _replayed(name: str, reference: Callable[[Drawn], object], formula: Callable[[Drawn], object]) -> Evidence:
     """Small problems and a large one in rationals, exactly; the same in binary64, to rounding."""
 
-    @looked(name, Kind.ENCLOSURE)
+    @without_solvers(name, Kind.ENCLOSURE)
     def evidence() -> EvidenceResult:
         generator = random.Random(2020)
         for number, size in enumerate((LARGE, *[SMALL] * PROBLEMS)):
@@ -297,7 +297,7 @@ def _problem() -> Problem:
     return Problem.of(data, Logistic(), L1(0.05), rho=0.5, clip=0.75)
 
 
-@looked("the grid in both algorithms", Kind.ENCLOSURE)
+@without_solvers("the grid in both algorithms", Kind.ENCLOSURE)
 def grid_is_applied() -> EvidenceResult:
     """What is released lies on the grid once the noise is taken off, bit for bit, in both algorithms."""
     problem, grid, rho, eta = _problem(), 2.0**-4, 0.5, 0.25
@@ -320,7 +320,7 @@ def grid_is_applied() -> EvidenceResult:
     return EvidenceResult.check(True, "20 steps of Algorithm 1 and of both releases of Algorithm 2", size=looked)
 
 
-@looked("many runs beside single ones", Kind.ATTACK)
+@without_solvers("many runs beside single ones", Kind.ATTACK)
 def many_runs_are_single_runs() -> EvidenceResult:
     """Run r of the engine for many runs is the single run with the same seed, iterate by iterate."""
     problem, start, schedule, T = _problem(), State(*np.eye(3, 9)), Constant(0.5), 16
