@@ -275,6 +275,14 @@ class Proved:
     how: str
 
 
+@dataclass(frozen=True, slots=True)
+class Attained:
+    """How a lower end was confirmed, and whether it was `decided`: otherwise it is not excluded, to a width."""
+
+    how: str
+    decided: bool = True
+
+
 def proved_profile_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> Proved:
     """Return the end at or above `upper` at which delta of the composed dominating pair is at most delta, or raise."""
     if k := poisson_group(steps):
@@ -374,30 +382,30 @@ def _contour_upper(
     raise CannotCertifyError("the contour does not decide")
 
 
-def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> str:
-    """Raise unless an order of the realisable pair reaches delta at lower; return how it was decided."""
+def require_profile_lower(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> Attained:
+    """Raise unless an order of the realisable pair reaches delta at lower; return how it was confirmed."""
     if lower <= 0 or _is_attained_by_copies(steps, delta, lower):
-        return "exact integers" if lower > 0 else "epsilon is never below 0"
+        return Attained("exact integers", decided=False) if lower > 0 else Attained("epsilon is never below 0")
     steps = attained_steps(steps, delta)
     closed = _closed(steps, lower)
     if closed is not None:
         if not reaches(closed, delta * (1 - _CLOSED_ERROR)):
             raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
-        return "the closed form"
+        return Attained("the closed form")
     if _is_attained_by_less(steps, delta, lower):
-        return "the closed form of a part"
+        return Attained("the closed form of a part")
     above = profile_steps(steps, "up")
     if losses_reach(above, (), delta, lower):
-        return "levels that losses reach"
+        return Attained("levels that losses reach")
     try:
         for pair in (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND):
             found = composed_delta(above, pair, lower, delta)
             with arb_precision(128):
                 if not found.upper() < arb_from_fraction(delta * (1 - CONTOUR_SLACK)):
-                    return "a contour integral"
+                    return Attained("a contour integral", bool(found.lower() >= arb_from_fraction(delta)))
     except CannotCertifyError:
         check_time()
-        return _grid_lower(steps, above, delta, lower)
+        return Attained(_grid_lower(steps, above, delta, lower), decided=False)
     raise CertificateError(f"profile: no realisable pair reaches the stated delta at {_show(lower)}")
 
 
@@ -501,11 +509,10 @@ def _closed(steps: tuple[Step, ...], epsilon: Fraction) -> mpf | None:
 
 def _is_enough_without_sampling(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> bool:
     """Say whether delta(upper) is at most delta even if every record is used in every step: sampling never costs."""
-    terms = [_unsampled_square(step) for step in steps]
-    known = [term for term in terms if term is not None]
-    if len(known) < len(terms):
+    square = unsampled_square(steps)
+    if square is None:
         return False
-    found = gaussian_delta(sum(known, Fraction(0)), upper, CLOSED_DIGITS)
+    found = gaussian_delta(square, upper, CLOSED_DIGITS)
     return not exceeds(found, delta * (1 + _CLOSED_ERROR))
 
 
@@ -520,15 +527,19 @@ def _is_enough_by_union(steps: Sequence[SubsampledGaussian], delta: Fraction) ->
     return not exceeds(total, delta * (1 + _CLOSED_ERROR))
 
 
-def _unsampled_square(step: Step) -> Fraction | None:
-    """Return count (Delta/sigma)^2, Delta what the most entries of a batch move; None under other noise."""
-    if isinstance(step, WithReplacementStep):
-        return step.count * (step.copies.most / step.noise_multiplier) ** 2
-    if isinstance(step, PoissonGaussianStep):
-        return step.count / step.noise_multiplier**2
-    if isinstance(step, GaussianStep | SubsampledGaussianStep) and step.noise is Noise.GAUSSIAN:
-        return step.count * step.ratio_squared
-    return None
+def unsampled_square(steps: tuple[Step, ...]) -> Fraction | None:
+    """Return the sum of (Delta/sigma)^2, Delta what the most entries of a batch move; None under other noise."""
+    square = Fraction(0)
+    for step in steps:
+        if isinstance(step, WithReplacementStep):
+            square += step.count * (step.copies.most / step.noise_multiplier) ** 2
+        elif isinstance(step, PoissonGaussianStep):
+            square += step.count / step.noise_multiplier**2
+        elif isinstance(step, GaussianStep | SubsampledGaussianStep) and step.noise is Noise.GAUSSIAN:
+            square += step.count * step.ratio_squared
+        else:
+            return None
+    return square
 
 
 def _is_attained_by_less(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> bool:

@@ -11,7 +11,8 @@ steps are taken as they are, and its lower end is not certified: nothing shows t
 - `adversary`: other lattices and a fresh test of every box.
 - **What is certified** is the upper end that these routes prove. Where they confirm the stated one only to a width, the
   wider end is certified (`certified_upper`), and the stated one is refused if a lower end that this program proves is
-  above it: the realisable pairs' on a lattice, and for `adversary` the adaptive adversary's.
+  above it: the realisable pairs' on a lattice, and for `adversary` the adaptive adversary's. A lower end that they
+  confirm only to a width is certified no further than lattices prove it as well (`certified_lower`).
 - The pair behind `epsilon.lower` may use no more than the steps release: each of its steps is one of them, or one with
   a smaller sensitivity. `epsilon` must be what the methods support, and the digest must fit.
 
@@ -42,11 +43,13 @@ from accountant.certificates.mpmath_route import (
     shuffled_delta,
 )
 from accountant.certificates.profile_check import (
+    Attained,
     Proved,
     is_attained_by_mixture,
     losses_reach,
     proved_profile_upper,
     require_profile_lower,
+    unsampled_square,
 )
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.groups import share_of_delta, smaller_groups
@@ -62,7 +65,7 @@ from accountant.lower_end import (
 )
 from accountant.mechanisms.ledger import Ledger, gdp_squared
 from accountant.mechanisms.quantities import delta_or_zero, order
-from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PureStep, ShuffledStep, Step, WithReplacementStep
+from accountant.mechanisms.steps import GaussianStep, LaplaceStep, PureStep, ShuffledStep, Step
 from accountant.mechanisms.words import Noise
 from accountant.numbers import INFINITE, exact, fraction_of
 from accountant.pld.ledger_steps import attained_steps, profile_steps
@@ -93,17 +96,28 @@ class Rederived:
     subject: str
     statement: str
     proved: Fraction | None = None
-    """The upper end that was proved, where this is about one; never below the stated one."""
+    """The end that was proved, where this is about one; never inside of the stated ones."""
     whole: bool = False
-    """Whether it is the upper end of the certificate, and not that of one of its methods."""
+    """Whether it is an end of the certificate, and not that of one of its methods."""
+    decided: bool = True
+    """Whether the lower end was decided, and not only confirmed to a width."""
 
 
 def certified_upper(findings: Sequence[Rederived]) -> Fraction:
     """Return the upper end of epsilon that a check has proved."""
-    for finding in findings:
-        if finding.whole and finding.proved is not None:
-            return finding.proved
-    raise CertificateError("no upper end was proved")
+    return _certified(findings)[0]
+
+
+def certified_lower(findings: Sequence[Rederived]) -> Fraction:
+    """Return the lower end of epsilon that a check has proved."""
+    return _certified(findings)[1]
+
+
+def _certified(findings: Sequence[Rederived]) -> tuple[Fraction, Fraction]:
+    ends = [finding.proved for finding in findings if finding.whole and finding.proved is not None]
+    if len(ends) != 2:
+        raise CertificateError("no ends were proved")
+    return ends[0], ends[1]
 
 
 def recheck(document: Certificate, *, seconds: float | None = MOST_SECONDS) -> tuple[Rederived, ...]:
@@ -133,7 +147,8 @@ def _rederived(document: Certificate) -> tuple[Rederived, ...]:
     _require_within(ledger)
     digits = max(document.digits, FEWEST_DIGITS)
     findings = _recheck_methods(ledger, delta, document.methods, digits)
-    return (*findings, _recheck_upper(ledger, delta, document, findings), _recheck_lower(ledger, delta, document))
+    upper = _recheck_upper(ledger, delta, document, findings)
+    return (*findings, upper, _recheck_lower(ledger, delta, document, findings))
 
 
 def _recheck_methods(
@@ -175,7 +190,7 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
             )
         return Rederived(name, f"mpmath finds {_show(value)} at alpha={record.alpha}", upper)
     if name in {"gdp", "unsampled"}:
-        square = gdp_squared(ledger.steps) if name == "gdp" else _squared_as_if_unsampled(ledger)
+        square = gdp_squared(ledger.steps) if name == "gdp" else unsampled_square(ledger.steps)
         if square is None:
             raise CertificateError(f"{name}: these steps are not Gaussian releases of everything")
         return _require_delta(name, functools.partial(gaussian_delta, square), delta, (lower, upper), digits)
@@ -190,18 +205,6 @@ def _recheck_method(ledger: Ledger, delta: Fraction, name: str, record: MethodRe
     if name in {"adversary", "group"}:
         return (_recheck_adversary if name == "adversary" else _recheck_groups)(ledger, delta, upper)
     return _recheck_profile(ledger, delta, lower, upper)
-
-
-def _squared_as_if_unsampled(ledger: Ledger) -> Fraction:
-    """Return the sum of (Delta/sigma)^2 over all steps, whatever they sample."""
-    terms = []
-    for step in ledger.steps:
-        if isinstance(step, GaussianStep):
-            terms.append(step.count * step.ratio_squared)
-        elif not isinstance(step, PureStep):
-            most = step.copies.most if isinstance(step, WithReplacementStep) else 1
-            terms.append(step.count * (most / step.noise_multiplier) ** 2)
-    return sum(terms, Fraction(0))
 
 
 def _recheck_groups(ledger: Ledger, delta: Fraction, upper: Fraction) -> Rederived:
@@ -273,10 +276,9 @@ def _recheck_profile(ledger: Ledger, delta: Fraction, lower: Fraction, upper: Fr
     core, pure, rest = parted(ledger.steps)
     ways = [((*core, *pure), rest), (core, (*pure, *rest))] if pure else [(core, rest)]
     found = _first_proved([way for way in ways if way[0]], delta, upper)
-    how = {found.how}
-    if lower > 0:
-        how.add(require_profile_lower(core, delta, lower))
-    return Rederived("profile", f"{' and '.join(sorted(how))} for both ends", found.upper)
+    below = require_profile_lower(core, delta, lower) if lower > 0 else Attained(found.how)
+    how = " and ".join(sorted({found.how, below.how}))
+    return Rederived("profile", f"{how} for both ends", found.upper, decided=below.decided)
 
 
 def _first_proved(
@@ -364,42 +366,46 @@ def _recheck_upper(ledger: Ledger, delta: Fraction, document: Certificate, findi
     return Rederived("epsilon.upper", f"supported by the best method{whose}", proved, whole=True)
 
 
-def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate) -> Rederived:
+def _recheck_lower(ledger: Ledger, delta: Fraction, document: Certificate, findings: Sequence[Rederived]) -> Rederived:
     lower, _ = _ends("epsilon", document.epsilon.lower, document.epsilon.upper)
-    shuffled = lower > 0 and _is_attained_by_shuffled(ledger.realisable, delta, lower, document)
-    if lower == 0 or shuffled:
-        how = "attained by the largest value of each shuffled epoch" if shuffled else "0 is always true"
-        return Rederived("epsilon.lower", how)
+    found = _confirmed_lower(ledger, delta, lower, document, findings) if lower else Attained("0 is always true")
+    if not found.decided:  # what lattices prove themselves is certified, where that is less
+        lower = min(lower, attained(ledger.realisable, delta, INFINITE, None, digits=FEWEST_DIGITS).fraction())
+    return Rederived("epsilon.lower", found.how, lower, whole=True)
+
+
+def _confirmed_lower(
+    ledger: Ledger, delta: Fraction, lower: Fraction, document: Certificate, findings: Sequence[Rederived]
+) -> Attained:
+    """Return how a pair of neighbours was found to attain the lower end, or raise."""
+    if _is_attained_by_shuffled(ledger.realisable, delta, lower, document):
+        return Attained("attained by the largest value of each shuffled epoch")
     ledger = dataclasses.replace(ledger, realisable=with_sums(ledger.realisable))
     if not ledger.realisable:
         raise CertificateError("epsilon.lower > 0 needs a realisable pair, and the ledger names none")
-    if gdp_squared(ledger.realisable) is not None:
-        if not _is_attained_by_gaussian(ledger.realisable, delta, lower, document):
-            raise CertificateError(f"epsilon.lower={document.epsilon.lower} is not attained by the realisable pair")
-        return Rederived("epsilon.lower", "attained by a Gaussian pair")
     if Ledger(ledger.realisable).is_pure and delta == 0:
         whole = sum((epsilon * count for epsilon, count in pure_releases(ledger.realisable)), Fraction(0))
         if lower > whole:
             raise CertificateError(f"epsilon.lower={document.epsilon.lower} exceeds the sum of the epsilons")
-        return Rederived("epsilon.lower", "attained by the pure releases")
+        return Attained("attained by the pure releases")
     responses = responses_in(ledger.realisable)
     for attains, steps, what in (
         (_is_attained_by_pure, responses, "randomised response alone"),
         (_is_attained_by_laplace, ledger.realisable, "one release with Laplace noise"),
         (_is_attained_by_gaussian, responses, "Gaussian steps alone"),
         (_is_attained_by_levels, responses, "levels that losses reach"),
-        (_is_attained_together, ledger.realisable, "all steps together (exact integers)"),
     ):
         if attains(steps, delta, lower, document):
-            return Rederived("epsilon.lower", f"attained by {what}")
+            return Attained(f"attained by {what}")
+    if _is_attained_together(ledger.realisable, delta, lower):
+        return Attained("attained by all steps together (exact integers)", decided=False)
     if not composable(ledger.realisable):
         raise CertificateError(f"epsilon.lower={document.epsilon.lower} is not attained by the pure releases")
     checked = document.methods.get("profile") if ledger.realisable == ledger.steps else None
     if checked is None or exact("lower", checked.lower) < lower:
-        return Rederived(
-            "epsilon.lower", f"{require_profile_lower(composable(ledger.realisable), delta, lower)} for the pair"
-        )
-    return Rederived("epsilon.lower", "the lower end of the profile")
+        found = require_profile_lower(composable(ledger.realisable), delta, lower)
+        return Attained(f"{found.how} for the pair", found.decided)
+    return Attained("the lower end of the profile", all(finding.decided for finding in findings))
 
 
 def _is_attained_by_shuffled(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, document: Certificate) -> bool:
@@ -425,7 +431,7 @@ def _is_attained_by_laplace(steps: tuple[Step, ...], delta: Fraction, lower: Fra
     return lower < largest and _is_reached(functools.partial(laplace_delta, largest), delta, lower, document)
 
 
-def _is_attained_together(steps: tuple[Step, ...], delta: Fraction, lower: Fraction, _: Certificate) -> bool:
+def _is_attained_together(steps: tuple[Step, ...], delta: Fraction, lower: Fraction) -> bool:
     """Say whether steps of several kinds, pure ones among them, reach delta together at the lower end."""
     core, pure = parted(steps)[:2]
     if not pure or (not core and not any(isinstance(step, LaplaceStep) for step in pure)):

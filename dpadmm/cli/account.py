@@ -139,15 +139,18 @@ def command(ctx: click.Context, check: Path | None, time_limit: float) -> None:
 
 def _check(path: Path, seconds: float) -> None:
     from accountant.certificates.certificate import read_certificate
-    from accountant.certificates.recheck import certified_upper, recheck
+    from accountant.certificates.recheck import certified_lower, certified_upper, recheck
 
     document = read_certificate(path.read_bytes())
     findings = recheck(document, seconds=seconds)
     for finding in findings:
         click.echo(f"{finding.subject}: {finding.statement}")
-    proved, lower, upper = certified_upper(findings), document.epsilon.lower, document.epsilon.upper
-    if proved > exact("epsilon.upper", upper):  # the check has a width: what it proves is certified, not what is stated
-        upper = decimal_string(proved, document.digits, "up")
+    lower, upper = document.epsilon.lower, document.epsilon.upper
+    # where the check has a width, what it proves is certified, not what is stated
+    if (most := certified_upper(findings)) > exact("epsilon.upper", upper):
+        upper = decimal_string(most, document.digits, "up")
+    if (least := certified_lower(findings)) < exact("epsilon.lower", lower):
+        lower = decimal_string(least, document.digits, "down")
     if document.mechanisms or lower == "0":
         click.echo(f"certified: epsilon in [{lower}, {upper}] at delta {document.delta}")
         return

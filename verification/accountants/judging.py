@@ -297,7 +297,7 @@ def confirmed(question: AccountantQuestion, lower: Fraction) -> str:
             raise CertificateError(f"mpmath does not confirm the lower end of {question.id}")
         return "the Gaussian profile in mpmath"
     step = SubsampledGaussianStep(question.rate, nu, question.steps)
-    return require_profile_lower((step,), delta, epsilon)
+    return require_profile_lower((step,), delta, epsilon).how
 
 
 def _confirmed_renyi(question: AccountantQuestion, below: Fraction) -> str:

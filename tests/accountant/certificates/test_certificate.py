@@ -226,7 +226,7 @@ def test_exact_integers_confirm_what_holds_and_nothing_smaller(q: str, nu: str, 
     upper = fraction_of(bound.upper)
     proved_profile_upper(steps, Fraction(delta), upper)
     if upper > 0:
-        assert "exact integers" in require_profile_lower(steps, Fraction(delta), fraction_of(bound.lower))
+        assert "exact integers" in require_profile_lower(steps, Fraction(delta), fraction_of(bound.lower)).how
         with pytest.raises(CertificateError, match="above the stated delta"):
             proved_profile_upper(steps, Fraction(delta), upper * Fraction(99, 100))
     else:

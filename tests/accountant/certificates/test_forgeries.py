@@ -8,9 +8,11 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.certificates.certificate import read_certificate
-from accountant.certificates.recheck import certified_upper, recheck
+from accountant import Laplace, Poisson, epsilon
+from accountant.certificates.certificate import certificate, read_certificate
+from accountant.certificates.recheck import certified_lower, certified_upper, recheck
 from accountant.errors import CannotCertifyError, CertificateError
+from accountant.numbers import decimal_string
 from tests.accountant.certificates import forging
 
 
@@ -55,6 +57,24 @@ def test_no_end_moved_by_up_to_two_per_cent_is_certified_below_a_provable_lower_
     for document in forging.lowered(name, factor):
         certified = _certified_or_nothing(document)
         assert certified is None or certified >= least
+
+
+@pytest.mark.parametrize("noise", ["10", pytest.param("3", marks=pytest.mark.slow)])
+def test_a_lower_end_raised_within_the_width_of_a_check_is_not_certified(noise: str) -> None:
+    """Exact integers do not exclude an end that is a little above the upper one."""
+    run = Poisson(sampling_rate="0.05", noise_multiplier=1, iterations=20).ledger()
+    run += Laplace(noise_multiplier=noise, iterations=5, neighbours="add-or-remove").ledger()
+    report = epsilon(run, "1e-6", methods=["profile"], digits=12)
+    document = certificate(report).to_json()
+    true = report.epsilon.most.fraction()
+    raised, wide = (decimal_string(true * factor, 12, "up") for factor in (Fraction(100_003, 100_000), Fraction(2)))
+    record = {**document["methods"]["profile"], "epsilon": wide, "upper": wide, "lower": "0"}  # type: ignore[index]  # plain JSON
+    ends = {"lower": raised, "upper": wide}
+    found = recheck(
+        read_certificate(json.dumps(forging.resigned({**document, "methods": {"profile": record}, "epsilon": ends})))
+    )
+    assert certified_lower(found) < true < Fraction(raised)
+    assert certified_lower(found) > true * Fraction(999, 1000)
 
 
 @pytest.mark.parametrize("name", ["objp", "mpadmm, separate", "dpsvrg"])
