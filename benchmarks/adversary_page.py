@@ -30,8 +30,8 @@ def page(entries: list[Measured], fresh: list[Measured], small: list[Measured]) 
         "",
         "q from 1e-4 to 1/2, nu from 0.7 to 16, T from 10 to 10^6, delta from 1e-15 to 1e-4, logarithmically uniform.",
         "The lower end is the certified epsilon of the forward pair, which the mechanism attains; ratios are certified",
-        "upper ends over it. Seconds are processor time of one core, for a first (q, nu) with the shipped table of",
-        "hints and with its certificate on disk; either way every box is tested.",
+        "upper ends over it. Seconds are processor time of one core, with the shipped table of hints; every box is",
+        "tested.",
         "",
         "*By default.* Without options `account` asks the adversary where it may gain one per cent, and stops it after",
         f"{STANDARD_SECONDS:g} s of the processor: the best composition so far is the answer, or else `profile`. With",
@@ -73,8 +73,7 @@ def _summary(entries: list[Measured], number: int, goal: float) -> list[str]:
     refused = [entry for entry in entries if entry.adversary is None]
     false_ends = [entry for entry in entries if entry.contour == "FALSE END" or entry.ratios[0] < 1]
     below = sum(entry.contour == "below" for entry in entries)
-    first = sorted(entry.first_seconds for entry in entries)
-    again = sorted(entry.again_seconds for entry in entries)
+    seconds = sorted(entry.seconds for entry in entries)
     middle = len(entries) // 2
     above = [entry for entry in entries if min(entry.ratios) > goal]
     near = sum(entry.over_attained <= goal for entry in above)
@@ -87,8 +86,7 @@ def _summary(entries: list[Measured], number: int, goal: float) -> list[str]:
         f"- adversary above the symmetrised profile, or refused: {len(alone)} (refused: {len(refused)})",
         f"- ends below the lower one, or below the forward pair by a contour integral: {len(false_ends)}",
         f"- contour integrals that decide: {below} (for few steps they are too long)",
-        f"- seconds for a first (q, nu): median {first[middle]:.1f}, largest {first[-1]:.1f}",
-        f"- seconds with the certificate: median {again[middle]:.1f}, largest {again[-1]:.1f}",
+        f"- seconds: median {seconds[middle]:.1f}, largest {seconds[-1]:.1f}",
     ]
 
 
@@ -98,15 +96,15 @@ def _by_default(entries: list[Measured], goal: float) -> str:
         f"{entry.index} ({entry.by_default:.4f})" for entry in entries if entry.by_default > min(entry.ratios) * goal
     ]
     return (
-        f"- by default, of a first (q, nu): at most {goal} in {sum(ratio <= goal for ratio in ratios)}; larger because "
+        f"- by default: at most {goal} in {sum(ratio <= goal for ratio in ratios)}; larger because "
         f"the time was up: {', '.join(late) or 'none'}"
     )
 
 
 def _table(entries: list[Measured]) -> list[str]:
     return [
-        "| set | q | nu | T | delta | lower end | `adversary` | `profile` | first s | again s | over adaptive |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| set | q | nu | T | delta | lower end | `adversary` | `profile` | s | over adaptive |",
+        "|---|---|---|---|---|---|---|---|---|---|",
         *(_row(entry) for entry in entries),
     ]
 
@@ -116,7 +114,7 @@ def _row(entry: Measured) -> str:
     shown = "refused" if entry.adversary is None else f"{adversary:.4f}"
     return (
         f"| {entry.index} | {_short(entry.q)} | {_short(entry.nu)} | {entry.steps} | {_short(entry.delta)} | "
-        f"{entry.lower:.6g} | {shown} | {profile:.4f} | {entry.first_seconds:.1f} | {entry.again_seconds:.1f} | "
+        f"{entry.lower:.6g} | {shown} | {profile:.4f} | {entry.seconds:.1f} | "
         f"{'' if entry.adaptive is None else f'{entry.over_attained:.4f} '}|"
     )
 

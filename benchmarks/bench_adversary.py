@@ -15,9 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import random
-import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
@@ -34,7 +32,7 @@ from accountant.numbers import arb_from_fraction, fraction_of
 from accountant.pld.adversary import nodes
 from accountant.pld.adversary.adaptive_lower import adaptive_epsilon_lower
 from accountant.pld.adversary.method import Run, adversary_epsilon
-from accountant.pld.adversary.search import OFF, VARIABLE, certificate_for
+from accountant.pld.adversary.search import certificate_for
 from accountant.pld.composition import compose
 from accountant.pricing import STANDARD_SECONDS, WORTH_SAYING, epsilon
 from accountant.profiles.one_step import SubsampledGaussian
@@ -63,8 +61,7 @@ class Measured:
     lower: float
     adversary: float | None
     profile: float
-    first_seconds: float
-    again_seconds: float
+    seconds: float
     how: str
     contour: str
     adaptive: float | None = None
@@ -120,26 +117,18 @@ def random_sets(number: int, seed: int) -> list[tuple[SubsampledGaussian, Fracti
 
 
 def measured(seed: int, index: int, step: SubsampledGaussian, delta: Fraction, *, contour: bool) -> Measured:
-    """Price one set by both methods: with a certificate made anew, then with the one that was kept on disk.
-
-    The second time counts the test of every box of the certificate read, as in a new process.
-    """
+    """Price one set by both methods, the adversary with a certificate made anew."""
     bound = compose([step], target_delta=delta).epsilon(delta)
     upper: Fraction | None = None
-    seconds = []
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ[VARIABLE] = folder
-        for _ in range(2):
-            for remembered in (certificate_for, nodes._coefficients, nodes._ahead):
-                remembered.cache_clear()
-            started = time.process_time()
-            try:
-                upper, found = adversary_epsilon(Run((step,)), delta)
-                how = found.describe()
-            except CannotCertifyError as reason:
-                how = f"refused: {reason}"
-            seconds.append(time.process_time() - started)
-    first, again = seconds
+    for remembered in (certificate_for, nodes._coefficients, nodes._ahead):
+        remembered.cache_clear()
+    started = time.process_time()
+    try:
+        upper, found = adversary_epsilon(Run((step,)), delta)
+        how = found.describe()
+    except CannotCertifyError as reason:
+        how = f"refused: {reason}"
+    seconds = time.process_time() - started
     return Measured(
         seed=seed,
         index=index,
@@ -150,8 +139,7 @@ def measured(seed: int, index: int, step: SubsampledGaussian, delta: Fraction, *
         lower=float(fraction_of(bound.lower)),
         adversary=None if upper is None else float(upper),
         profile=float(fraction_of(bound.upper)),
-        first_seconds=round(first, 3),
-        again_seconds=round(again, 3),
+        seconds=round(seconds, 3),
         how=how,
         contour="" if upper is None or not contour else _contour(step, upper, delta),
     )
@@ -173,8 +161,7 @@ def completed(entry: Measured) -> Measured:
     step, delta = SubsampledGaussian(Fraction(entry.q), Fraction(entry.nu), entry.steps), Fraction(entry.delta)
     if min(entry.ratios) > WIDE and entry.adaptive is None:
         entry = replace(entry, adaptive=float(adaptive_epsilon_lower(step, delta)))
-    if entry.first_seconds > STANDARD_SECONDS and entry.limited is None:
-        os.environ[VARIABLE] = OFF
+    if entry.seconds > STANDARD_SECONDS and entry.limited is None:
         drawn = (SubsampledGaussianStep(step.sampling_rate, step.noise_multiplier, step.count),)
         answer = epsilon(Ledger(drawn, drawn), delta, effort="standard").epsilon
         entry = replace(entry, limited=float(fraction_of(answer.upper)))

@@ -21,8 +21,6 @@ settings.load_profile("dpadmm")
 
 ADULT_FEATURES = 123
 
-os.environ["DPADMM_CACHE"] = "off"  # no test reads or writes the user's cache
-
 
 @pytest.fixture(autouse=True)
 def quick_prices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:

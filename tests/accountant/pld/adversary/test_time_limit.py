@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from accountant.errors import CannotCertifyError, TimeLimitError
 from accountant.limits import check_time, time_limit
 from accountant.numbers import fraction_of
 from accountant.pld.adversary import method, ordering, search
-from accountant.pld.adversary.search import OFF, VARIABLE, cache_folder, certificate_for
+from accountant.pld.adversary.search import certificate_for
 from accountant.pricing import Report
 from accountant.profiles.one_step import SubsampledGaussian
 
@@ -27,9 +26,8 @@ SOON = 10.0
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_known_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another test has found, in this process or on disk, would be answered at once."""
-    monkeypatch.setenv(VARIABLE, OFF)
+def nothing_is_known_beforehand() -> None:
+    """What another test has found in this process would be answered at once."""
     certificate_for.cache_clear()
 
 
@@ -90,10 +88,7 @@ def test_asked_for_the_adversary_alone_the_limit_is_a_refusal() -> None:
     assert "time limit" in str(answer)
 
 
-def test_a_search_that_was_cut_short_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    folder = cache_folder()
-    assert folder is not None
+def test_a_search_that_was_cut_short_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     searched = ordering.find_stairs
 
     def late(*given: object) -> str | None:
@@ -111,7 +106,7 @@ def test_a_search_that_was_cut_short_is_not_kept(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(TimeLimitError):
         certificate_for(0.0123, 0.9)
     assert found
-    assert not list(folder.glob("*"))
+    assert certificate_for.cache_info().currsize == 0
 
 
 def test_the_best_composition_so_far_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
