@@ -1,4 +1,4 @@
-r"""The whole privacy curve of a ledger, certified from above: eps to delta(eps), and the trade-off function.
+r"""The whole privacy curve of a ledger, certified from above: eps to delta(eps).
 
 For audits: a mechanism that is claimed to have these steps obeys delta(eps) for *every* eps, which is far easier to
 refute than one point of it. Every number is rounded up, binary64 ones included.
@@ -12,7 +12,7 @@ refute than one point of it. Every number is rounded up, binary64 ones included.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -37,7 +37,6 @@ from accountant.pld.adversary.method import ledger_delta
 from accountant.pld.ledger_steps import composed_profile, known_delta_upper
 from accountant.pricing import Effort, slow_methods_for
 from accountant.profiles.gaussian import SMALLEST_UPPER, gaussian_delta_upper
-from accountant.profiles.one_step import CurvePoint, trade_off_lower
 from accountant.renyi.moments import Subsampling, ledger_log_moment
 
 _BITS = 96
@@ -62,14 +61,6 @@ class DeltaCurve:
     def delta_upper(self, epsilons: Iterable[float]) -> list[float]:
         """Return delta rounded up to binary64 at each binary64 epsilon, taken exactly."""
         return [float_up(self(exact_binary64("epsilon", float(epsilon)))) for epsilon in epsilons]
-
-    def points(self, epsilons: Sequence[Exact]) -> tuple[CurvePoint, ...]:
-        """Return certified points of the curve."""
-        return tuple(CurvePoint(privacy_loss(epsilon), self(epsilon)) for epsilon in epsilons)
-
-    def trade_off(self, epsilons: Sequence[Exact], false_alarm: Exact) -> Fraction:
-        """Return a certified lower bound on the type II error of any test at that level, from these points."""
-        return trade_off_lower(self.points(epsilons), privacy_loss(false_alarm))
 
 
 def delta_curve(priced: Ledger | Mechanism, *, effort: Effort = "quick") -> DeltaCurve:

@@ -1,4 +1,4 @@
-r"""The Gaussian mechanism: its Renyi curve, and its privacy profile exactly.
+r"""The Gaussian mechanism: its privacy profile exactly.
 
 T adaptive Gaussian releases are mu-GDP with mu^2 the sum of (Delta_k/sigma_k)^2 (Dong, Roth and Su 2022), so that
 
@@ -34,11 +34,6 @@ MOST_DOUBLINGS = 40
 
 SMALLEST_UPPER = arb(2) ** -100_000
 """An upper bound need not be smaller than this, and its exact value would be unwieldy."""
-
-
-def gaussian_rdp(ratio_squared: Fraction, alpha: Fraction) -> Fraction:
-    """Return the Renyi divergence alpha Delta^2/(2 sigma^2), exactly ([CL20] Lemma 1; attained)."""
-    return alpha * ratio_squared / 2
 
 
 def gaussian_delta(mu_squared: Fraction, epsilon: Fraction, *, digits: int = 30) -> Bound:

@@ -1,4 +1,4 @@
-r"""The privacy profile of one ssADMM step, exactly, and what a certified privacy curve says about tests.
+r"""The privacy profile of one ssADMM step, exactly.
 
 One step adds Gaussian noise to a statistic of m of n records, drawn without replacement; neighbours differ in one
 replaced record. With q = m/n and nu = sigma m/(2C) its profile is at most (Balle, Barthe and Gaboardi 2018, Theorem 9)
@@ -11,7 +11,6 @@ it. So for a single step, and for any number of steps without sampling (q = 1), 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -57,14 +56,6 @@ class SubsampledGaussian:
             raise InvalidQuantityError(f"count must be an integer >= 1, got count={self.count!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """A point of a privacy curve: delta(epsilon) <= delta, certified."""
-
-    epsilon: Fraction
-    delta: Fraction
-
-
 def single_step_delta(sampling_rate: Fraction, mu_squared: Fraction, epsilon: Fraction) -> Bound:
     r"""Enclose delta(epsilon), epsilon >= 0, of one step with mu^2 = 1/nu^2; attained by a realisable pair."""
     for bits in precisions(_CLOSED_FORM_DIGITS):
@@ -93,21 +84,3 @@ def _sampled_loss(q: arb, loss: arb) -> arb:
     if loss > 1000:
         return loss + (q + (1 - q) * (-loss).exp()).log()
     return (q * loss.expm1()).log1p()
-
-
-def trade_off_lower(points: Sequence[CurvePoint], false_alarm: Fraction) -> Fraction:
-    r"""Return a certified lower bound on the type II error of every test of level `false_alarm`.
-
-    A mechanism with these points on its (symmetric) curve has trade-off function at least
-    max(0, 1 - delta - e^eps a, e^-eps (1 - delta - a)) at a (Wasserman and Zhou 2010; Dong, Roth and Su 2022).
-    """
-    if not 0 <= false_alarm <= 1:
-        raise InvalidQuantityError(f"false_alarm must be in [0, 1], got false_alarm={false_alarm}")
-    best = Fraction(0)
-    with arb_precision(128):
-        a = arb_from_fraction(false_alarm)
-        for point in points:
-            odds, rest = arb_from_fraction(point.epsilon).exp(), 1 - arb_from_fraction(point.delta)
-            for value in (rest - odds * a, (rest - a) / odds):
-                best = max(best, fraction_from_arb(value.lower()))
-    return best

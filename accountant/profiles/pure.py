@@ -37,20 +37,6 @@ Outcome = tuple[Fraction, arb, arb]
 """A loss, and its probability under either neighbour."""
 
 
-def pure_delta(releases: Releases, epsilon: Fraction, *, digits: int = 30) -> Bound:
-    """Enclose the least delta at which all releases together are (epsilon, delta)-DP, to `digits` digits."""
-    spent = _spent(releases)
-    for bits in precisions(digits):
-        with arb_precision(bits):
-            larger = [outcome for outcome in _outcomes(spent) if outcome[0] > epsilon]
-            a = sum((first for _, first, _ in larger), arb(0))
-            b = sum((second for _, _, second in larger), arb(0))
-            ball = a - arb_from_fraction(epsilon).exp() * b
-            if has_digits(ball, digits):
-                return Bound.from_arb(ball)
-    raise CannotCertifyError(f"delta of pure releases at epsilon {shown(epsilon)} needs more than {bits} bits")
-
-
 def pure_epsilon(releases: Releases, delta: Fraction, *, digits: int = 30) -> Bound:
     """Enclose the least epsilon >= 0 at which all releases together are (epsilon, delta)-DP; exact at delta = 0."""
     whole = sum((epsilon * count for epsilon, count in releases), Fraction(0))

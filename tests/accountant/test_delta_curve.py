@@ -61,16 +61,6 @@ def test_a_refuted_claim_has_the_curve_of_the_truth() -> None:
     assert delta_curve(printed)(1) > delta_curve(Ledger(printed.steps))(1)
 
 
-def test_the_trade_off_is_between_nothing_and_guessing() -> None:
-    curve = delta_curve(LEDGERS["ssadmm"])
-    points = ["0", "0.05", "0.1", "0.2", "0.4", "0.8"]
-    for level in ("0.01", "0.1", "0.5"):
-        error = curve.trade_off(points, level)
-        assert 0 < error <= 1 - Fraction(level)
-    noisier = delta_curve(SsADMM(records=1000, batch=100, noise_multiplier=8, iterations=20).ledger())
-    assert noisier.trade_off(points, "0.1") > curve.trade_off(points, "0.1")
-
-
 def test_a_negative_epsilon_is_refused() -> None:
     with pytest.raises(InvalidQuantityError, match="epsilon must be >= 0"):
         delta_curve(LEDGERS["gaussian"])(-1)

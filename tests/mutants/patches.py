@@ -192,9 +192,9 @@ MUTANTS = (
     ),
     Mutant(
         "accountant-gaussian-rdp",
-        "accountant/profiles/gaussian.py",
-        "alpha * ratio_squared / 2",
-        "(alpha - 1) * ratio_squared / 2",
+        "accountant/renyi/moments.py",
+        "alpha * (alpha - 1) * ratio_squared / 2",
+        "(alpha - 1) ** 2 * ratio_squared / 2",
         ("LEMMA-1",),
     ),
     Mutant(

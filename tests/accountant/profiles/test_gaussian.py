@@ -14,7 +14,7 @@ from accountant.errors import CannotCertifyError
 from accountant.numbers import fraction_of
 from accountant.pld.ledger_steps import root
 from accountant.pricing import epsilon
-from accountant.profiles.gaussian import gaussian_delta, gaussian_delta_upper, gaussian_epsilon, gaussian_rdp
+from accountant.profiles.gaussian import gaussian_delta, gaussian_delta_upper, gaussian_epsilon
 
 squares = st.fractions(Fraction(1, 10**6), Fraction(400), max_denominator=10**6)
 ratios = st.fractions(Fraction(0), Fraction(200), max_denominator=1000)
@@ -79,7 +79,3 @@ def test_a_root_that_was_guessed_wrongly_is_an_error_and_not_an_answer(monkeypat
     monkeypatch.setattr("accountant.profiles.gaussian._newton", lambda _mu, _target, upper: upper / 3)
     with pytest.raises(CannotCertifyError, match="bits"):
         gaussian_epsilon(Fraction(1), Fraction(1, 10**8))
-
-
-def test_the_renyi_curve_is_the_one_of_lemma_1() -> None:
-    assert gaussian_rdp(Fraction(1, 9), Fraction(4)) == Fraction(4, 18)

@@ -20,11 +20,9 @@ from accountant.pld.types import BinaryStep, Frame, Pair
 from accountant.pld.upper_step import dominating_step, loss_mismatch
 from accountant.profiles.gaussian import gaussian_delta
 from accountant.profiles.one_step import (
-    CurvePoint,
     SubsampledGaussian,
     single_step_delta,
     single_step_epsilon,
-    trade_off_lower,
 )
 
 STEPS = [
@@ -195,17 +193,6 @@ def test_points_far_from_their_losses_are_refused(off: float) -> None:
     assert loss_mismatch(0.1, 1.0, z, losses + 1e-3).max() < 2e-3
     with pytest.raises(CannotCertifyError, match="could not be located"):
         loss_mismatch(0.1, 1.0, z, losses + off)
-
-
-def test_trade_off_of_no_privacy_loss_is_a_straight_line_and_points_only_help() -> None:
-    perfect = [CurvePoint(Fraction(0), Fraction(0))]
-    assert trade_off_lower(perfect, Fraction(1, 4)) == Fraction(3, 4)
-    loose = [CurvePoint(Fraction(1), Fraction(1, 100))]
-    both = [*loose, CurvePoint(Fraction(1, 2), Fraction(1, 10))]
-    for level in (Fraction(0), Fraction(1, 100), Fraction(1, 3), Fraction(9, 10), Fraction(1)):
-        assert 0 <= trade_off_lower(loose, level) <= trade_off_lower(both, level) <= 1 - level
-    with pytest.raises(InvalidQuantityError, match="false_alarm"):
-        trade_off_lower(perfect, Fraction(2))
 
 
 @pytest.mark.parametrize(

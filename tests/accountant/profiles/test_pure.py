@@ -28,7 +28,7 @@ from accountant import (
 )
 from accountant.certificates.mpmath_route import randomised_response_delta
 from accountant.numbers import fraction_of
-from accountant.profiles.pure import pure_delta, pure_epsilon, side_epsilon
+from accountant.profiles.pure import pure_epsilon, side_epsilon
 
 TENTH = Fraction(1, 10)
 
@@ -41,15 +41,15 @@ def kov15(step: Fraction, count: int, i: int) -> mpf:
 
 
 @pytest.mark.parametrize(("count", "i"), [(1, 0), (2, 1), (7, 3), (100, 20), (100, 49)])
-def test_delta_is_the_formula_as_printed(count: int, i: int) -> None:
+def test_epsilon_is_where_the_formula_as_printed_has_delta(count: int, i: int) -> None:
     with mp.workdps(50):
         printed = fraction_of(kov15(TENTH, count, i))
     if i == 0:
         assert printed == 0
         return
-    found = pure_delta([(TENTH, count)], (count - 2 * i) * TENTH)
-    assert fraction_of(found.lower) * (1 - Fraction(1, 10**25)) <= printed
-    assert printed <= fraction_of(found.upper) * (1 + Fraction(1, 10**25))
+    found = pure_epsilon([(TENTH, count)], printed)
+    there = (count - 2 * i) * TENTH
+    assert fraction_of(found.lower) - Fraction(1, 10**20) <= there <= fraction_of(found.upper) + Fraction(1, 10**20)
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ TURNED_BY: dict[str, Mutant] = dict(
             "self.signed.take(batch, axis=0)",
             "self.signed.take((batch + 1) % len(self.signed), axis=0)",
         ),
-        _turned("LEMMA-1", "order less one", _G, "alpha * ratio_squared / 2", "(alpha - 1) * ratio_squared / 2"),
+        _turned("LEMMA-1", "order less one", _W, "alpha * (alpha - 1) *", "(alpha - 1) ** 2 *"),
         _turned("LEMMA-2", "second term", _W, "(4 * x.expm1()).min(2 * x.exp())", "(x.expm1()).min(2 * x.exp()) / 2"),
         _turned("LEMMA-3", "count forgotten", "accountant/renyi/moments.py", "step.count * ", "1 * "),
         _turned(

@@ -22,7 +22,7 @@ from accountant.mechanisms.words import Noise
 from accountant.numbers import arb_from_fraction, arb_precision, float_down, float_up, fraction_of
 from accountant.pld.composition import compose
 from accountant.pld.ledger_steps import composed_epsilon
-from accountant.profiles.gaussian import gaussian_delta, gaussian_epsilon, gaussian_rdp
+from accountant.profiles.gaussian import gaussian_delta, gaussian_epsilon
 from accountant.profiles.one_step import SubsampledGaussian, single_step_delta
 from accountant.profiles.without_lattice import attained_level, levels_of, revealed_epsilon
 from accountant.renyi.conversion import Conversion, convert
@@ -46,7 +46,7 @@ def gaussian_divergence() -> EvidenceResult:
     for alpha, ratio in itertools.product((Fraction(3, 2), Fraction(2), Fraction(7)), (Fraction(1, 4), Fraction(1))):
         with arb_precision(BITS):
             moment = _integrated_moment(arb_from_fraction(alpha), arb_from_fraction(ratio))
-            formula = (arb_from_fraction((alpha - 1) * gaussian_rdp(ratio**2, alpha))).exp()
+            formula = step_log_moment(GaussianStep(ratio**2, 1), Subsampling.LEMMA2, alpha, BITS).exp()
             if not moment.overlaps(formula) or not moment.rel_accuracy_bits() > 60:
                 return EvidenceResult.check(False, f"alpha={alpha}, Delta/sigma={ratio}: {moment} against {formula}")
             widest = max(widest, float((moment.rad() / moment).upper()))
@@ -94,7 +94,7 @@ def capped_by_unamplified() -> EvidenceResult:
                 step_log_moment(step, theorem, Fraction(alpha), BITS),
                 tight_moment(q, nu, Fraction(alpha), BITS),
             )
-            whole = arb_from_fraction((alpha - 1) * gaussian_rdp(step.ratio_squared, Fraction(alpha)))
+            whole = step_log_moment(GaussianStep(step.ratio_squared, 1), theorem, Fraction(alpha), BITS)
             if cost < exact.log1p() or not cost.lower() <= whole.upper():
                 said = f"{theorem.value}, {noise.value} noise, q={q}, nu={nu}, alpha={alpha}"
                 return EvidenceResult.check(False, f"{said}: {cost}, between {exact.log1p()} and {whole}")
