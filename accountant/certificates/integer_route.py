@@ -86,9 +86,10 @@ class ExactPure:
 
 @dataclass(frozen=True, slots=True)
 class ExactMixture:
-    """`count` steps that announce which part is taken; probabilities that miss 1 are those of an infinite loss."""
+    """`count` steps that announce which part is taken; `rest` is the probability of all others: infinite losses."""
 
     parts: tuple[tuple[Fraction, SubsampledGaussian], ...]
+    rest: Fraction
     count: int
 
 
@@ -209,8 +210,7 @@ def _profile(step: ExactStep, pair: ExactPair, y: list[arb], w: int, bits: int) 
     The other order is 1 - y + y H(1/y); the dominating profile takes the larger branch on each side of 1.
     """
     if isinstance(step, ExactMixture):
-        rest = arb_from_fraction(1 - sum((weight for weight, _ in step.parts), Fraction(0)))
-        total = [rest] * len(y)
+        total = [arb_from_fraction(step.rest)] * len(y)
         for weight, part in step.parts:
             share = arb_from_fraction(weight)
             total = [a + share * b for a, b in zip(total, _profile(part, pair, y, w, bits), strict=True)]
@@ -275,26 +275,45 @@ def measure_delta(measure: IntegerMeasure, epsilon: Fraction, grid: Grid) -> Fra
         return min(fraction_from_arb((total / (1 << grid.bits)).upper()), Fraction(1))
 
 
-MOST_COPIES: Final = 64
-LEAST_WEIGHT: Final = Fraction(1, 2**400)
-"""Copies of a record in a batch that are looked at; larger numbers count as infinite losses."""
+CHANCE_BITS: Final = 512
 
 
-def exact_mixture(step: WithReplacementStep) -> ExactMixture:
-    """Return the mixture of `profiles.with_replacement`, anew: the probabilities as exact rationals."""
+def exact_mixture(step: WithReplacementStep, spare: Fraction) -> ExactMixture:
+    """Return the mixture of `profiles.with_replacement`, anew and rounded up; `spare` is about what may be left out.
+
+    In balls: the exact rationals of a large batch have millions of digits.
+    """
     copies, parts = step.copies, []
-    rate = 1 - chance(copies, 0)
-    for k in range(1, min(copies.most, MOST_COPIES) + 1):
-        weight = chance(copies, k)
-        part = SubsampledGaussian(rate, step.noise_multiplier / k, 1)
-        parts.append((weight / rate, part))
-        if weight < LEAST_WEIGHT:
-            break
-    return ExactMixture(tuple(parts), step.count)
+    with arb_precision(CHANCE_BITS):
+        some = 1 - _chance_ball(copies, 0)
+        rate, left = min(fraction_from_arb(some.upper()), Fraction(1)), arb(1)
+        for k in range(1, copies.most + 1):
+            check_time()
+            weight = _chance_ball(copies, k) / some
+            left -= weight
+            parts.append((fraction_from_arb(weight.upper()), SubsampledGaussian(rate, step.noise_multiplier / k, 1)))
+            rest = fraction_from_arb(left.upper()) if k < copies.most else Fraction(0)
+            if rest <= spare:
+                break
+    return ExactMixture(tuple(parts), rest, step.count)
+
+
+def _chance_ball(copies: Copies, k: int) -> arb:
+    """Return P[K = k] from its definition, in balls."""
+    n, (few, many) = copies.size, sorted((copies.draws, copies.marked))
+    if copies.replaced:
+        share = arb(copies.marked) / n
+        return math.comb(copies.draws, k) * share**k * (1 - share) ** (copies.draws - k)
+    return (_log_ways(few, k) + _log_ways(n - few, many - k) - _log_ways(n, many)).exp()
+
+
+def _log_ways(number: int, taken: int) -> arb:
+    """Return the logarithm of a binomial coefficient."""
+    return arb(number + 1).lgamma() - arb(taken + 1).lgamma() - arb(number - taken + 1).lgamma()
 
 
 def chance(copies: Copies, k: int) -> Fraction:
-    """Return P[K = k] from its definition."""
+    """Return P[K = k] from its definition, exactly: of small batches or groups."""
     n, (few, many) = copies.size, sorted((copies.draws, copies.marked))
     if copies.replaced:
         share = Fraction(copies.marked, n)

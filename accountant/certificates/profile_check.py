@@ -10,10 +10,7 @@ An upper end is refused where delta(upper) of the dominating pair exceeds delta,
 realisable pair reaches delta there. Where a route confirms the upper end only to a width, the wider end that it proves
 is returned, and that is what is certified.
 
-Ends for little noise or many steps, a second time: what is drawn is told, and what losses reach.
-
-The theorems are those of `profiles.revealed`, `profiles.loss_levels` and `tilted_levels`; the numbers are mpmath's, and
-the moments those of `contour_moments`. Which tilts are looked at is asked of the fast route, for a guess only.
+Little noise, many steps: `profiles.without_lattice` and `cramer_bound` in mpmath; tilts are guesses of the fast route.
 """
 
 from __future__ import annotations
@@ -75,6 +72,7 @@ from accountant.numbers import arb_from_fraction, arb_precision, fraction_of
 from accountant.pld.composition import ComposedProfile, MixedProfile, OrderedProfile, Resolution, compose
 from accountant.pld.ledger_steps import (
     MOST_LISTED,
+    SPARE_SHARE,
     attained_step,
     attained_steps,
     mixed_profile,
@@ -309,7 +307,8 @@ def _dominated_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) 
         replaced = [s for s in steps if isinstance(s, WithReplacementStep) and s.copies.most > 1]
         composed = mixed_profile(steps, delta, COARSE)
         count = sum(step.count for step in steps)
-        return _grid_upper(composed, count, [*map(exact_mixture, replaced), *below], delta, upper)
+        mixtures = [exact_mixture(step, delta * SPARE_SHARE / step.count) for step in replaced]
+        return _grid_upper(composed, count, [*mixtures, *below], delta, upper)
     steps = others
     if _is_enough_by_union(below, delta) or told_draws_confirm(below, delta, upper):
         return Proved(upper, "the closed form of the draws")
@@ -324,7 +323,8 @@ def _grouped_upper(steps: tuple[Step, ...], k: int, delta: Fraction, upper: Frac
     if _is_enough_without_sampling(steps, delta, upper):
         return Proved(upper, "the closed form without sampling")
     composed, count = ordered_profile(steps, delta, COARSE), sum(step.count for step in steps)
-    rest = _exact_in_order(tuple(step for step in steps if not isinstance(step, GroupStep)), ExactPair.DOMINATING)
+    others = tuple(step for step in steps if not isinstance(step, GroupStep))
+    rest = _exact_in_order(others, ExactPair.DOMINATING, delta)
     ends = []
     for removed in range(k, -1, -1):
         pairs = [
@@ -349,17 +349,17 @@ def _known_upper(steps: tuple[Step, ...], delta: Fraction, upper: Fraction) -> P
     composed, count = ordered_profile(steps, delta, COARSE), sum(step.count for step in steps)
     sampled = any(isinstance(step, PoissonGaussianStep) for step in steps)
     orders = (ExactPair.MIXTURE_FIRST, ExactPair.MIXTURE_SECOND)[: 2 if sampled else 1]
-    ends = [_grid_upper(composed, count, _exact_in_order(steps, order), delta, upper) for order in orders]
+    ends = [_grid_upper(composed, count, _exact_in_order(steps, order, delta), delta, upper) for order in orders]
     return max(ends, key=lambda end: end.upper)
 
 
-def _exact_in_order(steps: tuple[Step, ...], order: ExactPair) -> list[ExactStep]:
+def _exact_in_order(steps: tuple[Step, ...], order: ExactPair, delta: Fraction) -> list[ExactStep]:
     found: list[ExactStep] = []
     for step in steps:
         if isinstance(step, PureStep):
             found.append(ExactPure(step.epsilon, step.count, isinstance(step, LaplaceStep)))
         elif isinstance(step, WithReplacementStep) and step.copies.most > 1:
-            found.append(exact_mixture(step))
+            found.append(exact_mixture(step, delta * SPARE_SHARE / step.count))
         elif isinstance(step, WithReplacementStep):
             found += profile_steps((attained_step(step, 1),), "down")
         elif isinstance(step, PoissonGaussianStep):

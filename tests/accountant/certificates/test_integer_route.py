@@ -9,7 +9,17 @@ from flint import fmpz_poly
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accountant.certificates.integer_route import ExactPair, Grid, IntegerMeasure, _product, exact_delta_upper
+from accountant.certificates.integer_route import (
+    ExactPair,
+    Grid,
+    IntegerMeasure,
+    _product,
+    chance,
+    exact_delta_upper,
+    exact_mixture,
+)
+from accountant.mechanisms.steps import GroupStep, WithReplacementStep
+from accountant.mechanisms.words import Sampling
 from accountant.numbers import fraction_of
 from accountant.profiles.gaussian import gaussian_delta
 from accountant.profiles.one_step import SubsampledGaussian, single_step_delta
@@ -82,3 +92,27 @@ def test_different_steps_compose_in_either_order() -> None:
 def test_no_steps_are_refused() -> None:
     with pytest.raises(ValueError, match="empty"):
         exact_delta_upper([], ExactPair.DOMINATING, Fraction(1), FINE)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        WithReplacementStep(100, 10, Fraction(3), 3),
+        GroupStep(1000, 50, Fraction(2), 5, group=4),
+        GroupStep(100, 30, Fraction(2), 5, group=3, sampling=Sampling.POISSON),
+    ],
+)
+@pytest.mark.parametrize("spare", [Fraction(1, 10**40), Fraction(1, 100)])
+def test_a_mixture_is_its_definition_rounded_up(step: WithReplacementStep, spare: Fraction) -> None:
+    found, some, small = exact_mixture(step, spare), 1 - chance(step.copies, 0), Fraction(1, 10**120)
+    true = [chance(step.copies, k) / some for k in range(1, len(found.parts) + 1)]
+    assert all(0 <= part[0] - share < small for part, share in zip(found.parts, true, strict=True))
+    assert all(0 <= part.sampling_rate - some < small for _, part in found.parts)
+    assert 1 - sum(true) <= found.rest <= spare
+
+
+def test_the_mixture_of_a_large_batch_is_no_exact_rational() -> None:
+    """A million draws would be rationals of twenty million bits, and dividing them no time limit could interrupt."""
+    found = exact_mixture(WithReplacementStep(10**18, 10**17, Fraction(3), 3), Fraction(1, 10**13))
+    assert len(found.parts) < 10
+    assert found.rest < Fraction(1, 10**13)
