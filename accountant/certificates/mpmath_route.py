@@ -350,6 +350,9 @@ def _poisson(step: PoissonGaussianStep, alpha: Fraction) -> mpf:
         return mp.quad(integrand, points, method="gauss-legendre") / mp.sqrt(2 * mp.pi) - 1
 
 
+_TOO_MANY = f"more than {MOST_LOSSES} losses: no price of these releases is computed"
+
+
 def randomised_response_delta(releases: Sequence[tuple[Fraction, int]], epsilon: Fraction, digits: int) -> mpf:
     r"""Return the sum over all answers of (P - e^eps P')_+ = P (1 - e^(eps - loss))_+, P of the binomial laws.
 
@@ -359,15 +362,17 @@ def randomised_response_delta(releases: Sequence[tuple[Fraction, int]], epsilon:
     with mp.workdps(digits + 15):
         states: dict[Fraction, mpf] = {Fraction(0): mpf(1)}
         for spent, count in releases:
+            if count >= MOST_LOSSES:
+                raise CertificateError(_TOO_MANY)
             keep, turn = 1 / (1 + mp.exp(-number(spent))), 1 / (1 + mp.exp(number(spent)))
             following: dict[Fraction, mpf] = {}
             for (loss, p), kept in itertools.product(states.items(), range(count + 1)):
                 at = loss + (2 * kept - count) * spent
                 one = p * mp.binomial(count, kept) * keep**kept * turn ** (count - kept)
                 following[at] = following.get(at, mpf(0)) + one
+                if len(following) > MOST_LOSSES:
+                    raise CertificateError(_TOO_MANY)
             states = following
-            if len(states) > MOST_LOSSES:
-                raise CertificateError(f"more than {MOST_LOSSES} losses: no price of these releases is computed")
         return mp.fsum([-p * mp.expm1(number(epsilon - loss)) for loss, p in states.items() if loss > epsilon])
 
 

@@ -53,6 +53,7 @@ from flint import arb
 
 from accountant.copies import Copies
 from accountant.errors import CannotCertifyError
+from accountant.limits import check_time
 from accountant.numbers import arb_from_fraction, arb_precision, fraction_from_arb
 from accountant.profiles.gaussian import delta_ball
 
@@ -149,6 +150,7 @@ def _weights(copies: Copies, rest: Fraction) -> tuple[list[arb], arb]:
     weight, tail = _none(copies), arb(1)
     tail -= weight
     for k in range(copies.most):
+        check_time()
         weight = weight * arb_from_fraction(copies.ratio(k))
         found.append(weight)
         tail -= weight

@@ -8,11 +8,12 @@ from fractions import Fraction
 
 import pytest
 
-from accountant import Laplace, Poisson, epsilon
+from accountant import Laplace, Poisson, Pure, epsilon
 from accountant.certificates.certificate import certificate, read_certificate
 from accountant.certificates.recheck import certified_lower, certified_upper, recheck
 from accountant.errors import CannotCertifyError, CertificateError
 from accountant.numbers import decimal_string
+from accountant.pricing import THEOREMS
 from tests.accountant.certificates import forging
 
 
@@ -75,6 +76,15 @@ def test_a_lower_end_raised_within_the_width_of_a_check_is_not_certified(noise: 
     )
     assert certified_lower(found) < true < Fraction(raised)
     assert certified_lower(found) > true * Fraction(999, 1000)
+
+
+@pytest.mark.parametrize("iterations", [10**5, 10**12])
+def test_a_composition_of_too_many_pure_releases_is_refused_before_it_fills_the_memory(iterations: int) -> None:
+    document = certificate(epsilon(Pure(epsilon="0.001", iterations=iterations), "1e-6", methods=["pure"])).to_json()
+    record = {**document["methods"]["pure"], "theorem": THEOREMS["optimal-pure"]}  # type: ignore[index]  # plain JSON
+    forged = forging.resigned({**document, "methods": {"optimal-pure": record}})
+    with pytest.raises(CertificateError, match="losses"):
+        recheck(read_certificate(json.dumps(forged)))
 
 
 @pytest.mark.parametrize("name", ["objp", "mpadmm, separate", "dpsvrg"])
