@@ -88,8 +88,9 @@ class PrivacyBudget:
         return sum((price for _, price in self._charges), Fraction(0))
 
     def __repr__(self) -> str:
+        fits = "1 fit" if self.fits == 1 else f"{self.fits} fits"
         return (
-            f"<PrivacyBudget epsilon={float(self.epsilon):g} delta={float(self.delta):g}: {self.fits} fits, "
+            f"<PrivacyBudget epsilon={float(self.epsilon):g} delta={float(self.delta):g}: {fits}, "
             f"epsilon {self.spent:.4g} spent, {_percent(self.remaining)} left>"
         )
 

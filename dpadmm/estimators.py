@@ -18,11 +18,11 @@ import sys
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import FrameType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse
@@ -37,22 +37,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from accountant import Exact
 from accountant.mechanisms.words import Algorithm
+from accountant.numbers import exact
 from dpadmm.budget import PrivacyBudget
-from dpadmm.defaults import LAMBDA, Given, ProblemSize, Setting, setting, typical_noise
+from dpadmm.defaults import LAMBDA, Given, ProblemSize, Setting, setting
 from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
 from dpadmm.training import (
     AUTO,
     REGULARIZERS,
     SCHEDULES,
-    SPARSE,
     Shape,
     Training,
     least_rho,
     randomness_for,
+    released,
     run,
-    without_noise,
 )
-from reference.arithmetic import Matrix
+from reference.arithmetic import Matrix, Vector
 from reference.dataset import Dataset
 from reference.errors import InvalidParameter, require_count, require_positive
 from reference.losses import LOSSES, Logistic
@@ -60,12 +60,6 @@ from reference.mpadmm import Release
 from reference.outputs import Finished, Output
 from reference.problem import Problem
 from reference.regularizers import Regularizer
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from reference.arithmetic import Matrix, Vector
-
 
 NOT_COVERED = (
     "preprocessing that was fitted on the same records (scalers, encoders, selection of features)",
@@ -179,6 +173,7 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     budget: PrivacyBudget | None
     verbose: bool | int
     random_state: int | np.random.RandomState | None
+    release: str = Release.PRIMAL.value
 
     def fit(self, X: Records, y: ArrayLike, **refused: object) -> Self:
         """Train on records X with two classes y; refuses anything that the guarantee would not cover."""
@@ -199,7 +194,8 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         problem = Problem.of(data, LOSSES[self.loss], self._penalty(), rho=chosen.rho, clip=self.clip)
         training = self._training(problem.records, chosen)
         self.mechanism_ = self._mechanism(training, problem)
-        self.sigma_ = float(self.sigma or 0.0) if target is None else _calibrated(self.mechanism_, *target).sigma
+        self.calibrated_ = None if target is None else _calibrated(self.mechanism_, *target)
+        self.sigma_ = float(self.sigma or 0.0) if self.calibrated_ is None else self.calibrated_.sigma
         self._pay()
         finished = self._run(training, problem)
         model = self._released(finished, training, chosen)
@@ -207,6 +203,11 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         self.intercept_ = model[:1] if self.fit_intercept else np.zeros(1)
         self.n_iter_, self.eta_, self.rho_ = finished.iterations, chosen.eta, chosen.rho
         return self
+
+    def _keep(self, given: Mapping[str, object]) -> None:
+        """Store the parameters of ``__init__`` as scikit-learn wants them: unchanged, each under its own name."""
+        for name in type(self)._get_param_names():
+            setattr(self, name, given[name])
 
     def __sklearn_clone__(self) -> Self:
         """A clone that knows its family, so that repeated fits are noticed whoever asks for them."""
@@ -226,7 +227,10 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 if self.sigma_
                 else "there is no guarantee: sigma=0 adds no noise"
             )
-        found = _priced(self.mechanism_, self.sigma_, exactly(self.delta if delta is None else delta))
+        wanted, found = exactly(self.delta if delta is None else delta), self.calibrated_
+        # pricing anew has an error of its own, by which the answer could exceed the target that was met
+        if found is None or (found.sigma, found.delta) != (self.sigma_, exact("delta", wanted)):
+            found = _priced(self.mechanism_, self.sigma_, wanted)
         return replace(found, not_covered=NOT_COVERED)
 
     def decision_function(self, X: Records) -> Vector:
@@ -266,7 +270,7 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     @property
     def _release(self) -> Release:
-        return Release.PRIMAL
+        return Release(self._known("release", [release.value for release in Release]))
 
     def _prepared(self, features: Matrix, labels: Vector) -> Dataset:
         data = Dataset.of(features, labels)
@@ -325,12 +329,15 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def _released(self, finished: Finished, training: Training, chosen: Setting) -> Vector:
         """The model that is released; all of it follows from private iterates and public numbers."""
         output = self._known("output", [AUTO, *(kind.value for kind in Output)])
-        if output != AUTO:
-            return finished.model(Output(output))
-        if self.regularizer not in SPARSE:
-            return finished.model(Output.LAST)
-        noise = typical_noise(self._algorithm, chosen, training.schedule, self.sigma_)
-        return without_noise(finished.model(Output.SPARSE), noise, keep_first=self.fit_intercept)
+        return released(
+            finished,
+            training,
+            chosen,
+            output=output,
+            regularizer=self.regularizer,
+            sigma=self.sigma_,
+            intercept=self.fit_intercept,
+        )
 
     def _mechanism(self, training: Training, problem: Problem) -> PrivateRun:
         bound = self.clip if self.clip is not None else problem.loss.steepest
@@ -388,6 +395,7 @@ class SsADMMClassifier(_PrivateClassifier):
     """
 
     _algorithm = Algorithm.SSADMM
+    batch: int | None
 
     def __init__(
         self,
@@ -411,24 +419,7 @@ class SsADMMClassifier(_PrivateClassifier):
         verbose: bool | int = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sigma = sigma
-        self.loss = loss
-        self.regularizer = regularizer
-        self.lam = lam
-        self.shape = shape
-        self.rho = rho
-        self.eta = eta
-        self.schedule = schedule
-        self.batch = batch
-        self.iterations = iterations
-        self.clip = clip
-        self.fit_intercept = fit_intercept
-        self.output = output
-        self.budget = budget
-        self.verbose = verbose
-        self.random_state = random_state
+        self._keep(locals())
 
     def _batch(self, records: int) -> int:
         return math.isqrt(records - 1) + 1 if self.batch is None else self.batch
@@ -480,28 +471,7 @@ class MpADMMClassifier(_PrivateClassifier):
         verbose: bool | int = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sigma = sigma
-        self.loss = loss
-        self.regularizer = regularizer
-        self.lam = lam
-        self.shape = shape
-        self.rho = rho
-        self.eta = eta
-        self.schedule = schedule
-        self.release = release
-        self.iterations = iterations
-        self.clip = clip
-        self.fit_intercept = fit_intercept
-        self.output = output
-        self.budget = budget
-        self.verbose = verbose
-        self.random_state = random_state
-
-    @property
-    def _release(self) -> Release:
-        return Release(self._known("release", [release.value for release in Release]))
+        self._keep(locals())
 
 
 Target = Exact | float

@@ -134,7 +134,7 @@ def load_model(place: str | Path) -> SavedModel:
         ) from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UnreadableData(
-            f"{path}: is no model file ({error}); give the folder that `dpadmm train --out` wrote"
+            f"{path}: is not a model file ({error}); give the folder that `dpadmm train --out` wrote"
         ) from None
     if not isinstance(document, dict) or document.get("format") != MODEL_FORMAT:
         found = document.get("format") if isinstance(document, dict) else None
@@ -146,7 +146,7 @@ def load_model(place: str | Path) -> SavedModel:
         return _model(file)
     except ValueError as error:  # pydantic's is one
         problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
-        raise UnreadableData(f"{path}: is no model file ({problem})") from None
+        raise UnreadableData(f"{path}: is not a model file ({problem})") from None
 
 
 def _model(file: ModelFile) -> SavedModel:

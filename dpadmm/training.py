@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from accountant.mechanisms.words import Algorithm, Sampling
+from dpadmm.defaults import Setting, typical_noise
 from reference.arithmetic import Vector
 from reference.discrete_gaussian import ExactEntropy
 from reference.errors import InvalidParameter, require_count, require_not_negative
 from reference.mpadmm import Release, mpadmm
-from reference.outputs import Finished, finish
+from reference.outputs import Finished, Output, finish
 from reference.problem import Problem, State
 from reference.randomness import Entropy, Randomness, Seeded, in_order, model_noise
 from reference.regularizers import L1, MCP, SCAD, ElasticNet, GroupL1, NuclearNorm, Regularizer, Unregularized
@@ -140,6 +141,25 @@ def without_noise(model: Vector, noise: float, *, keep_first: bool) -> Vector:
     if keep_first:
         kept[:1] = True
     return np.where(kept, model, 0.0)
+
+
+def released(
+    finished: Finished,
+    training: Training,
+    chosen: Setting,
+    *,
+    output: str,
+    regularizer: str,
+    sigma: float,
+    intercept: bool,
+) -> Vector:
+    """The model that is released: post-processing of private iterates, by public numbers."""
+    if output != AUTO:
+        return finished.model(Output(output))
+    if regularizer not in SPARSE:
+        return finished.model(Output.LAST)
+    noise = typical_noise(training.algorithm, chosen, training.schedule, sigma)
+    return without_noise(finished.model(Output.SPARSE), noise, keep_first=intercept)
 
 
 def least_rho(regularizer: str, shape: Shape | None) -> float:

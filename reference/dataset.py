@@ -32,7 +32,7 @@ class Dataset:
         if s.ndim != 2 or 0 in s.shape:
             raise InvalidData(f"features must be a non-empty matrix of records x features, got shape {s.shape}")
         if v.shape != (len(s),):
-            raise InvalidData(f"labels must be one a record, {len(s)} in all, got shape {v.shape}")
+            raise InvalidData(f"there must be one label for each record, {len(s)} in all, got shape {v.shape}")
         for row in np.flatnonzero(~np.isfinite(s).all(axis=1))[:1]:
             column = int(np.flatnonzero(~np.isfinite(s[row]))[0])
             raise InvalidData(f"features must be finite, got {s[row, column]} in row {row}, column {column}")

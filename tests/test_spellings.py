@@ -40,7 +40,7 @@ OF_A_PRICE = {
     "output_format",
     "quantity",
 }
-OF_EVERY_COMMAND = {"quiet", "verbose"}
+OF_EVERY_COMMAND = {"quiet", "verbose", "help_all"}
 PRIVATE = [kind for kind in MECHANISMS.values() if kind.private]
 
 

@@ -119,7 +119,7 @@ def read(path: Path) -> tuple[Kept, str]:
         )
         return kept, str(document["claim_file"])
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
-        raise EvidenceError(f"{path} is no evidence: {error}") from None
+        raise EvidenceError(f"{path} is not evidence: {error}") from None
 
 
 def _described(about: About, text: str) -> StartResult:

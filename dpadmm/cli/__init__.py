@@ -73,7 +73,7 @@ class LazyGroup(SuggestingGroup):
             formatter.write_dl([(name, SUBCOMMANDS[name]) for name in self.list_commands(ctx)])
 
 
-@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="dpadmm", prog_name="dpadmm")
 @click.pass_context
 def group(ctx: click.Context) -> None:

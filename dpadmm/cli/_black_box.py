@@ -9,124 +9,89 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import click
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from accountant.mechanisms.words import Neighbours as Relation
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, WireSource, audit
 from audits.curves import ApproximateCurve, PrivacyCurve, TableCurve
 from audits.errors import AuditError
 from dpadmm.cli._own_pair import load_both
-from dpadmm.cli.common import emit_json
+from dpadmm.cli.audit import AuditOptions
+from dpadmm.cli.common import emit_json, overwrite, with_seed
 from verification.judge import finding
 from verification.neighbours.families import Domain, library
 from verification.neighbours.neighbours import Neighbours, own_neighbours
-from verification.wire.process import Limits
 
 _POINTS = TypeAdapter(list[tuple[float, float]])
 _REQUEST = TypeAdapter(dict[str, JsonValue])
 _LEAST_EPSILON = 0.1  # that must be detectable where nothing at all may leak
 
 
-class BlackBoxOptions(BaseModel):
-    """The options as click parsed them."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
-
-    epsilon: float | None
-    curve: Path | None
-    neighbours: Relation
-    records: int
-    features: int
-    norm: float
-    labels: tuple[float, float] | None
-    request: Path | None
-    budget: float
-    detect_epsilon: float | None
-    explore: int
-    library: bool
-    beyond_norm: bool
-
-
-class SharedOptions(BaseModel):
-    """The options that both kinds of audit have."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
-
-    false_alarm: float
-    delta: float
-    pairs: int | None
-    own: tuple[Path, Path] | None
-    label_column: str | None
-    seed: int | None
-    workers: int | None
-    timeout: float
-    memory: int
-    output_format: str
-
-
-def black_box_audit(box: dict[str, object], rest: dict[str, object], adapter: Sequence[str]) -> int:
+def black_box_audit(options: AuditOptions, adapter: Sequence[str]) -> int:
     """Run the audit, show its result, and return the exit code."""
-    options, shared = BlackBoxOptions.model_validate(box), SharedOptions.model_validate(rest)
     if (options.epsilon is None) == (options.curve is None):
         raise click.UsageError("a black-box audit needs the claim: --epsilon (with --delta), or --curve")
-    pairs = _pairs(options, shared)
-    seed = secrets.randbits(32) if shared.seed is None else shared.seed
-    plan = _plan(options, shared, seed)
+    pairs = _pairs(options)
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    plan = _plan(options, seed)
     request = None if options.request is None else _read(options.request, _REQUEST)
-    limits = Limits.of(shared.timeout, shared.memory)
-    workers = shared.workers if shared.workers is not None else os.cpu_count() or 1
-    with WireSource(adapter, limits, workers=workers, request=request, seeded=shared.seed is not None) as source:
-        result = audit(source, pairs, plan, _progress)
+    workers = options.workers if options.workers is not None else os.cpu_count() or 1
+    with WireSource(
+        adapter, options.limits, workers=workers, request=request, seeded=options.seed is not None
+    ) as source:
+        result = audit(source, pairs, plan, overwrite)
         name = source.name
-    again = shlex.join(["dpadmm", "audit", *_with_seed(sys.argv[2:], seed)])
-    if shared.output_format == "json":
+    again = shlex.join(["dpadmm", "audit", *with_seed(sys.argv[2:], seed)])
+    if options.output_format == "json":
         emit_json(document(result, name, options.neighbours, again))
     else:
         _show(result, name, again)
     return result.outcome.exit_code
 
 
-def _pairs(options: BlackBoxOptions, shared: SharedOptions) -> list[Neighbours]:
+def _pairs(options: AuditOptions) -> list[Neighbours]:
     found: list[Neighbours] = []
     features = options.features
-    if shared.own is not None:
-        both = load_both(*shared.own, label_column=shared.label_column)
-        found.append(own_neighbours(*both, options.neighbours))
+    if options.own is not None:
+        both = load_both(*options.own, label_column=options.label_column)
+        found.append(own_neighbours(*both, Relation(options.neighbours)))
         features = both[0].columns
     if options.library:
         closed = not options.beyond_norm
         labels = options.labels or Domain().labels
         if not -math.inf < labels[0] < labels[1] < math.inf:
             raise click.UsageError(f"--labels needs two finite numbers, the lower one first, got {labels}")
-        domain = Domain(options.records, features, options.norm, options.neighbours, labels=labels, closed=closed)
+        domain = Domain(
+            options.records, features, options.norm, Relation(options.neighbours), labels=labels, closed=closed
+        )
         found += library(domain)
     if not found:
         raise click.UsageError("--no-library needs a pair of your own: --pair FIRST SECOND")
     return found
 
 
-def _plan(options: BlackBoxOptions, shared: SharedOptions, seed: int) -> BlackBoxPlan:
-    curve = _curve(options, shared.delta)
-    epsilon = curve.epsilon_at(shared.delta) if options.epsilon is None else options.epsilon
+def _plan(options: AuditOptions, seed: int) -> BlackBoxPlan:
+    curve = _curve(options)
+    epsilon = curve.epsilon_at(options.delta) if options.epsilon is None else options.epsilon
     return BlackBoxPlan(
         curve,
         epsilon,
-        shared.delta,
-        false_alarm=shared.false_alarm,
+        options.delta,
+        false_alarm=options.false_alarm,
         explore=options.explore,
-        confirm=shared.pairs,
+        confirm=options.pairs,
         seconds=options.budget,
         detect=options.detect_epsilon or 2.0 * epsilon or _LEAST_EPSILON,
         seed=seed,
     )
 
 
-def _curve(options: BlackBoxOptions, delta: float) -> PrivacyCurve:
+def _curve(options: AuditOptions) -> PrivacyCurve:
     if options.epsilon is not None:
-        return ApproximateCurve(options.epsilon, delta)
+        return ApproximateCurve(options.epsilon, options.delta)
     if options.curve is None:
         raise click.UsageError("a black-box audit needs --epsilon or --curve")
     read = _read(options.curve, _POINTS)
@@ -149,16 +114,6 @@ def _read(path: Path, kind: TypeAdapter[ReadT]) -> ReadT:
         raise AuditError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-def _with_seed(arguments: list[str], seed: int) -> list[str]:
-    return arguments if "--seed" in arguments else ["--seed", str(seed), *arguments]
-
-
-def _progress(text: str) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[2K{text}\r")
-        sys.stderr.flush()
-
-
 def _show(result: BlackBoxResult, name: str, again: str) -> None:
     plan = result.plan
     click.echo(f"{result.outcome.value:<14} {name}: {finding(result.judged).detail}")
@@ -172,7 +127,7 @@ def _show(result: BlackBoxResult, name: str, again: str) -> None:
     click.echo(f"again: {again}")
 
 
-def document(result: BlackBoxResult, name: str, neighbours: Relation, again: str) -> dict[str, object]:
+def document(result: BlackBoxResult, name: str, neighbours: str, again: str) -> dict[str, object]:
     """Return the JSON document of a result; reals are decimal strings."""
     plan, power = result.plan, result.detectable
     return {
@@ -182,7 +137,7 @@ def document(result: BlackBoxResult, name: str, neighbours: Relation, again: str
         "outcome": result.outcome.value,
         "summary": finding(result.judged).detail,
         "claim": {"curve": plan.curve.describe(), "epsilon": repr(plan.epsilon), "delta": repr(plan.delta)},
-        "neighbours": str(neighbours),
+        "neighbours": neighbours,
         "false_alarm": repr(plan.false_alarm),
         "refuted_after": result.refuted_after,
         "lower_bound": {

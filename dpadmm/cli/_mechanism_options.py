@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Sequence
-from typing import TypeVar
 
 import click
 
 from accountant.mechanisms.fields import Field, FieldKind, fields_of
 from accountant.mechanisms.mechanism import Mechanism
 from accountant.mechanisms.registry import MECHANISMS, PRIVATE, unknown_field
-from dpadmm.cli.common import ONCE_FOR_EACH, One, Repeated, SuggestingGroup
+from dpadmm.cli.common import ONCE_FOR_EACH, Command, One, Repeated, Sectioned, SuggestingGroup, option, option_name
 
 REAL = "NUMBER"
 """Exact numbers: decimals ("1e-8") and ratios ("1/3") are read as written, never through binary floats."""
@@ -35,7 +34,7 @@ class MechanismGroup(SuggestingGroup):
         return self.make(MECHANISMS[cmd_name]) if cmd_name in PRIVATE else super().get_command(ctx, cmd_name)
 
 
-class MechanismCommand(click.Command):
+class MechanismCommand(Sectioned):
     """One mechanism's command; an option of another mechanism is refused by name."""
 
     def __init__(
@@ -45,6 +44,11 @@ class MechanismCommand(click.Command):
         summary = lines.partition("\n")[0]
         super().__init__(kind.algorithm, params=list(options), callback=callback, help=lines, short_help=summary)
         self._kind = kind
+        first, names = {*priced_fields(kind), "epsilon", "delta", "quantity"}, [option.name or "" for option in options]
+        self.sections = {
+            "The mechanism": " ".join(name for name in names if name in first),
+            "The answer": " ".join(name for name in names if name not in first),
+        }
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the options."""
@@ -59,11 +63,6 @@ class MechanismCommand(click.Command):
 
 def _as_option(message: str, name: str) -> str:
     return f"{option_name(name)}: {message}"
-
-
-def option_name(field: str) -> str:
-    """Return the option of a field."""
-    return f"--{field.replace('_', '-')}"
 
 
 def priced_fields(kind: type[Mechanism]) -> dict[str, Field[object, object]]:
@@ -93,7 +92,7 @@ def _option(name: str, field: Field[object, object], *, required: bool) -> click
     if field.kind is FieldKind.COUNT:
         default = field.default if isinstance(field.default, int) else None
         return click.Option(
-            names, type=int, required=required, default=default, show_default=shown or False, help=explain
+            names, type=int, metavar="N", required=required, default=default, show_default=True, help=explain
         )
     return click.Option(
         names, type=click.Choice(list(field.choices)), default=shown, show_default=shown is not None, help=explain
@@ -106,20 +105,12 @@ def described(kind: type[Mechanism], values: dict[str, object]) -> dict[str, obj
     return {"algorithm": kind.algorithm, **own}
 
 
-Command = TypeVar("Command", bound=Callable[..., object])
-
-
-def real_option(*names: str, explain: str, required: bool = False) -> Callable[[Command], Command]:
-    """Return an option that takes an exact number."""
-    return click.option(*names, metavar=REAL, required=required, help=explain)
-
-
 def combined(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Return one decorator that adds the options in the order given."""
 
     def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
+        for add in reversed(options):
+            command = add(command)
         return command
 
     return decorate
@@ -134,31 +125,21 @@ def options_in(decorate: Callable[[Callable[..., None]], Callable[..., None]]) -
     return click.command()(decorate(nothing)).params
 
 
-delta_option = real_option(
-    "--delta", required=True, explain="delta, strictly between 0 and 1; 0 for the price of a pure mechanism."
-)
-delta_or_orders_option = real_option(
-    "--delta",
-    explain="delta, strictly between 0 and 1; 0 for the price of a pure mechanism. Needed unless --rdp is given.",
-)
-
-
-time_limit_option = click.option(
+_DELTA = "delta, strictly between 0 and 1; 0 for the price of a pure mechanism."
+delta_option = option("--delta", str, _DELTA, required=True, metavar=REAL)
+delta_or_orders_option = option("--delta", str, f"{_DELTA} Needed unless --rdp is given.", metavar=REAL)
+time_limit_option = option(
     "--time-limit",
-    type=click.FloatRange(min=0.1),
+    click.FloatRange(min=0.1),
+    "Seconds after which the best bounds so far are returned: wider, and still certified.",
     default=60.0,
-    show_default=True,
-    help="Seconds after which the best bounds so far are returned: wider, and still certified.",
 )
-
-
-effort_option = click.option(
+effort_option = option(
     "--effort",
-    type=click.Choice(["quick", "standard", "tight"]),
-    default="standard",
-    show_default=True,
-    help="standard uses the exact adversary where it may gain 1 % (fixed-size batches), for at most 3 s a price; quick "
+    ["quick", "standard", "tight"],
+    "standard uses the exact adversary where it may gain 1 % (fixed-size batches), for at most 3 s a price; quick "
     "never does, tight always and without that limit.",
+    default="standard",
 )
 
 

@@ -26,7 +26,7 @@ from accountant.pricing import (
 )
 from dpadmm.cli import _mechanism_options as shared
 from dpadmm.cli._mechanism_options import MechanismCommand, MechanismGroup, described, options_of
-from dpadmm.cli.common import EXIT_REFUTED, ONCE_FOR_EACH, Repeated, emit_json, format_option
+from dpadmm.cli.common import EXISTING, EXIT_REFUTED, FILE, emit_json, format_option, option
 
 if TYPE_CHECKING:
     from accountant.dp_events import Event
@@ -87,43 +87,33 @@ class PriceOptions(TypedDict):
 
 output_options = shared.combined(
     shared.delta_or_orders_option,
-    click.option(
-        "--method",
-        "methods",
-        cls=Repeated,
-        multiple=True,
-        type=click.Choice(list(THEOREMS)),
-        help=f"Only this method, by default every proved one; {ONCE_FOR_EACH}.",
-    ),
-    click.option("--methods", "table", is_flag=True, help="Also print what every method answers, and how."),
+    option("--method methods", list(THEOREMS), "Only this method, by default every proved one.", repeated=True),
+    option("--methods table", bool, "Also print what every method answers, and how."),
     shared.effort_option,
-    click.option("--digits", type=click.IntRange(1, 1000), default=15, show_default=True, help="Certified digits."),
-    click.option(
+    option("--digits", click.IntRange(1, 1000), "Certified digits.", default=15),
+    option(
         "--rdp",
+        str,
+        "Print the Renyi curve, certified, at these orders, in place of the price; with --delta at the best too.",
         metavar="ALPHA,...",
-        help="Print the Renyi curve, certified, at these orders, in place of the price; with --delta at the best too.",
     ),
-    click.option(
+    option(
         "--plot",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="Draw epsilon by method, epsilon over alpha and delta(epsilon) to FILE (png, svg, pdf); with --rdp, "
-        "the Renyi curve.",
+        FILE,
+        "Draw epsilon by method, epsilon over alpha and delta(epsilon) to FILE (png, svg, pdf); with --rdp, the Renyi "
+        "curve.",
     ),
-    click.option(
-        "--dp-event",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="Also write the ledger to FILE as a DpEvent of dp-accounting (JSON).",
-    ),
+    option("--dp-event", FILE, "Also write the ledger to FILE as a DpEvent of dp-accounting (JSON)."),
     shared.time_limit_option,
     format_option,
 )
 
 
 @click.group("account", cls=MechanismGroup, invoke_without_command=True, help=HELP)
-@click.option(
+@option(
     "--check",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Re-derive a certificate (what --format json prints) by an independent route; exit 1 if it does not hold.",
+    EXISTING,
+    "Re-derive a certificate (what --format json prints) by an independent route; exit 1 if it does not hold.",
 )
 @shared.time_limit_option
 @click.pass_context
@@ -170,7 +160,7 @@ command.make = _account
 
 
 @command.command("ledger", short_help="A file of steps: batches, noise or algorithm that change.", help=LEDGER_HELP)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=EXISTING)
 @output_options
 def ledger_command(file: Path, **output: Unpack[PriceOptions]) -> None:
     """Price a heterogeneous ledger."""
@@ -180,7 +170,7 @@ def ledger_command(file: Path, **output: Unpack[PriceOptions]) -> None:
 
 
 @command.command("dp-event", short_help="A DpEvent of dp-accounting (JSON): ours beside theirs.")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=EXISTING)
 @output_options
 def dp_event_command(file: Path, **output: Unpack[PriceOptions]) -> None:
     """Price a DpEvent of dp-accounting, written as JSON, and show theirs beside it where that is installed.

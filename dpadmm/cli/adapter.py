@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpadmm.cli.common import EXIT_ADAPTER, SuggestingGroup, emit_json, format_option, memory_option, timeout_option
+from dpadmm.cli.common import (
+    EXIT_ADAPTER,
+    FOLDER,
+    SuggestingGroup,
+    emit_json,
+    format_option,
+    memory_option,
+    option,
+    timeout_option,
+)
 from verification.files import write_text
 from verification.wire.faces import Face
 from verification.wire.faults import AdapterError, as_fields
@@ -47,20 +56,13 @@ FACES = """\b
     short_help="Write an adapter with one to three lines to fill in.",
     help=f"Write a dependency-free adapter with one to three lines to fill in.\n\nWhich face fits:\n\n{FACES}",
 )
-@click.option("--language", type=click.Choice([str(language) for language in Language]), required=True)
-@click.option(
-    "--face",
-    type=click.Choice([str(face) for face in Face]),
-    help="What the adapter shows, see above; asked for on a terminal, else paper.",
+@option("--language", [str(language) for language in Language], "What you write it in.", required=True)
+@option("--face", [str(face) for face in Face], "What it shows, see above; asked for on a terminal, else paper.")
+@option(
+    "--directory", FOLDER, "Where to write it, here by default; created if needed.", default=Path(), show_default=False
 )
-@click.option(
-    "--directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(),
-    help="Where to write it; created if needed, the current directory by default.",
-)
-@click.option("--accountant", is_flag=True, help="A skeleton for `dpadmm vectors accountant` (Python).")
-@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@option("--accountant", bool, "A skeleton for `dpadmm vectors accountant` (Python).")
+@option("--force", bool, "Overwrite an existing file.")
 def new(*, language: str, face: str | None, directory: Path, accountant: bool, force: bool) -> None:
     """Write a dependency-free adapter with one to three lines to fill in."""
     chosen = Language(language)

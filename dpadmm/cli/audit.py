@@ -8,15 +8,35 @@ from __future__ import annotations
 import secrets
 import shlex
 import sys
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from accountant.mechanisms.words import Algorithm, Neighbours, Release, Sensitivity, Visibility
 from audits.errors import NoPower
-from dpadmm.cli.common import Duration, emit_json, format_option, in_sections, memory_option, timeout_option
+from dpadmm.cli.common import (
+    COUNT,
+    EXISTING,
+    FILE,
+    FOLDER,
+    NATURAL,
+    POSITIVE,
+    Duration,
+    asked,
+    cluster_option,
+    emit_json,
+    false_alarm_option,
+    format_option,
+    gathered,
+    in_sections,
+    memory_option,
+    overwrite,
+    timeout_option,
+    with_seed,
+    workers_option,
+)
 from verification.outcome import Finding, Outcome, worst
 from verification.wire.process import Limits
 
@@ -29,185 +49,116 @@ if TYPE_CHECKING:
     from audits.games.sequential import AuditResult
 
 
-CommandT = TypeVar("CommandT", bound=Callable[..., object])
-_Kind: TypeAlias = click.Path | click.Tuple | click.Choice[str] | click.FloatRange | click.IntRange | Duration
-_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
-_NEIGHBOURS = click.Choice([relation.value for relation in (Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE)])
-_AT_LEAST_0 = click.FloatRange(min=0)
-_POSITIVE = click.FloatRange(min=0, min_open=True)
-# name, type, default, what it is; all for --black-box
-_OPTIONS: tuple[tuple[str, _Kind, object, str], ...] = (
-    ("--epsilon", _AT_LEAST_0, None, "The claimed epsilon, at --delta (0: pure)."),
-    ("--curve", _FILE, None, "Instead: a JSON list of claimed [epsilon, delta]."),
-    ("--neighbours", _NEIGHBOURS, "replace-one", "Which data sets are neighbours."),
-    ("--records", click.IntRange(min=2), 12, "Records of a data set."),
-    ("--features", click.IntRange(min=1), 3, "Features of a record."),
-    ("--norm", _POSITIVE, 1.0, "Largest Euclidean norm of a record that the claim allows."),
-    ("--labels", click.Tuple([float, float]), None, "Labels may be any number between these; by default -1 and 1."),
-    ("--request", _FILE, None, "A JSON object whose members are added to every `trials` request."),
-    ("--budget", Duration(), "5m", "Time for the whole audit (90s, 5m)."),
-    (
-        "--detect-epsilon",
-        _POSITIVE,
-        None,
-        "Inconclusive unless noise that leaks as much is found; by default 2 epsilon.",
-    ),
-    ("--explore", click.IntRange(min=20), 800, "Runs of a pair and neighbour, on average, to compare pairs by."),
-)
-
-
-def black_box_options(command: CommandT) -> CommandT:
-    """Add the options of a black-box audit to a command."""
-    switch = click.option("--library/--no-library", default=True, help="Run the library of pairs.")
-    longer = click.option("--beyond-norm", is_flag=True, help="The code bounds records: send longer ones too.")
-    command = longer(switch(command))
-    for name, kind, default, text in reversed(_OPTIONS):
-        shown = default is not None
-        option = click.option(name, type=kind, default=default, show_default=shown, help=text)
-        command = option(command)
-    flag = click.option("--black-box", is_flag=True, help="Assume nothing about the code.")
-    return flag(command)
-
-
-NAMES = frozenset({"library", "beyond_norm", *(name[2:].replace("-", "_") for name, *_ in _OPTIONS)})
-SHARED = frozenset(
-    {
-        "black_box",
-        "false_alarm",
-        "delta",
-        "pairs",
-        "own",
-        "label_column",
-        "seed",
-        "workers",
-        "timeout",
-        "memory",
-        "output_format",
-    }
-)
+_PAPER = "release sensitivity released detect lower_bounds checkpoint cluster clip"
+_BLACK_BOX = "curve neighbours records features norm labels request budget detect_epsilon explore library beyond_norm"
 
 
 def require_fitting(context: click.Context, *, black_box: bool) -> None:
     """Refuse an option of the other kind of audit that was given on the command line."""
-    given = {
-        name
-        for name in context.params
-        if context.get_parameter_source(name) not in {click.core.ParameterSource.DEFAULT, None}
-    }
-    foreign = given - SHARED - NAMES - {"adapter"} if black_box else given & NAMES
+    other = set((f"algorithm {_PAPER}" if black_box else f"epsilon {_BLACK_BOX}").split())
+    by_default = {click.core.ParameterSource.DEFAULT, None}
+    foreign = [
+        param.opts[0]
+        for param in context.command.params
+        if param.name in other and context.get_parameter_source(param.name) not in by_default
+    ]
     if foreign:
-        listed = ", ".join(sorted(f"--{name.replace('_', '-')}" for name in foreign))
-        raise click.UsageError(f"{listed} {'do not go' if black_box else 'go only'} with --black-box")
+        raise click.UsageError(f"{'not' if black_box else 'only'} with --black-box: {', '.join(foreign)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOptions:
+    """Every option of both kinds of audit."""
+
+    algorithm: str = asked([a.value for a in Algorithm], "An algorithm of the paper ...", default="ssadmm")
+    black_box: bool = asked(bool, "... or any code: nothing is assumed about it.")
+    epsilon: float | None = asked(
+        click.FloatRange(min=0), "With --black-box: the claimed epsilon, at --delta (0: pure)."
+    )
+    delta: float = asked(click.FloatRange(0, 1, max_open=True), "The delta of the claim.", default=1e-5)
+    false_alarm: float = 1e-3
+    release: str | None = asked([r.value for r in Release], "For mpadmm: what is perturbed.")
+    sensitivity: str = asked(
+        [w.value for w in Sensitivity],
+        "For mpadmm: claim with the corrected sensitivities or with those printed in the paper.",
+        default="corrected",
+    )
+    released: str = asked(
+        [Visibility.EVERY_ITERATE.value, Visibility.LAST_MODEL.value],
+        "What the adversary sees, even if the implementation shows more.",
+        default="every-iterate",
+    )
+    detect: float = asked(click.FloatRange(min=1.01), "Noise too small by this factor must be detectable.", default=1.2)
+    lower_bounds: bool = asked(bool, "Also print confidence lower bounds on epsilon by every estimator.")
+    checkpoint: Path | None = asked(FOLDER, "Save the scores in this folder; the same command resumes (needs --seed).")
+    cluster: str | None = None
+    clip: float | None = asked(
+        POSITIVE, "For --pair: the bound on a record's gradient; by default that of the standard games."
+    )
+    curve: Path | None = asked(EXISTING, "Instead of --epsilon: a JSON list of claimed [epsilon, delta].")
+    neighbours: str = asked(
+        [relation.value for relation in (Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE)],
+        "Which data sets are neighbours.",
+        default="replace-one",
+    )
+    records: int = asked(click.IntRange(min=2), "Records of a data set.", default=12)
+    features: int = asked(COUNT, "Features of a record.", default=3)
+    norm: float = asked(POSITIVE, "Largest Euclidean norm of a record that the claim allows.", default=1.0)
+    labels: tuple[float, float] | None = asked(
+        click.Tuple([float, float]), "Labels may be any number between these; by default -1 and 1.", metavar="LOW HIGH"
+    )
+    request: Path | None = asked(EXISTING, "A JSON object whose members are added to every `trials` request.")
+    budget: float = asked(Duration(), "Time for the whole audit (90s, 5m).", default=300.0, show_default="5m")
+    detect_epsilon: float | None = asked(
+        POSITIVE, "Inconclusive unless noise that leaks as much is found; by default 2 epsilon."
+    )
+    explore: int = asked(
+        click.IntRange(min=20), "Runs of a pair and neighbour, on average, to compare pairs by.", default=800
+    )
+    library: bool = asked(bool, "Run the library of pairs.", name="--library/--no-library", default=True)
+    beyond_norm: bool = asked(bool, "The code bounds records itself: send longer ones too.")
+    own: tuple[Path, Path] | None = asked(
+        FILE,
+        "Also audit this pair of neighbours: two files of records (CSV, NPZ, LIBSVM) that differ in one.",
+        name="--pair",
+        nargs=2,
+        metavar="FIRST SECOND",
+    )
+    label_column: str | None = asked(str, "Of --pair's CSV files: a name or a number, the last by default.")
+    pairs: int | None = asked(COUNT, "Trial pairs of a game; by default as many as the power asked for needs.")
+    seed: int | None = asked(NATURAL, "Seed of all draws; if absent, a fresh one is drawn and printed.")
+    workers: int | None = None
+    timeout: float = 60.0
+    memory: int = 4096
+    output_format: str = "text"
+
+    @property
+    def limits(self) -> Limits:
+        """Those of the adapter."""
+        return Limits.of(self.timeout, self.memory)
 
 
 @click.command(
     "audit",
     cls=in_sections(
         {
-            "The claimed mechanism": "algorithm release sensitivity released delta",
-            "How sure": "false_alarm detect pairs lower_bounds",
-            "A pair of your own": "own label_column clip",
-            "Black box": " ".join(
-                ["black_box", *(name[2:].replace("-", "_") for name, *_ in _OPTIONS), "library", "beyond_norm"]
-            ),
-            "How it runs": "seed workers cluster checkpoint timeout memory",
+            "The claim": "algorithm black_box epsilon delta false_alarm",
+            "An algorithm of the paper": _PAPER,
+            "A black box": _BLACK_BOX,
+            "Either": "own label_column pairs seed workers timeout memory",
         }
     ),
 )
-@click.option("--algorithm", type=click.Choice([a.value for a in Algorithm]), default="ssadmm", show_default=True)
-@click.option("--release", type=click.Choice([r.value for r in Release]), help="For mpadmm: what is perturbed.")
-@click.option(
-    "--sensitivity",
-    type=click.Choice([w.value for w in Sensitivity]),
-    default="corrected",
-    show_default=True,
-    help="For mpadmm: claim with the corrected sensitivities or with those printed in the paper.",
-)
-@click.option(
-    "--false-alarm",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=1e-3,
-    show_default=True,
-    help="Probability that a correct implementation is refuted, over all games together.",
-)
-@click.option(
-    "--detect",
-    type=click.FloatRange(min=1.01),
-    default=1.2,
-    show_default=True,
-    help="Noise too small by this factor must be detectable.",
-)
-@click.option(
-    "--released",
-    type=click.Choice([Visibility.EVERY_ITERATE.value, Visibility.LAST_MODEL.value]),
-    default="every-iterate",
-    show_default=True,
-    help="What the adversary sees, even if the implementation shows more.",
-)
-@click.option(
-    "--pair",
-    "own",
-    nargs=2,
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FIRST SECOND",
-    help="Also audit this pair of neighbours: two files of records (CSV, NPZ, LIBSVM) that differ in one.",
-)
-@click.option("--label-column", help="Of --pair's CSV files: a name or a number, the last by default.")
-@click.option(
-    "--clip",
-    type=click.FloatRange(min=0, min_open=True),
-    help="For --pair: the bound on the gradient of a record; by default that of the standard games.",
-)
-@click.option("--pairs", type=click.IntRange(min=1), help="Trial pairs per game; by default as many as --detect needs.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), help="Seed of all draws; if absent, a fresh one is drawn and printed."
-)
-@click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
-@click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
-@click.option(
-    "--checkpoint",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Save the scores in this folder; the same command resumes (needs --seed).",
-)
-@click.option(
-    "--lower-bounds/--no-lower-bounds",
-    default=False,
-    help="Also print confidence lower bounds on epsilon by every estimator.",
-)
-@click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=1e-5, show_default=True)
+@false_alarm_option
+@cluster_option
+@workers_option
 @timeout_option
 @memory_option()
 @format_option
-@black_box_options
 @click.argument("adapter", nargs=-1, metavar="-- COMMAND...")
+@gathered(AuditOptions, "options")
 @click.pass_context
-def command(
-    context: click.Context,
-    /,
-    *,
-    black_box: bool,
-    algorithm: str,
-    release: str | None,
-    sensitivity: str,
-    false_alarm: float,
-    detect: float,
-    released: str,
-    own: tuple[Path, Path] | None,
-    label_column: str | None,
-    clip: float | None,
-    pairs: int | None,
-    seed: int | None,
-    workers: int | None,
-    cluster: str | None,
-    checkpoint: Path | None,
-    lower_bounds: bool,
-    delta: float,
-    timeout: float,
-    memory: int,
-    output_format: str,
-    adapter: tuple[str, ...],
-    **box: object,
-) -> None:
+def command(context: click.Context, /, *, adapter: tuple[str, ...], options: AuditOptions) -> None:
     """Test an implementation against the privacy curve of the claimed mechanism.
 
     With --black-box nothing is assumed about the code: it need not be an algorithm of the paper, declares nothing, and
@@ -234,29 +185,29 @@ def command(
 
     if not adapter:
         raise click.UsageError("name the adapter's command after --, for example: dpadmm audit -- ./adapter")
-    require_fitting(context, black_box=black_box)
-    if black_box:
+    require_fitting(context, black_box=options.black_box)
+    if options.black_box:
         from dpadmm.cli._black_box import black_box_audit
 
-        raise click.exceptions.Exit(black_box_audit(box, context.params, adapter))
-    if delta == 0.0:
+        raise click.exceptions.Exit(black_box_audit(options, adapter))
+    if options.delta == 0.0:
         raise click.UsageError("--delta 0 goes only with --black-box: the other audits price a curve")
-    if checkpoint is not None and seed is None:
+    if options.checkpoint is not None and options.seed is None:
         raise click.UsageError("--checkpoint needs --seed: only the same seed can be resumed")
-    subject = _subject(algorithm, release, sensitivity, Visibility(released))
-    neighbours = None if own is None else load_pair(*own, label_column=label_column)
-    chosen = secrets.randbits(32) if seed is None else seed
-    target = Target(adapter, Limits.of(timeout, memory), seeded=seed is not None)
+    subject = _subject(options)
+    neighbours = None if options.own is None else load_pair(*options.own, label_column=options.label_column)
+    chosen = secrets.randbits(32) if options.seed is None else options.seed
+    target = Target(adapter, options.limits, seeded=options.seed is not None)
     with Session(target.command, target.limits) as session:
         games = standard_games(session, subject)
         if neighbours is not None:
-            games.append(own_pair_game(session, subject, neighbours, clip or BOUND))
-        share = false_alarm / (len(games) + 1)
+            games.append(own_pair_game(session, subject, neighbours, options.clip or BOUND))
+        share = options.false_alarm / (len(games) + 1)
         learned = finding(learned_game(session, subject, chosen, seeded=target.seeded, alpha=share))
     results, unseen = [], {}
-    with executor(workers, cluster) as pool:
+    with executor(options.workers, options.cluster) as pool:
         for stream, planned in enumerate(games):
-            kept = _kept(checkpoint, planned, target, chosen, stream)
+            kept = _kept(options.checkpoint, planned, target, chosen, stream)
             curve = curve_of(subject.ledger(planned.game.records, planned.game.parameters))
             try:
                 plan = plan_audit(
@@ -264,20 +215,21 @@ def command(
                     curve,
                     planned.simulate,
                     alpha=share,
-                    pairs=pairs,
+                    pairs=options.pairs,
                     seed=chosen,
                     stream=stream,
-                    wanted=detect if planned.demanded else None,
+                    wanted=options.detect if planned.demanded else None,
                     attack=planned.attack,
                 )
             except NoPower as error:
                 unseen[planned.game.name] = str(error)
                 continue
-            results.append(run_audit(plan, target, pool, checkpoint=kept, progress=_progress))
-    found = [estimates(r.first, r.second, delta, pair=r.plan.simulate) if lower_bounds else [] for r in results]
-    again = shlex.join(["dpadmm", "audit", *_again(sys.argv[2:], chosen)])
+            results.append(run_audit(plan, target, pool, checkpoint=kept, progress=_say))
+    wanted = results if options.lower_bounds else []
+    found = [estimates(r.first, r.second, options.delta, pair=r.plan.simulate) for r in wanted] or [[] for _ in results]
+    again = shlex.join(["dpadmm", "audit", *with_seed(sys.argv[2:], chosen)])
     outcome = worst([*(r.judged.outcome for r in results), *[Outcome.INCONCLUSIVE] * len(unseen), learned.outcome])
-    if output_format == "json":
+    if options.output_format == "json":
         emit_json(
             _document(results, found, chosen, again)
             | {"outcome": outcome.value, "without_power": unseen, "learned_scores": _learned(learned)}
@@ -298,15 +250,15 @@ def _learned(finding: Finding) -> dict[str, object]:
     }
 
 
-def _subject(algorithm: str, release: str | None, sensitivity: str, visibility: Visibility) -> Subject:
+def _subject(options: AuditOptions) -> Subject:
     from audits.games.game import Subject
 
-    which = Algorithm(algorithm)
-    if which is not Algorithm.MPADMM:
-        if release is not None or sensitivity != Sensitivity.CORRECTED:
-            raise click.UsageError("--release and --sensitivity belong to --algorithm mpadmm")
-        return Subject(which, visibility=visibility)
-    return Subject(which, Release(release or Release.ALL), Sensitivity(sensitivity), visibility)
+    which, visibility = Algorithm(options.algorithm), Visibility(options.released)
+    if which is Algorithm.MPADMM:
+        return Subject(which, Release(options.release or Release.ALL), Sensitivity(options.sensitivity), visibility)
+    if options.release is not None or options.sensitivity != Sensitivity.CORRECTED:
+        raise click.UsageError("--release and --sensitivity belong to --algorithm mpadmm")
+    return Subject(which, visibility=visibility)
 
 
 def _kept(folder: Path | None, planned: Planned, target: Target, seed: int, stream: int) -> Checkpoint | None:
@@ -319,14 +271,8 @@ def _kept(folder: Path | None, planned: Planned, target: Target, seed: int, stre
     return Checkpoint(folder / f"{stream}-{planned.game.algorithm}.jsonl", identity)
 
 
-def _again(arguments: list[str], seed: int) -> list[str]:
-    return arguments if "--seed" in arguments else ["--seed", str(seed), *arguments]
-
-
-def _progress(pairs: int, log_wealth: float) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[2K{pairs} trial pairs, log-wealth {log_wealth:.2f}\r")
-        sys.stderr.flush()
+def _say(pairs: int, log_wealth: float) -> None:
+    overwrite(f"{pairs} trial pairs, log-wealth {log_wealth:.2f}")
 
 
 def _show(results: list[AuditResult], estimated: list[list[LowerBound]], unseen: dict[str, str], again: str) -> None:

@@ -24,11 +24,10 @@ from dpadmm.cli._mechanism_options import (
     MechanismCommand,
     MechanismGroup,
     described,
-    option_name,
     options_of,
     priced_fields,
 )
-from dpadmm.cli.common import emit_json, format_option
+from dpadmm.cli.common import emit_json, format_option, option, option_name
 
 HELP = """The least noise (or most iterations, or largest batch) that meets a target (epsilon, delta).
 
@@ -62,13 +61,11 @@ class Goal(TypedDict):
 
 
 goal_options = shared.combined(
-    shared.real_option("--epsilon", required=True, explain="The target epsilon, > 0."),
+    option("--epsilon", str, "The target epsilon, > 0.", required=True, metavar=shared.REAL),
     shared.delta_option,
-    click.option(
-        "--method", type=click.Choice(list(THEOREMS)), help="The method that decides; default: the tightest proved one."
-    ),
+    option("--method", list(THEOREMS), "The method that decides; by default the tightest proved one."),
     shared.effort_option,
-    click.option("--digits", type=click.IntRange(1, 12), default=4, show_default=True, help="Digits of the noise."),
+    option("--digits", click.IntRange(1, 12), "Digits of the noise.", default=4),
     shared.time_limit_option,
     format_option,
 )
@@ -182,23 +179,18 @@ def _find_count(given: dict[str, object], quantity: str, goal: Goal) -> None:
     _show(found, quantity, goal)
 
 
-def _show(found: Calibration, quantity: str, goal: Goal, *, sigma: Fraction | None = None) -> None:
-    show(found, quantity, target=goal["epsilon"], delta=goal["delta"], output_format=goal["output_format"], sigma=sigma)
-
-
 DIGITS = 12
 
 
-def show(
-    found: Calibration, quantity: str, *, target: str, delta: str, output_format: str, sigma: Fraction | None = None
-) -> None:
+def _show(found: Calibration, quantity: str, goal: Goal, *, sigma: Fraction | None = None) -> None:
     """Print the answer, its certified price and how far from tight it is."""
+    target, delta = goal["epsilon"], goal["delta"]
     lower, upper = _ends(found, target, delta)
     slack = decimal_string(found.slack, 3, "up")
     missed = None if found.missed is None else exact_string(found.missed)
     # Rounding sigma up keeps it on the private side: more noise than was certified.
     spread = None if sigma is None else decimal_string(sigma, DIGITS, "up")
-    if output_format == "json":
+    if goal["output_format"] == "json":
         emit_json(
             {
                 "format": "dpadmm-calibrate",

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import re
-from collections.abc import Callable
-from typing import TypeVar
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 Command = TypeVar("Command", bound=Callable[..., object])
+Options = TypeVar("Options", bound="DataclassInstance")
+R = TypeVar("R")
 
 EXIT_REFUTED = 1
 EXIT_USAGE = 2
@@ -32,7 +42,7 @@ class Duration(click.ParamType[float]):
             return value
         match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", value)
         if match is None or float(match[1]) == 0:
-            self.fail(f"{value!r} is no positive duration; write 90, 90s, 5m or 1h", param, ctx)
+            self.fail(f"{value!r} is not a positive duration; write 90, 90s, 5m or 1h", param, ctx)
         return float(match[1]) * _SECONDS[match[2]]
 
 
@@ -65,32 +75,94 @@ class One(click.ParamType[str]):
         return value
 
 
-format_option = click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Text, or JSON (versioned, reals as decimal strings).",
+COUNT, NATURAL = click.IntRange(min=1), click.IntRange(min=0)
+POSITIVE = click.FloatRange(min=0, min_open=True)
+PROBABILITY = click.FloatRange(0, 1, min_open=True, max_open=True)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
+EXISTING_FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
+_METAVARS = {int: "N", float: "NUMBER", click.IntRange: "N", click.FloatRange: "NUMBER", Duration: "TIME"}
+
+
+def option(
+    names: str, kind: object = str, text: str = "", *, default: object = None, repeated: bool = False, **more: object
+) -> Callable[[Command], Command]:
+    """An option; words are a choice, bool is a flag, a default is shown, what may be repeated says so."""
+    of = click.Choice(kind) if isinstance(kind, list | tuple) else kind
+    flag = kind is bool and "/" not in names
+    metavar = next((shown for known, shown in _METAVARS.items() if kind is known or type(kind) is known), None)
+    given = {"type": of, "help": text, "default": default, "metavar": metavar}
+    shown = {"show_default": True} if default is not None else {}
+    if flag:
+        given, shown = {"is_flag": True, "help": text}, {}
+    if repeated:
+        given |= {"multiple": True, "help": f"{text.removesuffix('.')}; {ONCE_FOR_EACH}."}
+    return click.option(*names.split(), cls=Repeated if repeated else click.Option, **(given | shown | more))
+
+
+def option_name(field: str) -> str:
+    """The option of a field."""
+    return f"--{field.replace('_', '-')}"
+
+
+def asked(kind: object = str, text: str = "", *, name: str = "{}", default: object = None, **more: object) -> Any:
+    """A field of a dataclass of options: the option is made from it, with its name unless ``name`` is another."""
+    return field(
+        default=() if more.get("repeated") else default, metadata={"option": (kind, text, name, default, more)}
+    )
+
+
+def gathered(kind: type[Options], name: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Add the options that a dataclass declares, and hand those that are its fields to the command as one object."""
+
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
+        @functools.wraps(function)
+        def called(*arguments: object, **options: object) -> R:
+            own = {each.name: options.pop(each.name) for each in fields(kind)}
+            # click has parsed each by its own type, which no type checker can follow through a dictionary
+            return function(*arguments, **options, **{name: cast(Callable[..., Options], kind)(**own)})
+
+        for each in reversed([each for each in fields(kind) if "option" in each.metadata]):
+            of, text, written, default, more = each.metadata["option"]
+            names = f"{written.format(option_name(each.name))} {each.name}"
+            option(names, of, text, default=default, **more)(called)
+        return called
+
+    return decorate
+
+
+format_option = option(
+    "--format output_format", ["text", "json"], "Text, or JSON (versioned, reals as decimal strings).", default="text"
 )
-
-fail_fast_option = click.option("--fail-fast", is_flag=True, help="Stop at the first refutation.")
-
-
-timeout_option = click.option(
-    "--timeout", type=Duration(), default=60.0, show_default=True, help="Seconds per request."
+fail_fast_option = option("--fail-fast", bool, "Stop at the first refutation.")
+workers_option = option("--workers", COUNT, "Processes that run trials; by default one per core.")
+cluster_option = option("--cluster", str, "Run the trials on a Dask cluster instead.", metavar="ADDRESS")
+timeout_option = option("--timeout", Duration(), "Seconds per request.", default=60.0)
+false_alarm_option = option(
+    "--false-alarm",
+    PROBABILITY,
+    "Probability that a correct implementation is refuted, over all checks together.",
+    default=1e-3,
 )
 
 
 def memory_option(megabytes: int = 4096) -> Callable[[Command], Command]:
     """``--memory``, with the command's own default."""
-    return click.option(
-        "--memory",
-        type=click.IntRange(min=64),
-        default=megabytes,
-        show_default=True,
-        help="Memory limit of the adapter, in megabytes.",
-    )
+    text = "Memory limit of the adapter, in megabytes."
+    return option("--memory", click.IntRange(min=64), text, default=megabytes)
+
+
+def overwrite(line: str) -> None:
+    """Show progress on a terminal, over the line before."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[2K{line[:110]}\r")
+        sys.stderr.flush()
+
+
+def with_seed(arguments: list[str], seed: int) -> list[str]:
+    """The arguments of a command, with the seed that was drawn for it."""
+    return arguments if "--seed" in arguments else ["--seed", str(seed), *arguments]
 
 
 def exit_code_of(error: Exception) -> int:
@@ -133,21 +205,58 @@ class SuggestingGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def in_sections(sections: dict[str, str]) -> type[click.Command]:
-    """A command whose help lists its options under titles, those that matter most first, and the rest at the end.
+ALL = "dpadmm.help-all"
 
-    A title names its options by their parameters.
-    """
 
-    class Sectioned(click.Command):
-        def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-            rows = {param.name: row for param in self.get_params(ctx) if (row := param.get_help_record(ctx))}
-            listed = {title: [rows.pop(name) for name in names.split()] for title, names in sections.items()}
-            for title, found in {**listed, "Other options": list(rows.values())}.items():
-                with formatter.section(title):
-                    formatter.write_dl(found)
+_SWITCH = {"is_flag": True, "is_eager": True, "expose_value": False}
 
-    return Sectioned
+
+def _help_all(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        ctx.meta[ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+class Sectioned(click.Command):
+    """A command with options under titles; `--help` describes those of the first, and `--help-all` the others too."""
+
+    sections: Mapping[str, str] = {}
+    """A title, and the parameters of its options."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:  # as click's own
+        super().__init__(*arguments, **more)
+        text = "Describe every option, and exit."
+        self.params.append(click.Option(["--help-all"], callback=_help_all, help=text, **_SWITCH))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, in full or in short."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        rows = {param.name: row for param in options if (row := param.get_help_record(ctx))}
+        listed = {title: [rows.pop(name) for name in names.split()] for title, names in self.sections.items()}
+        first, *others = listed
+        described = listed if ctx.meta.get(ALL) else {first: listed[first]}
+        for title, found in described.items():
+            with formatter.section(title):
+                formatter.write_dl(found)
+        if not ctx.meta.get(ALL):
+            with formatter.section("Further options, described by --help-all"):
+                _write_names(formatter, {t: [row[0].split(" ")[0] for row in listed[t]] for t in others})
+        with formatter.section("Other options"):
+            formatter.write_dl(list(rows.values()))
+
+
+def _write_names(formatter: click.HelpFormatter, names: dict[str, list[str]]) -> None:
+    """Names under their titles; none is broken at its hyphens."""
+    left = max(map(len, names), default=0) + 2
+    for title, listed in names.items():
+        first, *more = textwrap.wrap(", ".join(listed), formatter.width - left - 2, break_on_hyphens=False)
+        formatter.write(f"  {title:<{left}}{first}\n" + "".join(f"  {'':<{left}}{line}\n" for line in more))
+
+
+def in_sections(titles: dict[str, str]) -> type[Sectioned]:
+    """A command with these sections."""
+    return type("Sectioned", (Sectioned,), {"sections": titles})
 
 
 EXTRA_OF = {

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from dpadmm.cli.common import (
-    ONCE_FOR_EACH,
+    NATURAL,
     Duration,
     One,
-    Repeated,
     emit_json,
     fail_fast_option,
+    false_alarm_option,
     format_option,
     memory_option,
+    option,
     timeout_option,
 )
 from verification.outcome import Finding, Outcome, counted
@@ -31,32 +32,19 @@ if TYPE_CHECKING:
 
 
 @click.command("conform")
-@click.option(
-    "--only", cls=Repeated, multiple=True, type=One(), metavar="QUESTION", help=f"Ask only this; {ONCE_FOR_EACH}."
-)
-@click.option(
-    "--budget", type=Duration(), help="Stop after this long (90s, 5m); the remaining questions are inconclusive."
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the questions' own draws."
-)
-@click.option(
-    "--false-alarm",
-    type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
-    default=1e-3,
-    show_default=True,
-    help="Probability that a correct implementation is refuted, over all questions together.",
-)
-@click.option(
+@option("--only", One(), "Ask only this.", repeated=True, metavar="QUESTION")
+@option("--budget", Duration(), "Stop after this long (90s, 5m); the remaining questions are inconclusive.")
+@option("--seed", NATURAL, "Seed of the questions' own draws.", default=0)
+@false_alarm_option
+@option(
     "--effort",
-    type=click.FloatRange(min=0.01, max=1000),
+    click.FloatRange(min=0.01, max=1000),
+    "Factor on the number of trials; more trials detect smaller violations.",
     default=1.0,
-    show_default=True,
-    help="Factor on the number of trials; more trials detect smaller violations.",
 )
 @timeout_option
 @memory_option()
-@click.option("--list", "list_checks", is_flag=True, help="List the questions and what each detects, then exit.")
+@option("--list list_checks", bool, "List the questions and what each detects, then exit.")
 @fail_fast_option
 @format_option
 @click.argument("adapter", nargs=-1, metavar="-- COMMAND...")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from dpadmm.cli.common import EXIT_FAULT
+from dpadmm.cli.common import EXIT_FAULT, FOLDER, NATURAL, option
 from verification.files import write_text
 
 
 @click.command("demo")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path("dpadmm-demo"))
-@click.option("--files-only", is_flag=True, help="Write the claim files, and stop.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of both gates; fresh by default.")
+@click.argument("folder", type=FOLDER, default=Path("dpadmm-demo"))
+@option("--files-only", bool, "Write the claim files, and stop.")
+@option("--seed", NATURAL, "Seed of both gates; fresh by default.")
 def command(*, folder: Path, files_only: bool, seed: int | None) -> None:
     """Write two claim files into FOLDER (dpadmm-demo), gate both, and name the reports.
 
@@ -23,7 +23,7 @@ def command(*, folder: Path, files_only: bool, seed: int | None) -> None:
 
     Exit codes: 0 both as they must be, 70 otherwise.
     """
-    from dpadmm.cli.gate import _check
+    from dpadmm.cli.gate import HowToCheck, check
     from dpadmm.demo import HONEST, PAPER, WRONG, claim
     from verification.outcome import Outcome
 
@@ -38,16 +38,8 @@ def command(*, folder: Path, files_only: bool, seed: int | None) -> None:
     found = {}
     for name in (HONEST, WRONG):
         click.echo(f"\ndpadmm gate {folder / name}.toml")
-        found[name] = _check(
-            folder / f"{name}.toml",
-            seed=seed,
-            only=(),
-            workers=None,
-            cluster=None,
-            reports=(("html", folder / f"{name}.html"),),
-            evidence=None,
-            output_format="text",
-        )
+        how = HowToCheck(seed=seed, reports=(("html", folder / f"{name}.html"),))
+        found[name] = check(folder / f"{name}.toml", how)
     click.echo(f"\nreports: {', '.join((folder / f'{name}.html').absolute().as_uri() for name in found)}")
     right = found == {HONEST: Outcome.STANDS, WRONG: Outcome.REFUTED}
     words = "the reference stands, the wrong implementation is refuted"

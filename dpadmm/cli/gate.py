@@ -14,13 +14,28 @@ import secrets
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Self
 
 import click
 from click.shell_completion import CompletionItem, split_arg_string
 
-from dpadmm.cli.common import ONCE_FOR_EACH, Repeated, format_option, in_sections
+from dpadmm.cli.common import (
+    EXISTING,
+    EXISTING_FOLDER,
+    FILE,
+    FOLDER,
+    NATURAL,
+    asked,
+    cluster_option,
+    format_option,
+    gathered,
+    in_sections,
+    option,
+    overwrite,
+    workers_option,
+)
 from dpadmm.cli.showing import ends_at_a_terminal
 from verification.files import write_text
 from verification.plain_text import harmless
@@ -114,96 +129,86 @@ def _names(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
     return [CompletionItem(name) for name in dict.fromkeys(names or names_of()) if name.startswith(incomplete)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HowToCheck:
+    """How claim files are checked, and what is written."""
+
+    reports: tuple[tuple[str, Path], ...] = asked(
+        ReportTarget(),
+        "Also write html=F, junit=F, sarif=F or another report.",
+        name="--report",
+        repeated=True,
+        metavar="KIND=FILE",
+    )
+    details: bool = asked(bool, "Print every finding and everything that was looked at.", default=False)
+    only: tuple[str, ...] = asked(
+        str,
+        "A stage (price, small, claimed, games, declared), a question, a mechanism or the id of one finding (a partial "
+        "run never exits 0).",
+        repeated=True,
+        metavar="NAME",
+        shell_complete=_names,
+    )
+    seed: int | None = asked(
+        NATURAL,
+        "Seed of the gate's draws, given to the implementation as well. If absent, the implementation draws without a "
+        "seed, as in production; runs at the claimed size always do.",
+    )
+    history: Path | None = asked(
+        FILE, "Add this gate's evidence to that of earlier gates of the same files: power grows."
+    )
+    workers: int | None = None
+    cluster: str | None = None
+    evidence: Path | None = asked(FOLDER, "Keep the evidence of every refutation in this folder.")
+    output_format: str = "text"
+
+    def of(self, number: int) -> Self:
+        """What is written about the claim file of this number has the number in its name."""
+        reports = tuple((kind, _numbered(path, number)) for kind, path in self.reports)
+        evidence = None if self.evidence is None else _numbered(self.evidence, number)
+        return replace(self, reports=reports, evidence=evidence)
+
+
 @click.command(
     "gate",
     cls=in_sections(
         {
-            "What is checked": "only history seed workers cluster fail_fast",
-            "What is written": "reports evidence details output_format",
-            "Instead of a check": "init examined stated compare",
+            "Most used": "init reports details only seed",
+            "What is checked": "history workers cluster fail_fast",
+            "What is written": "evidence output_format",
+            "Instead of a check": "examined stated compare",
         }
     ),
 )
-@click.argument("claim_files", type=click.Path(path_type=Path, dir_okay=False), nargs=-1, metavar="[CLAIM_FILE]...")
-@click.option(
-    "--init",
-    is_flag=True,
-    help="Write a commented claim file to start from, and exit; on a terminal, ask for its [statement].",
+@click.argument("claim_files", type=FILE, nargs=-1, metavar="[CLAIM_FILE]...")
+@option("--init", bool, "Write a commented claim file to start from, and exit; on a terminal, ask for its [statement].")
+@workers_option
+@cluster_option
+@option("--fail-fast", bool, "With several claim files: stop after the first that is refuted.")
+@option("--examine examined", EXISTING_FOLDER, "Test the evidence kept in this folder again, and exit.")
+@option(
+    "--verify-evidence stated",
+    EXISTING,
+    "Examine a statement of --report intoto=F against the claim file and the files it names, and exit.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    help="Seed of the gate's draws, given to the implementation as well. If absent, the implementation draws without a "
-    "seed, as in production; runs at the claimed size always do.",
-)
-@click.option(
-    "--only",
-    cls=Repeated,
-    multiple=True,
-    metavar="NAME",
-    shell_complete=_names,
-    help="A stage (price, small, claimed, games, declared), a question, a mechanism or the id of one finding (a "
-    f"partial run never exits 0); {ONCE_FOR_EACH}.",
-)
-@click.option("--workers", type=click.IntRange(min=1), help="Processes that run trials; by default one per core.")
-@click.option("--cluster", metavar="ADDRESS", help="Run the trials on a Dask cluster instead.")
-@click.option(
-    "--report",
-    "reports",
-    type=ReportTarget(),
-    cls=Repeated,
-    multiple=True,
-    help=f"Also write junit=F, sarif=F, html=F, ...; {ONCE_FOR_EACH}.",
-)
-@click.option(
-    "--evidence",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Keep the evidence of every refutation in this folder.",
-)
-@click.option(
-    "--examine",
-    "examined",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Test the evidence kept in this folder again, and exit.",
-)
-@click.option(
-    "--history",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Add this gate's evidence to that of earlier gates of the same files: power grows from night to night.",
-)
-@click.option(
-    "--verify-evidence",
-    "stated",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Examine a statement of --report intoto=F against the claim file and the files it names, and exit.",
-)
-@click.option(
+@option(
     "--compare",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    EXISTING,
+    "Say what changed between two reports of --report json=F, and exit.",
     nargs=2,
     metavar="OLD.json NEW.json",
-    help="Say what changed between two reports of --report json=F, and exit.",
 )
-@click.option("--details", is_flag=True, help="Print every finding and everything that was looked at.")
-@click.option("--fail-fast", is_flag=True, help="With several claim files: stop after the first that is refuted.")
 @format_option
+@gathered(HowToCheck, "how")
 def command(
     *,
     claim_files: tuple[Path, ...],
     init: bool,
-    seed: int | None,
-    only: tuple[str, ...],
-    workers: int | None,
-    cluster: str | None,
-    reports: tuple[tuple[str, Path], ...],
-    evidence: Path | None,
     examined: Path | None,
-    history: Path | None,
     stated: Path | None,
     compare: tuple[Path, Path] | None,
-    details: bool,
     fail_fast: bool,
-    output_format: str,
+    how: HowToCheck,
 ) -> None:
     """Check a privacy claim: recompute epsilon, ask questions at a few records and at the claimed size, play games.
 
@@ -233,31 +238,17 @@ def command(
     _require_readable(files)
     if stated is not None:
         _verify(stated, files[0])
-    if history is not None and (seed is not None or only):
+    if how.history is not None and (how.seed is not None or how.only):
         raise click.UsageError("--history adds up whole gates with fresh randomness: leave out --seed and --only")
-    if output_format == "json" and len(files) > 1:
+    if how.output_format == "json" and len(files) > 1:
         raise click.UsageError(f"--format json is for one claim file, got {len(files)}: use --report json=FILE")
     for claim_file in files:
-        check_only(read_claim_file(claim_file), only)  # all of them, before any is checked
+        check_only(read_claim_file(claim_file), how.only)  # all of them, before any is checked
     outcomes = []
     for number, claim_file in enumerate(files, start=1):
-        several = len(files) > 1
-        if several:
+        if len(files) > 1:
             click.echo(f"{claim_file}:")
-        outcomes.append(
-            _check(
-                claim_file,
-                seed=seed,
-                only=only,
-                workers=workers,
-                cluster=cluster,
-                reports=tuple((kind, _numbered(path, number) if several else path) for kind, path in reports),
-                evidence=_numbered(evidence, number) if several and evidence is not None else evidence,
-                history=history,
-                output_format=output_format,
-                details=details,
-            )
-        )
+        outcomes.append(check(claim_file, how.of(number) if len(files) > 1 else how))
         if fail_fast and outcomes[-1] is Outcome.REFUTED:
             break
     if len(files) > 1:
@@ -291,63 +282,50 @@ def _require_readable(files: Sequence[Path]) -> None:
     )
 
 
-def _check(
-    claim_file: Path,
-    *,
-    seed: int | None,
-    only: tuple[str, ...],
-    workers: int | None,
-    cluster: str | None,
-    reports: tuple[tuple[str, Path], ...],
-    evidence: Path | None,
-    output_format: str,
-    history: Path | None = None,
-    details: bool = False,
-) -> Outcome:
+def check(claim_file: Path, how: HowToCheck) -> Outcome:
     """Check one claim file, print and write what was found."""
     from audits.errors import AuditError
     from audits.games.executors import executor
     from audits.gate.claim_file import read_claim_file
     from audits.gate.evidence import KeptEvidence
-    from audits.gate.options import silent
     from audits.gate.run import GateOptions, run_gate
     from audits.report import RENDERERS
     from audits.report.text import render_summary
 
     claims = read_claim_file(claim_file)
-    chosen = secrets.randbits(32) if seed is None else seed
-    if seed is None:
+    chosen = secrets.randbits(32) if how.seed is None else how.seed
+    if how.seed is None:
         click.echo(f"seed {chosen}", err=True)
 
     def reproduce(finding: str, used: int) -> str:
         # without a seed the finding is looked for in fresh draws: what was seen is in --evidence
-        with_seed = [] if seed is None else ["--seed", str(used)]
+        with_seed = [] if how.seed is None else ["--seed", str(used)]
         return shlex.join(["dpadmm", "gate", str(claim_file), *with_seed, "--only", finding])
 
     options = GateOptions(
         chosen,
-        only,
-        say=_progress if sys.stderr.isatty() else silent,
+        how.only,
+        say=overwrite,
         pair=_pair(claims, claim_file),
-        seeded=seed is not None,
-        evidence=None if evidence is None else KeptEvidence(),
+        seeded=how.seed is not None,
+        evidence=None if how.evidence is None else KeptEvidence(),
         source=claim_file,
         reproduce=reproduce,
-        history=history,
-        found=_as_they_come(output_format),
+        history=how.history,
+        found=_as_they_come(how.output_format),
     )
-    with executor(workers, cluster) as pool:
+    with executor(how.workers, how.cluster) as pool:
         report = run_gate(claims, pool, options)
     # first the verdict: a report that cannot be written must not hide it, nor change the exit code
-    short = output_format == "text" and not (details or only)
-    click.echo(render_summary(report) if short else RENDERERS[output_format](report), nl=False)
-    for kind, path in reports:
+    short = how.output_format == "text" and not (how.details or how.only)
+    click.echo(render_summary(report) if short else RENDERERS[how.output_format](report), nl=False)
+    for kind, path in how.reports:
         try:
             write_text(path, RENDERERS[kind](report))
         except (OSError, AuditError) as error:
             click.echo(f"the report {kind}={path} could not be written: {error}", err=True)
-    if evidence is not None and options.evidence is not None:
-        _write_evidence(options.evidence, evidence, claim_file)
+    if how.evidence is not None and options.evidence is not None:
+        _write_evidence(options.evidence, how.evidence, claim_file)
     return report.outcome
 
 
@@ -409,12 +387,6 @@ def _pair(claims: ClaimFile, claim_file: Path) -> Neighbours | None:
 
     folder, pair = claim_file.absolute().parent, claims.pair
     return load_pair(folder / pair.first, folder / pair.second, label_column=pair.label_column)
-
-
-def _progress(line: str) -> None:
-    """Show what is checked now, over the line before."""
-    sys.stderr.write(f"\r\x1b[2K{line[:110]}\r")
-    sys.stderr.flush()
 
 
 def _as_they_come(output_format: str) -> Callable[[Finding], None]:

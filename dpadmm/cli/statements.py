@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from dpadmm.cli.common import (
-    EXIT_USAGE,
-    ONCE_FOR_EACH,
-    Duration,
-    One,
-    Repeated,
-    emit_json,
-    fail_fast_option,
-    format_option,
-)
+from dpadmm.cli.common import EXIT_USAGE, Duration, One, emit_json, fail_fast_option, format_option, option
 from verification.outcome import Outcome, worst
 
 if TYPE_CHECKING:
@@ -31,24 +22,9 @@ _WIDTHS = (24, 12, 16, 10, 9)
 
 
 @click.command("verify")
-@click.option(
-    "--statement",
-    "names",
-    cls=Repeated,
-    multiple=True,
-    type=One(),
-    metavar="ID",
-    help=f"Check only this statement; {ONCE_FOR_EACH}.",
-)
-@click.option(
-    "--budget",
-    type=Duration(),
-    metavar="TIME",
-    help="Stop after this long (60s, 5m); the rest is undecided.",
-)
-@click.option(
-    "--question", type=Duration(), default="60s", show_default=True, help="Longest computing time for one SMT question."
-)
+@option("--statement names", One(), "Check only this statement.", repeated=True, metavar="ID")
+@option("--budget", Duration(), "Stop after this long (60s, 5m); the rest is undecided.")
+@option("--question", Duration(), "Longest computing time for one SMT question.", default="60s")
 @fail_fast_option
 @format_option
 def verify(

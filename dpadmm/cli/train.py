@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from dpadmm.cli.common import ONCE_FOR_EACH, Repeated, emit_json, format_option, in_sections
+from dpadmm.cli.common import FILE, asked, emit_json, format_option, gathered, in_sections, option
 
 if TYPE_CHECKING:
     from dpadmm.cli.train_run import Trained
@@ -31,77 +31,6 @@ RELEASES = ("all", "primal")
 SAMPLINGS = ("without-replacement", "fixed-order", "shuffle")
 OUTPUTS = ("auto", "last", "average", "sparse")
 FORMATS = ("libsvm", "csv", "npz")
-R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """Every public choice of a run, as it was typed."""
-
-    algorithm: str
-    loss: str
-    regularizer: str
-    lam: float
-    l1_ratio: float
-    a: float
-    gamma: float
-    groups: tuple[tuple[int, ...], ...]
-    matrix: tuple[int, int]
-    rho: float | None
-    eta: float | None
-    schedule: str
-    batch: int | None
-    sampling: str
-    iterations: int | None
-    sigma: float | None
-    epsilon: str | None
-    delta: str | None
-    effort: Literal["quick", "standard"]
-    clip: float | None
-    normalise: bool
-    intercept: bool
-    bounds: tuple[tuple[str, tuple[float, float]], ...]
-    seed: int | None
-    noise: str
-    grid: float | None
-    release: str
-    output_kind: str
-
-    def require_consistent(self) -> None:
-        """Refuse options that contradict or need each other."""
-        if self.sigma is None and self.epsilon is None:
-            raise click.UsageError("no noise is asked for: give either --sigma, or --epsilon with --delta")
-        if self.sigma is not None and self.epsilon is not None:
-            both = f"--sigma {self.sigma:g} and --epsilon {self.epsilon} both determine the noise"
-            raise click.UsageError(f"{both}: give either --sigma, or --epsilon with --delta")
-        if self.epsilon is not None and self.delta is None:
-            raise click.UsageError("--epsilon needs --delta")
-        if self.clip is not None and self.normalise:
-            raise click.UsageError("give --clip or --normalise, not both: each bounds a record's gradient")
-        if self.clip is None and not self.normalise and self.sigma != 0:
-            raise click.UsageError(
-                "noise protects only bounded gradients: give --clip or --normalise, not --no-normalise"
-            )
-        if (self.noise == "discrete") != (self.grid is not None):
-            raise click.UsageError("--noise discrete and --grid go together")
-        if self.algorithm == "mpadmm" and self.batch is not None:
-            raise click.UsageError(f"mpadmm uses every record in every epoch: no --batch, got --batch {self.batch}")
-        if self.algorithm == "mpadmm" and self.sampling != SAMPLINGS[0]:
-            raise click.UsageError(
-                f"mpadmm uses every record in every epoch: no --sampling, got --sampling {self.sampling}"
-            )
-        if self.regularizer == "group-l1" and not self.groups:
-            raise click.UsageError("--regularizer group-l1 needs --groups, such as 0,1,2;3,4")
-
-    def shape(self) -> Shape:
-        """What the regularizer needs beyond lambda."""
-        from dpadmm.training import Shape
-
-        return Shape(self.l1_ratio, self.a, self.gamma, self.groups, self.matrix)
-
-    def document(self) -> dict[str, object]:
-        """Every choice for the manifest, reals as decimal strings."""
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
 def _plain(value: object) -> object:
@@ -142,133 +71,133 @@ def _groups(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
     try:
         return tuple(tuple(int(index) for index in group.split(",")) for group in value.split(";"))
     except ValueError:
-        raise click.BadParameter(f"{value!r} is no list of groups such as 0,1,2;3,4") from None
+        raise click.BadParameter(f"{value!r} is not a list of groups such as 0,1,2;3,4") from None
 
 
 def _matrix(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, int]:
     """``4x31`` as rows and columns."""
     rows, _, columns = value.partition("x")
     if not (rows.isdigit() and columns.isdigit()):
-        raise click.BadParameter(f"{value!r} is no shape such as 4x31")
+        raise click.BadParameter(f"{value!r} is not a shape such as 4x31")
     return int(rows), int(columns)
 
 
-OPTIONS = [
-    click.option(
-        "--algorithm",
-        type=click.Choice(ALGORITHMS),
-        default="ssadmm",
-        show_default=True,
-        help="ssadmm takes a batch of records in every iteration, mpadmm all of them.",
-    ),
-    click.option(
-        "--loss",
-        type=click.Choice(LOSSES),
-        default="logistic",
-        show_default=True,
-        help="logistic gives probabilities; huber is a smoothed SVM.",
-    ),
-    click.option(
-        "--regularizer",
-        type=click.Choice(REGULARIZERS),
-        default="l1",
-        show_default=True,
-        help="Penalty on the coefficients; all but none and nuclear can set some of them to 0.",
-    ),
-    click.option("--lambda", "lam", type=float, default=1e-4, show_default=True, help="Weight of the regularizer."),
-    click.option("--l1-ratio", type=float, default=0.5, show_default=True, help="elastic-net: share of L1."),
-    click.option("--a", type=float, default=3.7, show_default=True, help="scad: where it becomes flat."),
-    click.option("--gamma", type=float, default=3.0, show_default=True, help="mcp: where it becomes flat."),
-    click.option("--groups", callback=_groups, help="group-l1: coefficients from 0, such as 0,1,2;3,4."),
-    click.option("--matrix", callback=_matrix, default="1x1", help="nuclear: the model's shape, such as 4x31."),
-    click.option("--rho", type=float, help=f"Penalty parameter of ADMM.  {_BY_DEFAULT}"),
-    click.option("--eta", type=float, help=f"Step size (its first value).  {_BY_DEFAULT}"),
-    click.option(
-        "--schedule",
-        type=click.Choice(SCHEDULES),
-        help="How the step size falls.  [default: ssadmm per-epoch, mpadmm constant]",
-    ),
-    click.option("--batch", type=int, help="ssadmm: records in each iteration.  [default: the root of n, rounded up]"),
-    click.option(
-        "--sampling",
-        type=click.Choice(SAMPLINGS),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """Every public choice of a run, as it was typed."""
+
+    algorithm: str = asked(
+        ALGORITHMS, "ssadmm takes a batch of records in every iteration, mpadmm all of them.", default="ssadmm"
+    )
+    loss: str = asked(LOSSES, "logistic gives probabilities; huber is a smoothed SVM.", default="logistic")
+    regularizer: str = asked(
+        REGULARIZERS, "Penalty on the coefficients; all but none and nuclear can set some of them to 0.", default="l1"
+    )
+    lam: float = asked(float, "Weight of the regularizer.", default=1e-4, name="--lambda")
+    l1_ratio: float = asked(float, "elastic-net: share of L1.", default=0.5)
+    a: float = asked(float, "scad: where it becomes flat.", default=3.7)
+    gamma: float = asked(float, "mcp: where it becomes flat.", default=3.0)
+    groups: tuple[tuple[int, ...], ...] = asked(
+        str, "group-l1: coefficients from 0, such as 0,1,2;3,4.", callback=_groups
+    )
+    matrix: tuple[int, int] = asked(str, "nuclear: the model's shape, such as 4x31.", default="1x1", callback=_matrix)
+    rho: float | None = asked(float, f"Penalty parameter of ADMM.  {_BY_DEFAULT}")
+    eta: float | None = asked(float, f"Step size (its first value).  {_BY_DEFAULT}")
+    schedule: str = asked(SCHEDULES, "How the step size falls.  [default: ssadmm per-epoch, mpadmm constant]")
+    batch: int | None = asked(int, "ssadmm: records in each iteration.  [default: the root of n, rounded up]")
+    sampling: str = asked(
+        SAMPLINGS,
+        "ssadmm: fresh batches, which mostly cost less; or the next batch of an epoch, one release an epoch: in the "
+        "order of the file, or of a fresh shuffle, which costs the same. Records that fill no batch are left out.",
         default=SAMPLINGS[0],
-        show_default=True,
-        help="ssadmm: fresh batches, which mostly cost less; or the next batch of an epoch, one release an epoch: in "
-        "the order of the file, or of a fresh shuffle, which costs the same. Records that fill no batch are left out.",
-    ),
-    click.option("--iterations", type=int, help="ssadmm: iterations, 5 epochs by default; mpadmm: epochs, 20 to 400."),
-    click.option("--sigma", type=float, help="Standard deviation of the noise."),
-    click.option("--epsilon", help="Calibrate the noise to this epsilon (a decimal number) ..."),
-    click.option("--delta", help="... at this delta; with --sigma, price the run at it."),
-    click.option(
-        "--effort",
-        type=click.Choice(["quick", "standard"]),
+    )
+    iterations: int | None = asked(int, "ssadmm: iterations, 5 epochs by default; mpadmm: epochs, 20 to 400.")
+    sigma: float | None = asked(float, "Standard deviation of the noise, instead of --epsilon.")
+    epsilon: str | None = asked(str, "Calibrate the noise to this epsilon ...", metavar="NUMBER")
+    delta: str | None = asked(str, "... at this delta; with --sigma, price the run at it.", metavar="NUMBER")
+    effort: Literal["quick", "standard"] = asked(
+        ["quick", "standard"],
+        "standard prices by the exact adversary where it may gain 1 %, for at most 3 s a price; quick never does.",
         default="standard",
-        show_default=True,
-        help="standard prices by the exact adversary where it may gain 1 %, for at most 3 s a price; quick never does.",
-    ),
-    click.option("--clip", type=float, help="Clip each record's gradient to this norm."),
-    click.option(
-        "--normalise/--no-normalise",
+    )
+    clip: float | None = asked(float, "Clip each record's gradient to this norm.")
+    normalise: bool = asked(
+        bool,
+        "Divide each record by its norm, after the intercept.  [default: unless --clip is given]",
         default=None,
-        help="Divide each record by its norm, after the intercept.  [default: unless --clip is given]",
-    ),
-    click.option("--intercept/--no-intercept", default=True, show_default=True, help="A column of ones, first."),
-    click.option(
-        "--bounds",
-        cls=Repeated,
-        multiple=True,
+        name="--normalise/--no-normalise",
+    )
+    intercept: bool = asked(bool, "A column of ones, first.", default=True, name="--intercept/--no-intercept")
+    bounds: tuple[tuple[str, tuple[float, float]], ...] = asked(
+        str,
+        "Public bounds of a column, or of all: its values are cut off there and scaled to [0, 1].",
+        repeated=True,
         callback=_bounds,
         metavar="[NAME=]LOW:HIGH",
-        help="Public bounds of a column, or of all: its values are cut off there and scaled to [0, 1]; "
-        f"{ONCE_FOR_EACH}.",
-    ),
-    click.option("--seed", type=int, help="Repeat a run. Anyone who knows the seed can remove the noise."),
-    click.option(
-        "--noise",
-        type=click.Choice(["gaussian", "discrete"]),
+    )
+    seed: int | None = asked(int, "Repeat a run. Anyone who knows the seed can remove the noise.")
+    noise: str = asked(
+        ["gaussian", "discrete"],
+        "discrete: the exact discrete Gaussian on a --grid, without floating-point artefacts.",
         default="gaussian",
-        show_default=True,
-        help="discrete: the exact discrete Gaussian on a --grid, without floating-point artefacts.",
-    ),
-    click.option("--grid", type=float, help="discrete: a power of two that the noise is a multiple of."),
-    click.option(
-        "--release",
-        type=click.Choice(RELEASES),
-        default="primal",
-        show_default=True,
-        help="mpadmm: whether noise is added to x alone, or to x, z and y.",
-    ),
-    click.option(
-        "--output-kind",
-        type=click.Choice(OUTPUTS),
+    )
+    grid: float | None = asked(float, "discrete: a power of two that the noise is a multiple of.")
+    release: str = asked(RELEASES, "mpadmm: whether noise is added to x alone, or to x, z and y.", default="primal")
+    output_kind: str = asked(
+        OUTPUTS,
+        "The model to write: of the last iteration, the mean of all, or the sparse copy z; auto is sparse where the "
+        "regularizer is.",
         default=OUTPUTS[0],
-        show_default=True,
-        help="Which model is written: of the last iteration, the mean of all, or the sparse copy z; auto is sparse "
-        "where the regularizer is.",
-    ),
-]
+    )
+
+    def require_consistent(self) -> None:
+        """Refuse options that contradict or need each other."""
+        if self.sigma is None and self.epsilon is None:
+            raise click.UsageError("no noise is asked for: give either --sigma, or --epsilon with --delta")
+        if self.sigma is not None and self.epsilon is not None:
+            both = f"--sigma {self.sigma:g} and --epsilon {self.epsilon} both determine the noise"
+            raise click.UsageError(f"{both}: give either --sigma, or --epsilon with --delta")
+        if self.epsilon is not None and self.delta is None:
+            raise click.UsageError("--epsilon needs --delta")
+        if self.clip is not None and self.normalise:
+            raise click.UsageError("give --clip or --normalise, not both: each bounds a record's gradient")
+        if self.clip is None and not self.normalise and self.sigma != 0:
+            raise click.UsageError(
+                "noise protects only bounded gradients: give --clip or --normalise, not --no-normalise"
+            )
+        if (self.noise == "discrete") != (self.grid is not None):
+            raise click.UsageError("--noise discrete and --grid go together")
+        if self.algorithm == "mpadmm" and self.batch is not None:
+            raise click.UsageError(f"mpadmm uses every record in every epoch: no --batch, got --batch {self.batch}")
+        if self.algorithm == "mpadmm" and self.sampling != SAMPLINGS[0]:
+            raise click.UsageError(
+                f"mpadmm uses every record in every epoch: no --sampling, got --sampling {self.sampling}"
+            )
+        if self.regularizer == "group-l1" and not self.groups:
+            raise click.UsageError("--regularizer group-l1 needs --groups, such as 0,1,2;3,4")
+
+    def shape(self) -> Shape:
+        """What the regularizer needs beyond lambda."""
+        from dpadmm.training import Shape
+
+        return Shape(self.l1_ratio, self.a, self.gamma, self.groups, self.matrix)
+
+    def document(self) -> dict[str, object]:
+        """Every choice for the manifest, reals as decimal strings."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
-def choice_options(function: Callable[..., R]) -> Callable[..., R]:
-    """Add the options and hand them to the function as one ``choices``."""
+def choice_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options, hand them to the function as one ``choices``, and fill in what depends on others."""
+    command = gathered(Choices, "choices")(function)
 
-    @functools.wraps(function)
-    def gathered(**options: object) -> R:
-        names = [field.name for field in fields(Choices)]
-        picked = {name: options.pop(name) for name in names}
-        if picked["schedule"] is None:
-            picked["schedule"] = PAPER_SCHEDULES[str(picked["algorithm"])]
-        if picked["normalise"] is None:
-            picked["normalise"] = picked["clip"] is None
-        # click has parsed each by its own type, which no type checker can follow through a dictionary.
-        make = cast(Callable[..., Choices], Choices)
-        return function(**options, choices=make(**picked))
+    @functools.wraps(command)
+    def with_defaults(**options: object) -> None:
+        options["schedule"] = options["schedule"] or PAPER_SCHEDULES[str(options["algorithm"])]
+        options["normalise"] = options["clip"] is None if options["normalise"] is None else options["normalise"]
+        command(**options)
 
-    for option in reversed(OPTIONS):
-        option(gathered)
-    return gathered
+    return with_defaults
 
 
 def _categories(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -284,6 +213,9 @@ def _categories(_ctx: click.Context, _param: click.Parameter, values: tuple[str,
     return found
 
 
+delimiter_option = option("--delimiter", str, "CSV: by default found from the first lines.")
+
+
 @click.command(
     "train",
     cls=in_sections(
@@ -297,26 +229,27 @@ def _categories(_ctx: click.Context, _param: click.Parameter, values: tuple[str,
         }
     ),
 )
-@click.argument("data", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="A new directory for the results.")
-@click.option("--data-format", type=click.Choice(FORMATS), help="By default from the file name.")
-@click.option(
+@click.argument("data", type=FILE)
+@option("--out", click.Path(path_type=Path), "A new directory for the results.", required=True)
+@option("--data-format", FORMATS, "By default from the file name.")
+@option(
     "--label-column",
-    help="CSV: name or number (from 1) of the label's column.  [default: one called label, target, class, y or "
-    "outcome, or the only one without numbers; without a header the last]",
+    str,
+    "CSV: name or number (from 1) of the label's column.  [default: one called label, target, class, y or outcome, or "
+    "the only one without numbers; without a header the last]",
 )
-@click.option("--delimiter", help="CSV: by default found from the first lines.")
-@click.option(
+@delimiter_option
+@option(
     "--categories",
-    cls=Repeated,
-    multiple=True,
+    str,
+    "CSV: the public categories of a column of words, each of which becomes a feature.",
+    repeated=True,
     callback=_categories,
     metavar="NAME=A,B,...",
-    help=f"CSV: the public categories of a column of words, each of which becomes a feature; {ONCE_FOR_EACH}.",
 )
-@click.option("--features", type=int, help="LIBSVM: number of features; by default the largest index.")
+@option("--features", int, "LIBSVM: number of features; by default the largest index.")
 @choice_options
-@click.option("--trace", is_flag=True, help="Also write the objective of every iteration. This is NOT private.")
+@option("--trace", bool, "Also write the objective of every iteration. This is NOT private.")
 @format_option
 def command(
     *,
@@ -333,8 +266,8 @@ def command(
 ) -> None:
     """Fit a model on DATA (LIBSVM, CSV or NPZ) and write it to a new directory.
 
-    Only --epsilon and --delta have to be given: everything else has defaults that depend on the numbers of records and
-    features and on the target, which count as public, and not on the records.
+    Only --out, --epsilon and --delta have to be given. Everything else has a default, which depends on public numbers
+    (of records and features, and the target) and not on the records.
 
     The noise is given (--sigma) or calibrated to a target (--epsilon with --delta). It comes from the system's entropy;
     a run with --seed can be repeated and is therefore not private.
@@ -396,8 +329,8 @@ def _show(trained: Trained, out: Path) -> None:
 
 @click.command("predict")
 @click.argument("model", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--delimiter", help="CSV: by default found from the first lines.")
+@click.argument("data", type=FILE)
+@delimiter_option
 @format_option
 def predict(*, model: Path, data: Path, delimiter: str | None, output_format: str) -> None:
     """Predict the class of every record of DATA with a MODEL that `dpadmm train` wrote, one line for each.
@@ -423,9 +356,9 @@ def predict(*, model: Path, data: Path, delimiter: str | None, output_format: st
 
 @click.command("evaluate")
 @click.argument("model", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--label-column", help="CSV: name or number (from 1) of the label's column.  [default: as in training]")
-@click.option("--delimiter", help="CSV: by default found from the first lines.")
+@click.argument("data", type=FILE)
+@option("--label-column", str, "CSV: name or number (from 1) of the label's column.  [default: as in training]")
+@delimiter_option
 @format_option
 def evaluate(*, model: Path, data: Path, label_column: str | None, delimiter: str | None, output_format: str) -> None:
     """Compare the MODEL that `dpadmm train` wrote with the labels of DATA, records that it was not trained on.

@@ -18,27 +18,15 @@ from accountant import decimal_string
 from accountant.mechanisms.words import Algorithm, Sampling
 from dpadmm.cli._mechanism_options import progress
 from dpadmm.cli.train import Choices
-from dpadmm.defaults import Given, ProblemSize, Setting, setting, signal, typical_noise
+from dpadmm.defaults import Given, ProblemSize, Setting, setting, signal
 from dpadmm.loaders import Loaded
 from dpadmm.privacy import Guarantee, PrivateRun, calibrated, priced
 from dpadmm.saved import Preparation, SavedModel, bounds_of, whole_directory, write_json
-from dpadmm.training import (
-    AUTO,
-    REGULARIZERS,
-    SCHEDULES,
-    SPARSE,
-    Training,
-    least_rho,
-    randomness_for,
-    run,
-    without_noise,
-)
-from reference.arithmetic import Vector
+from dpadmm.training import REGULARIZERS, SCHEDULES, Training, least_rho, randomness_for, released, run
 from reference.dataset import Dataset
 from reference.errors import require_count, require_not_negative, require_positive
 from reference.losses import LOSSES
 from reference.mpadmm import Release
-from reference.outputs import Finished, Output
 from reference.problem import Problem, State
 
 MANIFEST_FORMAT = "dpadmm-manifest/1"
@@ -141,7 +129,8 @@ def train(loaded: Loaded, choices: Choices, data: Path, out: Path, *, trace: boo
             tick()
 
         finished = run(training, problem, sigma, randomness, watch)
-    model = _released(choices, finished, training, chosen, sigma)
+    kinds = {"output": choices.output_kind, "regularizer": choices.regularizer}
+    model = released(finished, training, chosen, **kinds, sigma=sigma, intercept=choices.intercept)
     saved = SavedModel(model, loaded.classes, choices.loss, loaded.label, preparation)
     warnings = _warnings(choices, dataset, sigma, trace=trace)
     trained = Trained(saved, choices, training, chosen, problem.records, problem.dimension, sigma, guarantee, warnings)
@@ -203,16 +192,6 @@ def _training(choices: Choices, chosen: Setting, problem: Problem) -> Training:
         choices.grid,
         Sampling(choices.sampling),
     )
-
-
-def _released(choices: Choices, finished: Finished, training: Training, chosen: Setting, sigma: float) -> Vector:
-    """The model that is written; post-processing of private iterates."""
-    if choices.output_kind != AUTO:
-        return finished.model(Output(choices.output_kind))
-    if choices.regularizer not in SPARSE:
-        return finished.model(Output.LAST)
-    noise = typical_noise(training.algorithm, chosen, training.schedule, sigma)
-    return without_noise(finished.model(Output.SPARSE), noise, keep_first=choices.intercept)
 
 
 def _guarantee(choices: Choices, training: Training, problem: Problem) -> Guarantee | None:

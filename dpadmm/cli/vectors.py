@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 import statistics
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,17 +16,19 @@ import click
 
 from dpadmm.cli.common import (
     EXIT_REFUTED,
-    ONCE_FOR_EACH,
-    Repeated,
+    FOLDER,
+    NATURAL,
     SuggestingGroup,
     emit_json,
     fail_fast_option,
     format_option,
     memory_option,
+    option,
+    overwrite,
     timeout_option,
 )
 from verification.files import write_text
-from verification.outcome import Finding, Outcome, counted
+from verification.outcome import Outcome, counted
 from verification.plain_text import harmless
 from verification.wire.faults import as_fields
 from verification.wire.process import Limits
@@ -38,13 +39,8 @@ if TYPE_CHECKING:
     from verification.vectors.model import Case, Flag
 
 _MOST_SUSPECTS = 6
-_files_option = click.option(
-    "--file",
-    "files",
-    type=click.Path(path_type=Path),
-    cls=Repeated,
-    multiple=True,
-    help=f"A vector file, by default the package's own; {ONCE_FOR_EACH}.",
+_files_option = option(
+    "--file files", click.Path(path_type=Path), "A vector file, by default the package's own.", repeated=True
 )
 
 
@@ -54,14 +50,8 @@ def command() -> None:
 
 
 @command.command("generate", short_help="Compute the vectors and their tolerances anew.")
-@click.option(
-    "--check", "only_check", is_flag=True, help="Write nothing; exit code 1 if a file is stale or was edited."
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder; by default the package's own.",
-)
+@option("--check only_check", bool, "Write nothing; exit code 1 if a file is stale or was edited.")
+@option("--out", FOLDER, "The folder; by default the package's own.")
 def generate(*, only_check: bool, out: Path | None) -> None:
     """Compute the vectors: values in 60 digits, tolerances in ball arithmetic. Needs a checkout (tools/)."""
     from verification.vectors.files import FOLDER
@@ -91,10 +81,10 @@ def _write(texts: Mapping[str, str], folder: Path) -> None:
 
 @command.command("check")
 @_files_option
-@click.option(
+@option(
     "--only",
-    type=click.Choice(["arithmetic", "invalid"]),
-    help="Only runs, or only input that must be refused: a port is right in the first before it has the second.",
+    ["arithmetic", "invalid"],
+    "arithmetic: only runs, which a port gets right first. invalid: only input that must be refused.",
 )
 @timeout_option
 @memory_option()
@@ -124,17 +114,12 @@ def check(
     every = [case for file in loaded for case in file.cases]
     cases = [case for case in every if only is None or (case.result == "invalid") == (only == "invalid")]
     limits = Limits.of(timeout, memory)
-    report = check_adapter(adapter, cases, limits, _progress if sys.stderr.isatty() else None, fail_fast=fail_fast)
+    report = check_adapter(adapter, cases, limits, lambda done: overwrite(done.name), fail_fast=fail_fast)
     if output_format == "json":
         emit_json(as_document(report, adapter, cases))
     else:
         _table(report, notes, cases)
     raise click.exceptions.Exit(report.outcome.exit_code)
-
-
-def _progress(done: Finding | Judged) -> None:
-    name = done.name if isinstance(done, Finding) else done.question.id
-    click.echo(f"\r\033[K{name}\r", nl=False, err=True)
 
 
 def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case]) -> None:
@@ -195,7 +180,7 @@ def as_document(report: VectorsReport, adapter: tuple[str, ...], cases: Sequence
 
 @command.command("list")
 @_files_option
-@click.option("--flag", help="Only cases with this flag.")
+@option("--flag", str, "Only cases with this flag.")
 @format_option
 def list_cases(*, files: tuple[Path, ...], flag: str | None, output_format: str) -> None:
     """List the cases, or those of one flag with what it means."""
@@ -217,7 +202,7 @@ def list_cases(*, files: tuple[Path, ...], flag: str | None, output_format: str)
         click.echo(f"{case.id:<56} {case.comment}")
 
 
-@command.command("path")
+@command.command("path", short_help="Print the folder that the vector files are in.")
 def path() -> None:
     """Print the folder that the vector files are in, for a program that reads them where they are."""
     from verification.vectors.files import FOLDER
@@ -226,7 +211,7 @@ def path() -> None:
 
 
 @command.command("export", short_help="Write the vector files to a folder, for use without dpadmm.")
-@click.option("--accounting", is_flag=True, help="The accounting vectors, with checkers in Python and Rust, instead.")
+@option("--accounting", bool, "The accounting vectors instead, with checkers in Python and Rust.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 def export(*, accounting: bool, folder: Path) -> None:
     """Write the vectors to FOLDER, as JSON with their schemas: they need no dpadmm (docs/reference/vectors.md)."""
@@ -251,14 +236,14 @@ def _accounting() -> dict[str, str]:
 
 
 @command.command("accountant", short_help="Compare an accountant with certified bounds.")
-@click.option(
+@option(
     "--golden/--no-golden",
+    bool,
+    "Ask the golden vectors, and the questions that users of other accountants reported.",
     default=True,
-    show_default=True,
-    help="Ask the golden vectors, and what users of others reported.",
 )
-@click.option("--random", "fresh", type=click.IntRange(min=0), default=40, show_default=True, help="Fresh questions.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the fresh questions; by default drawn and printed.")
+@option("--random fresh", NATURAL, "How many fresh questions to ask.", default=40)
+@option("--seed", NATURAL, "Seed of the fresh questions; by default drawn and printed.")
 @timeout_option
 @memory_option(8192)
 @format_option
@@ -287,7 +272,7 @@ def accountant(
     known = (*golden_questions(), *reported_questions()) if golden else ()
     questions = (*known, *random_questions(fresh, chosen))
     limits = Limits.of(timeout, memory)
-    report = judge_all(adapter, questions, limits, _progress if sys.stderr.isatty() else None)
+    report = judge_all(adapter, questions, limits, lambda done: overwrite(done.question.id))
     if output_format == "json":
         emit_json(answers_document(report, adapter, chosen))
     else:

@@ -137,7 +137,7 @@ def signs_of(path: Path, labels: Sequence[str], classes: tuple[str, str]) -> Vec
     found = [values.get(_by_value(label)) for label in labels]
     for row, sign in enumerate(found, start=1):
         if sign is None:
-            raise UnreadableData(f"{path}, record {row}: the label is none of the model's classes {classes}")
+            raise UnreadableData(f"{path}, record {row}: the label is not one of the model's classes {classes}")
     return np.array(found, dtype=np.float64)
 
 
@@ -188,7 +188,7 @@ def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
         with path.open("rb") as file, np.lib.npyio.NpzFile(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise UnreadableData(f"{path}: is no NPZ archive of plain arrays ({error})") from None
+        raise UnreadableData(f"{path}: is not an NPZ archive of plain arrays ({error})") from None
 
 
 def _checked(path: Path, features: NDArray[np.generic], labels: NDArray[np.generic]) -> Loaded:
@@ -198,7 +198,9 @@ def _checked(path: Path, features: NDArray[np.generic], labels: NDArray[np.gener
             f"got shape {features.shape} of dtype {features.dtype}"
         )
     if labels.shape != features.shape[:1]:
-        raise UnreadableData(f"{path}: labels must be one a record, {len(features)} in all, got shape {labels.shape}")
+        raise UnreadableData(
+            f"{path}: there must be one label for each of {len(features)} records, got shape {labels.shape}"
+        )
     require_room(path, *features.shape)
     numbers = features.astype(np.float64)
     for row, column in np.argwhere(~np.isfinite(numbers))[:1]:

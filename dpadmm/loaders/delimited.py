@@ -84,7 +84,7 @@ def _one_hot(layout: FileLayout, column: Column, place: int, values: list[str]) 
     found = np.array([codes.get(value, -1) for value in values])
     for row in np.flatnonzero(found < 0)[:1]:
         raise UnreadableData(
-            f"{layout.path}, record {row + 1}, {layout.place(place)}: is none of the stated categories "
+            f"{layout.path}, record {row + 1}, {layout.place(place)}: is not one of the stated categories "
             f"{', '.join(column.categories)}"
         )
     return [(found == code).astype(np.float64) for code in range(len(column.categories))]

@@ -12,6 +12,8 @@ from dpadmm.cli import group
 from dpadmm.cli.common import ONCE_FOR_EACH, Repeated
 from tools.command_line_page import PAGE
 
+SCREEN = 48
+
 
 def test_the_page_is_current() -> None:
     # In a process of its own: click keeps the help option of a command that another test called by itself.
@@ -24,6 +26,24 @@ def test_every_command_has_its_section() -> None:
     page = PAGE.read_text("utf-8")
     for name in ("train", "account ssadmm", "calibrate mpadmm", "vectors check", "adapter new", "gate", "explain"):
         assert f"# dpadmm {name}\n" in page
+
+
+def commands_of(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for inner in command.list_commands(context):
+            if (found := command.get_command(context, inner)) is not None:
+                yield from commands_of(found, f"{name} {inner}")
+
+
+def test_every_help_fits_a_screen_and_names_every_option() -> None:
+    for name, command in commands_of(group, "dpadmm"):
+        context = click.Context(command, info_name=name, terminal_width=100, max_content_width=100)
+        shown = command.get_help(context)
+        assert len(shown.splitlines()) <= SCREEN, name
+        for option in options_of(command) if not isinstance(command, click.Group) else ():
+            assert option.opts[0] in shown, f"{name} {option.opts[0]}"
 
 
 def options_of(command: click.Command) -> Iterator[click.Option]:

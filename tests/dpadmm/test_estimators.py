@@ -71,7 +71,7 @@ def test_the_guarantee_meets_the_target(classifier: Classifier) -> None:
     X, y = separable()
     model = classifier(epsilon="2", delta="1e-6", iterations=10).fit(X, y)
     found = model.guarantee()
-    assert found.epsilon <= 2.01
+    assert 1.9 < found.epsilon <= 2
     assert found.sigma == model.sigma_ > 0
     # Less noise would have cost more than the target: the calibration is tight.
     assert priced(model.mechanism_, 0.98 * model.sigma_, "1e-6").epsilon > 2

@@ -159,12 +159,12 @@ def test_npz(tmp_path: Path, names: tuple[str, str]) -> None:
     ("features", "labels", "message"),
     [
         (np.array([[1.0], [np.nan]]), np.array([0, 1]), "row 1, column 0: expected a finite number, got nan"),
-        (np.array([[1.0], [2.0]]), np.array([0]), "labels must be one a record, 2 in all"),
+        (np.array([[1.0], [2.0]]), np.array([0]), "there must be one label for each of 2 records"),
         (np.array([1.0, 2.0]), np.array([0, 1]), "features must be a non-empty matrix"),
         (np.array([["a"], ["b"]]), np.array([0, 1]), "features must be a non-empty matrix of numbers"),
         (np.zeros((2, 0)), np.array([0, 1]), "features must be a non-empty matrix"),
         (np.ones((2, 1)), np.array([0, 0]), "exactly two classes"),
-        (np.array([[object()], [1]]), np.array([0, 1]), "is no NPZ archive of plain arrays"),
+        (np.array([[object()], [1]]), np.array([0, 1]), "is not an NPZ archive of plain arrays"),
     ],
 )
 def test_a_bad_npz_is_refused(tmp_path: Path, features: object, labels: object, message: str) -> None:
@@ -178,7 +178,7 @@ def test_an_archive_without_the_arrays_or_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(UnreadableData, match=r"needs arrays 'features' and 'labels' .* got other"):
         load(tmp_path / "a.npz")
     for content in (b"", b"nonsense", pickle.dumps({"X": 1}), LIBSVM.encode()):
-        with pytest.raises(UnreadableData, match="is no NPZ archive of plain arrays"):
+        with pytest.raises(UnreadableData, match="is not an NPZ archive of plain arrays"):
             load(written(tmp_path, "b.npz", content))
 
 

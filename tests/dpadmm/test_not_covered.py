@@ -20,6 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder
 
 from dpadmm import NotCoveredWarning, SsADMMClassifier
 from reference.errors import InvalidParameter
+from tools import notebook
 
 X = np.random.default_rng(0).normal(size=(200, 3))
 y = np.where(X[:, 0] > 0, 1, -1)
@@ -102,6 +103,11 @@ def test_one_clone_and_fixed_categories_are_not_warned_of() -> None:
 def test_no_epsilon_is_assumed() -> None:
     with pytest.raises(InvalidParameter, match="epsilon is needed"):
         SsADMMClassifier(iterations=2).fit(X, y)
+
+
+def test_the_notebook_shows_what_its_cells_give() -> None:
+    assert notebook.main(["--check"]) == 0
+    assert "epsilon &lt;= 1, delta = 1e-6" in notebook.PAGE.read_text("utf-8")
 
 
 def test_a_notebook_shows_the_guarantee() -> None:

@@ -71,7 +71,10 @@ def test_the_label_is_found_or_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        ({"colour": ("red", "green")}, r"record 3, column 2 \(colour\): is none of the stated categories red, green"),
+        (
+            {"colour": ("red", "green")},
+            r"record 3, column 2 \(colour\): is not one of the stated categories red, green",
+        ),
         ({"color": ("red", "green")}, "no column 'color' for categories; it has age, colour, dose, rich"),
         ({"colour": ("red", "red")}, "categories of 'colour' must be two or more, each once"),
         ({"rich": ("yes", "no"), **COLOURS}, "'rich' is the label"),

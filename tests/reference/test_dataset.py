@@ -24,7 +24,7 @@ def dataset(features: Matrix) -> Dataset:
         ([[1.0, 2.0], [1.0, -math.inf]], [1, -1], "got -inf in row 1, column 1"),
         ([[1.0], [2.0]], [1, 0], "labels must be -1 or \\+1, got 0.0 in row 1"),
         ([[1.0], [2.0]], [1, math.nan], "labels must be -1 or \\+1, got nan in row 1"),
-        ([[1.0], [2.0]], [1], "labels must be one a record, 2 in all, got shape \\(1,\\)"),
+        ([[1.0], [2.0]], [1], "there must be one label for each record, 2 in all, got shape \\(1,\\)"),
         ([1.0, 2.0], [1, 1], "features must be a non-empty matrix of records x features, got shape \\(2,\\)"),
         (np.zeros((0, 3)), [], "got shape \\(0, 3\\)"),
         (np.zeros((3, 0)), [1, 1, 1], "got shape \\(3, 0\\)"),

@@ -114,8 +114,8 @@ def test_an_adapter_of_protocol_1_is_a_black_box_with_its_request(tmp_path: Path
     ("arguments", "message"),
     [
         (["--black-box"], "needs the claim"),
-        (["--black-box", "--epsilon", "1", "--algorithm", "dpsgd"], "--algorithm do not go with --black-box"),
-        (["--epsilon", "1"], "--epsilon go only with --black-box"),
+        (["--black-box", "--epsilon", "1", "--algorithm", "dpsgd"], "not with --black-box: --algorithm"),
+        (["--epsilon", "1"], "only with --black-box: --epsilon"),
         (["--delta", "0"], "--delta 0 goes only with --black-box"),
         (["--black-box", "--epsilon", "1", "--no-library"], "needs a pair of your own"),
         (["--black-box", "--epsilon", "1", "--labels", "1", "1"], "the lower one first"),

@@ -64,7 +64,7 @@ def test_nothing_checked_exits_with_3() -> None:
     [
         (["conform"], "name the adapter's command"),
         (["conform", "--only", "silemt", "--", "x"], "did you mean silent?"),
-        (["conform", "--budget", "soon", "--", "x"], "no positive duration"),
+        (["conform", "--budget", "soon", "--", "x"], "not a positive duration"),
         (["conform", "--false-alarm", "1.5", "--", "x"], "range"),
         (["adapter", "new", "--language", "cobol"], "cobol"),
     ],
