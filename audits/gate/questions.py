@@ -181,8 +181,9 @@ def _summary(stage: Stage, results: Sequence[Result], unasked: Sequence[Result],
     outcome = Outcome.INCONCLUSIVE if late or open_ones else Outcome.STANDS if passed else Outcome.SKIPPED
     text = counted([*found, *map(finding, unasked)]) or "nothing was checked"
     if stage is Stage.CLAIMED:
-        sizes = dict.fromkeys(r.answer.size for r in results if r.answer is not None and not r.reason)
-        text = f"without a seed, at {'; at '.join(sizes)}: {text}" if sizes else text
+        sizes = list(dict.fromkeys(r.answer.size for r in results if r.answer is not None and not r.reason))
+        rest = f" and {len(sizes) - 1} sizes below (see the coverage)" if len(sizes) > 1 else ""
+        text = f"without a seed, at {sizes[0]}{rest}: {text}" if sizes else text
     text = f"{enough}; {text}" if late else text
     notes = (
         [f"not reached: {', '.join(late)}"] * bool(late)

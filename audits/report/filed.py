@@ -22,7 +22,7 @@ from audits.gate.declared import about_account, declared_stage
 from audits.gate.options import GateOptions, limits_of
 from audits.gate.price import account
 from audits.gate.report import FileDigest, GateReport, least_power, provenance_of
-from audits.report.statement import statement
+from audits.report.statement import claimed, statement
 from verification.judge import finding
 from verification.outcome import Finding, Outcome
 
@@ -35,17 +35,11 @@ _HEX = {"brightgreen": "#4c1", "green": "#97ca00", "red": "#e05d44", "lightgrey"
 _DIGITS = 12
 
 
-def _claim(claims: ClaimFile) -> dict[str, str]:
-    claim = claims.claim
-    epsilon, delta = claim.epsilon_text(_DIGITS), decimal_string(claim.delta, _DIGITS, "up")
-    return {"epsilon": epsilon, "delta": delta, "neighbours": str(claim.neighbours)}
-
-
 # -- badge ------------------------------------------------------------------------------------------------------------
 
 
 def _message(report: GateReport) -> str:
-    claim, power = _claim(report.claims), least_power(report)
+    claim, power = claimed(report.claims), least_power(report)
     parts = [f"ε = {claim['epsilon']}, δ = {claim['delta']}", report.outcome.value]
     parts += [] if power is None else [f"noise/{power.divisor:.3g}"]
     return " · ".join([*parts, f"{report.provenance.date:%Y-%m-%d}"])
@@ -92,7 +86,7 @@ def render_intoto(report: GateReport) -> str:
         "warnedTests": [f.name for f in tests.values() if f.outcome is Outcome.DEVIATES or f.waiver is not None],
         "failedTests": [f.name for f in tests.values() if _failed(f)],
         EXTENSION: {
-            **_claim(report.claims),
+            **claimed(report.claims),
             "outcome": report.outcome.value,
             "false_alarm": decimal_string(report.claims.gate.false_alarm, _DIGITS, "up"),
             "power": None
@@ -141,7 +135,7 @@ def verify(text: str, claims: ClaimFile, source: Path) -> list[str]:
             wrong.append(f"{name} is run, and not part of the statement")
         elif stated[name] != actual[name]:
             wrong.append(f"{name} has another digest than stated")
-    for key, value in _claim(claims).items():
+    for key, value in claimed(claims).items():
         if privacy.get(key) != value:
             wrong.append(f"{key} is {value} in the claim file, stated is {privacy.get(key)}")
     if predicate["result"] != _RESULTS.get(_outcome(privacy), "FAILED") or (predicate["result"] == "PASSED" and failed):
@@ -209,11 +203,11 @@ def render_deployment(report: GateReport) -> str:
         "additional_information": f"dpadmm {report.provenance.version}, {report.provenance.date:%Y-%m-%d}: "
         f"{report.outcome.value}, false-alarm probability {float(report.claims.gate.false_alarm):g}",
     }
-    nist = [
-        {"asked": line.asked, "stated": None if line.missing else line.stated, "backing": line.backing}
-        for line in statement(report)
-    ]
-    document = {"status": "Draft", "deployment": entry, "nist_sp_800_226": nist}
+    document = {
+        "status": "Draft",
+        "deployment": entry,
+        "nist_sp_800_226": [line.document() for line in statement(report)],
+    }
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

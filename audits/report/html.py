@@ -20,7 +20,7 @@ from accountant.errors import AccountantError
 from audits.gate.claim_file import ClaimFile
 from audits.gate.report import GateReport, grouped
 from audits.report.pictures import figure, plots_of, refuted_price
-from audits.report.statement import statement
+from audits.report.statement import claimed, statement
 from audits.report.summary import explained, glossary, summary
 from audits.report.text import headline, unused_waivers
 from verification.judge import Coverage
@@ -66,7 +66,7 @@ def _section(name: str, content: str) -> str:
 
 def _identity(report: GateReport) -> str:
     """What was checked, by whom, when, with which files."""
-    known, claim = report.provenance, report.claims.claim
+    known = report.provenance
     described = known.implementation
     rows = [("date", f"{known.date:%Y-%m-%d %H:%M:%S} UTC"), ("checked by", f"dpadmm {known.version}, {known.system}")]
     if described is not None:
@@ -79,8 +79,7 @@ def _identity(report: GateReport) -> str:
         ]
     if known.claim is not None:
         rows.append(("claim file", f"{known.source}\nSHA-256 {known.claim.sha256}"))
-    delta = decimal_string(claim.delta, _DIGITS, "up")
-    stated = f"epsilon = {claim.epsilon_text(_DIGITS)}, delta = {delta}, neighbours: {claim.neighbours}"
+    stated = "epsilon = {epsilon}, delta = {delta}, neighbours: {neighbours}".format_map(claimed(report.claims))
     rows += [
         ("claim", stated),
         ("probability of a false alarm", f"at most {float(report.claims.gate.false_alarm):g} over all checks together"),

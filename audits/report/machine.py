@@ -15,6 +15,7 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -24,7 +25,7 @@ from accountant import decimal_string
 from audits.games.sequential import AuditResult
 from audits.gate.price import Account
 from audits.gate.report import GateReport, Provenance, grouped, ids_of
-from audits.report.statement import statement
+from audits.report.statement import claimed, statement
 from audits.report.text import headline, unused_waivers
 from verification.judge import Coverage, not_asked
 from verification.outcome import About, Cause, Finding, Outcome, Stage, worst
@@ -46,11 +47,7 @@ def document(report: GateReport) -> dict[str, object]:
         "seconds": f"{report.seconds:.3f}",
         "false_alarm": decimal_string(gate.false_alarm, _DIGITS, "up"),
         "power_asked": repr(gate.power),
-        "claim": {
-            "epsilon": report.claims.claim.epsilon_text(_DIGITS),
-            "delta": decimal_string(report.claims.claim.delta, _DIGITS, "up"),
-            "neighbours": report.claims.claim.neighbours,
-        },
+        "claim": claimed(report.claims),
         "accounts": [_account(account) for account in report.accounts],
         "findings": [_finding(finding) for finding in report.findings],
         "questions": {name: finding.outcome.value for name, finding in report.asked.items()},
@@ -65,10 +62,7 @@ def document(report: GateReport) -> dict[str, object]:
         ],
         "coverage": _coverage(report.coverage),
         "provenance": _provenance(report.provenance),
-        "statement": [
-            {"asked": line.asked, "stated": None if line.missing else line.stated, "backing": line.backing}
-            for line in statement(report)
-        ],
+        "statement": [line.document() for line in statement(report)],
     }
 
 
@@ -349,7 +343,7 @@ def render_sarif(report: GateReport) -> str:
     driver = {
         "name": "dpadmm",
         "version": report.provenance.version,
-        "rules": [*(_cause_rule(cause) for cause in MEANING), *(_rule(stage, text) for stage, text in RULES.items())],
+        "rules": list(_rules()),
     }
     faults = (Outcome.FAULT, Outcome.ADAPTER_FAILED)
     place = place_of(report)
@@ -368,31 +362,26 @@ def render_sarif(report: GateReport) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _rule(stage: Stage, text: str) -> dict[str, object]:
+def _rule(anchor: str, title: str, text: str, advice: str) -> dict[str, object]:
+    """One rule a cause, for GitHub groups alerts by rule; one a stage for findings without a cause."""
     return {
-        "id": str(stage),
-        "name": f"privacy-{stage}",
-        "shortDescription": {"text": text},
-        "fullDescription": {"text": f"{text}: stage {stage} of `dpadmm gate`."},
-        "help": {"text": "The message states what was observed and how to reproduce it; the HTML report shows it."},
+        "id": anchor,
+        "name": anchor,
+        "shortDescription": {"text": title[0].upper() + title[1:]},
+        "fullDescription": {"text": text},
+        "help": {"text": advice},
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["privacy"]},
-        **help_uri(str(stage)),
+        **help_uri(anchor),
     }
 
 
-def _cause_rule(wrong: Cause) -> dict[str, object]:
-    """One rule a cause: GitHub groups alerts by rule."""
-    return {
-        "id": slug(wrong),
-        "name": slug(wrong),
-        "shortDescription": {"text": f"{str(wrong)[0].upper()}{str(wrong)[1:]}"},
-        "fullDescription": {"text": MEANING[wrong]},
-        "help": {"text": f"{MEANING[wrong]} Documentation: docs/reference/causes.md#{slug(wrong)}"},
-        "defaultConfiguration": {"level": "error"},
-        "properties": {"tags": ["privacy"]},
-        **help_uri(slug(wrong)),
-    }
+def _rules() -> Iterator[dict[str, object]]:
+    for cause, text in MEANING.items():
+        yield _rule(slug(cause), cause, text, f"{text} Documentation: docs/reference/causes.md#{slug(cause)}")
+    advice = "The message states what was observed and how to reproduce it; the HTML report shows it."
+    for stage, title in RULES.items():
+        yield _rule(str(stage), title, f"{title}: stage {stage} of `dpadmm gate`.", advice)
 
 
 def _result(finding: Finding, place: Place) -> dict[str, object]:

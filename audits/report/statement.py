@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from accountant import decimal_string
 from accountant.mechanisms.words import Neighbours
+from audits.gate.claim_file import ClaimFile
 from audits.gate.report import GateReport
 from verification.outcome import About, Finding, Outcome, Stage
 from verification.statistics.test import Aspect, Cause
@@ -70,11 +71,22 @@ class StatementLine:
         """Whether nothing is stated."""
         return self.stated == NOT_STATED
 
+    def document(self) -> dict[str, str | None]:
+        """The line as JSON; null where nothing is stated."""
+        return {"asked": self.asked, "stated": None if self.missing else self.stated, "backing": self.backing}
+
+
+def claimed(claims: ClaimFile) -> dict[str, str]:
+    """Epsilon and delta as decimals, and the relation."""
+    claim = claims.claim
+    delta = decimal_string(claim.delta, _DIGITS, "up")
+    return {"epsilon": claim.epsilon_text(_DIGITS), "delta": delta, "neighbours": str(claim.neighbours)}
+
 
 def statement(report: GateReport) -> list[StatementLine]:
     """Every line, in the order of the guidelines."""
     claim, own = report.claims.claim, report.claims.statement
-    delta = decimal_string(claim.delta, _DIGITS, "up")
+    stated = claimed(report.claims)
     k = report.claims.group_size
     grouped = f"; up to {k} records at once" if k > 1 else ""
     return [
@@ -85,7 +97,9 @@ def statement(report: GateReport) -> list[StatementLine]:
             _looked(report, Aspect.RELEASED),
         ),
         StatementLine(
-            "parameters", f"epsilon = {claim.epsilon_text(_DIGITS)}, delta = {delta}", _findings(report, Stage.PRICE)
+            "parameters",
+            f"epsilon = {stated['epsilon']}, delta = {stated['delta']}",
+            _findings(report, Stage.PRICE),
         ),
         StatementLine("mechanism", _joined(_mechanisms(report)), _looked(report, Aspect.NOISE)),
         StatementLine("composition within a run", _joined(_iterations(report)), _findings(report, Stage.PRICE)),

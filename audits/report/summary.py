@@ -73,7 +73,7 @@ def _found(report: GateReport) -> str:
 def _costs(report: GateReport) -> str:
     """What the noise that was measured costs, where a finding says it."""
     costs = next((f.measured for f in report.findings if f.outcome is Outcome.REFUTED and f.measured), "")
-    return f" Measured: {harmless(costs)}." if costs else ""
+    return f" {harmless(costs[0].upper() + costs[1:])}." if costs else ""
 
 
 def _would_have(report: GateReport) -> str:
