@@ -201,8 +201,8 @@ def epsilon(
 ) -> Report:
     """Price a mechanism or a ledger at delta; raise if no method can.
 
-    Effort "standard" adds the methods of `slow_methods_for` where they may gain one per cent, for at most
-    `STANDARD_SECONDS`; "tight" adds them in any case, without that limit.
+    Effort "standard" adds the exact adversary where it may gain one per cent, for at most three seconds; "tight" adds
+    it in any case, without that limit.
 
     A method named in `methods` that is not proved for it is an error, never silently left out.
     """

@@ -31,3 +31,4 @@ finally:
 DeclaredRun, Records = _declaring.DeclaredRun, _declaring.Records
 drawn, noise, observe = _declaring.drawn, _declaring.noise, _declaring.observe
 serve_declared, serve_observed = _declaring.serve_declared, _declaring.serve_observed
+serve_function = _declaring.serve_function

@@ -16,6 +16,7 @@ PAGES = (
     DOCS / "index.md",
     DOCS / "getting-started.md",
     *sorted((DOCS / "guides").glob("*.md")),
+    DOCS / "reference" / "python-api.md",
     DOCS / "reference" / "accounting.md",
     DOCS / "reference" / "protocol.md",
     DOCS / "reference" / "vectors.md",
