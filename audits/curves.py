@@ -240,8 +240,3 @@ class ClaimFamily:
         require_finite("least", self.least, strictly=True)
         if not self.greatest > self.least:
             raise AuditError(f"greatest must be > least, got least={self.least!r}, greatest={self.greatest!r}")
-
-
-def approximate_family(delta: float, least: float = 1e-2, greatest: float = 20.0) -> ClaimFamily:
-    """Return (epsilon, delta)-DP at a fixed delta, strength epsilon: one point, no other claim."""
-    return ClaimFamily(f"(epsilon, {delta:g})-DP", lambda s: ApproximateCurve(s, delta), least, greatest)

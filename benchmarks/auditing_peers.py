@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from audits.curves import ClaimFamily, PrivacyCurve
-from audits.eprocess.bands import band_point_bound, roc_band
-from audits.eprocess.curve_test import CurveTest, design_test, lower_bound
-from audits.eprocess.lower_bounds import held_out_bound, point_bound
+from audits.eprocess.confidence import band_point_bound, roc_band
+from audits.eprocess.curve_test import CurveTest, design_test
+from audits.eprocess.lower_bounds import held_out_bound, lower_bound, point_bound
 from audits.eprocess.scores import ScoreModel
 from benchmarks import one_run
 from benchmarks.estimators import band_bound, gaussian_shaped_bound, point_refutes

@@ -32,7 +32,7 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 
 from audits.curves import ApproximateCurve, GaussianCurve
-from audits.eprocess.bands import tail_band
+from audits.eprocess.confidence import tail_band
 from audits.eprocess.curve_test import refuted_after
 from audits.eprocess.scores import GaussianScores, SampledScores
 from benchmarks.auditing_peers import ALPHA, AUDITORS, CURVE, DELTA, Auditor, Case, require_number

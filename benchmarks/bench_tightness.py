@@ -5,7 +5,7 @@ The hardest pair, every iterate visible, the reference behind the wire, delta = 
 * the accountant's lower and upper end;
 * *any pair*: the share of the lower end that N trial pairs show if the claims that are bet against are the curves that
   hold for every pair, the mechanism's own;
-* *this pair*: the same from the same runs, with the curves that this pair attains (`audits.eprocess.pair_bound`).
+* *this pair*: the same from the same runs, with the curves that this pair attains (`audits.eprocess.lower_bounds`).
 
 Both are sound. The second says what the pair attains, which is what the lower end is.
 """
@@ -22,8 +22,7 @@ import numpy as np
 from accountant import Ledger, SsADMM, epsilon
 from accountant.numbers import fraction_of
 from audits.curves import ClaimFamily, PrivacyCurve
-from audits.eprocess.curve_test import lower_bound
-from audits.eprocess.pair_bound import ComposedScores, pair_lower_bound
+from audits.eprocess.lower_bounds import ComposedScores, lower_bound, pair_lower_bound
 from audits.eprocess.scores import StepwiseScores
 from audits.games.executors import Chunk, Target, close_sessions, score_chunk
 from audits.games.game import curve_of

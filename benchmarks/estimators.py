@@ -15,10 +15,16 @@ from audits.curves import (
     require_finite,
     rounded_up,
 )
-from audits.eprocess.bands import roc_band
-from audits.eprocess.confidence import Assumption, LowerBound, binomial_at_least, binomial_at_most, require_confidence
+from audits.eprocess.confidence import (
+    Assumption,
+    LowerBound,
+    binomial_at_least,
+    binomial_at_most,
+    require_confidence,
+    roc_band,
+)
+from audits.eprocess.curve_test import designed
 from audits.eprocess.lower_bounds import held_out_rates, split_trials
-from audits.eprocess.point_test import designed
 from audits.errors import AuditError
 from verification.wire.arrays import Floats
 

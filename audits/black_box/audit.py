@@ -7,22 +7,22 @@ import queue
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Protocol
 
 import numpy as np
 from pydantic import JsonValue
 
-from audits.black_box.betting import Candidate, Chunk, Round, Wealth, candidate, lower_bound
+from audits.black_box.scores import Candidate, Chunk, candidate
 from audits.curves import PrivacyCurve
-from audits.eprocess.curve_test import anytime_p_value
-from audits.eprocess.point_test import Shape, smallest_found, trials_needed
+from audits.eprocess.curve_test import Round, Wealth, distinguished
+from audits.eprocess.lower_bounds import replayed_bound
+from audits.eprocess.power import Shape, smallest_found, trials_needed
 from audits.errors import AuditError, NothingToAudit
 from verification.judge import Result, concluded
 from verification.neighbours.neighbours import Neighbours
-from verification.outcome import About, Aspect, Cause, Outcome, Stage
-from verification.pictures import scores
+from verification.outcome import About, Aspect, Outcome, Stage
 from verification.questions.question import Answer
 from verification.statistics.test import Test
 from verification.wire.faces import Face
@@ -64,7 +64,7 @@ class PairSource(Protocol):
         ...
 
 
-class WireSource:
+class WireSource(ExitStack):
     """Adapter processes behind the wire; a context manager that stops them all."""
 
     def __init__(
@@ -78,22 +78,15 @@ class WireSource:
     ) -> None:
         if workers < 1:
             raise AuditError(f"workers must be at least 1, got workers={workers!r}")
-        self.workers = workers
-        self._seeded = seeded
+        super().__init__()
+        self.workers, self._seeded, self.name = workers, seeded, ""
         self._idle: queue.Queue[Session] = queue.Queue()
-        self._sessions: list[Session] = []
-        try:
+        with ExitStack() as started:
             for _ in range(workers):
-                self._sessions.append(Session(command, limits, Face.BLACK_BOX, members=request))
-                self._idle.put(self._sessions[-1])
-        except BaseException as error:
-            self.__exit__(type(error), error, None)
-            raise
-
-    @property
-    def name(self) -> str:
-        """What the adapter calls itself."""
-        return self._sessions[0].description.name
+                session = started.enter_context(Session(command, limits, Face.BLACK_BOX, members=request))
+                self.name = session.description.name
+                self._idle.put(session)
+            self.push(started.pop_all())
 
     def runs(self, pair: Neighbours, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
         """Return ``count`` runs of each neighbour; nothing says which is which."""
@@ -102,21 +95,6 @@ class WireSource:
             return HiddenPair(session, pair.first, pair.second, rng).black_box_trials(count, seeded=self._seeded)
         finally:
             self._idle.put(session)
-
-    def __enter__(self) -> WireSource:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        failed: BaseException | None = None
-        for session in self._sessions:
-            try:
-                session.__exit__(kind, error, trace)
-            except BaseException as fault:  # every process must be ended before the first fault is told
-                failed = failed or fault
-        if failed is not None and kind is None:
-            raise failed
 
 
 # -- what is claimed, and what was found ------------------------------------------------------------------------------
@@ -166,7 +144,7 @@ class BlackBoxPlan:
 
     def needed(self, epsilon: float) -> float:
         """About how many trial pairs find such an epsilon where noise is added."""
-        return trials_needed(self.curve, epsilon, self.delta, self.noise, alpha=self.false_alarm)
+        return trials_needed(self.curve, self.noise.tails(epsilon, self.delta), alpha=self.false_alarm)
 
     def found(self, shape: Shape, trials: int) -> float:
         """The smallest epsilon of this shape that so many trial pairs find."""
@@ -305,7 +283,7 @@ def audit(
     judged = concluded(about, lambda: answer, plan.false_alarm)
     epsilon = 0.0
     if plan.bound:
-        epsilon = lower_bound(running.rounds, plan.epsilon, plan.delta, plan.false_alarm, refuted=refuted)
+        epsilon = replayed_bound(running.rounds, plan.epsilon, plan.delta, plan.false_alarm, refuted=refuted)
     parts: dict[str, tuple[int, float]] = {}
     for number, played in enumerate(running.rounds):
         trials, won = parts.get(running.part(number), (0, 0.0))
@@ -422,7 +400,7 @@ def _detectable(plan: BlackBoxPlan, tested: int, looked: int, seconds: float) ->
 def _test(running: _Running, tested: int, detectable: Detectable | None) -> Test:
     """The test for the judge: a p-value, and what it would have detected where it does not reject."""
     plan, wealth = running.plan, running.wealth
-    claim, weakness = plan.curve.describe(), ""
+    claim, weak = plan.curve.describe(), False
     best = int(np.argmax(running.won)) if running.rounds else None
     shown = "nothing" if best is None else running.part(best)
     if wealth.refuted_after is not None:
@@ -432,20 +410,12 @@ def _test(running: _Running, tested: int, detectable: Detectable | None) -> Test
     else:
         text = f"{claim} is not refuted. {_found_in(plan, detectable, tested)}"
         if not detectable.noise <= (plan.detect or math.inf):
-            weakness = text = f"{text}: too little to say anything about an epsilon of {plan.detect:.3g}"
+            weak, text = True, f"{text}: too little to say anything about an epsilon of {plan.detect:.3g}"
         if not detectable.noise <= 2.0 * plan.epsilon:
             text += f". Twice the claim needs {_more(detectable)}"
-        weakness = text if weakness else ""
     played = running.rounds[best] if best is not None else None
-    return Test(
-        "learned scores",
-        Aspect.RELEASED,
-        anytime_p_value(wealth.log_largest),
-        text,
-        Cause.DISTINGUISHED,
-        draw=None if played is None else lambda: scores(shown, played.first, played.second),
-        weakness=weakness,
-    )
+    scored = None if played is None else (shown, played.first, played.second)
+    return distinguished("learned scores", wealth.log_largest, text, scored, weak=weak)
 
 
 def _found_in(plan: BlackBoxPlan, detectable: Detectable, tested: int) -> str:

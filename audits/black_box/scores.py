@@ -8,13 +8,20 @@ spread or shape (density); combinations of several values (boosted); rare runs t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from audits.curves import PrivacyCurve
+from audits.eprocess.bets import log_optimal
+from audits.eprocess.curve_test import SEEN
+from audits.eprocess.scores import ScoreTails, normal_tails_of, tails_of
+from audits.errors import AuditFault
 from verification.wire.arrays import Floats
+from verification.wire.session import Values
 
 _HUGE = 1e150
 
@@ -237,3 +244,97 @@ def learned(first: Floats, second: Floats, *, trees: int = 40) -> list[Score]:
     found: list[Score] = [means, discriminant, densities(scale, a, b, discriminant.weights), extreme(scale, a, b)]
     trained = boosted(scale, a, b, discriminant, trees) if trees else None
     return [*found, trained] if trained is not None else found
+
+
+# -- the best score of a pair --------------------------------------------------------------------------------------
+
+_PESSIMISM = 1.0  # standard errors by which tails are worse than what was seen
+_MANY = 1000  # runs that show the tails of a sum as they are; fewer are taken as normal
+_COARSE = 3  # of so many thresholds one is used to rank candidates
+_POINTS = 5  # of a curve that events are compared with
+_TAUGHT = 4000  # runs of each neighbour that a score is taught on, at most
+
+Chunk: TypeAlias = tuple[Values, Values]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A pair with its best score, and how the score was distributed on runs that did not teach it."""
+
+    pair: int
+    score: Score
+    layout: Layout
+    tails: ScoreTails
+    growth: float
+    excess: float
+
+    @property
+    def rank(self) -> tuple[float, float, int]:
+        """Least for the pair that is most worth running."""
+        return -self.growth, -self.excess, self.pair
+
+    def of(self, values: Values) -> Floats:
+        """Return the scores of runs."""
+        scores = self.score.of(self.layout.rows(values))
+        if np.isnan(scores).any():
+            raise AuditFault(f"the {self.score.name} score is not a number")
+        return scores
+
+
+def candidate(pair: int, chunks: Sequence[Chunk], curve: PrivacyCurve, *, trees: int, few: bool = False) -> Candidate:
+    """Teach scores on the first half of the runs, compare them on the second, and return the best.
+
+    Where runs are few, each half is compared by the scores of the other, and the best is taught on all.
+    """
+    layout = layout_of(chunks)
+    first, second = (np.vstack([layout.rows(chunk[side]) for chunk in chunks]) for side in (0, 1))
+    half = min(len(first) // 2, _TAUGHT)
+    if few:
+        return _candidate_of_few(pair, layout, first, second, curve)
+    found = []
+    for score in learned(first[:half], second[:half], trees=trees):
+        sides = score.of(first[half:]), score.of(second[half:])
+        linear = isinstance(score, LinearScore) and sides[0].size < _MANY
+        tails = (normal_tails_of if linear else tails_of)(*sides, _PESSIMISM)
+        found.append(Candidate(pair, score, layout, tails, _growth(curve, tails), _excess(curve, tails)))
+    return min(found, key=lambda each: each.rank)
+
+
+def _candidate_of_few(pair: int, layout: Layout, first: Floats, second: Floats, curve: PrivacyCurve) -> Candidate:
+    folds = [(slice(k, None, 2), slice(1 - k, None, 2)) for k in (0, 1)]
+    taught = [learned(first[teach], second[teach], trees=0) for teach, _ in folds]
+    found = []
+    for score, *halves in zip(learned(first, second, trees=0), *taught, strict=True):
+        centre, spread = _scale(score.of(first), score.of(second))
+        fresh: tuple[list[Floats], list[Floats]] = ([], [])
+        for half, (_, test) in zip(halves, folds, strict=True):
+            sides = half.of(first[test]), half.of(second[test])
+            from_centre, from_spread = _scale(*sides)
+            for into, each in zip(fresh, sides, strict=True):
+                into.append(centre + spread * (each - from_centre) / from_spread)
+        few = normal_tails_of if isinstance(score, LinearScore) else tails_of
+        tails = few(np.concatenate(fresh[0]), np.concatenate(fresh[1]), _PESSIMISM)
+        found.append(Candidate(pair, score, layout, tails, _growth(curve, tails), _excess(curve, tails)))
+    return min(found, key=lambda each: each.rank)
+
+
+def _scale(first: Floats, second: Floats) -> tuple[float, float]:
+    """The centre of both sides and the deviation within them, 1 where there is none."""
+    spread = math.sqrt(0.5 * float(first.var() + second.var()))
+    return 0.5 * float(first.mean() + second.mean()), spread or 1.0
+
+
+def _excess(curve: PrivacyCurve, tails: ScoreTails) -> float:
+    """Return by how much an event is more likely than the claim allows, most of all; negative where none is."""
+    epsilons = curve.betting_epsilons(_POINTS)[:, None]
+    growth, allowed = np.exp(epsilons), curve.delta(epsilons)
+    forward = tails.first - growth * tails.second - allowed
+    backward = (1.0 - tails.second) - growth * (1.0 - tails.first) - allowed
+    return float(np.maximum(forward, backward).max())
+
+
+def _growth(curve: PrivacyCurve, tails: ScoreTails) -> float:
+    """Return about the log-wealth that the best bets gain per trial pair if the tails are right; it ranks scores."""
+    every = slice(_COARSE // 2, None, _COARSE) if tails.thresholds.size > 2 * _COARSE else slice(None)
+    coarse = ScoreTails(tails.thresholds[every], tails.first[every], tails.second[every])
+    return log_optimal(curve, coarse, SEEN.leak_points).growth

@@ -1,38 +1,36 @@
 """The default audit: an e-process against the whole claimed curve, valid at every time, stopping early.
 
-Wealth starts at 1 and is split over several portfolios by fixed weights; each multiplies its share by 1 + payoff
-at every trial pair (see ``bets.py``). Under the claim the total is a non-negative supermartingale, so it ever
-reaches 1/alpha with probability at most alpha (Ville 1939). The claim is refuted as soon as it does.
+Wealth starts at 1 and is split over several bets by fixed shares; each multiplies its share by 1 + payoff at every
+trial pair (see ``bets.py``). Under the claim the total is a non-negative supermartingale, so it ever reaches 1/alpha
+with probability at most alpha (Ville 1939). The claim is refuted as soon as it does.
+
+Bets on a score that is known are fixed before the first run (`CurveTest`). Where scores are learned, they are fixed
+round by round (`Wealth`): a round is fresh runs of one pair of neighbours, and which pair that is, the score, the
+thresholds and the stakes follow from earlier rounds. The wealth is one supermartingale over all rounds of all pairs,
+and nothing is paid for having searched.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from audits.curves import ClaimFamily, PrivacyCurve
-from audits.eprocess.bets import Design, HorizonBet, log_optimal
-from audits.eprocess.confidence import Assumption, LowerBound, require_confidence
+from audits.curves import PrivacyCurve
+from audits.eprocess.bets import HorizonBet, log_optimal
 from audits.eprocess.scores import ScoreModel, ScoreTails, checked_scores
 from audits.errors import AuditError, NoPower
+from verification.outcome import Aspect, Cause, Power
+from verification.pictures import scores
+from verification.statistics.test import Test
 from verification.wire.arrays import Floats
 
-METHOD = "e-process against the curve"
-ASSUMES = (Assumption.FRESH_TRIALS, Assumption.FIXED_EVENTS, Assumption.CLAIMED_CURVE)
-BOUND_ASSUMES = (*ASSUMES, Assumption.FAMILY)
 # float64 sums of at most 1e9 logarithms err by far less than this; it is charged to the bettor
 LOG_WEALTH_SLACK = 1e-6
-_CELL = 1.07
-_PARTS = 4
-_COARSE_SHARE = 0.1
-
-
-class EveryClaimRefuted(AuditError):
-    """Every claim of the family is refuted, also that of the greatest strength."""
+_RARE = 0.01  # runs that reveal the record, in the rare leak that is bet on
 
 
 class Bet(Protocol):
@@ -45,9 +43,9 @@ class Bet(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CurveTest:
-    """Bets and the share of the initial wealth that each is given."""
+    """Bets and the share of the initial wealth that each is given; None stakes nothing."""
 
-    bets: tuple[Bet, ...]
+    bets: tuple[Bet | None, ...]
     shares: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -65,19 +63,32 @@ class CurveTest:
             raise AuditError(f"each trial needs both neighbours, got shapes {first.shape} and {second.shape}")
         checked_scores("first", first)
         checked_scores("second", second)
-        total = np.full(first.shape, -np.inf)
-        for bet, share in zip(self.bets, self.shares, strict=True):
-            total = np.logaddexp(total, bet.log_path(curve, first, second) + math.log(share))
-        return total - LOG_WEALTH_SLACK
+        logs = [math.log(share) for share in self.shares]
+        return _total(_paths(self.bets, logs, curve, first, second))
 
     def refutes(self, curve: PrivacyCurve, first: Floats, second: Floats, alpha: float) -> bool:
         """Whether the wealth ever reaches 1/alpha; stops at the first bet that alone suffices."""
         total = np.full(first.shape, -np.inf)
         for bet, share in zip(self.bets, self.shares, strict=True):
-            total = np.logaddexp(total, bet.log_path(curve, first, second) + math.log(share))
+            (path,) = _paths((bet,), (math.log(share),), curve, first, second)
+            total = np.logaddexp(total, path)
             if float(total.max()) - LOG_WEALTH_SLACK >= -math.log(alpha):
                 return True
         return False
+
+
+def _paths(
+    bets: Sequence[Bet | None], logs: Sequence[float], curve: PrivacyCurve, first: Floats, second: Floats
+) -> list[Floats]:
+    """The log-wealth of each bet after each trial pair, from what it has before them."""
+    return [
+        np.full(first.shape, log) if bet is None else log + bet.log_path(curve, first, second)
+        for bet, log in zip(bets, logs, strict=True)
+    ]
+
+
+def _total(paths: Sequence[Floats]) -> Floats:
+    return np.asarray(np.logaddexp.reduce(paths) - LOG_WEALTH_SLACK)
 
 
 def refuted_after(log_wealth: Floats, alpha: float) -> Floats:
@@ -92,20 +103,86 @@ def anytime_p_value(largest_log_wealth: float) -> float:
     return math.exp(-max(largest_log_wealth, 0.0))
 
 
+def distinguished(
+    name: str,
+    largest_log_wealth: float,
+    text: str,
+    scored: tuple[str, Floats, Floats] | None,
+    *,
+    power: Power | None = None,
+    weak: bool = False,
+) -> Test:
+    """What bets hand to the judge: their p-value, what was said of it, and the scores of both neighbours, by name."""
+    return Test(
+        name,
+        Aspect.RELEASED,
+        anytime_p_value(largest_log_wealth),
+        text,
+        Cause.DISTINGUISHED,
+        draw=None if scored is None else lambda: scores(*scored),
+        power=power,
+        weakness=text if weak else "",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class BettingPlan:
-    """How the initial wealth is split between the end of the budget, early stopping, and rare total leaks."""
+    """How the initial wealth is split between early stopping (rungs), the end of the budget, and rare total leaks.
+
+    At most ``points`` of a curve are bet against, at most ``leak_points`` by the bets on rare leaks.
+    """
 
     final_share: float = 0.5
     leak_share: float = 0.05
     rungs: int = 4
     ladder: float = 2.5
+    points: int = 20
+    leak_points: int = 20
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Of every rung, of the bet steered to the end of the budget, and, where there is one, of rare leaks."""
+        rung = (1.0 - self.final_share - self.leak_share) / self.rungs
+        return (*[rung] * self.rungs, self.final_share, *([self.leak_share] if self.leak_share else []))
 
 
 STOP_EARLY = BettingPlan()
 FIXED_SAMPLE = BettingPlan(final_share=0.8, leak_share=0.0, rungs=2, ladder=6.0)
 # for scores at which a bet on a small excess may lose at a large one, as those of many steps do
 CLOSE_RUNGS = BettingPlan(final_share=0.8, leak_share=0.0, rungs=5, ladder=2.0)
+# for tails that were seen, not computed: there is one alternative, and the rest is for what was not seen
+SEEN = BettingPlan(final_share=0.4, leak_share=0.2, rungs=1, points=8, leak_points=5)
+
+
+def bets_for(
+    curve: PrivacyCurve,
+    alternatives: Sequence[ScoreTails],
+    claimed: ScoreTails,
+    plan: BettingPlan,
+    *,
+    log_target: float,
+    budget: int,
+) -> tuple[Bet | None, ...]:
+    """Return a bet for each of the plan's shares, None where it could not win; the steered one is to reach its target.
+
+    ``alternatives`` are the tails to win at, a rung each; ``claimed`` those of which the variance is paid for.
+    """
+    rungs = [log_optimal(curve, tails, plan.points).portfolio for tails in alternatives]
+    early: list[Bet | None] = [rung if rung.stake.size else None for rung in rungs]
+    final = None
+    if rungs[0].stake.size:
+        risky = rungs[0].scaled_to_risk(curve)
+        final = HorizonBet(risky, curve, risky.second_moment(curve, claimed), log_target, budget)
+    if not plan.leak_share:
+        return (*early, final)
+    leak = log_optimal(curve, _leaking(claimed), plan.leak_points).portfolio
+    return (*early, final, leak if leak.stake.size else None)
+
+
+def _leaking(tails: ScoreTails) -> ScoreTails:
+    """The least of both tails on each side, except that one run in a hundred reveals the record."""
+    common = np.minimum(tails.first, tails.second)
+    return ScoreTails(tails.thresholds, (1.0 - _RARE) * common + _RARE, (1.0 - _RARE) * common)
 
 
 def design_test(
@@ -121,9 +198,7 @@ def design_test(
     """Return a test of ``curve`` (the claim of ``strength``) designed for ``budget`` trial pairs.
 
     ``focus`` is the ratio of strength to claimed strength that must be detected, by default the smallest that the
-    budget can detect. One share of the wealth is for the end of the budget; most of the rest goes to constant stakes
-    for that excess and for larger ones, to stop early; a little to rare total leaks, which less noise does not
-    resemble.
+    budget can detect. The rungs of the plan are constant stakes for that excess and for larger ones.
     """
     if budget < 1:
         raise AuditError(f"budget must be at least one trial pair, got budget={budget!r}")
@@ -131,24 +206,18 @@ def design_test(
         raise AuditError(f"focus must be > 1, got focus={focus!r}")
     excess = smallest_excess(curve, model, strength, alpha, budget) if focus is None else focus - 1.0
     tails = [model.tails(strength * (1.0 + excess * plan.ladder**k)) for k in range(plan.rungs)]
-    designs = [log_optimal(curve, t) for t in tails]
-    early: list[Bet] = [d.portfolio for d in designs if d.portfolio.stake.size]
-    if not designs[0].portfolio.stake.size:
+    log_target = -math.log(alpha * plan.final_share)
+    bets = bets_for(curve, tails, model.tails(strength), plan, log_target=log_target, budget=budget)
+    if bets[0] is None:
         raise NoPower(f"no bet against {curve.describe()} could win at {1 + excess:g} times its strength")
-    final = _final_bet(curve, model.tails(strength), designs[0], alpha=alpha * plan.final_share, budget=budget)
-    share = (1.0 - plan.final_share - plan.leak_share) / len(early)
-    bets, shares = [*early, final], [*[share] * len(early), plan.final_share]
-    if plan.leak_share > 0.0:
-        leak = log_optimal(curve, _rare_leak(model.tails(strength)))
-        if leak.portfolio.stake.size:
-            bets.append(leak.portfolio)
-            shares.append(plan.leak_share)
-    return CurveTest(tuple(bets), tuple(shares))
+    return CurveTest(bets, plan.shares)
 
 
-def _final_bet(curve: PrivacyCurve, claimed: ScoreTails, design: Design, *, alpha: float, budget: int) -> HorizonBet:
-    portfolio = design.portfolio.scaled_to_risk(curve)
-    return HorizonBet(portfolio, curve, portfolio.second_moment(curve, claimed), -math.log(alpha), budget)
+def designed(curve: PrivacyCurve, tails: ScoreTails, *, alpha: float, budget: int) -> CurveTest | None:
+    """Return a test for tails that were seen; None where no bet could win."""
+    log_target = -math.log(alpha * SEEN.final_share)
+    bets = bets_for(curve, [tails], tails, SEEN, log_target=log_target, budget=budget)
+    return CurveTest(bets, SEEN.shares) if any(bet is not None for bet in bets) else None
 
 
 def smallest_excess(curve: PrivacyCurve, model: ScoreModel, strength: float, alpha: float, budget: int) -> float:
@@ -157,87 +226,48 @@ def smallest_excess(curve: PrivacyCurve, model: ScoreModel, strength: float, alp
     low, high = 1e-3, 16.0
     for _ in range(7):
         middle = math.sqrt(low * high)
-        design: Design = log_optimal(curve, model.tails(strength * (1.0 + middle)))
-        low, high = (low, middle) if design.growth >= wanted else (middle, high)
+        growth = log_optimal(curve, model.tails(strength * (1.0 + middle))).growth
+        low, high = (low, middle) if growth >= wanted else (middle, high)
     return high
 
 
-def _rare_leak(tails: ScoreTails, share: float = 0.01) -> ScoreTails:
-    """The claimed mechanism, except that one run in a hundred reveals the record."""
-    first = (1.0 - share) * tails.first + share
-    second = (1.0 - share) * tails.second
-    return ScoreTails(tails.thresholds, first, second)
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """Scores of fresh runs, the tails that earlier runs had, and how many trial pairs are left from its first on."""
+
+    pair: int
+    score: str
+    tails: ScoreTails
+    first: Floats
+    second: Floats
+    left: int
 
 
-def lower_bound(
-    family: ClaimFamily,
-    model: ScoreModel,
-    first: Floats,
-    second: Floats,
-    *,
-    delta: float,
-    confidence: float = 0.95,
-) -> LowerBound:
-    """Return the epsilon (at ``delta``) of the infimum of the claims of the family that are not refuted.
+class Wealth:
+    """What bets against one claim have come to, round by round."""
 
-    The strengths are cut into cells, those into smaller ones. A claim is bet against with a tenth of the wealth by the
-    design of its cell and with the rest by that of its smaller cell; both are fixed before any score is seen, so the
-    bound exceeds the true strength only if the true claim's own test refuted it: confidence holds without a union
-    bound. Within a smaller cell all claims share their designs, so refutation is monotone there and its boundary is
-    found by bisection; cells are tested upwards from the least, and the smaller ones only where the large one's
-    tenth does not suffice.
-    """
-    alpha = require_confidence(confidence)
-    strength = _least_not_refuted(family, model, first, second, alpha)
-    epsilon = 0.0 if strength is None else family.curve(strength).epsilon_at(delta)
-    return LowerBound(METHOD, epsilon, delta, confidence, BOUND_ASSUMES, first.size)
+    def __init__(self, curve: PrivacyCurve, alpha: float) -> None:
+        self._curve, self._target = curve, -math.log(alpha)
+        self._logs = [math.log(share) for share in SEEN.shares]
+        self.trials = 0
+        self.log_largest = 0.0
+        self.refuted_after: int | None = None
 
+    @property
+    def log_now(self) -> float:
+        """The logarithm of the wealth."""
+        return float(np.logaddexp.reduce(self._logs))
 
-def _least_not_refuted(
-    family: ClaimFamily, model: ScoreModel, first: Floats, second: Floats, alpha: float
-) -> float | None:
-    low = family.least
-    anchor, excess = 0.0, 0.0
-
-    def designed(strength: float, level: float, excess: float, plan: BettingPlan) -> CurveTest:
-        curve, budget, focus = family.curve(strength), first.size, 1.0 + excess
-        return design_test(curve, model, strength, alpha=level, budget=budget, focus=focus, plan=plan)
-
-    while low < family.greatest:
-        high = min(low * _CELL, family.greatest)
-        if high > anchor:
-            # far below the boundary anything refutes: the excess that can be shown is computed anew at every doubling
-            anchor = 2.0 * high
-            excess = smallest_excess(family.curve(high), model, high, alpha, first.size)
-        coarse = designed(high, alpha * _COARSE_SHARE, excess, FIXED_SAMPLE)
-        if not coarse.refutes(family.curve(high), first, second, alpha * _COARSE_SHARE):
-            nearby = smallest_excess(family.curve(high), model, high, alpha, first.size)
-            for end in (low * (high / low) ** (k / _PARTS) for k in range(1, _PARTS + 1)):
-                test = _mixed(coarse, designed(end, alpha * (1.0 - _COARSE_SHARE), nearby, CLOSE_RUNGS))
-
-                def refutes(strength: float, test: CurveTest = test) -> bool:
-                    return test.refutes(family.curve(strength), first, second, alpha)
-
-                if not refutes(end):
-                    return _boundary(refutes, low, end, family.least)
-                low = end
-        low = high
-    raise EveryClaimRefuted(
-        f"every claim of {family.name} up to strength {family.greatest:g} is refuted; extend the family"
-    )
-
-
-def _mixed(coarse: CurveTest, fine: CurveTest) -> CurveTest:
-    shares = (*(_COARSE_SHARE * s for s in coarse.shares), *((1.0 - _COARSE_SHARE) * s for s in fine.shares))
-    return CurveTest((*coarse.bets, *fine.bets), shares)
-
-
-def _boundary(refutes: Callable[[float], bool], low: float, high: float, least: float) -> float | None:
-    """Return a strength that is refuted (or the cell's end) with one not refuted at most 1e-4 above it."""
-    if not refutes(low):
-        # the cell below was refuted up to here, unless there is none
-        return None if low == least else low
-    while high - low > 1e-4 * low:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if refutes(middle) else (low, middle)
-    return low
+    def add(self, played: Round) -> float:
+        """Bet on a round; return by how much the log-wealth rose."""
+        before = self.log_now
+        target, budget = self._target - self._logs[SEEN.rungs], max(played.left, 1)
+        bets = bets_for(self._curve, [played.tails], played.tails, SEEN, log_target=target, budget=budget)
+        paths = _paths(bets, self._logs, self._curve, played.first, played.second)
+        total = _total(paths)
+        if self.refuted_after is None and bool((total >= self._target).any()):
+            self.refuted_after = self.trials + int(np.argmax(total >= self._target)) + 1
+        self.log_largest = max(self.log_largest, float(total.max()))
+        self.trials += played.first.size
+        self._logs = [float(path[-1]) for path in paths]
+        return self.log_now - before

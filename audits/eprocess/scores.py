@@ -18,9 +18,10 @@ from audits.errors import AuditError
 from verification.wire.arrays import Floats
 
 THRESHOLDS = 40
+_OF_SAMPLES = 60
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ScoreTails:
     """P(score > t) at increasing thresholds t, when the first and when the second neighbour was used."""
 
@@ -102,6 +103,31 @@ def checked_scores(name: str, scores: Floats) -> Floats:
     if np.isnan(values).any():
         raise AuditError(f"{name} scores must not contain NaN, got {int(np.isnan(values).sum())} of {values.size}")
     return values
+
+
+def pessimistic(tails: ScoreTails, count: int, deviations: float) -> ScoreTails:
+    """Shift both tails by standard errors in the unfavourable direction, so a design does not overfit its sample."""
+    first = tails.first - deviations * np.sqrt(tails.first * (1.0 - tails.first) / count)
+    second = tails.second + deviations * np.sqrt(tails.second * (1.0 - tails.second) / count)
+    ordered = np.minimum.accumulate(np.clip(first, 0.0, 1.0)), np.minimum.accumulate(np.clip(second, 0.0, 1.0))
+    return ScoreTails(tails.thresholds, *ordered)
+
+
+def tails_of(first: Floats, second: Floats, deviations: float = 0.5) -> ScoreTails:
+    """Return the tails that bets are designed for, so many standard errors worse than what was seen."""
+    return pessimistic(tails_of_samples(first, second, _OF_SAMPLES), first.size, deviations)
+
+
+def normal_tails_of(first: Floats, second: Floats, deviations: float) -> ScoreTails:
+    """Return those of two normal distributions, their means nearer by standard errors: few runs settle these."""
+    spread = math.sqrt(0.5 * float(first.var() + second.var()))
+    gap, centre = float(first.mean() - second.mean()), 0.5 * float(first.mean() + second.mean())
+    if spread == 0.0:
+        return tails_of(first, second, deviations)
+    kept = max(abs(gap) - deviations * spread * math.sqrt(2.0 / first.size), 0.0)
+    half = math.copysign(0.5 * kept, gap)
+    at = np.linspace(min(first.min(), second.min()), max(first.max(), second.max()), THRESHOLDS)
+    return ScoreTails(at, ndtr((centre + half - at) / spread), ndtr((centre - half - at) / spread))
 
 
 _AT_ONCE = 1_000_000

@@ -7,6 +7,8 @@ result does not depend on the executor or the order. Each worker keeps one adapt
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import multiprocessing
 import os
 import threading
@@ -15,17 +17,18 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.util import Finalize
-from typing import ParamSpec, TypeVar
+from pathlib import Path
+from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
 
 from accountant.mechanisms.words import Visibility
-from audits.errors import AuditError
-from audits.games.attacks import Attack, with_iterations
-from audits.games.game import Game
+from audits.errors import AuditError, CheckpointError
+from audits.games.game import Attack, Game, with_iterations
+from verification.files import append_line
 from verification.reading.context import NotApplicable
 from verification.reading.values import standard_noise
-from verification.wire.arrays import Floats
+from verification.wire.arrays import Floats, PackedArray, WireModel, pack, unpack
 from verification.wire.process import Limits
 from verification.wire.records import Run
 from verification.wire.session import HiddenPair, Session
@@ -223,3 +226,93 @@ def chunks(seed: int, stream: int, pairs: int, size: int, start: int = 0) -> Seq
     if pairs < 1 or size < 1:
         raise AuditError(f"pairs and size must be at least 1, got pairs={pairs!r}, size={size!r}")
     return [Chunk(seed, stream, start + i, min(size, pairs - i * size)) for i in range(-(-pairs // size))]
+
+
+# -- scores saved chunk by chunk, so that a killed audit resumes and never counts a trial twice ------------------------
+# One JSON line a chunk, appended in one write and synced; the first line names the audit by a digest of everything its
+# numbers depend on. A line cut short by a kill is dropped and its chunk run again.
+
+_VERSION = 3
+
+
+def fingerprint(game: Game, command: tuple[str, ...], seed: int, stream: int, size: int) -> str:
+    """Return a digest of all that the scores of an audit depend on."""
+    digest = hashlib.sha256()
+    plain = [game.name, str(game.algorithm), game.visibility.value, list(command), seed, stream, size]
+    digest.update(json.dumps(plain).encode())
+    digest.update(game.parameters.model_dump_json().encode())
+    for records in (game.first, game.second):
+        digest.update(np.ascontiguousarray(records.features).tobytes())
+        digest.update(np.ascontiguousarray(records.labels).tobytes())
+    return digest.hexdigest()
+
+
+class _Line(WireModel):
+    """One chunk; the digest is of the audit and all else: what was altered, or belongs elsewhere, is not counted."""
+
+    chunk: int
+    first: PackedArray
+    second: PackedArray
+    digest: str
+
+    @classmethod
+    def of(cls, scored: Scored, audit: str) -> Self:
+        first, second = pack(scored.first), pack(scored.second)
+        plain = json.dumps([audit, scored.number, first.base64, second.base64])
+        return cls(chunk=scored.number, first=first, second=second, digest=hashlib.sha256(plain.encode()).hexdigest())
+
+    def scored(self) -> Scored:
+        first = unpack(self.first, "first")
+        return Scored(self.chunk, first, unpack(self.second, "second", first.shape))
+
+
+class Checkpoint:
+    """The chunks of one audit that are already done, in a file."""
+
+    def __init__(self, path: Path, identity: str) -> None:
+        self._path = path
+        self._identity = identity
+        self.done: dict[int, Scored] = {}
+        if path.exists():
+            self._load()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            append_line(path, self._header)
+
+    @property
+    def _header(self) -> str:
+        return json.dumps({"version": _VERSION, "audit": self._identity})
+
+    def add(self, scored: Scored) -> None:
+        """Write one chunk; a chunk that is already there is left as it is."""
+        if scored.number not in self.done:
+            append_line(self._path, _Line.of(scored, self._identity).model_dump_json())
+            self.done[scored.number] = scored
+
+    def _load(self) -> None:
+        whole = self._path.read_bytes()
+        complete = whole[: whole.rfind(b"\n") + 1]
+        if len(complete) < len(whole):
+            # the run was killed in the middle of a line: cut it off, or the next line would be glued to it
+            os.truncate(self._path, len(complete))
+        lines = complete.splitlines()
+        if lines[:1] != [self._header.encode()]:
+            raise CheckpointError(
+                f"{self._path} belongs to another audit (other claim, parameters, command or seed); name another file "
+                "or delete it"
+            )
+        for number, text in enumerate(lines[1:], start=2):
+            try:
+                line = _Line.model_validate_json(text)
+                scored = line.scored()
+            except ValueError as error:  # not JSON, not such an object, or no array
+                raise CheckpointError(f"{self._path}:{number} is damaged: {error}") from None
+            if line != _Line.of(scored, self._identity):
+                raise CheckpointError(f"{self._path}:{number} is damaged: its digest is another")
+            if not (np.isfinite(scored.first).all() and np.isfinite(scored.second).all()):
+                raise CheckpointError(f"{self._path}:{number} is damaged: scores that are not finite")
+            # the first copy counts: a chunk written twice holds the same trials
+            self.done.setdefault(scored.number, scored)
+
+    def __iter__(self) -> Iterator[Scored]:
+        return iter(sorted(self.done.values(), key=lambda s: s.number))

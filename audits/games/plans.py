@@ -13,8 +13,16 @@ from accountant.mechanisms.words import Algorithm, Release, Sensitivity, Visibil
 from audits.curves import GaussianCurve
 from audits.eprocess.scores import Simulator, StepwiseScores
 from audits.errors import AuditError, NothingClaimed, NothingToAudit
-from audits.games.attacks import Attack, LaplaceMidpoints, LikelihoodRatio, Midpoint, along_the_difference
-from audits.games.game import Game, Subject, curve_of
+from audits.games.game import (
+    Attack,
+    Game,
+    LaplaceMidpoints,
+    LikelihoodRatio,
+    Midpoint,
+    Subject,
+    along_the_difference,
+    curve_of,
+)
 from reference.regularizers import Regularizer as ReferenceRegularizer
 from verification.neighbours.families import DIMENSION, SMALL_STEP, WorstCase, opposite
 from verification.neighbours.neighbours import OWN, Neighbours
@@ -31,7 +39,7 @@ from verification.served.translate import (
     sensitivities,
     sigmas,
 )
-from verification.wire.messages import Capability, parameters_for
+from verification.wire.messages import EPSILON, Capability, parameters_for
 from verification.wire.parameters import NON_PRIVATE, LossName, Parameters, RegularizerName
 from verification.wire.records import Run
 from verification.wire.session import Session
@@ -277,9 +285,10 @@ def own_pair_game(session: Session, subject: Subject, pair: Neighbours, bound: f
         raise NothingToAudit(f"the implementation offers no trials of {subject.algorithm}")
     every = sees_every_iterate(subject, session)
     eta = [_OWN_STEP] * (_OWN_STEPS if every else 1)
-    unit = _own_parameters(session, subject, (pair, bound), eta, sigma=1.0)
+    size = (pair.first.count, pair.columns)
+    unit = ordinary_parameters(session, subject, size, eta, 1.0, bound=bound)
     moved = float(np.linalg.norm(sensitivities(subject.algorithm, unit, pair.first.count)))
-    parameters = _own_parameters(session, subject, (pair, bound), eta, sigma=moved / TARGET_MU)
+    parameters = ordinary_parameters(session, subject, size, eta, moved / TARGET_MU, bound=bound)
     seen = Visibility.EVERY_ITERATE if every else Visibility.ONE_STEP
     game = Game(OWN, subject.algorithm, parameters, pair.first, pair.second, seen, alike=False)
     claim = curve_of(subject.ledger(game.records, parameters))
@@ -291,20 +300,28 @@ def own_pair_game(session: Session, subject: Subject, pair: Neighbours, bound: f
     return Planned(game, StepwiseScores(1.0, (1.0 / mu,)), LikelihoodRatio(), attained=mu / claimed, demanded=False)
 
 
-def _own_parameters(
-    session: Session, subject: Subject, at: tuple[Neighbours, float], eta: list[float], sigma: float
+def ordinary_parameters(
+    session: Session,
+    subject: Subject,
+    size: tuple[int, int],
+    eta: list[float],
+    sigma: float,
+    *,
+    bound: float = BOUND,
+    epsilon: float = EPSILON,
 ) -> Parameters:
-    pair, bound = at
+    """Every one of so many records in every batch, in the implementation's own terms; ``size`` is [n, p]."""
     return parameters_for(
         session.description,
         subject.algorithm,
-        pair.columns,
+        size[1],
         eta=eta,
-        batch=pair.first.count,
+        batch=size[0],
         sigma=sigma,
         bound=bound,
         rho=RHO,
         release=subject.release or Release.ALL,
+        epsilon=epsilon,
     )
 
 

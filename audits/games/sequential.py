@@ -12,136 +12,30 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
+from accountant.mechanisms.words import Algorithm, Release
+from audits.black_box.audit import BlackBoxPlan, audit
 from audits.curves import PrivacyCurve
-from audits.eprocess.bets import log_optimal
-from audits.eprocess.confidence import binomial_at_least
-from audits.eprocess.curve_test import STOP_EARLY, CurveTest, anytime_p_value, design_test, refuted_after
-from audits.eprocess.scores import SampledScores, ScoreModel, Simulator
-from audits.errors import AuditError, NoPower
-from audits.games.attacks import Attack, LikelihoodRatio
-from audits.games.checkpoint import Checkpoint
-from audits.games.executors import Chunk, Scored, Target, chunks, score_chunk, workers_of
-from audits.games.game import Game
+from audits.eprocess.curve_test import CurveTest, anytime_p_value, design_test, distinguished, refuted_after
+from audits.eprocess.power import lack_of_power, smallest_caught, smallest_shown
+from audits.eprocess.scores import SampledScores
+from audits.errors import AuditError, NothingToAudit
+from audits.games.executors import Checkpoint, Chunk, Scored, Target, chunks, score_chunk, workers_of
+from audits.games.game import Game, Subject, about_game, curve_of
+from audits.games.plans import BOUND, COPIES, Planned, ordinary_parameters, sees_every_iterate
 from verification.judge import Result, concluded
-from verification.outcome import Aspect, Cause, Power
-from verification.pictures import scores
+from verification.neighbours.families import Domain, library
+from verification.neighbours.neighbours import Neighbours
+from verification.outcome import Aspect, Outcome
 from verification.questions.question import Answer
-from verification.statistics.test import Test
+from verification.served.translate import sensitivities
 from verification.wire.arrays import Floats
-
-_STEP = 1.05
-_LARGEST_SEARCHED = 16.0
-_SCORES_AT_ONCE = 400_000
-# the search may be rough: what it finds is confirmed, or moved up, by simulations of its own
-_SEARCH = 40
-
-
-def caught(
-    test: CurveTest,
-    curve: PrivacyCurve,
-    simulate: Simulator,
-    strength: float,
-    *,
-    alpha: float,
-    trials: int,
-    simulations: int,
-    rng: np.random.Generator,
-) -> int:
-    """Return how many of ``simulations`` simulated audits of a mechanism of ``strength`` refute ``curve``."""
-    refuted, left = 0, simulations
-    at_once = max(1, _SCORES_AT_ONCE // trials)
-    while left > 0:
-        now = min(left, at_once)
-        first, second = simulate(strength, now * trials, rng)
-        wealth = test.log_wealth(curve, first.reshape(now, trials), second.reshape(now, trials))
-        refuted += int(np.isfinite(refuted_after(wealth, alpha)).sum())
-        left -= now
-    return refuted
-
-
-def smallest_caught(
-    test: CurveTest,
-    curve: PrivacyCurve,
-    simulate: Simulator,
-    *,
-    claimed: float = 1.0,
-    alpha: float,
-    trials: int,
-    power: float = 0.9,
-    simulations: int = 200,
-    seed: int = 0,
-    wanted: float | None = None,
-) -> Power | None:
-    """Return the smallest noise divisor caught with probability ``power`` (5 % apart, ``wanted`` among them), or None.
-
-    The power of the divisor returned is bounded from below at 95 % by simulations of its own, which took no part in
-    choosing it. Strength ``claimed`` is the claim's own; the divisor multiplies it.
-    """
-    if not 0.0 < power < 1.0:
-        raise AuditError(f"power must be in (0, 1), got power={power!r}")
-    if trials < 1:
-        return None
-    rng = np.random.default_rng(np.random.SeedSequence(seed))
-    divisors = _divisors(wanted)
-
-    def refuted(index: int, number: int) -> int:
-        strength = claimed * divisors[index]
-        return caught(test, curve, simulate, strength, alpha=alpha, trials=trials, simulations=number, rng=rng)
-
-    def enough(index: int) -> bool:
-        return refuted(index, _SEARCH) >= power * _SEARCH
-
-    low, high = _bracket(enough, divisors.index(_nearest(divisors, wanted)), len(divisors) - 1)
-    if high == len(divisors):
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    for index in range(high, len(divisors)):
-        sure = binomial_at_least(refuted(index, simulations), simulations, 0.05)
-        if sure >= power:
-            return Power(divisors[index], sure, simulations)
-    return None
-
-
-def _bracket(enough: Callable[[int], bool], start: int, last: int) -> tuple[int, int]:
-    """A divisor that is not caught, and one that is, in growing steps from ``start`` on; -1, last + 1 for none."""
-    step = 1
-    if enough(start):
-        low, high = start - 1, start
-        while low >= 0 and enough(low):
-            low, high, step = max(-1, low - 2 * step), low, 2 * step
-        return max(low, -1), high
-    low, high = start, start + 1
-    while high <= last and not enough(high):
-        if high == last:
-            return last, last + 1
-        low, high, step = high, min(last, high + 2 * step), 2 * step
-    return low, high
-
-
-def _nearest(divisors: list[float], wanted: float | None) -> float:
-    """The divisor asked for, or the middle one: where the search begins."""
-    return divisors[len(divisors) // 2] if wanted is None else min(divisors, key=lambda each: abs(each - wanted))
-
-
-def _divisors(wanted: float | None) -> list[float]:
-    """Noise divisors 5 % apart between 1 and 16, the one asked for among them."""
-    anchor = wanted if wanted is not None else _STEP
-    if not anchor > 1.0:
-        raise AuditError(f"the noise divisor asked for must be > 1, got {anchor!r}")
-    below = math.floor(math.log(anchor) / math.log(_STEP) - 1e-9)
-    above = max(0, math.floor(math.log(_LARGEST_SEARCHED / anchor) / math.log(_STEP)))
-    return [anchor * _STEP**k for k in range(-below, above + 1)]
-
+from verification.wire.messages import Capability, Show
+from verification.wire.parameters import NON_PRIVATE, SCHEMES, Law, Parameters
+from verification.wire.session import HiddenPair, Session, Values
 
 CHUNK = 250
 DEFAULT_DIVISOR = 1.2
-LARGEST_AUDIT = 200_000
-_LARGEST_DIVISOR = 16.0
-_LADDER = 1.25
 _DESIGN_SAMPLES = 40_000
 
 
@@ -149,17 +43,20 @@ _DESIGN_SAMPLES = 40_000
 class AuditPlan:
     """Everything an audit's conclusion depends on, fixed before its first trial."""
 
-    game: Game
+    planned: Planned
     curve: PrivacyCurve
     test: CurveTest
-    simulate: Simulator
     alpha: float
     pairs: int
     seed: int
     stream: int
-    wanted: float | None
-    attack: Attack
+    wanted: float | None  # the noise divisor that must be detectable
     limit: str = ""  # why no number of runs would detect less
+
+    @property
+    def game(self) -> Game:
+        """What is played."""
+        return self.planned.game
 
     def chunks(self) -> Sequence[Chunk]:
         """Return the chunks in the order in which they are bet on."""
@@ -180,71 +77,34 @@ class AuditResult:
 
 
 def plan_audit(
-    game: Game,
-    curve: PrivacyCurve,
-    simulate: Simulator,
+    planned: Planned,
+    subject: Subject,
     *,
     alpha: float,
     pairs: int | None = None,
     seed: int,
     stream: int = 0,
-    wanted: float | None = None,
-    attack: Attack | None = None,
+    power: float | None = None,
     limit: str = "",
 ) -> AuditPlan:
     """Design the bets from the claim alone (a simulation of it with less noise), for ``pairs`` trial pairs.
 
-    By default as many as show the violation ``wanted`` (a noise divisor) with a probability of about 0.95; where no
-    audit of a bearable size can, as many as show the next larger one that can be shown. ``wanted`` stays what the
-    verdict is judged by, so such an audit can refute but never stand.
+    By default as many as show the violation ``power`` (a noise divisor), where it is demanded of this game; where no
+    audit of a bearable size can, as many as show the next larger one that can be shown. The verdict is still judged by
+    what was demanded, so such an audit can refute but never stand.
     """
     if not 0.0 < alpha < 1.0:
         raise AuditError(f"alpha must be in (0, 1), got alpha={alpha!r}")
-    model = SampledScores(simulate, _DESIGN_SAMPLES, seed=0)
+    curve = curve_of(subject.ledger(planned.game.records, planned.game.parameters))
+    model = SampledScores(planned.simulate, _DESIGN_SAMPLES, seed=0)
+    wanted = power if planned.demanded else None
     focus = wanted
     if pairs is None:
         least = wanted if wanted is not None else DEFAULT_DIVISOR
         shown, pairs = smallest_shown(curve, model, alpha, least)
         focus = wanted if shown == least else shown
     test = design_test(curve, model, 1.0, alpha=alpha, budget=pairs, focus=focus)
-    return AuditPlan(
-        game,
-        curve,
-        test,
-        simulate,
-        alpha,
-        pairs,
-        seed,
-        stream,
-        wanted,
-        attack if attack is not None else LikelihoodRatio(),
-        limit,
-    )
-
-
-def smallest_shown(curve: PrivacyCurve, model: ScoreModel, alpha: float, least: float) -> tuple[float, int]:
-    """Return the first noise divisor from ``least`` on (in steps of 25 %) that can be shown, and the trial pairs."""
-    divisor = least
-    while True:
-        try:
-            return divisor, enough_pairs(curve, model, alpha, divisor)
-        except NoPower:
-            if divisor >= _LARGEST_DIVISOR:
-                raise
-        divisor = min(divisor * _LADDER, _LARGEST_DIVISOR)
-
-
-def enough_pairs(curve: PrivacyCurve, model: ScoreModel, alpha: float, divisor: float) -> int:
-    r"""Return how many trial pairs show noise/``divisor`` with probability about 0.95.
-
-    A drift of g nats a pair is a shift of sqrt(2 g n) standard deviations after n pairs (the diffusion limit);
-    the final bet needs the quantile of its share of alpha, and 1.645 more for the power.
-    """
-    growth = log_optimal(curve, model.tails(divisor)).growth
-    needed = (-float(ndtri(alpha * STOP_EARLY.final_share)) + 1.645) ** 2 / 2.0
-    if growth * LARGEST_AUDIT < needed:
-        raise NoPower(f"noise/{divisor:g} cannot be shown against {curve.describe()} in {LARGEST_AUDIT} trial pairs")
-    return math.ceil(1.5 * needed / growth)
+    return AuditPlan(planned, curve, test, alpha, pairs, seed, stream, wanted, limit)
 
 
 Progress = Callable[[int, float], None]
@@ -285,11 +145,12 @@ def judged_scores(plan: AuditPlan, first: Floats, second: Floats) -> Result:
     """Hand the judge the test: a p-value, and what it would have detected where it does not reject."""
     wealth = plan.test.log_wealth(plan.curve, first, second) if first.size else np.zeros(0)
     game, trials = plan.game, wealth.size
-    p_value = anytime_p_value(float(wealth.max(initial=0.0)))
+    largest = float(wealth.max(initial=0.0))
     power, weakness = None, ""
-    if p_value > plan.alpha:
+    if anytime_p_value(largest) > plan.alpha:
+        simulate, wanted = plan.planned.simulate, plan.wanted
         power = smallest_caught(
-            plan.test, plan.curve, plan.simulate, alpha=plan.alpha, trials=trials, simulations=150, wanted=plan.wanted
+            plan.test, plan.curve, simulate, alpha=plan.alpha, trials=trials, simulations=150, wanted=wanted
         )
         weakness = lack_of_power(power, plan.wanted)
         shown = f"; {power.describe()}" if power is not None and not weakness else f", {weakness}"
@@ -298,28 +159,10 @@ def judged_scores(plan: AuditPlan, first: Floats, second: Floats) -> Result:
     else:
         detail = f"refuted after {int(min(float(refuted_after(wealth, plan.alpha)), trials))} trial pairs"
     text = f"claim {plan.curve.describe()}: {detail}"
-    test = Test(
-        game.name,
-        Aspect.RELEASED,
-        p_value,
-        text,
-        Cause.DISTINGUISHED,
-        draw=lambda: scores(game.name, first, second),
-        power=power,
-        weakness=text if weakness else "",
-    )
+    test = distinguished(game.name, largest, text, (game.name, first, second), power=power, weak=bool(weakness))
     size = f"n = {game.records}, T = {game.parameters.iterations}"
     answer = Answer(game.name, size, 2 * trials, (test,), (Aspect.RELEASED,) if power is not None else ())
     return concluded(game.about, lambda: answer, plan.alpha)
-
-
-def lack_of_power(power: Power | None, wanted: float | None) -> str:
-    """Why an audit with this power decides nothing; ``wanted`` is the noise divisor that had to be detectable."""
-    if power is None:
-        return "too few to detect any violation that was simulated"
-    if wanted is not None and power.divisor > wanted:
-        return f"but noise/{wanted:.3g} had to be detectable; as it is, {power.describe()}"
-    return ""
 
 
 def _in_order(
@@ -337,7 +180,7 @@ def _in_order(
                 if ready is not None:
                     waiting.append(ready)
                 else:
-                    waiting.append(pool.submit(score_chunk, target, plan.game, plan.attack, chunk))
+                    waiting.append(pool.submit(score_chunk, target, plan.game, plan.planned.attack, chunk))
             if not waiting:
                 return
             head = waiting.pop(0)
@@ -355,3 +198,81 @@ def _next(todo: Iterator[Chunk], deadline: float | None) -> Chunk | None:
     if deadline is not None and time.monotonic() > deadline:
         return None
     return next(todo, None)
+
+
+# -- the game that presumes nothing about the implementation: an audit of a black box, of an algorithm of the paper --
+# The pairs are those at which unknown code tends to leak, the scores are learned, and the bets are made on fresh runs
+# (`audits/black_box`). What is known is the claim: the whole curve of the mechanism at a few records.
+
+LEARNED = "learned-scores"
+EXPLORED, CONFIRMED = 400, 1000
+"""Runs of each neighbour: of every pair to learn from, and of the chosen pairs to bet on."""
+_MU = 0.5
+_DIMENSION = 3
+_OTHERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRuns:
+    """Runs of an algorithm of the protocol, from one session."""
+
+    session: Session
+    algorithm: Algorithm
+    parameters: Parameters
+    show: Show
+    seeded: bool
+    workers: int = 1
+
+    def runs(self, pair: Neighbours, count: int, rng: np.random.Generator) -> tuple[Values, Values]:
+        """Return ``count`` runs of each neighbour; nothing tells the implementation which is which."""
+        hidden = HiddenPair(self.session, pair.first, pair.second, rng)
+        both = hidden.trials(self.algorithm, self.parameters, count, show=self.show, seeded=self.seeded)
+        return dict(both[0].values), dict(both[1].values)
+
+
+def learned_game(session: Session, subject: Subject, seed: int, *, seeded: bool, alpha: float) -> Result:
+    """Play at this false-alarm probability, on more records where few are refused; skipped where nothing is offered."""
+    about = about_game(subject.mode, LEARNED)
+    if subject.algorithm not in session.description.algorithms or not session.can(Capability.TRIALS):
+        reason = f"the implementation offers no trials of {subject.algorithm}"
+        return Result(about, Outcome.SKIPPED, reason=reason)
+    if subject.algorithm in NON_PRIVATE or (subject.release is Release.PRIMAL and not session.can(Capability.PRIMAL)):
+        return Result(about, Outcome.SKIPPED, reason=f"{subject.mode} is not offered, or claims nothing")
+    refused = ""
+    for copies in COPIES:
+        records = 1 + _OTHERS * copies
+        parameters = _parameters(session, subject, records)
+        show = Show.EVERY_ITERATE if sees_every_iterate(subject, session) else Show.LAST
+        source = SessionRuns(session, subject.algorithm, parameters, show, seeded)
+        plan = BlackBoxPlan(
+            curve_of(subject.ledger(records, parameters)),
+            0.0,
+            0.0,
+            false_alarm=alpha,
+            bound=False,
+            explore=EXPLORED,
+            confirm=CONFIRMED,
+            seconds=math.inf,
+            trees=0,
+            seed=seed,
+        )
+        try:
+            return audit(source, library(Domain(records, _DIMENSION, 8.0 * BOUND)), plan, about=about).judged
+        except NothingToAudit as reason:
+            refused = str(reason)
+    return Result(about, Outcome.INCONCLUSIVE, reason=refused)
+
+
+def _parameters(session: Session, subject: Subject, count: int) -> Parameters:
+    steps = 2 if sees_every_iterate(subject, session) else 1
+
+    def with_sigma(sigma: float) -> Parameters:
+        return ordinary_parameters(session, subject, (count, _DIMENSION), [0.5] * steps, sigma, epsilon=_MU)
+
+    unit = with_sigma(1.0)
+    if SCHEMES[subject.algorithm].law is not Law.GAUSSIAN:
+        return unit
+    moved = float(np.linalg.norm(sensitivities(subject.algorithm, unit, count)))
+    if subject.algorithm is Algorithm.DPSVRG:
+        moved *= math.sqrt(2.0)
+    return with_sigma(moved / _MU)

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audits.errors import EvidenceError
-from audits.games.game import Subject, curve_of
-from audits.games.learned import learned_game
+from audits.games.game import Subject
 from audits.games.plans import COPIES, standard_games
-from audits.games.sequential import judged_scores, plan_audit
+from audits.games.sequential import judged_scores, learned_game, plan_audit
 from audits.gate.claim_file import ClaimFile, claimed_run, read_claim_file
 from audits.gate.declared import declared_implementation, declared_results
 from audits.gate.evidence import Kept, read
@@ -115,17 +114,7 @@ def _game(scores: tuple[Floats, Floats], kept: Kept, claims: ClaimFile) -> tuple
     session = next(_sessions(kept))
     games = (p for copies in COPIES for p in standard_games(session, subject, copies))
     planned = next(p for p in games if p.game.about == kept.about)
-    curve = curve_of(subject.ledger(planned.game.records, planned.game.parameters))
-    wanted = claims.gate.power if planned.demanded else None
-    plan = plan_audit(
-        planned.game,
-        curve,
-        planned.simulate,
-        alpha=kept.false_alarm,
-        seed=kept.seed,
-        wanted=wanted,
-        attack=planned.attack,
-    )
+    plan = plan_audit(planned, subject, alpha=kept.false_alarm, seed=kept.seed, power=claims.gate.power)
     result = judged_scores(plan, *scores)
     return result.outcome, finding(result).detail
 

@@ -9,11 +9,9 @@ import time
 
 from accountant.mechanisms.words import Release
 from audits.errors import NoPower, NothingClaimed, NothingToAudit
-from audits.games.game import Subject, about_game, curve_of
-from audits.games.learned import NAME as LEARNED
-from audits.games.learned import learned_game
+from audits.games.game import Subject, about_game
 from audits.games.plans import COPIES, Planned, least_bound, own_pair_game, standard_games
-from audits.games.sequential import AuditResult, plan_audit, run_audit
+from audits.games.sequential import LEARNED, AuditResult, learned_game, plan_audit, run_audit
 from audits.gate.options import GAMES_SHARE, GateRun, adapter_failed
 from verification.judge import Result, Traits, finding
 from verification.outcome import Finding, Outcome, Stage
@@ -134,14 +132,12 @@ def _one_audit(run: GateRun, subject: Subject, planned: Planned, *, stream: int,
     """Audit one game with its share of the false alarms and of the time that is left."""
     game, options, gate = planned.game, run.options, run.claims.gate
     plan = plan_audit(
-        game,
-        curve_of(subject.ledger(game.records, game.parameters)),
-        planned.simulate,
+        planned,
+        subject,
         alpha=float(gate.false_alarm) * GAMES_SHARE / games,
         seed=options.seed,
         stream=stream,
-        wanted=gate.power if planned.demanded else None,
-        attack=planned.attack,
+        power=gate.power,
         limit=_limit(subject, planned) if planned.attained < _WHOLE else "",
     )
 

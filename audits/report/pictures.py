@@ -11,7 +11,7 @@ import numpy as np
 
 from accountant import float_up
 from accountant.numbers import fraction_of
-from audits.eprocess.bands import roc_band
+from audits.eprocess.confidence import roc_band
 from audits.games.sequential import AuditResult
 from audits.gate.price import Account
 from audits.gate.report import GateReport

@@ -42,8 +42,7 @@ from verification.wire.process import Limits
 
 if TYPE_CHECKING:
     from audits.eprocess.confidence import LowerBound
-    from audits.games.checkpoint import Checkpoint
-    from audits.games.executors import Target
+    from audits.games.executors import Checkpoint, Target
     from audits.games.game import Subject
     from audits.games.plans import Planned
     from audits.games.sequential import AuditResult
@@ -175,10 +174,8 @@ def command(context: click.Context, /, *, adapter: tuple[str, ...], options: Aud
     """
     from audits.eprocess.lower_bounds import estimates
     from audits.games.executors import Target, executor
-    from audits.games.game import curve_of
-    from audits.games.learned import learned_game
     from audits.games.plans import BOUND, own_pair_game, standard_games
-    from audits.games.sequential import plan_audit, run_audit
+    from audits.games.sequential import learned_game, plan_audit, run_audit
     from dpadmm.cli._own_pair import load_pair
     from verification.judge import finding
     from verification.wire.session import Session
@@ -208,25 +205,24 @@ def command(context: click.Context, /, *, adapter: tuple[str, ...], options: Aud
     with executor(options.workers, options.cluster) as pool:
         for stream, planned in enumerate(games):
             kept = _kept(options.checkpoint, planned, target, chosen, stream)
-            curve = curve_of(subject.ledger(planned.game.records, planned.game.parameters))
             try:
                 plan = plan_audit(
-                    planned.game,
-                    curve,
-                    planned.simulate,
+                    planned,
+                    subject,
                     alpha=share,
                     pairs=options.pairs,
                     seed=chosen,
                     stream=stream,
-                    wanted=options.detect if planned.demanded else None,
-                    attack=planned.attack,
+                    power=options.detect,
                 )
             except NoPower as error:
                 unseen[planned.game.name] = str(error)
                 continue
             results.append(run_audit(plan, target, pool, checkpoint=kept, progress=_say))
-    wanted = results if options.lower_bounds else []
-    found = [estimates(r.first, r.second, options.delta, pair=r.plan.simulate) for r in wanted] or [[] for _ in results]
+    found = [
+        estimates(r.first, r.second, options.delta, pair=r.plan.planned.simulate) if options.lower_bounds else []
+        for r in results
+    ]
     again = shlex.join(["dpadmm", "audit", *with_seed(sys.argv[2:], chosen)])
     outcome = worst([*(r.judged.outcome for r in results), *[Outcome.INCONCLUSIVE] * len(unseen), learned.outcome])
     if options.output_format == "json":
@@ -264,7 +260,7 @@ def _subject(options: AuditOptions) -> Subject:
 def _kept(folder: Path | None, planned: Planned, target: Target, seed: int, stream: int) -> Checkpoint | None:
     if folder is None:
         return None
-    from audits.games.checkpoint import Checkpoint, fingerprint
+    from audits.games.executors import Checkpoint, fingerprint
     from audits.games.sequential import CHUNK
 
     identity = fingerprint(planned.game, target.command, seed, stream, CHUNK)

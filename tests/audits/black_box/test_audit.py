@@ -11,8 +11,10 @@ import pytest
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
 from audits.black_box.scores import layout_of
 from audits.curves import ApproximateCurve, TableCurve
-from audits.eprocess.curve_test import refuted_after
-from audits.eprocess.point_test import Shape, designed, lower_bound_at, smallest_found, tails_of
+from audits.eprocess.curve_test import designed, refuted_after
+from audits.eprocess.lower_bounds import lower_bound_at
+from audits.eprocess.power import Shape, smallest_found
+from audits.eprocess.scores import tails_of
 from audits.errors import AuditError, NothingToAudit
 from tests.zoo.black_box import CLAIM, BoxedSubject, LocalSource, boxed, claimed_curve
 from tests.zoo.black_box.campaign import slow_audit

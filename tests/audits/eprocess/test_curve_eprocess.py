@@ -8,7 +8,8 @@ from scipy.stats import binom
 
 from audits.curves import ApproximateCurve, GaussianCurve, PrivacyCurve
 from audits.eprocess.bets import Portfolio
-from audits.eprocess.curve_test import FIXED_SAMPLE, CurveTest, design_test, lower_bound, refuted_after
+from audits.eprocess.curve_test import FIXED_SAMPLE, CurveTest, design_test, refuted_after
+from audits.eprocess.lower_bounds import lower_bound
 from audits.eprocess.scores import GaussianScores, tails_of_samples
 from audits.errors import AuditError
 from benchmarks.estimators import gaussian_family

@@ -9,8 +9,15 @@ import pytest
 from scipy.stats import beta, binom
 
 from audits.curves import ClaimFamily, GaussianCurve
-from audits.eprocess.bands import band_point_bound, roc_band, tail_band
-from audits.eprocess.confidence import LowerBound, binomial_at_least, mean_at_least, mean_at_most
+from audits.eprocess.confidence import (
+    LowerBound,
+    band_point_bound,
+    binomial_at_least,
+    mean_at_least,
+    mean_at_most,
+    roc_band,
+    tail_band,
+)
 from audits.eprocess.lower_bounds import held_out_bound, point_bound, renyi_bound
 from audits.errors import AuditError
 from benchmarks.estimators import (

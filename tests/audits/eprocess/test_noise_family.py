@@ -15,7 +15,13 @@ from accountant import SsADMM, epsilon
 from accountant.numbers import fraction_of
 from audits.curves import GaussianCurve
 from audits.eprocess.curve_test import FIXED_SAMPLE, design_test, refuted_after
-from audits.eprocess.pair_bound import ComposedScores, GaussianRatios, attained_curve, pair_lower_bound, with_less_noise
+from audits.eprocess.lower_bounds import (
+    ComposedScores,
+    GaussianRatios,
+    attained_curve,
+    pair_lower_bound,
+    with_less_noise,
+)
 from audits.eprocess.scores import ScoreModel, StepwiseScores
 from audits.errors import AuditError
 from audits.games.executors import Chunk, Target, close_sessions, score_chunk
@@ -99,8 +105,8 @@ def test_the_family_is_the_pair_itself_and_grows_with_the_strength() -> None:
 
 
 def test_a_pair_beyond_the_family_gets_its_greatest_member(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("audits.eprocess.pair_bound.LEAST", 1.0)
-    monkeypatch.setattr("audits.eprocess.pair_bound.GREATEST", 1.2)
+    monkeypatch.setattr("audits.eprocess.lower_bounds.LEAST", 1.0)
+    monkeypatch.setattr("audits.eprocess.lower_bounds.GREATEST", 1.2)
     first, second = np.full(400, 50.0), np.full(400, -50.0)
     found = pair_lower_bound(StepwiseScores(1.0, (1.0,)), first, second, delta=1e-5)
     assert found.epsilon == GaussianCurve(1.2).epsilon_at(1e-5)

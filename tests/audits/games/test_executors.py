@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from audits.errors import AuditError, CheckpointError
-from audits.games.checkpoint import Checkpoint, fingerprint
-from audits.games.executors import Scored, Target, chunks, executor
-from audits.games.game import Subject, curve_of
+from audits.games.executors import Checkpoint, Scored, Target, chunks, executor, fingerprint
+from audits.games.game import Subject
 from audits.games.plans import standard_games
 from audits.games.sequential import plan_audit, run_audit
 from verification.judge import finding
@@ -53,8 +52,7 @@ def in_process() -> dict[str, object]:
 def test_a_pool_scores_what_this_process_scores() -> None:
     with Session(COMMAND) as session:
         planned = standard_games(session, SUBJECT)[0]
-    curve = curve_of(SUBJECT.ledger(planned.game.records, planned.game.parameters))
-    plan = plan_audit(planned.game, curve, planned.simulate, alpha=1e-3, pairs=500, seed=5)
+    plan = plan_audit(planned, SUBJECT, alpha=1e-3, pairs=500, seed=5)
     with executor(1) as here, executor(2) as workers:
         one, other = (run_audit(plan, REFERENCE, pool) for pool in (here, workers))
     np.testing.assert_array_equal(one.first, other.first)
@@ -180,8 +178,7 @@ def test_a_crash_in_the_middle_is_a_fault_and_never_a_pass(tmp_path: Path) -> No
     target = Target((sys.executable, str(dying)), Limits())
     with Session(target.command) as session:
         planned = standard_games(session, SUBJECT)[0]
-    curve = curve_of(SUBJECT.ledger(planned.game.records, planned.game.parameters))
-    plan = plan_audit(planned.game, curve, planned.simulate, alpha=1e-3, pairs=1500, seed=1)
+    plan = plan_audit(planned, SUBJECT, alpha=1e-3, pairs=1500, seed=1)
     with executor(1) as pool, pytest.raises(AdapterFault):
         run_audit(plan, target, pool)
 

@@ -15,9 +15,8 @@ from accountant.mechanisms.words import Sensitivity, Visibility
 from audits.curves import GaussianCurve
 from audits.eprocess.scores import StepwiseScores
 from audits.errors import AuditError
-from audits.games.attacks import LikelihoodRatio
 from audits.games.executors import Chunk, Target, close_sessions, score_chunk
-from audits.games.game import Game, Subject, curve_of
+from audits.games.game import Game, LikelihoodRatio, Subject, curve_of
 from audits.games.plans import Planned, standard_games
 from verification.wire.parameters import Algorithm, Release
 from verification.wire.process import Limits

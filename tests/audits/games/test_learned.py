@@ -8,7 +8,7 @@ import pytest
 
 from accountant.mechanisms.words import Algorithm
 from audits.games.game import Subject
-from audits.games.learned import learned_game
+from audits.games.sequential import learned_game
 from verification.judge import Result, finding
 from verification.outcome import Cause, Outcome
 from verification.wire.session import Session

@@ -7,8 +7,8 @@ import pytest
 
 from audits.curves import GaussianCurve
 from audits.eprocess.curve_test import anytime_p_value, design_test
+from audits.eprocess.power import caught, lack_of_power, smallest_caught
 from audits.eprocess.scores import GaussianScores
-from audits.games.sequential import caught, lack_of_power, smallest_caught
 from tests.audits.mechanisms import MU, gaussian
 from verification.judge import concluded, finding
 from verification.outcome import PRECEDENCE, About, Aspect, Cause, Outcome, Power, Stage, worst

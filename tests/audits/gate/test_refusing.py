@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from audits.games.game import Subject
-from audits.games.learned import learned_game
+from audits.games.sequential import learned_game
 from tests.audits.gate.honest.campaign import claim_text, honest_gate
 from tests.audits.gate.honest.claimed import asked_at_the_claimed_size
 from tests.zoo.honest.refusing import NAMES

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from audits.games.executors import executor
-from audits.games.learned import NAME as LEARNED
+from audits.games.sequential import LEARNED
 from audits.gate.claim_file import TEMPLATE, read_claim_file
 from audits.gate.report import GateReport, about_all_runs, provenance_of
 from audits.gate.run import GateOptions, run_gate
