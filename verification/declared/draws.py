@@ -370,9 +370,17 @@ def _had_before(array: Floats) -> int:
 
 def _runs_fresh(noise: Mapping[str, Floats]) -> Test:
     found = sum(map(_had_before, noise.values()))
-    chance = sum(len(a) ** 2 / 2 * (2 * LIKELIEST) ** (a.shape[1] * a.shape[2]) for a in noise.values())
+    chance = sum(len(a) ** 2 / 2 * _likeliest(a) ** (a.shape[1] * a.shape[2]) for a in noise.values())
     p_value, detail = tails.coincidences(found, chance), f"{found} runs have noise that another run has had"
     return Test("noise-runs-fresh", Aspect.NOISE, p_value, detail, Cause.NOISE_REUSED)
+
+
+def _likeliest(array: Floats) -> float:
+    """How likely two numbers are equal: as in single precision, or more where those of different runs often are."""
+    numbers = np.unique(array.reshape(len(array), -1), axis=0)
+    repeated = np.unique(numbers, return_counts=True)[1].astype(np.float64)
+    equal, pairs = float(np.sum(repeated * (repeated - 1))) / 2, numbers.size * (numbers.size - 1) / 2
+    return min(1.0, max(2 * LIKELIEST, (equal + 3 * math.sqrt(equal) + 3) / max(pairs, 1.0)))
 
 
 def shared_draws(noise: Mapping[str, Floats]) -> str:

@@ -97,6 +97,8 @@ def test_noise_of_few_seeds_is_used_again_also_where_vectors_are_short() -> None
     noise = 2.0 * rng.standard_normal((RUNS, 2, 1))
     assert freshness(noise).p_value > LEVEL
     assert freshness(noise[rng.integers(8 * RUNS, size=RUNS) % RUNS]).p_value < LEVEL
+    coarse = np.round(2.0 * rng.standard_normal((RUNS, 2, 1)), 2)  # as where values are far larger than their noise
+    assert freshness(coarse).p_value > LEVEL
     noise[:5] = 0.0  # missing, and not used again
     assert freshness(noise).p_value > LEVEL
 
