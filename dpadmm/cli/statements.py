@@ -86,7 +86,7 @@ def _summary(checked: list[Checked], seconds: float) -> str:
     for entry in checked:
         counts[entry.status] = counts.get(entry.status, 0) + 1
     shown = ", ".join(f"{count} {status}" for status, count in counts.items())
-    return f"{len(checked)} statements in {seconds:.0f} s: {shown}"
+    return f"{len(checked)} statement{'s' * (len(checked) > 1)} in {seconds:.0f} s: {shown}"
 
 
 def _verified(checked: list[Checked], seconds: float, exit_code: int) -> dict[str, object]:
