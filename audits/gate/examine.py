@@ -113,7 +113,9 @@ def _game(scores: tuple[Floats, Floats], kept: Kept, claims: ClaimFile) -> tuple
     subject = _subject(kept, claims)
     session = next(_sessions(kept))
     games = (p for copies in COPIES for p in standard_games(session, subject, copies))
-    planned = next(p for p in games if p.game.about == kept.about)
+    planned = next((p for p in games if p.game.about == kept.about), None)
+    if planned is None:
+        raise EvidenceError(f"{kept.about}: your own pair of neighbours is not kept; play the game again with its seed")
     plan = plan_audit(planned, subject, alpha=kept.false_alarm, seed=kept.seed, power=claims.gate.power)
     result = judged_scores(plan, *scores)
     return result.outcome, finding(result).detail

@@ -56,8 +56,12 @@ def test_the_honest_stand_on_their_own_pair_and_too_little_noise_is_refuted(tmp_
     stands = gate(with_pair(tmp_path, REFERENCE, first, second), *ONLY)
     assert stands.returncode == 3, stands.stdout + stands.stderr
     assert "stands         your-own-pair/ssadmm/games" in stands.stdout
-    refuted = gate(with_pair(tmp_path, zoo("variance-as-deviation"), first, second), *ONLY)
+    kept = str(tmp_path / "evidence")
+    refuted = gate(with_pair(tmp_path, zoo("variance-as-deviation"), first, second), *ONLY, "--evidence", kept)
     assert refuted.returncode == 1, refuted.stdout + refuted.stderr
+    again = dpadmm("gate", "--examine", kept)  # the pair is the user's, and is not in the evidence
+    assert again.returncode == 2, again.stdout + again.stderr
+    assert "your own pair of neighbours is not kept" in again.stderr
 
 
 def test_records_that_nothing_can_tell_apart_are_inconclusive(tmp_path: Path) -> None:
