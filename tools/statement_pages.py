@@ -200,6 +200,24 @@ Facts between the theorems and the program, which are no hypothesis of any theor
 
 {facts}
 
+## What a sentence about privacy rests on
+
+Every page that speaks of epsilon leads here; its sentences are of these kinds.
+
+- **Epsilon is at most a, with discrete noise on a grid and a method `*-cks`**: theorems of `EndToEnd.v`, and nothing
+  that is assumed.
+- **Epsilon is at most a, otherwise; a guarantee; calibrated noise**: the theorem by the name of the method
+  ([table](../reference/accounting.md)), the theorems below with what they assume, and an enclosure: ball arithmetic,
+  re-derived by a second route (`dpadmm account --check`).
+- **Epsilon is at least b, by the accountant**: a pair of neighbours that the mechanism can have; its delta is enclosed.
+- **A sensitivity**: the theorems of `Vectors.v` to `Epoch.v`, about the functions that ship.
+- **A claim is refuted; epsilon is at least b with some confidence**: a statistical test at the false-alarm probability
+  printed beside it (tests that may stop at any time: `Ville.v`), or a witness in exact numbers.
+- **A claim stands; what would have been detected**: the tests that were asked and their power, printed beside it. It
+  is no proof that an implementation is private.
+- **What somebody else claims or prints** (board, zoo, public accountants): their word. What is said against it is of
+  the kinds above.
+
 ## Which evidence each statement has
 
 *SMT*: obligations proved by z3 and cvc5. *Coq*: theorems below. *Enclosure*: exact or ball arithmetic at finitely many

@@ -72,6 +72,17 @@ def test_each_path_reaches_a_command_in_two_clicks(site: Path) -> None:
         assert any(candidate.has_a_command() for candidate in reached), first
 
 
+def test_every_page_that_speaks_of_epsilon_leads_to_what_that_rests_on(site: Path) -> None:
+    proofs = site / "evidence" / "proofs.html"
+    pages = [path for path in site.rglob("*.html") if path.name != "404.html"]
+    speaking = [path for path in pages if re.search("epsilon|ε", path.read_text("utf-8"), re.IGNORECASE)]
+    assert len(speaking) > 40
+    assert [path for path in speaking if proofs not in Page(path).links] == []
+    anchor = "evidence/proofs.md#what-a-sentence-about-privacy-rests-on"
+    assert anchor in (ROOT / "README.md").read_text("utf-8")
+    assert 'id="what-a-sentence-about-privacy-rests-on"' in proofs.read_text("utf-8")
+
+
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     foreign = [
         f"{path.relative_to(site)}: {address}"
