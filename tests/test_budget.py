@@ -18,7 +18,7 @@ import pytest
 from tests.walks import PACKAGES, ROOT
 
 FILES = 295
-LINES = 60_220
+LINES = 60_230
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""

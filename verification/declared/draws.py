@@ -306,6 +306,8 @@ def cost_of_noise(pricing: Pricing, noise: Mapping[str, Floats]) -> str:
     weights = {name: 1 / scale if scale > 0 else math.inf for name, scale in scales.items()}
     listed = ", ".join(f"{name} {scale:.4g}" for name, scale in scales.items())
     text = f"scale of the noise over the declared one: {listed}; {pricing.sentence(weights)}"
+    if math.inf in weights.values():
+        return text
     named = pricing.about(weights)
     together = {n: dependent_weight(values[n], a, declaration.releases(values[n])) for n, a in noise.items()}
     if any(weight == math.inf for weight in together.values()):
@@ -418,7 +420,7 @@ def dependent_weight(value: DeclaredValue, noise: Floats, count: int) -> float:
     if runs < _RUNS_FOR_EACH * rows.shape[1] or rows.shape[1] < 2:
         return 0.0
     sizes, directions = np.linalg.eigh(rows.T @ rows / runs)
-    if sizes[0] < _SINGULAR * sizes[-1]:
+    if sizes[0] <= _SINGULAR * sizes[-1]:
         return math.inf
     if sizes[0] > _EDGE * (1 - np.sqrt(rows.shape[1] / runs)) ** 2 * np.mean(sizes):
         return 0.0  # no less than the least eigenvalue that so many independent runs show

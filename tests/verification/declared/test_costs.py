@@ -44,6 +44,7 @@ def test_independent_noise_has_the_declared_price_and_a_combination_without_nois
     shared = normal()
     shared[:, 1] = shared[:, 0]
     assert dependent_weight(GAUSSIAN, shared, RELEASES) == math.inf
+    assert dependent_weight(GAUSSIAN, 0.0 * shared, RELEASES) == math.inf
 
 
 def test_dependent_noise_costs_what_its_covariance_says() -> None:
