@@ -39,6 +39,7 @@ _CONFIDENCE = 0.999
 _THRESHOLDS = 40
 _RUNS_FOR_EACH = 5
 """So many runs for every coordinate of a covariance matrix that is estimated."""
+_DOUBT = 1e-12  # probability that a rate is above the end that is used for it
 _NOTICED = 1.05  # a price must be larger by this factor to be named in place of that of the scale alone
 _SINGULAR = 1e-9
 _EDGE = 0.8  # of Marchenko and Pastur's lower edge
@@ -373,16 +374,20 @@ def _had_before(array: Floats) -> int:
 def _runs_fresh(noise: Mapping[str, Floats]) -> Test:
     found = sum(map(_had_before, noise.values()))
     chance = sum(len(a) ** 2 / 2 * _likeliest(a) ** (a.shape[1] * a.shape[2]) for a in noise.values())
-    p_value, detail = tails.coincidences(found, chance), f"{found} runs have noise that another run has had"
+    p_value = min(1.0, tails.coincidences(found, chance) + len(noise) * _DOUBT)
+    detail = f"{found} runs have noise that another run has had"
     return Test("noise-runs-fresh", Aspect.NOISE, p_value, detail, Cause.NOISE_REUSED)
 
 
 def _likeliest(array: Floats) -> float:
-    """How likely two numbers are equal: as in single precision, or more where those of different runs often are."""
+    """How likely two numbers are equal: as in single precision, or Garwood's upper end for equal pairs of other runs.
+
+    That end is too low with a probability of `_DOUBT`, for which the test pays.
+    """
     numbers = np.unique(array.reshape(len(array), -1), axis=0)
     repeated = np.unique(numbers, return_counts=True)[1].astype(np.float64)
     equal, pairs = float(np.sum(repeated * (repeated - 1))) / 2, numbers.size * (numbers.size - 1) / 2
-    return min(1.0, max(2 * LIKELIEST, (equal + 3 * math.sqrt(equal) + 3) / max(pairs, 1.0)))
+    return min(1.0, max(2 * LIKELIEST, float(stats.gamma.isf(_DOUBT, equal + 1)) / max(pairs, 1.0)))
 
 
 def shared_draws(noise: Mapping[str, Floats]) -> str:
