@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +24,9 @@ from audits.eprocess.confidence import (
     require_confidence,
     roc_band,
 )
-from audits.eprocess.curve_test import designed
+from audits.eprocess.curve_test import SEEN, CurveTest, bets_for
 from audits.eprocess.lower_bounds import held_out_rates, split_trials
+from audits.eprocess.scores import ScoreTails
 from audits.errors import AuditError
 from verification.wire.arrays import Floats
 
@@ -92,11 +94,18 @@ def band_bound(
     return LowerBound(name, family.curve(low).epsilon_at(delta), delta, confidence, assumes, band.runs)
 
 
+def designed(curve: PrivacyCurve, tails: ScoreTails, *, alpha: float, budget: int) -> CurveTest | None:
+    """Return a test for tails that were seen; None where no bet could win."""
+    log_target = -math.log(alpha * SEEN.final_share)
+    bets = bets_for(curve, [tails], tails, SEEN, log_target=log_target, budget=budget)
+    return CurveTest(bets, SEEN.shares) if any(bet is not None for bet in bets) else None
+
+
 def point_refutes(first: Floats, second: Floats, *, epsilon: float, delta: float, alpha: float) -> bool:
     """Whether (epsilon, delta)-DP itself is refuted, with false-alarm probability at most ``alpha``."""
     split = split_trials(first, second)
     curve = ApproximateCurve(epsilon, delta)
-    test = designed(curve, split.tails, alpha=alpha, budget=split.first.size)
+    test = designed(curve, split.tails, alpha=alpha, budget=split.left)
     # None: the design trials show nothing to bet on
     return test is not None and test.refutes(curve, split.first, split.second, alpha)
 

@@ -213,13 +213,6 @@ def design_test(
     return CurveTest(bets, plan.shares)
 
 
-def designed(curve: PrivacyCurve, tails: ScoreTails, *, alpha: float, budget: int) -> CurveTest | None:
-    """Return a test for tails that were seen; None where no bet could win."""
-    log_target = -math.log(alpha * SEEN.final_share)
-    bets = bets_for(curve, [tails], tails, SEEN, log_target=log_target, budget=budget)
-    return CurveTest(bets, SEEN.shares) if any(bet is not None for bet in bets) else None
-
-
 def smallest_excess(curve: PrivacyCurve, model: ScoreModel, strength: float, alpha: float, budget: int) -> float:
     """Return the excess of strength whose optimal growth reaches 1/alpha (and the cost of mixing) within the budget."""
     wanted = (-math.log(alpha) + 1.0) / budget

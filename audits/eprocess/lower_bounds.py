@@ -3,7 +3,7 @@ r"""Lower bounds on epsilon, or on a Renyi divergence, by every estimator that a
 *Inverted tests*: every smaller claim is refuted by bets fixed before the runs. Claims are cut into cells, each with
 bets of its own, so that the bound exceeds the truth only if the bets against the true claim won: nothing is paid for
 the number of claims. Within a cell refutation is monotone, and its boundary is bisected; cells are tested upwards.
-Valid at every time, hence also when the runs were stopped early. At one point, bets are designed on the first trials.
+Valid at every time, hence also when the runs were stopped early. At one point each claim of a grid has its own bets.
 
 *The pair of a game*: the claims are the curves that the pair itself attains with less noise, not those that hold for
 every pair: with the latter the bound would stay below what the pair attains, however many runs are made. In each of T
@@ -57,7 +57,6 @@ from audits.eprocess.curve_test import (
     Round,
     Wealth,
     design_test,
-    designed,
     smallest_excess,
 )
 from audits.eprocess.scores import (
@@ -77,7 +76,6 @@ ASSUMES = (Assumption.FRESH_TRIALS, Assumption.FIXED_EVENTS)
 BOUND_ASSUMES = (*ASSUMES, Assumption.CLAIMED_CURVE, Assumption.FAMILY)
 _CELL, _PARTS, _COARSE_SHARE = 1.07, 4, 0.1
 _LEAST, _GREATEST = 0.05, 12.0  # epsilons at one delta
-_STEP, _CLAIMS = 1.1, 58  # claims that rounds are replayed against: 0.05 to 11.4
 
 
 class EveryClaimRefuted(AuditError):
@@ -159,34 +157,14 @@ def _boundary(refutes: Callable[[float], bool], low: float, high: float, within:
     return low
 
 
-def lower_bound_at(
-    delta: float, tails: ScoreTails, first: Floats, second: Floats, *, alpha: float, budget: int, cell: float = 1.2
+def replayed_bound(
+    rounds: Sequence[Round], claimed: float, delta: float, alpha: float, *, refuted: bool, step: float = 1.1
 ) -> float:
-    """Return an epsilon below which every claim at this delta is refuted, wrong with probability at most ``alpha``.
-
-    The bets of a cell are designed for its upper end and these tails.
-    """
-    low, high = 0.0, _LEAST
-    while high < _GREATEST and first.size:
-        test = designed(ApproximateCurve(high, delta), tails, alpha=alpha, budget=budget)
-        if test is None:
-            return low
-
-        def refuted(epsilon: float, test: CurveTest = test) -> bool:
-            return test.refutes(ApproximateCurve(epsilon, delta), first, second, alpha)
-
-        if not refuted(high):
-            return (_boundary(refuted, low, high, 1e-3) or low) if low else low
-        low, high = high, high * cell
-    return low
-
-
-def replayed_bound(rounds: Sequence[Round], claimed: float, delta: float, alpha: float, *, refuted: bool) -> float:
     """Return an epsilon below which every claim at this delta is refuted; above the claim only if that is refuted.
 
     Claims are tested upwards, from the claimed one if it is refuted, else from the least, until one is not refuted. The
     bound exceeds the true epsilon only if one of two true claims is refuted, the claimed one or the least tested one
-    that holds: with probability at most 2 alpha.
+    that holds: with probability at most 2 alpha, and at most alpha where none is claimed.
     """
 
     def refutes(epsilon: float) -> bool:
@@ -197,7 +175,7 @@ def replayed_bound(rounds: Sequence[Round], claimed: float, delta: float, alpha:
                 return True
         return False
 
-    best, tested = 0.0, [_LEAST * _STEP**k for k in range(_CLAIMS)]
+    best, tested = 0.0, [_LEAST * step**k for k in range(math.ceil(math.log(_GREATEST / _LEAST) / math.log(step)))]
     if not refuted:
         tested = [epsilon for epsilon in tested if epsilon < claimed]
     elif refutes(claimed):
@@ -467,36 +445,24 @@ def held_out_bound(first: Floats, second: Floats, *, delta: float, confidence: f
     return LowerBound("held-out Clopper-Pearson", epsilon, delta, confidence, (Assumption.FRESH_TRIALS,), runs)
 
 
-_DESIGN_SHARE = 0.1
+_DESIGN_SHARE, _FINE_STEP = 0.1, 1.01
 
 
 def point_bound(first: Floats, second: Floats, *, delta: float, confidence: float = 0.95) -> LowerBound:
-    """Return the infimum of the epsilons for which (epsilon, ``delta``)-DP is not refuted."""
-    alpha = require_confidence(confidence)
-    split = split_trials(first, second)
-    budget = split.first.size
-    epsilon = lower_bound_at(delta, split.tails, split.first, split.second, alpha=alpha, budget=budget, cell=_CELL)
+    """Return an epsilon below which (epsilon, ``delta``)-DP is refuted, by bets designed on the first trials."""
+    alpha, played = require_confidence(confidence), split_trials(first, second)
+    epsilon = replayed_bound([played], math.inf, delta, alpha, refuted=False, step=_FINE_STEP)
     return LowerBound("e-process on (epsilon, delta)", epsilon, delta, confidence, ASSUMES, first.size)
 
 
-@dataclass(frozen=True, slots=True)
-class SplitTrials:
-    """What the design trials showed, and the trials that are left to bet on."""
-
-    tails: ScoreTails
-    first: Floats
-    second: Floats
-
-
-def split_trials(first: Floats, second: Floats) -> SplitTrials:
-    """Design bets on the first trials, so that they are fixed before the others."""
+def split_trials(first: Floats, second: Floats) -> Round:
+    """The trials that are left to bet on, with the tails that the first ones had."""
     checked_scores("first", first)
     checked_scores("second", second)
     cut = max(1, int(_DESIGN_SHARE * first.size))
     if first.size != second.size or cut >= first.size:
         raise AuditError(f"needs at least two trial pairs, got {first.size} and {second.size} scores")
-    tails = tails_of(first[:cut], second[:cut])
-    return SplitTrials(tails, first[cut:], second[cut:])
+    return Round(0, "", tails_of(first[:cut], second[:cut]), first[cut:], second[cut:], first.size - cut)
 
 
 _BINS = 24

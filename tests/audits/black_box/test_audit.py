@@ -11,11 +11,12 @@ import pytest
 from audits.black_box.audit import BlackBoxPlan, BlackBoxResult, audit
 from audits.black_box.scores import layout_of
 from audits.curves import ApproximateCurve, TableCurve
-from audits.eprocess.curve_test import designed, refuted_after
-from audits.eprocess.lower_bounds import lower_bound_at
+from audits.eprocess.curve_test import Round, refuted_after
+from audits.eprocess.lower_bounds import replayed_bound
 from audits.eprocess.power import Shape, smallest_found
 from audits.eprocess.scores import tails_of
 from audits.errors import AuditError, NothingToAudit
+from benchmarks.estimators import designed
 from tests.zoo.black_box import CLAIM, BoxedSubject, LocalSource, boxed, claimed_curve
 from tests.zoo.black_box.campaign import slow_audit
 from verification.judge import finding
@@ -193,7 +194,8 @@ def test_the_bound_is_below_the_truth_and_close_to_it_for_randomised_response() 
     hit = 1.0 / (1.0 + math.exp(-epsilon))
     first, second = ((rng.random(count) < p).astype(np.float64) for p in (hit, 1.0 - hit))
     tails = tails_of(first[:1000], second[:1000])
-    bound = lower_bound_at(0.0, tails, first[1000:], second[1000:], alpha=0.05, budget=5000)
+    played = Round(0, "", tails, first[1000:], second[1000:], 5000)
+    bound = replayed_bound([played], math.inf, 0.0, 0.05, refuted=False, step=1.02)
     assert 0.75 * epsilon < bound < epsilon
 
 
