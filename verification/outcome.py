@@ -1,4 +1,4 @@
-"""One vocabulary of results for verify, vectors, conform, audit and gate: outcome, finding, power.
+"""One vocabulary of results for verify, vectors, conform, audit and gate: outcome, power, picture, finding.
 
 An `Outcome` is what a check concluded, a `Finding` one conclusion under the name of what was checked. The exit code
 of a run is that of its worst finding (`worst`).
@@ -10,10 +10,8 @@ import datetime
 import enum
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-
-from verification.picture import Picture
 
 
 class Outcome(enum.StrEnum):
@@ -238,6 +236,46 @@ class About:
     def called(self, word: str) -> bool:
         """Whether a word means it: its id, its question, its mechanism or its stage."""
         return word in (str(self), self.question, self.mechanism, self.subject, self.stage)
+
+
+# -- what a finding looks like: curves and dots over two axes; nothing is concluded from it ----------------------------
+
+Points = tuple[tuple[float, float], ...]
+
+
+class Ink(enum.StrEnum):
+    """What a series is: the report's style sheet has a colour for each."""
+
+    SEEN = "seen"
+    OTHER = "other"
+    CLAIMED = "claimed"
+    FLOOR = "floor"
+    BAND = "band"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One curve, or dots."""
+
+    label: str
+    points: Points
+    ink: Ink
+    dots: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A titled picture with a caption that says what to look for; ``x_names`` name the places 1, 2, ... of x."""
+
+    title: str
+    caption: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...] = ()
+    x_names: tuple[str, ...] = ()
+
+
+Draw = Callable[[], Picture]
 
 
 @dataclass(frozen=True, slots=True)

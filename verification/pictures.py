@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from verification.picture import Ink, Picture, Points, Series
+from verification.outcome import Ink, Picture, Points, Series
 from verification.wire.arrays import Floats
 
 MOST_POINTS = 160
@@ -114,16 +114,4 @@ def coordinates(what: str, got: Floats, right: Floats) -> Picture:
             Series("reference", pairs(places, np.ravel(right)), Ink.CLAIMED),
             Series("seen", pairs(places, np.ravel(got)), Ink.SEEN, dots=True),
         ),
-    )
-
-
-def together(first: tuple[str, Floats], second: tuple[str, Floats]) -> Picture:
-    """Two values of the same runs: a cloud without direction if they are independent."""
-    pick = thinned(first[1].size, 300)
-    return Picture(
-        "Two noise values of the same runs",
-        "Independent noise makes a round cloud; a line or a slope means that one value tells about the other.",
-        first[0],
-        second[0],
-        (Series("one run", pairs(first[1][pick], second[1][pick]), Ink.SEEN, dots=True),),
     )

@@ -25,7 +25,7 @@ from verification.neighbours.neighbours import Neighbours
 from verification.outcome import About, Aspect, Outcome, Stage
 from verification.questions.question import Answer
 from verification.statistics.test import Test
-from verification.wire.faces import Face
+from verification.wire import Face
 from verification.wire.faults import AdapterRefusal, AdapterSkipped, RefusedRequest
 from verification.wire.process import Limits
 from verification.wire.session import HiddenPair, Session, Values

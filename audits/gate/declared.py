@@ -17,8 +17,8 @@ from verification.declared.implementation import DeclaredImplementation
 from verification.declared.questions import Shown, about_declared, ask_declared, priced
 from verification.judge import Coverage, Result, concluded, finding
 from verification.outcome import About, Finding, Outcome, Stage, needed_aspects
+from verification.wire import Face
 from verification.wire.declaration import contradictions
-from verification.wire.faces import Face
 from verification.wire.faults import AdapterError, AdapterSkipped, Fault, ProtocolStep
 from verification.wire.process import Limits
 from verification.wire.session import DeclaredAlgorithm, Session

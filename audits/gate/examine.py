@@ -21,8 +21,8 @@ from verification.judge import Asked, Plan, Traits, ask, finding, in_hand
 from verification.outcome import Outcome, Stage
 from verification.questions.catalogue import QUESTIONS
 from verification.reading.context import ALL_MODES, Clock
+from verification.wire import Face
 from verification.wire.arrays import Floats
-from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault
 from verification.wire.session import Session
 from verification.wire.tape import PlayedSession, Tape

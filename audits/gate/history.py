@@ -34,8 +34,7 @@ from scipy import special
 from audits.errors import AuditError
 from audits.gate.report import Provenance
 from verification.judge import Result, concluded
-from verification.outcome import About, Cause, Cost, Stage
-from verification.picture import Picture
+from verification.outcome import About, Cause, Cost, Picture, Stage
 from verification.pictures import against_claim
 from verification.questions.question import Answer
 from verification.statistics.run_energies import RunEnergies

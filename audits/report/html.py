@@ -24,8 +24,7 @@ from audits.report.statement import claimed, statement
 from audits.report.summary import explained, glossary, summary
 from audits.report.text import headline, unused_waivers
 from verification.judge import Coverage
-from verification.outcome import Finding, Outcome
-from verification.picture import Picture
+from verification.outcome import Finding, Outcome, Picture
 from verification.plain_text import harmless
 
 _DIGITS = 12

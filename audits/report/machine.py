@@ -313,20 +313,6 @@ def help_uri(anchor: str) -> dict[str, str]:
     return {"helpUri": f"{base}/reference/causes.html#{anchor}"} if base.startswith(("http://", "https://")) else {}
 
 
-def page() -> str:
-    """The page of the documentation."""
-    parts = ["# Causes of a refutation", ""]
-    parts += ["One mistake is one cause, whichever questions show it. SARIF has a rule for each, with this text; with"]
-    parts += [f"`{DOCS}=https://...` in the environment, its `helpUri` leads to a published copy of this page.", ""]
-    for cause, text in MEANING.items():
-        title = str(cause)
-        parts += [f"## {title[0].upper()}{title[1:]}" + f" {{#{slug(cause)}}}", "", text, ""]
-    parts += ["## Findings without a cause", "", "A finding that is inconclusive has the rule of its stage.", ""]
-    for stage, text in RULES.items():
-        parts += [f"### Stage {stage} {{#{stage}}}", "", f"{text}.", ""]
-    return "\n".join(parts)
-
-
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LONGEST_MESSAGE = 4000
 _LEVEL = {

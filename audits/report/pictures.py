@@ -15,8 +15,7 @@ from audits.eprocess.confidence import roc_band
 from audits.games.sequential import AuditResult
 from audits.gate.price import Account
 from audits.gate.report import GateReport
-from verification.outcome import Finding, Outcome, Stage
-from verification.picture import Ink, Picture, Points, Series
+from verification.outcome import Finding, Ink, Outcome, Picture, Points, Series, Stage
 from verification.pictures import MOST_POINTS, pairs, quantiles, thinned
 
 

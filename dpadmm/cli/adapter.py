@@ -19,7 +19,7 @@ from dpadmm.cli.common import (
     timeout_option,
 )
 from verification.files import write_text
-from verification.wire.faces import Face
+from verification.wire import Face
 from verification.wire.faults import AdapterError, as_fields
 from verification.wire.process import Limits
 from verification.wire.skeletons import (

@@ -8,7 +8,7 @@ import pytest
 
 from tests.verification.wire.test_skeletons import TOOLS, build, fill_in
 from tests.wheel.conftest import Installed
-from verification.wire.faces import Face
+from verification.wire import Face
 from verification.wire.skeletons import FILE_NAMES, RUNS, Language, skeleton
 
 pytestmark = pytest.mark.slow

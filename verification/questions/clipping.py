@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from verification.picture import Picture
+from verification.outcome import Picture
 from verification.pictures import against_claim
 from verification.questions.question import Needs, Observation, at_few_records
 from verification.reading.context import Context, NotApplicable

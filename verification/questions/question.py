@@ -10,7 +10,7 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from verification.picture import Draw, Picture
+from verification.outcome import Draw, Picture
 from verification.pictures import quantiles
 from verification.reading.context import ALL_MODES, Claimed, Clock, Context, Mode
 from verification.statistics.run_energies import RunEnergies

@@ -21,7 +21,7 @@ from scipy import signal
 
 from accountant.mechanisms.words import Algorithm, Sampling
 from reference.clipping import clipped_slopes
-from verification.picture import Draw, Picture
+from verification.outcome import Draw, Picture
 from verification.pictures import shares
 from verification.questions import scenes
 from verification.questions.as_replayed import batches_as_replayed

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from verification.picture import Picture
+from verification.outcome import Picture
 from verification.pictures import against_claim
 from verification.statistics import tails
 from verification.statistics.test import Aspect, Cause, TailFamily, Test, union

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from verification.picture import Picture
+from verification.outcome import Picture
 from verification.pictures import shares, thinned
 from verification.statistics.test import Aspect, Cause, Test
 from verification.wire.arrays import Floats

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from verification.outcome import Aspect, Cause, Cost, Power
-from verification.picture import Draw
+from verification.outcome import Aspect, Cause, Cost, Draw, Power
 from verification.wire.arrays import Floats
 
 __all__ = ["Aspect", "Cause", "Cost", "TailFamily", "Test", "union"]

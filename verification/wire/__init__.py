@@ -9,3 +9,15 @@
 
 The other end in Python is `verification.served`.
 """
+
+from __future__ import annotations
+
+import enum
+
+
+class Face(enum.StrEnum):
+    """What an adapter shows of an implementation; here, because the help of `dpadmm adapter` needs no message."""
+
+    PAPER = "paper"
+    DECLARED = "declared"
+    BLACK_BOX = "black-box"

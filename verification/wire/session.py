@@ -20,10 +20,10 @@ import numpy as np
 from pydantic import JsonValue, ValidationError
 
 from accountant.mechanisms.words import Sampling
+from verification.wire import Face
 from verification.wire import declaration as d
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, WireArray, WireModel, as_lists, pack, unpack
-from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, AdapterRefusal, AdapterSkipped, Fault, ProtocolStep, RefusedRequest
 from verification.wire.parameters import SCHEMES, Algorithm, Parameters
 from verification.wire.process import AdapterProcess, Limits

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from verification.wire import Face
 from verification.wire.arrays import WireModel
-from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 from verification.wire.messages import StartResult
 from verification.wire.session import Session

@@ -22,8 +22,8 @@ from tests.zoo.black_box.campaign import read_campaign
 from tests.zoo.black_box.page import read_measured, wire_audit
 from verification.outcome import Outcome
 from verification.served.black_box import answer_streams, repeated
+from verification.wire import Face
 from verification.wire.arrays import pack
-from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, Fault
 from verification.wire.records import Records
 from verification.wire.session import Session

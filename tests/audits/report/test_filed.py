@@ -33,7 +33,7 @@ from audits.report.filed import (
     verify,
 )
 from audits.report.html import render_html
-from audits.report.machine import DOCS, MEANING, document, page, render_junit, render_sarif, slug
+from audits.report.machine import DOCS, MEANING, RULES, document, render_junit, render_sarif, slug
 from audits.report.text import headline, render_markdown, render_summary, render_text, unused_waivers
 from tests.audits.schemas import errors_of, junit_errors, sarif_errors
 from verification.judge import Coverage
@@ -81,6 +81,20 @@ def test_junit_names_are_the_same_on_a_green_and_a_red_run(tmp_path: Path) -> No
     assert cases(green)[: len(ids_of(green.claims))] == ids_of(green.claims)
     assert ' failures="1"' in render_junit(red)
     assert ' errors="1"' in render_junit(late)
+
+
+def page() -> str:
+    """The page of the documentation."""
+    parts = ["# Causes of a refutation", ""]
+    parts += ["One mistake is one cause, whichever questions show it. SARIF has a rule for each, with this text; with"]
+    parts += [f"`{DOCS}=https://...` in the environment, its `helpUri` leads to a published copy of this page.", ""]
+    for cause, text in MEANING.items():
+        title = str(cause)
+        parts += [f"## {title[0].upper()}{title[1:]}" + f" {{#{slug(cause)}}}", "", text, ""]
+    parts += ["## Findings without a cause", "", "A finding that is inconclusive has the rule of its stage.", ""]
+    for stage, text in RULES.items():
+        parts += [f"### Stage {stage} {{#{stage}}}", "", f"{text}.", ""]
+    return "\n".join(parts)
 
 
 def test_every_cause_is_a_rule_with_its_own_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

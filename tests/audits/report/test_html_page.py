@@ -23,8 +23,7 @@ from audits.report.summary import PARTS, TERMS, explained, glossary, summary
 from tests.audits.gate.test_gate import claim_file, zoo
 from verification import pictures
 from verification.judge import Coverage, Covered, Uncovered
-from verification.outcome import About, Finding, Outcome, Power, Stage, worst
-from verification.picture import Ink, Picture, Series
+from verification.outcome import About, Finding, Ink, Outcome, Picture, Power, Series, Stage, worst
 from verification.questions.catalogue import at
 from verification.questions.question import Size
 from verification.reading.context import SSADMM

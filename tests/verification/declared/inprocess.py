@@ -19,10 +19,10 @@ from verification.declared.questions import ask_declared
 from verification.judge import finding
 from verification.outcome import About, Finding
 from verification.served.declared import Declare, DeclaredServer, RunOnce
+from verification.wire import Face
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
 from verification.wire.declaration import OpaqueParameters
-from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 from verification.wire.session import DeclaredAlgorithm, Session
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import TracebackType
 
 from verification.served.serve import Implementation, Server
+from verification.wire import Face
 from verification.wire import messages as m
 from verification.wire.arrays import WireModel
-from verification.wire.faces import Face
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
 from verification.wire.session import Session
 

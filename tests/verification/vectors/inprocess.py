@@ -9,9 +9,16 @@ import numpy as np
 
 from verification.served.serve import Implementation, Server
 from verification.vectors import model
-from verification.vectors.checking import CaseFinding, ValueDifference, first_difference, not_offered
+from verification.vectors.checking import (
+    CaseFinding,
+    ValueDifference,
+    data_fields,
+    first_difference,
+    line_of,
+    not_offered,
+    replay_fields,
+)
 from verification.vectors.recipe import POINT, Recipe, read
-from verification.vectors.wire import data_fields, line_of, replay_fields
 from verification.wire.arrays import ArrayError, Floats, unpack
 from verification.wire.messages import Answer, RunResult
 from verification.wire.records import Run

@@ -18,7 +18,7 @@ from verification.judge import Plan
 from verification.outcome import Outcome
 from verification.vectors.checking import check_adapter
 from verification.vectors.files import load_all
-from verification.wire.faces import Face
+from verification.wire import Face
 from verification.wire.faults import AdapterFault, Fault
 from verification.wire.skeletons import BUILDS, FILE_NAMES, FILLED_IN, RUNS, Language, skeleton
 from verification.wire.smoke import smoke

@@ -20,10 +20,10 @@ from tools.protocol_schema import PUBLISHED
 from verification.served.loopback import Loopback
 from verification.served.serve import Server, serve_streams
 from verification.served.stepwise import Stepwise
+from verification.wire import Face
 from verification.wire import messages as m
 from verification.wire.arrays import ArrayError, Floats, PackedArray, as_lists, pack, unpack
 from verification.wire.declaration import schema_text
-from verification.wire.faces import Face
 from verification.wire.messages import Show, initial_point, parameters_for
 from verification.wire.parameters import (
     PAPER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from importlib import resources
 
-from verification.wire.faces import Face
+from verification.wire import Face
 
 
 class Language(enum.StrEnum):
