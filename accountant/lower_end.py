@@ -81,8 +81,8 @@ def _or_nothing(bound: Callable[[], Dyadic]) -> Dyadic:
 
 def _pure(steps: tuple[Step, ...], delta: Fraction, digits: int) -> Dyadic:
     """Return what the pure releases attain, or the best part of them that has not too many losses."""
-    best, known = _NOTHING, list[set[tuple[Fraction, int]]]()
-    for part in pure_parts(pure_releases(steps)):
+    best, known, pure = _NOTHING, list[set[tuple[Fraction, int]]](), pure_releases(steps)
+    for part in pure_parts(pure) if pure else ():
         if not any(set(part) <= larger for larger in known):
             with contextlib.suppress(CannotCertifyError):
                 best = max(best, pure_epsilon(part, delta, digits=digits).least)
