@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from types import FrameType
 
-from accountant.errors import TimeLimitError
+from accountant.errors import AccountantError, TimeLimitError
 
 AGAIN = 2.0
 _END: ContextVar[float | None] = ContextVar("end of the time limit", default=None)
@@ -87,9 +87,9 @@ def _alarm(seconds: float) -> Iterator[None]:
     left, interval = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), AGAIN)
     try:
         yield
-    except TypeError as error:
-        # a comparison of mpmath's that the signal interrupts says that its numbers cannot be compared
-        if fired:
+    except Exception as error:
+        # what the signal interrupts may come out as something else: of a comparison of mpmath's, or of compiled code
+        if fired and not isinstance(error, AccountantError):
             raise TimeLimitError(message) from error
         raise
     finally:

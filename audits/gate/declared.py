@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from accountant.errors import TimeLimitError
+from accountant.limits import time_limit
 from accountant.mechanisms.words import Sampling
 from audits.errors import ContradictionError
 from audits.gate.claim_file import ClaimFile, DeclaredTable
 from audits.gate.options import GateOptions, adapter_failed
-from audits.gate.price import TookTooLongError, time_limit
 from verification.declared.implementation import DeclaredImplementation
 from verification.declared.questions import Shown, about_declared, ask_declared, priced
 from verification.judge import Coverage, Result, concluded, finding
@@ -109,7 +110,7 @@ def declared_results(claims: ClaimFile, declared: DeclaredImplementation, option
     try:
         with time_limit(2 * gate.budget):
             yield from ask_declared(declared, false_alarm=share, power=gate.power, wants=wants)
-    except TookTooLongError as error:
+    except TimeLimitError as error:
         yield Result(about, Outcome.INCONCLUSIVE, reason=f"nothing could be certified: {error}")
 
 

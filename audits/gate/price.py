@@ -5,17 +5,13 @@ Also the price of noise that was measured, for a finding that noise is too small
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
-import signal
-import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from types import FrameType
 
 from accountant import AccountantError, Mechanism, Report, decimal_string, epsilon
+from accountant.limits import time_limit
 from accountant.mechanisms.batches import NoisyGradients
 from accountant.mechanisms.declaration import declared_ledger
 from accountant.mechanisms.words import Sampling
@@ -28,41 +24,6 @@ from verification.questions.question import Answer
 from verification.statistics.noise_size import Effective, effective
 from verification.statistics.test import Test
 from verification.wire.arrays import Floats
-
-
-class TookTooLongError(Exception):
-    """The limit was reached."""
-
-
-@contextlib.contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `TookTooLongError` inside when the time is over; in the main thread, where signals arrive.
-
-    Compiled code that is interrupted inside a call back may turn it into another exception: whatever comes out after
-    the time is over means that it was over.
-    """
-    if math.isinf(seconds) or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    late = TookTooLongError(f"no result within {seconds:.3g} seconds")
-    over = threading.Event()
-
-    def ring(_number: int, _frame: FrameType | None) -> None:
-        over.set()
-        raise late
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
-    try:
-        yield
-    except Exception as error:
-        if over.is_set():
-            raise late from error
-        raise
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-
 
 _DIGITS = 6
 
@@ -90,8 +51,8 @@ def account(claim: Claim, mechanism: Mechanism, seconds: float = math.inf) -> Ac
         with time_limit(seconds):
             report = _report(claim, mechanism)
             promised = [promise.compared(report.ledger) for promise in claim.promises]
-    except (AccountantError, TookTooLongError) as error:
-        if isinstance(error, AccountantError) and error.exit_code == 2:
+    except AccountantError as error:
+        if error.exit_code == 2:
             raise
         return Account(claim, mechanism, None, _judged(about, f"nothing could be certified: {error}", holds=None))
     holds, text = _compared(claim, report)
@@ -113,9 +74,10 @@ def _compared(claim: Claim, report: Report) -> tuple[bool | None, str]:
     if claim.epsilon < lower:
         text = f"epsilon at delta {delta} is at least {low} (two neighbouring data sets attain it)"
         return False, f"{text}, claimed is {claimed}"
+    late = f"; no time was left for {', '.join(sorted(report.unfinished))}" if report.unfinished else ""
     return None, (
         f"claimed is {claimed}; certified is only that epsilon at delta {delta} lies between {low} (attained by a "
-        f"concrete pair) and {high} (holds for every pair). Claim {high}, or add noise"
+        f"concrete pair) and {high} (holds for every pair){late}. Claim {high}, or add noise"
     )
 
 
@@ -153,7 +115,7 @@ def epochs_cost(claim: Claim, mechanism: Mechanism) -> str:
         epochs = dataclasses.replace(mechanism, sampling=Sampling.SHUFFLE)
         with time_limit(_SECONDS):
             bound = epsilon(epochs, claim.delta, digits=_DIGITS).epsilon
-    except (AccountantError, TookTooLongError):
+    except AccountantError:
         return ""
     low = decimal_string(fraction_of(bound.lower), _DIGITS, "down")
     high = decimal_string(fraction_of(bound.upper), _DIGITS, "up")
@@ -206,6 +168,6 @@ def _epsilon(claim: Claim, mechanism: Mechanism, ratio: float) -> Fraction | Non
                 bounds.append(
                     fraction_of(method_epsilon(ledger, claim.delta, method, digits=_FEW_DIGITS).epsilon.upper)
                 )
-        except (AccountantError, TookTooLongError):
+        except AccountantError:
             continue
     return min(bounds) if bounds else None
