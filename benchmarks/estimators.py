@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
+import numpy.typing as npt
+from scipy.special import betaincinv, ndtri
 
 from audits.curves import (
     ApproximateCurve,
@@ -20,13 +22,12 @@ from audits.eprocess.confidence import (
     Assumption,
     LowerBound,
     binomial_at_least,
-    binomial_at_most,
     require_confidence,
     roc_band,
 )
 from audits.eprocess.curve_test import SEEN, CurveTest, bets_for
-from audits.eprocess.lower_bounds import held_out_rates, split_trials
-from audits.eprocess.scores import ScoreTails
+from audits.eprocess.lower_bounds import split_trials
+from audits.eprocess.scores import ScoreTails, checked_scores
 from audits.errors import AuditError
 from verification.wire.arrays import Floats
 
@@ -108,6 +109,67 @@ def point_refutes(first: Floats, second: Floats, *, epsilon: float, delta: float
     test = designed(curve, split.tails, alpha=alpha, budget=split.left)
     # None: the design trials show nothing to bet on
     return test is not None and test.refutes(curve, split.first, split.second, alpha)
+
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutRates:
+    """Counts of one event on runs that did not choose it."""
+
+    hits: int
+    hit_trials: int
+    false_hits: int
+    false_trials: int
+
+
+Merit = Callable[[Floats, Floats], Floats]
+
+
+def held_out_rates(first: Floats, second: Floats, *, merit: Merit, miss: float) -> HeldOutRates:
+    """Choose threshold and direction on the even runs, count on the odd ones.
+
+    ``merit(at_least, at_most)`` is the value of bounds on the hit rate and the false hit rate.
+    """
+    checked_scores("first", first)
+    checked_scores("second", second)
+    if min(first.size, second.size) < 4:
+        raise AuditError(f"held-out selection needs at least 4 runs a side, got {first.size} and {second.size}")
+    threshold, reverse = _choose(first[::2], second[::2], merit, miss)
+    a, b = first[1::2], second[1::2]
+    above_a, above_b = int((a > threshold).sum()), int((b > threshold).sum())
+    if reverse:
+        return HeldOutRates(b.size - above_b, b.size, a.size - above_a, a.size)
+    return HeldOutRates(above_a, a.size, above_b, b.size)
+
+
+def _choose(first: Floats, second: Floats, merit: Merit, miss: float) -> tuple[float, bool]:
+    """Return the threshold and direction with the best Clopper-Pearson bounds on the selection half."""
+    a, b = np.sort(first), np.sort(second)
+    pooled = np.sort(np.concatenate([a, b]))
+    thresholds = np.unique(pooled[np.linspace(0, pooled.size - 1, min(pooled.size, 1000)).astype(np.int64)])
+    above_a = a.size - np.searchsorted(a, thresholds, side="right")
+    above_b = b.size - np.searchsorted(b, thresholds, side="right")
+    forward = merit(*_bounds(above_a, a.size, above_b, b.size, miss))
+    backward = merit(*_bounds(b.size - above_b, b.size, a.size - above_a, a.size, miss))
+    reverse = bool(backward.max() > forward.max())
+    best = int(np.argmax(backward if reverse else forward))
+    return float(thresholds[best]), reverse
+
+
+def _bounds(
+    hits: IntArray, hit_trials: int, false_hits: IntArray, false_trials: int, miss: float
+) -> tuple[Floats, Floats]:
+    at_least = np.where(hits > 0, betaincinv(np.maximum(hits, 1), hit_trials - hits + 1, miss), 0.0)
+    spared = false_trials - false_hits
+    at_most = 1.0 - np.where(spared > 0, betaincinv(np.maximum(spared, 1), false_trials - spared + 1, miss), 0.0)
+    return at_least, at_most
+
+
+def binomial_at_most(successes: int, trials: int, miss: float) -> float:
+    """Return the Clopper-Pearson upper bound: the success probability is larger with probability <= ``miss``."""
+    return 1.0 - binomial_at_least(trials - successes, trials, miss)
 
 
 def gaussian_shaped_bound(

@@ -21,6 +21,7 @@ from scipy.special import betaincinv, gammaln
 from audits.curves import PrivacyCurve, default_epsilons
 from audits.eprocess.scores import checked_scores
 from audits.errors import AuditError, AuditFault
+from verification.statistics.tails import probability_at_least
 from verification.wire.arrays import Floats
 
 
@@ -87,15 +88,10 @@ def binomial_at_least(successes: int, trials: int, miss: float) -> float:
     """Return the Clopper-Pearson lower bound: the success probability is smaller with probability <= ``miss``."""
     if not 0 <= successes <= trials or trials < 1:
         raise AuditError(f"successes must be in [0, trials], got successes={successes!r}, trials={trials!r}")
-    value = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, miss))
+    value = float(probability_at_least(np.array(successes), trials, miss))
     if math.isnan(value):
         raise AuditFault(f"beta quantile failed for {successes} of {trials} at level {miss!r}")
     return value
-
-
-def binomial_at_most(successes: int, trials: int, miss: float) -> float:
-    """Return the Clopper-Pearson upper bound: the success probability is larger with probability <= ``miss``."""
-    return 1.0 - binomial_at_least(trials - successes, trials, miss)
 
 
 def mean_at_least(samples: Floats, miss: float) -> float:

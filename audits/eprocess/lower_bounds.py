@@ -34,17 +34,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.special import betaincinv, ndtr
+from scipy.special import ndtr
 
 from audits.curves import ApproximateCurve, ClaimFamily, GaussianCurve, TableCurve, require_finite
 from audits.eprocess.confidence import (
     Assumption,
     LowerBound,
     band_point_bound,
-    binomial_at_least,
-    binomial_at_most,
     mean_at_least,
     mean_at_most,
     require_confidence,
@@ -69,6 +66,7 @@ from audits.eprocess.scores import (
     tails_of,
 )
 from audits.errors import AuditError
+from verification.statistics.tails import counted_epsilon
 from verification.wire.arrays import Floats
 
 METHOD = "e-process against the curve"
@@ -374,78 +372,20 @@ def pair_lower_bound(
 
 # -- at one point, and of a Renyi divergence --------------------------------------------------------------------------
 
-IntArray = npt.NDArray[np.int64]
 
-
-@dataclass(frozen=True, slots=True)
-class HeldOutRates:
-    """Counts of one event on runs that did not choose it."""
-
-    hits: int
-    hit_trials: int
-    false_hits: int
-    false_trials: int
-
-
-Merit = Callable[[Floats, Floats], Floats]
-
-
-def held_out_rates(first: Floats, second: Floats, *, merit: Merit, miss: float) -> HeldOutRates:
-    """Choose threshold and direction on the even runs, count on the odd ones.
-
-    ``merit(at_least, at_most)`` is the value of bounds on the hit rate and the false hit rate.
-    """
+def held_out_bound(first: Floats, second: Floats, *, delta: float, confidence: float = 0.95) -> LowerBound:
+    """Return log((hit rate - delta)/false hit rate) of an event that one half of the runs chooses, on the other."""
+    miss = require_confidence(confidence)
     checked_scores("first", first)
     checked_scores("second", second)
     if min(first.size, second.size) < 4:
         raise AuditError(f"held-out selection needs at least 4 runs a side, got {first.size} and {second.size}")
-    threshold, reverse = _choose(first[::2], second[::2], merit, miss)
-    a, b = first[1::2], second[1::2]
-    above_a, above_b = int((a > threshold).sum()), int((b > threshold).sum())
-    if reverse:
-        return HeldOutRates(b.size - above_b, b.size, a.size - above_a, a.size)
-    return HeldOutRates(above_a, a.size, above_b, b.size)
-
-
-def _choose(first: Floats, second: Floats, merit: Merit, miss: float) -> tuple[float, bool]:
-    """Return the threshold and direction with the best Clopper-Pearson bounds on the selection half."""
-    a, b = np.sort(first), np.sort(second)
-    pooled = np.sort(np.concatenate([a, b]))
-    thresholds = np.unique(pooled[np.linspace(0, pooled.size - 1, min(pooled.size, 1000)).astype(np.int64)])
-    above_a = a.size - np.searchsorted(a, thresholds, side="right")
-    above_b = b.size - np.searchsorted(b, thresholds, side="right")
-    forward = merit(*_bounds(above_a, a.size, above_b, b.size, miss))
-    backward = merit(*_bounds(b.size - above_b, b.size, a.size - above_a, a.size, miss))
-    reverse = bool(backward.max() > forward.max())
-    best = int(np.argmax(backward if reverse else forward))
-    return float(thresholds[best]), reverse
-
-
-def _bounds(
-    hits: IntArray, hit_trials: int, false_hits: IntArray, false_trials: int, miss: float
-) -> tuple[Floats, Floats]:
-    at_least = np.where(hits > 0, betaincinv(np.maximum(hits, 1), hit_trials - hits + 1, miss), 0.0)
-    spared = false_trials - false_hits
-    at_most = 1.0 - np.where(spared > 0, betaincinv(np.maximum(spared, 1), false_trials - spared + 1, miss), 0.0)
-    return at_least, at_most
-
-
-def held_out_bound(first: Floats, second: Floats, *, delta: float, confidence: float = 0.95) -> LowerBound:
-    """Return log((hit rate - delta)/false hit rate) from exact bounds on runs that did not choose the event."""
-    miss = 0.5 * require_confidence(confidence)
-
-    def merit(hit: Floats, false_hit: Floats) -> Floats:
-        return np.log(np.maximum(hit - delta, 1e-300) / false_hit)
-
-    rates = held_out_rates(first, second, merit=merit, miss=miss)
-    at_least = binomial_at_least(rates.hits, rates.hit_trials, miss)
-    at_most = binomial_at_most(rates.false_hits, rates.false_trials, miss)
-    epsilon = max(0.0, math.log((at_least - delta) / at_most)) if at_least > delta else 0.0
+    epsilon = counted_epsilon((first[::2], second[::2]), (first[1::2], second[1::2]), delta, miss)
     runs = min(first.size, second.size)
     return LowerBound("held-out Clopper-Pearson", epsilon, delta, confidence, (Assumption.FRESH_TRIALS,), runs)
 
 
-_DESIGN_SHARE, _FINE_STEP = 0.1, 1.01
+_DESIGN_SHARE, _FINE_STEP = 0.1, 1.03
 
 
 def point_bound(first: Floats, second: Floats, *, delta: float, confidence: float = 0.95) -> LowerBound:

@@ -37,10 +37,11 @@ from verification.declared.implementation import (
 )
 from verification.declared.inside import is_sum
 from verification.declared.price import schedule, stated
-from verification.declared.two_scales import Leakage, counted_epsilon
+from verification.declared.two_scales import Leakage
 from verification.neighbours.families import StartingPoint, held_batches, history, second_batches
 from verification.neighbours.neighbours import Neighbours
 from verification.reading.context import Undecided
+from verification.statistics.tails import counted_epsilon
 from verification.statistics.test import Aspect, Cause, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import PURE, DeclaredValue, NoiseKind

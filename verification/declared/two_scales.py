@@ -27,6 +27,7 @@ from scipy import stats
 from accountant.mechanisms.words import Sampling
 from verification.declared.implementation import DeclaredImplementation, OutOfTimeError
 from verification.reading.context import NotApplicable, Undecided
+from verification.statistics.tails import counted_epsilon
 from verification.statistics.test import Aspect, Cause, Test
 from verification.wire.arrays import Floats
 from verification.wire.declaration import PURE, DeclaredValue, NoiseKind
@@ -197,23 +198,3 @@ def _released(declared: DeclaredImplementation, value: DeclaredValue, data: str,
             if len(array) > pair.release and array[pair.release].size == pair.dimension:
                 rows[k] = array[pair.release].ravel()
     return rows
-
-
-def counted_epsilon(
-    chosen_by: tuple[Floats, Floats], counted: tuple[Floats, Floats], delta: float, level: float = LEVEL
-) -> float:
-    """A bound by the event that a size is above, or not above, the threshold that looks best on the first sizes."""
-    best, event = -math.inf, (0.0, False, 0)
-    for threshold in np.quantile(np.concatenate(chosen_by), np.linspace(0.01, 0.99, 99)):
-        for above in (True, False):
-            shares = [(np.sum((sizes > threshold) == above) + 1.0) / (sizes.size + 2.0) for sizes in chosen_by]
-            for one in (0, 1):
-                if shares[one] > delta:
-                    ratio = math.log((shares[one] - delta) / shares[1 - one])
-                    best, event = max((best, event), (ratio, (float(threshold), above, one)))
-    threshold, above, one = event
-    hits = [int(np.sum((sizes > threshold) == above)) for sizes in counted]
-    n, m = counted[one].size, counted[1 - one].size
-    low = float(stats.beta.ppf(level / 2, hits[one], n - hits[one] + 1)) if hits[one] else 0.0
-    high = float(stats.beta.ppf(1 - level / 2, hits[1 - one] + 1, m - hits[1 - one])) if hits[1 - one] < m else 1.0
-    return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0

@@ -43,6 +43,42 @@ def binomial(successes: NDArray[np.int64], trials: int, probability: float) -> F
     return tails
 
 
+def probability_at_least(successes: NDArray[np.int64], trials: int, miss: float) -> Floats:
+    """Clopper and Pearson's lower bounds of probabilities, each wrong with probability at most `miss`."""
+    low: Floats = special.betaincinv(np.maximum(successes, 1), trials - successes + 1, miss)
+    return np.where(successes > 0, low, 0.0)
+
+
+_MOST_EVENTS = 1000
+Scores = tuple[Floats, Floats]
+"""Of runs on two neighbours."""
+
+
+def counted_epsilon(chosen_by: Scores, counted: Scores, delta: float, miss: float) -> float:
+    """An epsilon at delta that two neighbours show, wrong with probability at most `miss`; 0 where they show none.
+
+    By the event that a score is above a threshold, or not above it, on the one or the other: chosen by the first scores
+    of both, and counted in the second ones, which took no part in the choice.
+    """
+    pooled = np.sort(np.concatenate(chosen_by))
+    thresholds = np.unique(pooled[np.linspace(0, pooled.size - 1, min(pooled.size, _MOST_EVENTS)).astype(np.intp)])
+    shown = _shown(chosen_by, thresholds, delta, miss)
+    event, at = np.unravel_index(int(np.argmax(shown)), shown.shape)
+    return max(0.0, float(_shown(counted, thresholds[at : at + 1], delta, miss)[event, 0]))
+
+
+def _shown(sides: Scores, thresholds: Floats, delta: float, miss: float) -> Floats:
+    """log((p - delta)/q) of every event, [4, thresholds]: p at least, and q at most, as probable as can be said."""
+    counts, found = [], []
+    for side in sides:
+        below = np.searchsorted(np.sort(side), thresholds, "right")
+        counts.append((np.array([side.size - below, below]), side.size))
+    for (seen, n), (rare, m) in (counts, counts[::-1]):
+        low, high = probability_at_least(seen, n, miss / 2), 1.0 - probability_at_least(m - rare, m, miss / 2)
+        found.append(np.log(np.maximum(low - delta, 1e-300) / high))
+    return np.concatenate(found)
+
+
 class Side(enum.StrEnum):
     """On which side values of the first sample may lie."""
 

@@ -10,8 +10,9 @@ from scipy import integrate, stats
 
 from tests.verification.declared.inprocess import named_epsilon
 from tests.verification.declared.test_mechanisms import judge
-from verification.declared.two_scales import counted_epsilon, tail_epsilon, two_scales_epsilon
+from verification.declared.two_scales import LEVEL, tail_epsilon, two_scales_epsilon
 from verification.outcome import Outcome
+from verification.statistics.tails import counted_epsilon
 from verification.wire.declaration import NoiseKind
 
 DELTA = 1e-5
@@ -69,9 +70,9 @@ def test_counting_finds_what_there_is_and_no_more() -> None:
         return tuple(np.abs(scale * rng.standard_normal(2000)) for _ in range(2))
 
     same, far = (sizes(1.0), sizes(1.0)), (sizes(1.0), sizes(1000.0))
-    assert counted_epsilon((same[0][0], same[1][0]), (same[0][1], same[1][1]), DELTA) == 0.0
-    assert counted_epsilon((far[0][0], far[1][0]), (far[0][1], far[1][1]), DELTA) > 4.0
-    assert counted_epsilon((far[1][0], far[0][0]), (far[1][1], far[0][1]), 0.0) > 4.0
+    assert counted_epsilon((same[0][0], same[1][0]), (same[0][1], same[1][1]), DELTA, LEVEL) == 0.0
+    assert counted_epsilon((far[0][0], far[1][0]), (far[0][1], far[1][1]), DELTA, LEVEL) > 4.0
+    assert counted_epsilon((far[1][0], far[0][0]), (far[1][1], far[0][1]), 0.0, LEVEL) > 4.0
 
 
 def _cases() -> list[object]:

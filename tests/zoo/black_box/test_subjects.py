@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from audits.curves import GaussianCurve
-from audits.eprocess.confidence import binomial_at_least, binomial_at_most
+from audits.eprocess.confidence import binomial_at_least
 from audits.errors import AuditError
+from benchmarks.estimators import binomial_at_most
 from tests.zoo.black_box import CLAIM, HONEST, WRONG, BoxedSubject, boxed
 from tests.zoo.black_box.subject import claimed_mu
 from verification.neighbours.families import library
