@@ -46,7 +46,7 @@ from verification.outcome import About, Stage
 from verification.questions.question import Answer
 from verification.reading.context import NotApplicable, Undecided
 from verification.statistics import tails
-from verification.statistics.test import Aspect, Cause, Cost, Test
+from verification.statistics.test import Aspect, Cause, Cost, TailFamily, Test, union
 from verification.wire.arrays import Floats
 from verification.wire.declaration import PURE, Declaration, NoiseKind
 from verification.wire.faults import AdapterFault, Fault, ProtocolStep
@@ -494,12 +494,13 @@ def _other_law(declared: DeclaredImplementation, data: str, shown: list[Recorded
         return Test("own-runs", Aspect.NOISE, 1.0, fine, Cause.NOT_AS_SHOWN)
     # of samples of one size: ties, as of signs, make the test more careful, never less
     halves = [(one[: len(other)], other[: len(one)]) for _, one, other in columns]
-    p_value, at = tails.smallest(np.array([tails.two_samples(*both, tails.Side.EITHER) for both in halves]))
-    name, first, second = columns[at]
-    text = (
-        f"{fine}; least alike: {name} (deviation {second.std():.4g} in runs of its own, {first.std():.4g} in runs from "
-        "the inside)"
-    )
+
+    def label(i: int) -> str:
+        name, first, second = columns[i]
+        return f"{name} (deviation {second.std():.4g} in runs of its own, {first.std():.4g} in runs from the inside)"
+
+    each = np.array([tails.two_samples(*both, tails.Side.EITHER) for both in halves])
+    p_value, text = union([TailFamily(f"{fine}; least alike:", each, label)])
     return Test("own-runs", Aspect.NOISE, p_value, text, Cause.NOT_AS_SHOWN, price=_no_epsilon)
 
 

@@ -13,9 +13,8 @@ from verification.questions.question import Answer, Question, Size
 from verification.questions.scenes import silent_records
 from verification.reading.context import Claimed, Clock, Context, NotApplicable
 from verification.reading.replayed import noise_of_runs
-from verification.statistics import tails
 from verification.statistics.run_energies import RunEnergies
-from verification.statistics.test import Aspect, Cause, Cost, Test
+from verification.statistics.test import Aspect, Cause, Cost, TailFamily, Test, union
 from verification.wire.arrays import Floats
 from verification.wire.messages import Capability
 from verification.wire.parameters import Law, Parameters, RegularizerName
@@ -87,8 +86,8 @@ def _measured(name: str, context: Context, *, multiplier: bool) -> Answer:
         (special.chdtr, Cause.NOISE_SMALL, Cost.PRIVACY),
         (special.chdtrc, Cause.NOISE_LARGE, Cost.NOTHING),
     ):
-        p_value, where = tails.smallest(np.asarray(tail(degrees, sums), dtype=np.float64))
-        detail = f"least likely of {len(labels)}: {labels[where]}"
+        family = TailFamily(f"least likely of {len(labels)}:", np.asarray(tail(degrees, sums)), lambda i: labels[i])
+        p_value, detail = union([family])
         found.append(Test(name, Aspect.NOISE, p_value, detail, cause, cost, draw=draw))
     return Answer(name, "small sizes", 0, tuple(found), (Aspect.NOISE,), energies=RunEnergies.joined(parts))
 

@@ -2,7 +2,7 @@ r"""Exact or conservative tail probabilities: they keep the false-alarm probabil
 
 Every function returns a number that is at most 1 and at least the probability, under the stated hypothesis, of an
 observation as extreme as the one given (up to the rounding of scipy's special functions, about 1e-13 relative).
-Two-sided probabilities are twice the smaller tail. `smallest` turns many of them into one (Bonferroni).
+Two-sided probabilities are twice the smaller tail; `test.union` turns many into one.
 """
 
 from __future__ import annotations
@@ -15,18 +15,6 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from verification.wire.arrays import Floats
-
-
-def smallest(p_values: Floats) -> tuple[float, int]:
-    """Bonferroni: the probability that the least of many is this small, and which one it was.
-
-    One that is not a number counts as 0: whatever led to it, it was not what an honest implementation shows.
-    """
-    flat = np.nan_to_num(np.ravel(p_values), nan=0.0)
-    if not flat.size:
-        return 1.0, 0
-    where = int(np.argmin(flat))
-    return min(1.0, float(flat[where]) * flat.size), where
 
 
 def normal(z: Floats) -> Floats:

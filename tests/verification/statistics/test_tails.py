@@ -9,6 +9,7 @@ import pytest
 from scipy import special, stats
 
 from verification.statistics import tails
+from verification.statistics.test import TailFamily, union
 
 
 def test_kolmogorov_bounds_the_exact_distribution() -> None:
@@ -66,10 +67,12 @@ def test_two_sided_binomial_tails_are_exact_at_small_sizes() -> None:
 
 
 def test_bonferroni_multiplies_and_never_exceeds_one() -> None:
-    p_value, where = tails.smallest(np.array([0.5, 0.01, 0.9]))
-    assert (round(p_value, 12), where) == (0.03, 1)
-    assert tails.smallest(np.array([0.9, 0.8])) == (1.0, 1)
-    assert tails.smallest(np.array([])) == (1.0, 0)
+    def least(*values: float) -> tuple[float, str]:
+        return union([TailFamily("place", np.array(values), str)])
+
+    assert least(0.5, 0.01, 0.9) == (pytest.approx(0.03), "place 1")
+    assert least(0.9, 0.8) == (1.0, "place 1")
+    assert least() == (1.0, "")
 
 
 def test_coincidences_fall_off_as_fast_as_independent_pairs_do() -> None:
@@ -91,7 +94,7 @@ def test_hotelling_refuses_too_few_samples() -> None:
 
 
 def test_what_is_not_a_number_is_never_a_pass() -> None:
-    assert tails.smallest(np.array([0.5, np.nan, 0.2])) == (0.0, 1)
+    assert union([TailFamily("place", np.array([0.5, np.nan, 0.2]), str)]) == (0.0, "place 1")
 
 
 def test_a_column_of_zeros_is_no_noise_and_correlates_with_nothing_honestly() -> None:
