@@ -29,7 +29,7 @@ from audits.errors import AuditError
 from reference.gradients import batch_gradients
 from verification.outcome import About, Stage
 from verification.reading.context import Claimed, Mode
-from verification.reading.inverter import INSIDE
+from verification.reading.inverter import INVERTERS
 from verification.reading.values import noise_of
 from verification.served.stepwise import StepwiseBaselines
 from verification.served.translate import noise_scales, problem_of
@@ -244,7 +244,7 @@ def record_shift(game: Game, run: Run) -> Floats:
     gradients = []
     for records in (game.first, game.second):
         problem = problem_of(records, game.parameters)
-        old = INSIDE[game.algorithm].previous(game.parameters, problem, run)
+        old = INVERTERS[game.algorithm].previous(game.parameters, problem, run)
         one = np.zeros((len(run.x), 1), dtype=np.intp)
         gradients.append(
             np.stack([batch_gradients(problem, old.x[:, k], one) for k in range(game.parameters.iterations)], axis=1)

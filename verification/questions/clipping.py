@@ -10,7 +10,7 @@ from verification.outcome import Picture
 from verification.pictures import against_claim
 from verification.questions.question import Needs, Observation, at_few_records
 from verification.reading.context import Context, NotApplicable
-from verification.reading.inverter import INSIDE
+from verification.reading.inverter import INVERTERS
 from verification.reading.replayed import noiseless_read
 from verification.reading.values import DEVIATIONS, TINY_SIGMA, released_rounding
 from verification.served.translate import problem_of
@@ -49,7 +49,7 @@ def _step(context: Context, count: int, columns: int, *, normalise: bool, interc
 def _mean_gradient(context: Context, records: Records, parameters: Parameters, *, may_refuse: bool = False) -> Floats:
     """The mean gradient of the first iteration from 0; a row a party."""
     run = noiseless_read(context, records, parameters, may_refuse=may_refuse)
-    return INSIDE[context.mode.algorithm].mean_gradient(parameters, records.count, run)
+    return INVERTERS[context.mode.algorithm].mean_gradient(parameters, records.count, run)
 
 
 def _longest(gradients: Floats) -> float:

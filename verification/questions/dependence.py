@@ -42,7 +42,7 @@ from verification.reading.context import (
     Mode,
     NotApplicable,
 )
-from verification.reading.inverter import INSIDE, with_count
+from verification.reading.inverter import INVERTERS, with_count
 from verification.reading.replayed import (
     SIZES,
     UNREAD,
@@ -116,8 +116,8 @@ def dependence(context: Context, at_size: Claimed | None, _clock: Clock) -> Answ
     except NotApplicable:  # what is computed from noisy values hides noise of this size
         noise = {name: 0.0 * array for name, array in noise.items()}
         usual = _step(context, claimed, records, batches, noise, may_refuse=False)
-    allowed = INSIDE[context.mode.algorithm].moves(parameters, claimed.records)["x"]
-    slack = INSIDE[context.mode.algorithm].slack(parameters, problem_of(records, parameters), {"x": usual.x[0]}, 0.0)
+    allowed = INVERTERS[context.mode.algorithm].moves(parameters, claimed.records)["x"]
+    slack = INVERTERS[context.mode.algorithm].slack(parameters, problem_of(records, parameters), {"x": usual.x[0]}, 0.0)
     rounding = _ROUNDINGS * precision_of(usual.x) * float(np.linalg.norm(usual.x))
     if rounding > allowed:
         reason = f"x is given in too few digits: rounding moves it by up to {rounding:.3g}, a record by {allowed:.3g}"

@@ -41,7 +41,7 @@ from verification.reading.context import (
     repeated,
     require_every_iterate,
 )
-from verification.reading.inverter import INSIDE
+from verification.reading.inverter import INVERTERS
 from verification.reading.replayed import as_the_reference
 from verification.served.translate import noise_scales, problem_of
 from verification.statistics.noise_size import size_tests
@@ -72,7 +72,7 @@ def parted(claimed: Claimed, records: Records, run: Run) -> Parted:
     algorithm, parameters = claimed.mode.algorithm, claimed.parameters
     name = _STREAMS[algorithm]
     problem = problem_of(Records(records.features[:1], records.labels[:1]), parameters)
-    inside = INSIDE[algorithm]
+    inside = INVERTERS[algorithm]
     scale = noise_scales(algorithm, parameters, claimed.records)[name]
     noise = inside.noise(parameters, problem, run)[name] / scale[:, None]
     x = inside.previous(parameters, problem, run).x
@@ -92,7 +92,7 @@ def parted(claimed: Claimed, records: Records, run: Run) -> Parted:
 
 def far_start(claimed: Claimed, records: Records) -> Claimed:
     """The same from a point so far against the record that no honest run of this length gets across."""
-    parameters, inside = claimed.parameters, INSIDE[claimed.mode.algorithm]
+    parameters, inside = claimed.parameters, INVERTERS[claimed.mode.algorithm]
     steps = sum(inside.step(parameters, claimed.records, k) for k in range(parameters.iterations))
     signed = records.features[0] * records.labels[0]
     away = -2 * parameters.bound * steps * signed / np.linalg.norm(signed)

@@ -37,7 +37,7 @@ from verification.reading.context import (
     repeated,
     require_every_iterate,
 )
-from verification.reading.inverter import INSIDE, InsideSvrg, with_count
+from verification.reading.inverter import INVERTERS, SvrgInverter, with_count
 from verification.reading.replayed import as_the_reference
 from verification.reading.values import no_noise, resolution
 from verification.served.translate import problem_of
@@ -84,12 +84,12 @@ class Weights:
 
 def read_weights(claimed: Claimed, scene: Marked, run: Run, unit: float = 0.0) -> Weights | None:
     """The weights of all marks; None where the noise did not become small, so that nothing can be read."""
-    parameters, inside = claimed.parameters, INSIDE[claimed.mode.algorithm]
+    parameters, inside = claimed.parameters, INVERTERS[claimed.mode.algorithm]
     problem = problem_of(scene.alone, parameters)
     gradients = inside.batch_gradients(parameters, problem, run)
     x = inside.previous(parameters, problem, run).x
     own, common = _parts(claimed, scene, x)
-    if isinstance(inside, InsideSvrg):
+    if isinstance(inside, SvrgInverter):
         at_anchor, common_there = _parts(claimed, scene, inside.anchors(parameters, problem, run))
         own, common = own - at_anchor, common - common_there
     m = float(parameters.batch or claimed.records)
@@ -104,7 +104,7 @@ def read_weights(claimed: Claimed, scene: Marked, run: Run, unit: float = 0.0) -
     errors = np.divide(_ERRORS * floor * m, np.abs(own), out=np.zeros_like(own), where=clear)
     held = np.where(clear & (np.abs(weights) > _SHOWN), np.rint(weights), 0.0)
     counts, counted = None, 0.0
-    if scene.shared.size and not isinstance(inside, InsideSvrg):
+    if scene.shared.size and not isinstance(inside, SvrgInverter):
         alone = problem.signed[:, scene.shared]
         marks = (held * _slopes(claimed, scene.alone, x)[0]) @ alone
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -113,7 +113,7 @@ def read_weights(claimed: Claimed, scene: Marked, run: Run, unit: float = 0.0) -
         if not counted <= _SHOWN:
             counts = None
     # what a gradient changed by, or that of a scaled record, is bounded by what it is at that point alone
-    absolute = parameters.clip is not None and not isinstance(inside, InsideSvrg)
+    absolute = parameters.clip is not None and not isinstance(inside, SvrgInverter)
     added = np.abs(shown) * m / bound if absolute else np.abs(weights)
     off = max(WHOLE, _UNITS * unit)
     error = max(off, _ERRORS * floor * m / bound) if absolute else float(errors.max(initial=off))

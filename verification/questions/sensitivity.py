@@ -39,7 +39,7 @@ from verification.questions.question import (
 from verification.questions.scenes import random_records
 from verification.reading import values as observe
 from verification.reading.context import ALL_MODES, MPADMM_ALL, Claimed, Clock, Context, NotApplicable
-from verification.reading.inverter import INSIDE, SOLVED, InsideSolved, with_count
+from verification.reading.inverter import INVERTERS, SOLVED, SolvedInverter, with_count
 from verification.reading.replayed import FOUND, HIDDEN, SIZES, noised_gradients, noiseless_read, own_noise
 from verification.reading.values import (
     DEVIATIONS,
@@ -175,7 +175,7 @@ def _moves(context: Context, step: _Step, rounding: float) -> _Moves:
     pair = step.pair
     sides = (pair.first, pair.second) if context.rng.random() < 0.5 else (pair.second, pair.first)
     runs = [noiseless_read(context, side, parameters) for side in sides]
-    allowed = INSIDE[context.mode.algorithm].moves(parameters, pair.count)
+    allowed = INVERTERS[context.mode.algorithm].moves(parameters, pair.count)
     slack = _observation_slack(context, pair.first, parameters, runs[0]) + rounding * math.sqrt(3 * runs[0].x.shape[1])
     return _Moves(_moved(context, allowed, *runs), allowed, slack, context.rounding)
 
@@ -243,7 +243,7 @@ def _moved(context: Context, allowed: dict[str, float], first: Run, second: Run)
 
 
 def _observation_slack(context: Context, records: Records, parameters: Parameters, run: Run) -> float:
-    problem, inside = problem_of(records, parameters), INSIDE[context.mode.algorithm]
+    problem, inside = problem_of(records, parameters), INVERTERS[context.mode.algorithm]
     follows = inside.after_x(parameters, problem, run.x[None])
     added = 0.0 if context.can(Capability.REPLAY) else DEVIATIONS * TINY_SIGMA
     return inside.slack(parameters, problem, {"x": run.x, **follows}, added)
@@ -316,11 +316,11 @@ def _coupled_pair(context: Context, pair: WorstCase) -> Observation:
         other = {name: array[0] for name, array in coupled.items()}
     for k in range(0 if context.own else iterations):
         twin = context.session.replay(hidden[1], algorithm, parameters, other, batches)
-        INSIDE[algorithm].couple(parameters, other_problem, (run, twin), other, k)
+        INVERTERS[algorithm].couple(parameters, other_problem, (run, twin), other, k)
     twin = context.session.replay(hidden[1], algorithm, parameters, other, batches)
     leaving = context.description.released[algorithm]  # a replay also shows what stays inside
     shown, twins = (Run({name: side.values[name] for name in leaving}) for side in (run, twin))
-    solved = SOLVED * iterations / parameters.rho if isinstance(INSIDE[algorithm], InsideSolved) else 0.0
+    solved = SOLVED * iterations / parameters.rho if isinstance(INVERTERS[algorithm], SolvedInverter) else 0.0
     if context.own:
         carried = context.with_noise(noise)
         moved = np.sqrt(sum(np.sum((other[name] - noise[name]) ** 2, axis=-1) for name in carried))
@@ -384,7 +384,7 @@ def _post_processing(context: Context) -> Observation:
             if wrong is not None:
                 return wrong
             continue
-        right = INSIDE[context.mode.algorithm].after_x(parameters, problem_of(records, parameters), run.x)
+        right = INVERTERS[context.mode.algorithm].after_x(parameters, problem_of(records, parameters), run.x)
         close = 1e-10 * (1 + float(np.abs(run.x).max()) + float(np.abs(right["y"]).max()))
         # what is released may be rounded; an error of x reaches z and y at most (1 + L) (1 + rho) times in an iteration
         rounding = max(resolution(array) for array in run.values.values())

@@ -18,7 +18,7 @@ from verification.questions.noise import small_run
 from verification.questions.question import OBSERVABLE, Observation, at_few_records
 from verification.questions.scenes import EXTREME, LONG, random_records, silent_records
 from verification.reading.context import COARSEST, DOUBLE, FORMATS, MPADMM_ALL, Context, Mode, NotApplicable
-from verification.reading.inverter import INSIDE, SOLVED, InsideSolved
+from verification.reading.inverter import INVERTERS, SOLVED, SolvedInverter
 from verification.reading.replayed import (
     READABLE,
     apparent,
@@ -75,7 +75,7 @@ def compare(
     else:
         name = context.session.send(records)
         run = context.session.replay(name, algorithm, parameters, noise, batches)
-    problem, inside = problem_of(records, parameters), INSIDE[algorithm]
+    problem, inside = problem_of(records, parameters), INVERTERS[algorithm]
     gamma = no_noise(algorithm, parameters, problem.dimension) if noise is None else noise
     expected = inside.expected(
         parameters, problem, run, gamma, first_batches(parameters) if batches is None else batches
@@ -366,8 +366,8 @@ def _batches(context: Context, parameters: Parameters, replay: bool) -> list[lis
 def _solved(context: Context) -> Observation:
     """How far from a minimum the inner solver stops: what the privacy of objective perturbation rests on."""
     algorithm = context.mode.algorithm
-    inside = INSIDE[algorithm]
-    if not isinstance(inside, InsideSolved):
+    inside = INVERTERS[algorithm]
+    if not isinstance(inside, SolvedInverter):
         raise NotApplicable(f"{context.mode} solves no inner problem")
     worst = 0.0
     for loss in context.description.losses:

@@ -22,7 +22,7 @@ b = -n (mean gradient at x+ + y + rho (x+ - z) + ridge x+)
 
 How to look inside each algorithm: what its iterates say about the gradients, batches and noise behind them.
 
-`INSIDE` has one entry an algorithm.
+`INVERTERS` has one entry an algorithm.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _MARGINS_AT_ONCE = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
-class Inside(abc.ABC):
+class UpdateInverter(abc.ABC):
     """One algorithm, looked into."""
 
     algorithm: Algorithm
@@ -166,7 +166,7 @@ def all_gradients(problem: Problem, x: Floats) -> Floats:
     return np.concatenate([full_gradients(problem, x[k : k + rows]) for k in range(0, len(x), rows)])
 
 
-class Linearised(Inside):
+class Linearised(UpdateInverter):
     """What the linearised x update has in common."""
 
     __slots__ = ()
@@ -221,7 +221,7 @@ def _inverted(parameters: Parameters, problem: Problem, run: Run, old: State) ->
     return gradients
 
 
-class NoisedValues(Inside):
+class NoisedValues(UpdateInverter):
     """Noise on what is released itself."""
 
     __slots__ = ()
@@ -276,7 +276,7 @@ def admm_moves(parameters: Parameters, x: float) -> dict[str, float]:
     return {"x": x, "z": L * x, "y": rho * max(1.0, L - 1) * x, "(x, z, y) jointly": joint}
 
 
-class InsideProximal(Inside):
+class ProximalInverter(UpdateInverter):
     """DP-SGD."""
 
     __slots__ = ()
@@ -318,7 +318,7 @@ class InsideProximal(Inside):
         return proximal_slack(parameters, problem, list(values.values()), added)
 
 
-class InsideSvrg(InsideProximal):
+class SvrgInverter(ProximalInverter):
     """DP-SVRG."""
 
     __slots__ = ()
@@ -435,7 +435,7 @@ SOLVED = 1e-9
 """The longest gradient that a solver may leave: what the protocol asks for."""
 
 
-class InsideSolved(Linearised):
+class SolvedInverter(Linearised):
     """ADMM-objP, and ADMM without noise."""
 
     __slots__ = ()
@@ -480,15 +480,15 @@ class InsideSolved(Linearised):
         return rounding_slack(parameters, problem, list(values.values()), added) + apart
 
 
-__all__ = ["INSIDE", "Inside"]
+__all__ = ["INVERTERS", "UpdateInverter"]
 
-INSIDE: dict[Algorithm, Inside] = {
+INVERTERS: dict[Algorithm, UpdateInverter] = {
     Algorithm.SSADMM: GradientPerturbed(Algorithm.SSADMM),
     Algorithm.MPADMM: ModelPerturbed(Algorithm.MPADMM),
-    Algorithm.DPSGD: InsideProximal(Algorithm.DPSGD),
+    Algorithm.DPSGD: ProximalInverter(Algorithm.DPSGD),
     Algorithm.DPADMM: Parties(Algorithm.DPADMM),
-    Algorithm.DPSVRG: InsideSvrg(Algorithm.DPSVRG),
-    Algorithm.OBJP: InsideSolved(Algorithm.OBJP),
+    Algorithm.DPSVRG: SvrgInverter(Algorithm.DPSVRG),
+    Algorithm.OBJP: SolvedInverter(Algorithm.OBJP),
     Algorithm.SADMM: GradientPerturbed(Algorithm.SADMM),
-    Algorithm.ADMM: InsideSolved(Algorithm.ADMM),
+    Algorithm.ADMM: SolvedInverter(Algorithm.ADMM),
 }

@@ -22,7 +22,7 @@ import numpy as np
 from accountant.mechanisms.words import Algorithm
 from reference.gradients import batch_gradients
 from verification.reading.context import Claimed, Context, NotApplicable
-from verification.reading.inverter import INSIDE, with_count
+from verification.reading.inverter import INVERTERS, with_count
 from verification.reading.values import first_batches, no_noise, noiseless, resolution, standard_noise
 from verification.served.serve import Values
 from verification.served.stepwise import StepwiseBaselines
@@ -167,7 +167,7 @@ def _parts(flat: Floats, shapes: dict[str, tuple[int, ...]]) -> Values:
 
 def apparent(context: Context, parameters: Parameters, run: Run) -> Values:
     """The noise as the reference's updates would have it, gradients included."""
-    return INSIDE[context.mode.algorithm].noise(parameters, problem_of(_nothing(run.x.shape[-1]), parameters), run)
+    return INVERTERS[context.mode.algorithm].noise(parameters, problem_of(_nothing(run.x.shape[-1]), parameters), run)
 
 
 @functools.lru_cache(maxsize=4)
@@ -186,7 +186,7 @@ def follows_rules_of_its_own(context: Context, records: Records, plain: Paramete
     if not context.sees_every_iterate or not {"x", "z", "y"} <= set(released) or plain.release is Release.ALL:
         return False
     run = context.trials(records, penalised, _FITTED_RUNS)
-    right = INSIDE[context.mode.algorithm].after_x(penalised, problem_of(records, penalised), run.x)
+    right = INVERTERS[context.mode.algorithm].after_x(penalised, problem_of(records, penalised), run.x)
     close = close_to(run, right)
     if all(float(np.abs(run.values[name] - right[name]).max()) <= close for name in ("z", "y")):
         return False
@@ -271,7 +271,7 @@ def noised_gradients(
     name = session.send(records, may_refuse=may_refuse)
     run = session.replay(name, algorithm, parameters, noise, given, may_refuse=may_refuse)
     problem = problem_of(records, parameters)
-    x = INSIDE[algorithm].previous(parameters, problem, with_count(run)).x[0]
+    x = INVERTERS[algorithm].previous(parameters, problem, with_count(run)).x[0]
     chosen = np.tile(np.arange(records.count), (len(x), 1)) if given is None else np.array(given, dtype=np.intp)
     gradients = batch_gradients(problem, x, chosen)
     stream = next(iter(context.with_noise(noise)))
@@ -372,7 +372,7 @@ def _added(
     claimed: Claimed, records: Records, run: Run, noise: Values, batches: Sequence[Sequence[int]] | None
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """What the implementation added to what the reference computes, and what it was given; [draws, p] by stream."""
-    parameters, inside = claimed.parameters, INSIDE[claimed.mode.algorithm]
+    parameters, inside = claimed.parameters, INVERTERS[claimed.mode.algorithm]
     problem = problem_of(records, parameters)
     if claimed.mode.algorithm is Algorithm.DPADMM:
         seen = {name: array[0] for name, array in inside.noise(parameters, problem, run).items()}

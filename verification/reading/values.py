@@ -23,7 +23,7 @@ import numpy as np
 
 from accountant.mechanisms.words import Algorithm, Release
 from verification.reading.context import Claimed, Context, NotApplicable
-from verification.reading.inverter import INSIDE
+from verification.reading.inverter import INVERTERS
 from verification.served.translate import noise_scales, problem_of, sigmas
 from verification.statistics.noise_shape import normal_lengths
 from verification.wire.arrays import Floats
@@ -105,8 +105,8 @@ def first_batches(parameters: Parameters) -> list[list[int]] | None:
 
 
 def noise_of(algorithm: Algorithm, records: Records, parameters: Parameters, run: Run) -> dict[str, Floats]:
-    """The noise that was added, by stream; each [count, draws, p]; see `Inside.noise`."""
-    return INSIDE[algorithm].noise(parameters, problem_of(records, parameters), run)
+    """The noise that was added, by stream; each [count, draws, p]; see `UpdateInverter.noise`."""
+    return INVERTERS[algorithm].noise(parameters, problem_of(records, parameters), run)
 
 
 def resolution(values: Floats) -> float:
@@ -149,7 +149,7 @@ def standard_noise(claimed: Claimed, records: Records, run: Run, outside: Floats
     """
     algorithm, parameters = claimed.mode.algorithm, claimed.parameters
     needed = _needed(claimed, records, outside is not None)
-    noise = INSIDE[algorithm].noise(parameters, problem_of(needed, parameters), run)
+    noise = INVERTERS[algorithm].noise(parameters, problem_of(needed, parameters), run)
     if not noise:
         raise NotApplicable(f"{algorithm} adds no noise and claims no privacy")
     scales = noise_scales(algorithm, parameters, claimed.records)
