@@ -128,7 +128,7 @@ _WHERE = {
     Cause.NOISE_GRID: "where noise is rounded: what it is added to must lie on the same grid",
     Cause.NOISE_LOST: "the line that adds the noise: all of it, to what is used from there on",
     Cause.BATCH_SIZE: "the line that draws the batch: m records",
-    Cause.BATCH_LAW: "the line that draws the batch: every record as likely as every other, whatever was drawn before",
+    Cause.BATCH_LAW: "the line that draws the batch: every record as likely as every other, each batch independent",
     Cause.BATCH_REUSED: "where batches are drawn or shuffled: anew in every iteration and run",
     Cause.CONTRIBUTION: "all between one record's gradient and the noise: clip each record to C, sum, divide by m; "
     "nothing else that looks at the data",

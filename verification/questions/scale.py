@@ -134,7 +134,7 @@ def _scale(context: Context, _claimed: Claimed | None, _clock: Clock) -> Answer:
 def _sensitivity(context: Context, _claimed: Claimed | None, _clock: Clock) -> Answer:
     context.require_private()
     if context.scheme.law is not Law.GAUSSIAN:
-        raise NotApplicable(f"{context.mode} is told an epsilon and always scales by itself; see noise-scale")
+        raise NotApplicable(f"{context.mode} takes an epsilon and scales its noise by it; see noise-scale")
     return _measured("noise-follows-sensitivity", context, multiplier=True)
 
 

@@ -282,7 +282,7 @@ def _coupled_hidden(context: Context, pair: WorstCase) -> Observation:
         run = context.session.replay(name, algorithm, parameters, noise, batches)
         return Run({value: run.values[value] for value in context.description.released[algorithm]})
 
-    text = "whatever is released is a function of the noised values alone, at every size of the noise"
+    text = "everything released is a function of the noised values alone, at every size of the noise"
     noises = [{stream: size * array for stream, array in standard.items()} for size in SIZES]
     if all(noised_gradients(context, side, parameters, noise, batches) for side in sides for noise in noises):
         return Observation(True, text)
