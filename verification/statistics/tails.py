@@ -33,7 +33,7 @@ def binomial(successes: NDArray[np.int64], trials: int, probability: float) -> F
 
 def probability_at_least(successes: NDArray[np.int64], trials: int, miss: float) -> Floats:
     """Clopper and Pearson's lower bounds of probabilities, each wrong with probability at most `miss`."""
-    low: Floats = special.betaincinv(np.maximum(successes, 1), trials - successes + 1, miss)
+    low = np.asarray(special.betaincinv(np.maximum(successes, 1), trials - successes + 1, miss), dtype=np.float64)
     return np.where(successes > 0, low, 0.0)
 
 
