@@ -25,7 +25,7 @@ from verification.wire.arrays import Floats
 from verification.wire.messages import DeclaredStart, StartResult, described
 from verification.wire.tape import Exchange, Tape
 
-VERSION = 3
+VERSION = 4
 
 
 def _described(value: object, info: ValidationInfo) -> StartResult:
