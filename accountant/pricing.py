@@ -325,18 +325,13 @@ def order_hints(ledger: Ledger, delta: Fraction) -> tuple[int, ...]:
     r"""Return the k for which 1 + 2^k is near sqrt(2 log(1/delta)/x), the best order of the unamplified ledger."""
     x = Fraction(0)
     for step in ledger.steps:
-        ratio = step.epsilon**2 if isinstance(step, PureStep) else 1 / _multiplier_squared(step)
-        x += step.count * ratio
+        if isinstance(step, PureStep):
+            x += step.count * step.epsilon**2
+        else:
+            x += step.count * (step.ratio_squared if isinstance(step, GaussianStep | SubsampledGaussianStep) else 1)
     log_inverse = max(1, (1 / delta).__ceil__().bit_length())
     square = 2 * log_inverse / x
     return ((square.numerator.bit_length() - square.denominator.bit_length()) // 2,)
-
-
-def _multiplier_squared(step: Step) -> Fraction:
-    if isinstance(step, PureStep):
-        raise TypeError("a pure step has no noise multiplier")
-    ratio = getattr(step, "ratio_squared", None)
-    return 1 / ratio if isinstance(ratio, Fraction) else Fraction(1)
 
 
 def _refuse_unproved(ledger: Ledger, chosen: tuple[str, ...]) -> None:

@@ -18,11 +18,17 @@ import pytest
 from tests.walks import PACKAGES, ROOT
 
 FILES = 292
-LINES = 60_060
+LINES = 60_045
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
-LINES_OF_A_PACKAGE = {"reference": 3230, "accountant": 15_940, "verification": 25_550, "audits": 8_133, "dpadmm": 7_210}
+LINES_OF_A_PACKAGE = {
+    "reference": 3_228,
+    "accountant": 15_927,
+    "verification": 25_549,
+    "audits": 8_133,
+    "dpadmm": 7_208,
+}
 LINES_OF_JUDGING = 16_193
 """Of what sends data, reads values, tests them and concludes: the rooms of `JUDGING`."""
 JUDGING = (

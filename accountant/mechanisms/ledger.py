@@ -64,14 +64,11 @@ class Ledger:
         return Ledger(
             self.steps + other.steps,
             self.realisable + other.realisable,
-            self._corrected_or_steps() + other._corrected_or_steps() if not (self.sound and other.sound) else (),
+            () if self.sound and other.sound else (self.corrected or self.steps) + (other.corrected or other.steps),
             self.notes + tuple(note for note in other.notes if note not in self.notes),
             self.mechanisms + other.mechanisms if self.mechanisms and other.mechanisms else (),
             self.ordered and other.ordered,
         )
-
-    def _corrected_or_steps(self) -> tuple[Step, ...]:
-        return self.corrected or self.steps
 
     @property
     def sound(self) -> bool:

@@ -213,20 +213,13 @@ class ComposedProfile:
                 failure = failure or reason
                 continue
             if log_truncation == LOG_TRUNCATION and (found[0] == 0 or lattice.judged_upper(found[0])[1] <= _BLUNT_FROM):
-                return self._refined_upper(plan, lattice, found[0], delta)
+                finer = self._finer_lattice(plan, lattice, found[0], delta)
+                with contextlib.suppress(CannotCertifyError):  # what was found stands
+                    found += [] if finer is None else [lattice_epsilon(*finer, delta)]
+                break
         if not found:
             raise failure or CannotCertifyError("no lattice certified anything")
         return min(found)
-
-    def _refined_upper(
-        self, plan: CompositionPlan, lattice: ComposedLattice, found: Fraction, delta: Fraction
-    ) -> Fraction:
-        finer = self._finer_lattice(plan, lattice, found, delta)
-        if finer is None:
-            return found
-        with contextlib.suppress(CannotCertifyError):  # what was found stands
-            found = min(found, lattice_epsilon(*finer, delta))
-        return found
 
     def _finer_lattice(
         self, plan: CompositionPlan, lattice: ComposedLattice, near: Fraction, delta: Fraction

@@ -15,11 +15,9 @@ of mass p at loss L between a and b = a + h, p (1 - e^{a-L})/(1 - e^{-h}) goes t
    e^{-epsilon}/2 at -epsilon and the density e^{(l - epsilon)/2}/4 between. What a cell puts at its ends is closed
    (`_cell_shares`), and from cell to cell it grows by the factor e^{h/2}.
 
-The loss distribution of a step that says aloud which of its parts is taken: the mixture of theirs.
-
-Binary floats live here, under a bound: every mass returned is at least the true one. The lattice measures of the parts
-(`upper_step`) share lattice and tilt, so they are added with their probabilities as weights; each product and each sum
-is off by at most 2^-53, and the total is raised by that much. Parts that are left out count as infinite losses.
+4. **A mixture whose component is public** (`dominating_mixture`): the lattice measures of the parts (`upper_step`) are
+   added with their probabilities as weights, the total raised by 2^-53 for each product and each sum; parts that are
+   left out count as infinite losses.
 """
 
 from __future__ import annotations
@@ -50,8 +48,10 @@ from accountant.pld.types import BinaryStep, Frame, LaplaceLosses, LatticeStep, 
 from accountant.pld.upper_step import MAX_CELLS, LatticePoints, cell_masses, dominating_step, loss_mismatch
 
 _LEAST_MASS: Final = 1e-295
-_LOWEST_Z: Final = -9.0
-"""Below this a normal variable is moved up: probability 1e-19."""
+_LOWEST_Z: Final = (-9.0, -37.0)
+"""Below the first a normal variable is moved up: probability 1e-19; below the second, where that is too far: 1e-299."""
+_FAR: Final = 8.0
+"""What is moved so far counts e^8 times as much, tilted."""
 
 
 def ordered_step(step: BinaryStep, frame: Frame, kappa: float) -> LatticeStep:
@@ -89,8 +89,9 @@ def ordered_step(step: BinaryStep, frame: Frame, kappa: float) -> LatticeStep:
 def reach(step: BinaryStep, frame: Frame) -> tuple[int, int, int]:
     """Return an index whose loss is at most log(1-q), the lowest one of a point (<= 0) and the highest one."""
     top = max(frame.z_top, step.mu / 2)
-    ends = loss_at(step.q, step.mu, np.array([min(_LOWEST_Z, step.mu / 2 - 9.0), top]))
-    lowest = min(math.ceil(float(ends[0]) / frame.spacing), 0)
+    ends = loss_at(step.q, step.mu, np.array([min(_LOWEST_Z[0], step.mu / 2 - 9.0), top, _LOWEST_Z[1]]))
+    moved = step.order is Pair.MIXTURE_SECOND and (ends[0] - math.log1p(-step.q)) * frame.theta > _FAR
+    lowest = min(math.ceil(float(ends[2 if moved else 0]) / frame.spacing), 0)
     highest = math.ceil(float(ends[1]) / frame.spacing) + 1
     with arb_precision(SCALAR_BITS):
         bottom = min(math.floor(float_below((-arb(step.q)).log1p() / arb(frame.spacing))), lowest - 1)
@@ -237,13 +238,15 @@ def dominated_laplace(step: LaplaceLosses, frame: Frame, kappa: float) -> Lattic
     tilts = exp(np.maximum(exponent, -700.0)) * (1 - 1.01 * error)
     plain = exp(np.maximum(-spacing * j / 2, -700.0)) * (1 - 1.01 * error)
     with arb_precision(SCALAR_BITS):
-        e, h = arb(step.epsilon), arb(spacing)
+        h = arb(spacing)
         masses = plain * float_below((h / 4).sinh())
-        masses[np.floor(2 * step.epsilon / spacing - 0.5 - 1e-6).astype(int) :] = 0.0  # no whole cell any more
+        whole = max(math.floor(2 * step.epsilon / spacing - 0.5 - 1e-6), 0)
+        masses[whole:] = 0.0  # no whole cell any more
         masses[0] = 0.5
         if number >= 2:
             masses[1] += max(float_below(-(-h / 4).expm1() / 2), 0.0)
-        masses[number] += max(float_below((-e).exp() / 2), 0.0)
+        border = (-(max(whole, 1) - arb(1) / 2) * h / 2).exp() if number >= 2 else arb(1)
+        masses[number] += max(float_below(border / 2), 0.0)  # all below the last whole cell, the atom included
     tilted = np.where(exponent > -700.0, masses * tilts, 0.0)[::-1]
     scaled, log_scale = normalised(tilted * (1 - 16 * UNIT_ROUNDOFF), kappa, upwards=False)
     offset = Fraction(step.epsilon) - number * Fraction(spacing)

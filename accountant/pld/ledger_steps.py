@@ -61,6 +61,8 @@ SPARE_SHARE = Fraction(1, 10**6)
 _FINER = 5
 """A known pair is priced on a lattice of a smaller tolerance: it has no other width."""
 _NEAR = Fraction(1, 10**9)
+_ORDERS = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
+_FEW = 4
 MOST_LISTED = 64
 """Records of a batch that differ, at most, for the exact pair to be listed."""
 ROOT_BITS = 96
@@ -155,9 +157,8 @@ def ordered_profile(steps: tuple[Step, ...], delta: Fraction | None, resolution:
         spare = (delta or _NEAR) * SPARE_SHARE / sum(step.count for step in groups)
         mixed = ([grouped(step, removed, spare) for step in groups] for removed in range(k, -1, -1))
         return OrderedProfile([[*each, *rest] for each in mixed], finer)
-    orders = (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)
     sampled = any(isinstance(step, PoissonGaussianStep) and step.sampling_rate < 1 for step in steps)
-    return OrderedProfile([in_order(steps, delta, order) for order in orders[: 2 if sampled else 1]], finer)
+    return OrderedProfile([in_order(steps, delta, order) for order in _ORDERS[: 2 if sampled else 1]], finer)
 
 
 MOST_ORDERS = 33
@@ -247,7 +248,13 @@ def mixed_epsilon_lower(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     least = Fraction(NEGLIGIBLE) * min(largest, Fraction(1))
     without = tuple(s for s in steps if not isinstance(s, PureStep) or s.count * s.epsilon >= least)
     chosen = [steps] if without == steps else [steps, without]  # too small to be seen, they blur the others
-    return max(_mixed_lower(each, delta) for each in chosen)
+    best = max(_mixed_lower(each, delta) for each in chosen)
+    if best:
+        return best
+    drawn = [s for s in steps if not isinstance(s, PureStep | GaussianStep)]  # of a lattice too coarse for one of them
+    fewer = [tuple(s for s in steps if s not in drawn)] if drawn else []
+    fewer += [tuple(s for s in steps if s is not left_out) for left_out in drawn[:_FEW] if len(drawn) > 1]
+    return max((_mixed_lower(each, delta) for each in fewer), default=best)
 
 
 def _mixed_lower(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
@@ -256,13 +263,16 @@ def _mixed_lower(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     for each in pure:
         kind = LaplaceLosses if isinstance(each, LaplaceStep) else ResponseLosses
         lattice.append(kind(float_down(each.epsilon), each.count))
-    best = Fraction(0)
     sampled = any(isinstance(step, BinaryStep) and step.q < 1 for step in lattice)
-    for pair in (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND)[: 2 if sampled else 1]:
-        with contextlib.suppress(CannotCertifyError):
-            plan = plan_for_delta(lattice, pair, log_of(delta), Resolution(1e-4 / _FINER))
-            best = max(best, dominated_epsilon(plan, build(plan), delta))
-    return best
+    return max(_attained_in(pair, lambda: lattice, delta) for pair in _ORDERS[: 2 if sampled else 1])
+
+
+def _attained_in(order: Pair, steps: Callable[[], list[ComposableStep]], delta: Fraction) -> Fraction:
+    """Return what the pairs of the steps attain in one order; 0, which is always true, where no lattice holds them."""
+    with contextlib.suppress(CannotCertifyError):
+        plan = plan_for_delta(steps(), order, log_of(delta), Resolution(1e-4 / _FINER))
+        return dominated_epsilon(plan, build(plan), delta)
+    return Fraction(0)
 
 
 def lower_steps(steps: tuple[Step, ...], delta: Fraction) -> list[ComposableStep]:
@@ -305,13 +315,11 @@ def _attained_together(steps: tuple[Step, ...], delta: Fraction) -> Fraction:
     if not copied or max(step.copies.most for step in copied) > MOST_LISTED:
         return Fraction(0)
     others = lower_steps(tuple(step for step in steps if step not in copied), delta)
-    best = Fraction(0)
-    for pair in (Pair.MIXTURE_FIRST, Pair.MIXTURE_SECOND):
-        with contextlib.suppress(CannotCertifyError):
-            lattice = [*(attained_mixtures(step, first=pair is Pair.MIXTURE_FIRST) for step in copied), *others]
-            plan = plan_for_delta(lattice, pair, log_of(delta), Resolution(1e-4 / _FINER))
-            best = max(best, dominated_epsilon(plan, build(plan), delta))
-    return best
+
+    def held(order: Pair) -> list[ComposableStep]:
+        return [*(attained_mixtures(step, first=order is Pair.MIXTURE_FIRST) for step in copied), *others]
+
+    return max(_attained_in(order, functools.partial(held, order), delta) for order in _ORDERS)
 
 
 def _attained_apart(steps: tuple[Step, ...], delta: Fraction) -> Fraction:

@@ -45,7 +45,7 @@ from accountant.pld.convolution import compose_lattices
 from accountant.pld.guesses import log_moment, sketch
 from accountant.pld.ledger_steps import profile_steps
 from accountant.pld.lower_step import cut_on_lattice, dominated_step
-from accountant.pld.plan import CompositionPlan, Resolution, log_of, plan_for_delta, plan_for_epsilon
+from accountant.pld.plan import CompositionPlan, Resolution, log_of, plan_for_delta, plan_for_epsilon, within_float64
 from accountant.pld.types import BinaryStep, Frame, LatticeStep, Pair
 from accountant.profiles.one_step import SubsampledGaussian
 
@@ -137,11 +137,8 @@ def _binary(step: SubsampledGaussian) -> BinaryStep:
 
 def attained_values(plan: CompositionPlan, decisions: int) -> AttainedValues:
     """Return what the adversary attains who chooses a pair `decisions` times, at equal distances."""
-    try:
-        with np.errstate(over="raise", invalid="raise", divide="raise"):
-            return _attained(plan, decisions)
-    except (OverflowError, FloatingPointError) as error:
-        raise CannotCertifyError(f"the adaptive adversary left the range of float64: {error}") from error
+    with within_float64():
+        return _attained(plan, decisions)
 
 
 def _attained(plan: CompositionPlan, decisions: int) -> AttainedValues:

@@ -216,6 +216,8 @@ def _courses(run: Run, plan: CompositionPlan, most: int) -> list[Course]:
     early = min(count, settled)
     few = {min(max(math.ceil(early / part), 1), _SINGLES) for part in _SINGLE_PARTS}
     numbers = sorted(few | {min(count, _SINGLES), count if count <= _FEW else min(count, most)})
+    if most == _MANY and count <= _FEW:  # the tightest one first: the time may be short
+        numbers.reverse()
     growth = _FINE_GROWTH if count <= _FINE_UP_TO else _GROWTH
     phases = tuple((one.count, _variance(one) / _variance(average)) for one in led) if len(led) > 1 else ()
     return [Course(count, singles, growth, _RISE, epsilon, settled, phases) for singles in numbers]

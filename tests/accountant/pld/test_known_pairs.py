@@ -96,6 +96,31 @@ def test_pure_releases_on_a_lattice_are_just_above_optimal_composition(count: in
         assert truth <= found <= truth * Fraction(101, 100) + Fraction(1, 10**12)
 
 
+@pytest.mark.parametrize(("rate", "noise"), [("999/1000", "30.3"), ("99/100", "30.3"), ("999/1000", "3.3")])
+def test_batches_of_nearly_all_records_are_composed_with_other_steps(rate: str, noise: str) -> None:
+    """The rarest losses of the second order, -log(1-q), are far beyond all others: they blurred the whole lattice."""
+    drawn = Poisson(sampling_rate=rate, noise_multiplier=noise, iterations=1).ledger()
+    plain = Ledger((GaussianStep(Fraction(1), 1, neighbours=Neighbours.ADD_OR_REMOVE),))
+    laplace = Laplace(noise_multiplier="1.58", iterations=20, neighbours="add-or-remove").ledger()
+    found = drawn + plain + laplace
+    assert _relative(epsilon(Ledger(found.steps, found.steps), "1e-6").epsilon) < 2e-4
+
+
+@pytest.mark.parametrize(("each", "count", "delta"), [("1.2", 2000, "0.01"), ("0.3", 2000, "0.5")])
+def test_the_lower_end_of_many_laplace_releases_keeps_all_their_mass(each: str, count: int, delta: str) -> None:
+    """What lies between the last whole cell and the least loss counts there."""
+    report = epsilon(Laplace(noise_multiplier=1 / Fraction(each), iterations=count), delta)
+    assert _relative(report.epsilon) < 0.02
+
+
+def test_a_phase_too_small_for_the_lattice_of_the_others_takes_nothing_from_the_lower_end() -> None:
+    small = Poisson(sampling_rate="0.00817", noise_multiplier="54.9", iterations=300).ledger()
+    plain = Ledger((GaussianStep(1 / Fraction("1.61") ** 2, 1, neighbours=Neighbours.ADD_OR_REMOVE),))
+    laplace = Laplace(noise_multiplier=1 / Fraction("0.422"), iterations=3, neighbours="add-or-remove").ledger()
+    found = small + plain + laplace
+    assert _relative(epsilon(Ledger(found.steps, found.steps), "1e-5").epsilon) < 1e-4
+
+
 def test_laplace_and_gaussian_releases_are_composed_and_not_added() -> None:
     """10 Gaussian releases (4) and 10 with Laplace noise (3); added they would cost 6.40."""
     ledger = Gaussian(noise_multiplier=4, iterations=10).ledger() + Laplace(noise_multiplier=3, iterations=10).ledger()
