@@ -2,7 +2,7 @@ r"""Exact or conservative tail probabilities: they keep the false-alarm probabil
 
 Every function returns a number that is at most 1 and at least the probability, under the stated hypothesis, of an
 observation as extreme as the one given (up to the rounding of scipy's special functions, about 1e-13 relative).
-Two-sided probabilities are twice the smaller tail. `smallest` turns many of them into one (Bonferroni).
+Two-sided probabilities are twice the smaller tail.
 """
 
 from __future__ import annotations
