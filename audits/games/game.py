@@ -1,9 +1,8 @@
 """Who sees what: the games an audit plays against an implementation, and what the claim says about each.
 
-A game is a neighbouring pair, parameters, and what the adversary is shown. An implementation is a function of its
-parameters, so it is attacked where a violation shows best (few records, few iterations, noise for about mu = 2;
-sigma, C and rho far from 1, where confusions of them are invisible), and not at the deployed size. The claim about
-each game is the ledger of *its* parameters.
+A game is a neighbouring pair, parameters, and what the adversary is shown. It is played where a violation shows best
+(few records, few iterations, noise for about mu = 2; sigma, C and rho far from 1), and not at the deployed size. The
+claim about each game is the ledger of *its* parameters.
 """
 
 from __future__ import annotations

@@ -106,8 +106,8 @@ def _cause_entry(group: CauseGroup) -> list[str]:
     others = len(group.findings) - 1
     also = f", and {others} more" if others else ""
     lines = _wrapped(first.outcome.value, f"{group.cause}{about}: {first.name}{also}")
-    shown = dict.fromkeys([first.detail.splitlines()[0] if first.detail else "", first.measured, first.witness])
-    for text in filter(None, shown):
+    detail = first.detail.splitlines()[0] if first.detail else ""
+    for text in (detail, *(each for each in (first.measured, first.witness) if each and each not in detail)):
         lines += _wrapped("", text)
     if group.where:
         lines += _wrapped("", f"look at {group.where}")

@@ -1,8 +1,7 @@
 r"""Neighbours side by side, with the same randomness, the same batches and the same released values taken for granted.
 
 Given what was released before, a value may move by its declared sensitivity; what is computed from released values may
-not move at all, nor may the noise, the number and shape of releases, penalties or step sizes. So one comparison shows
-the sensitivity of every release, state that is carried on without noise, and whatever else depends on the data.
+not move at all, nor may the noise, the number and shape of releases, penalties or step sizes.
 """
 
 from __future__ import annotations

@@ -2,10 +2,6 @@ r"""The draws of unseeded runs: whether noise and batches are as declared, and w
 
 *Noise.* Every kind is turned into standard normal values, exactly distributed if all is well: Laplace and discrete
 noise through their distribution functions, a gamma-norm vector by giving its direction the length of a normal vector.
-Then the tests of normal noise apply. For the tests of shape the total size of every run is first replaced by a fresh
-one: noise that is only too large does not accuse.
-
-*Batches.* Of the right size, every record alike, fresh in every step and run.
 
 *Cost.* Several ways to be wrong have an epsilon of their own, and the largest is named: releases without noise, or with
 the same noise (infinite); noise that is too small (the declaration's price with the measured scale); Gaussian noise

@@ -1,7 +1,6 @@
 r"""Noise whose scale depends on a record: what that gives away at least, and whether it is more than what is claimed.
 
-The noise has scale s on one of two neighbours and f s on the other, f > 1. Nothing here prices such noise from above,
-so that a scale which gives away no more than the claim is inconclusive. What one release of it costs at least:
+The noise has scale s on one of two neighbours and f s on the other, f > 1. Nothing here prices such noise from above.
 
 *No batches are drawn.* Let a be the value of the first before its noise. A release is further than t s from a with
 probability Q(t) on the first, Q the tail of the length of the noise, and at least Q(t/f) on the second, wherever its

@@ -1,11 +1,10 @@
 r"""Runs beside replays, where noise cannot be read: two samples of one law.
 
-What is computed from noisy values may hide their noise, such as a noisy gradient that is scaled to a length of 1, its
-signs, or its largest coordinates. That is post-processing, and costs no privacy if the noise is as declared. A replay
-with noise and batches drawn here by the declared law is then a run like any other. So the same function of each run is
-compared by its ranks (Kolmogorov and Smirnov's test of two samples of one size, exact for every law and conservative
-where values are equal). Values of runs that are smaller than those of replays, that show more of the record that all
-records are, that come again more often, or that show other batches, cost privacy.
+A noisy gradient that is scaled to a length of 1, its signs or its largest coordinates hide their noise, and cost no
+privacy if the noise is as declared. A replay with noise and batches drawn here by the declared law is then a run like
+any other: the same function of each is compared by its ranks (Kolmogorov and Smirnov's test of two samples of one size,
+exact for every law and conservative where values are equal). Runs whose values are smaller than those of replays, show
+more of the record that all records are, come again more often, or show other batches, cost privacy.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 r"""What one record changes at the claimed size, on ordinary data: the same batch and noise, one record replaced.
 
-Scaling, skipping, stopping and weighting that look at the data are harmless in an update only if they do not depend on
-one record: then one step moves by at most what is claimed, 2C/m through the x update, whichever record of the batch is
-replaced by whatever. A record that is turned round, empty, of one huge column, or so long that low precision overflows
-shows preprocessing by statistics of the data, loss scaling that skips a step, weights and step sizes of the batch.
+Scaling, skipping, stopping and weighting are harmless only if one step moves by at most what is claimed, 2C/m through
+the x update, whichever record of the batch is replaced by whatever. A record that is turned round, empty, of one huge
+column, or so long that low precision overflows shows preprocessing, skipped steps, weights and step sizes of the data.
 
-Where the step is no smooth function of the mean gradient, as with a threshold, rounding or a choice of the largest
-coordinates before the noise, a record counts for more next to the jump. All records are along (+-1, ..., +-1), so that
-all coordinates reach a threshold together; the mean is moved from next to nothing to C, and where the step does not
-follow in proportion, the jump is found by bisection and neighbours are put to both sides of it. There one record is
-also given the other label, among as many of each, which shows weights that are made of the labels.
+Where a threshold, rounding or a choice of the largest coordinates comes before the noise, a record counts for more next
+to the jump. All records are along (+-1, ..., +-1), so that all coordinates reach a threshold together; the mean is
+moved from next to nothing to C, and where the step does not follow in proportion, the jump is found by bisection and
+neighbours are put to both sides of it. One record is also given the other label, which shows weights made of labels.
+A bound made of the batch's own lengths, such as a quantile, and a mean that leaves records out jump where so many
+records are long: of records along one direction some are short, or turned round, and one more becomes long.
 
 A threshold *after* the noise jumps as well, and costs nothing: there the noise hides the record. So a step that moves
 too far is asked again with the noise moved by what the record moves the mean gradient: the same x shows that x is a
@@ -23,7 +23,9 @@ noise, comes out as it went in: of one normal law, whose size is what the move i
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import functools
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,7 +66,7 @@ from verification.wire.records import Records, Run
 
 _SMALL_RECORDS, _SMALL_COLUMNS, _SMALL_BATCH = 200, 12, 20
 _LENGTHS = (1e3, 1e9, 1e20)
-_LADDER_VALUES, _FEWEST, _LONG = 100_000, 4, 4.0
+_LADDER_VALUES, _FEWEST, _LONG, _SHORT, _MARKS = 100_000, 4, 4.0, 1 / 64, 12
 _LEAST, _MOST, _GRID, _MOST_JUMPS = 1e-7, 0.75, 24, 4
 _PROPORTION, _EXACTLY, _ROUNDINGS = 0.02, 1e-9, 16
 _QUIET_VALUES, _PLAIN_RUNS, _UNLIKE = 16, 200, 1e-6
@@ -192,11 +194,13 @@ class _Ladder:
     slack: float
     allowed: float
 
-    def step(self, t: float, special: Floats | None = None, noise: Values | None = None, label: int = 1) -> Floats:
+    def step(
+        self, t: float | Floats, special: Floats | None = None, noise: Values | None = None, label: int = 1
+    ) -> Floats:
         """x after a step on records of gradient t C, with labels in turn, of which one is another."""
         parameters, n = self.claimed.parameters, self.claimed.records
         labels = np.where(np.arange(n) % 2, -1, 1).astype(np.int64)
-        features = np.outer(labels, t * parameters.bound / self.slope * self.direction)
+        features = np.outer(labels * t, parameters.bound / self.slope * self.direction)
         if special is not None:
             features[0], labels[0] = special, label
         records = Records(features, labels)
@@ -213,14 +217,41 @@ class _Ladder:
         along = self.direction if axis is None else axis
         special = _LONG * self.claimed.parameters.bound / self.slope * along
         other, label = (special, -1) if relabelled else (-special, 1)
-        first = self.step(t, special)
-        moved = float(np.linalg.norm(first - self.step(t, other, label=label)))
+        part = 2 * self.claimed.parameters.bound / m
+        return self.apart(self.step(t, special), lambda noise: self.step(t, other, noise, label), part * along)
+
+    def apart(self, here: Floats, there: Callable[[Values], Floats], part: Floats) -> float:
+        """How far apart both are; what is allowed where noise moved by a record's part of the gradient hides it."""
+        moved = float(np.linalg.norm(here - there(self.noise)))
         if moved - self.slack > (1 + self.context.rounding) * self.allowed:
-            part = 2 * self.claimed.parameters.bound / m
-            for hidden in hiding(self.noise, part * along, self.allowed / part):
-                if np.linalg.norm(first - self.step(t, other, hidden, label)) <= self.slack:
+            m = self.claimed.parameters.batch or self.claimed.records
+            for hidden in hiding(self.noise, part, self.allowed * m / (2 * self.claimed.parameters.bound)):
+                if np.linalg.norm(here - there(hidden)) <= self.slack:
                     return self.allowed
         return moved
+
+    def crossing(self, low: float) -> tuple[float, int]:
+        """How far x moves where one record more has the gradient C and not low C, and how many have: where most."""
+        m = self.claimed.parameters.batch or self.claimed.records
+
+        def lengths(k: int) -> Floats:
+            return np.where(np.arange(self.claimed.records) < k, _LONG, low)
+
+        at = functools.cache(lambda k: self.step(lengths(k)))
+
+        def rate(ends: tuple[int, int]) -> float:
+            return float(np.linalg.norm(at(ends[1]) - at(ends[0]))) / (ends[1] - ends[0])
+
+        marks = np.unique(np.linspace(0, m, _MARKS + 1).astype(int)).tolist()
+        worst = (0, 1)
+        for ends in sorted(itertools.pairwise(marks), key=rate)[-_MOST_JUMPS:]:
+            here = ends
+            while here[1] - here[0] > 1:
+                middle = sum(here) // 2
+                here = max((here[0], middle), (middle, here[1]), key=rate)
+            worst = max(worst, here, key=rate)
+        part = (1 - max(low, -1.0)) * self.claimed.parameters.bound / m * self.direction
+        return self.apart(at(worst[0]), lambda noise: self.step(lengths(worst[1]), noise=noise), part), worst[0]
 
     def jumps(self) -> list[float]:
         """Means q on either side of where the step is out of proportion, the second less by one record's part."""
@@ -262,6 +293,9 @@ def _at_jumps(context: Context, at_size: Claimed, allowed: float, slack: float, 
     one = "the first of equal records is"
     found = [Moved(ladder.moves(q), f"{one} turned round, at a mean gradient of {q:.6g} C") for q in ladder.jumps()]
     found += [Moved(ladder.moves(q, ladder.across), f"{one} another, all coordinates {q:g} C") for q in (0.02, 0.3)]
+    for low in (_SHORT, -_LONG):
+        moved, k = ladder.crossing(low)
+        found.append(Moved(moved, f"one of equal records, of gradient {max(low, -1.0):g} C, joins {k} of gradient C"))
     found += [Moved(ladder.moves(q, relabelled=True), f"{one} relabelled, mean gradient {q:g} C") for q in (-0.7, 0.7)]
     return [Moved(max(0.0, each.share - slack) / scale, each.change) for each in found]
 

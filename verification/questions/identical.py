@@ -12,10 +12,8 @@ deviation, the others with that of all of them.
 
 Noise is looked at along the record as well, where a gradient is: noise that is turned off it hides nothing. With the
 gradient that the reference would have taken away, what is left is noise and a value that does not depend on it; its
-sum of squares is then at least chi-square distributed (a shift away from 0 only makes it larger).
-
-Runs that start at 0 learn the record in a step or two, and then its gradient is short. Where a start can be named,
-another run starts so far on the wrong side that the record stays misclassified, and its gradient C long, to the end.
+sum of squares is then at least chi-square distributed. Runs that start at 0 learn the record in a step or two; where a
+start can be named, another starts so far on the wrong side that the gradient stays C long to the end.
 """
 
 from __future__ import annotations

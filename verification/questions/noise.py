@@ -1,10 +1,8 @@
 r"""The noise: its size, shape, independence and freshness, where the gradient is known or has no part.
 
-`silent`: no record has a gradient, so that a run shows its noise. `mixed`: ordinary records with outliers; what they do
-not span is noise, whatever the batch was; and a replay of the same length, in which the noise that was given must be
-what is added. `last`: the last model of whole runs, where nothing else is shown. `processes`: two new processes, asked
-the same first question. `data shapes`: short runs on many kinds of data, in each of which some columns are 0 in all
-records.
+`silent`: no record has a gradient. `mixed`: ordinary records with outliers; what they do not span is noise, whatever
+the batch was. `last`: the last model of whole runs, where nothing else is shown. `processes` and `seeds`: what two new
+processes, and neighbouring seeds, draw. `data shapes`: short runs on many kinds of data with columns that are 0.
 """
 
 from __future__ import annotations
@@ -99,16 +97,12 @@ def silent(context: Context, at_size: Claimed | None, clock: Clock) -> Answer:
     same = joined([start.run, context.unseeded(name, start.claimed, len(start.run.x))])
     again = read_noise(context, name, start.claimed, records, same)
     exactly = None if context.own else max(grain(used, run), grain(start.claimed, same))
+    step, shared = _grid(context, used, noise, exactly)
+    constant = _constant(context, used, noise, exactly)
+    shapes = shape_tests(noise, context.rng, exactly, again, step=step, shared=shared, constant=constant)
     found = [
         *size_tests(noise, run.values),
-        *shape_tests(
-            noise,
-            context.rng,
-            exactly,
-            again,
-            step=_step(context, used, noise, exactly),
-            constant=_constant(context, used, noise, exactly),
-        ),
+        *shapes,
         *([length_test(noise)] if used.scheme.law is Law.OBJECTIVE else []),
     ]
     vectors = tuple(array.reshape(-1, array.shape[2]) for array in noise.values())
@@ -138,21 +132,22 @@ def _answer(
     return Answer(title, used.size, len(run.x), tests, covers, energies=energies, noise=noise)
 
 
-def _step(context: Context, claimed: Claimed, noise: dict[str, Floats], exactly: float | None) -> float:
-    """The step of the noise's grid where what it is added to lies on it as well, as with exact discrete noise; else 0.
+def _grid(context: Context, claimed: Claimed, noise: dict[str, Floats], exactly: float | None) -> tuple[float, bool]:
+    """The step of the noise's grid, 0 where there is none, and whether what it is added to lies on it as well.
 
-    Noise on a grid that a gradient is not on hides nothing of where between the points the gradient lies.
+    With exact discrete noise it does. Noise on a grid that a gradient is not on hides nothing of where between the
+    points the gradient lies.
     """
     values = np.concatenate([array.ravel() for array in noise.values()])
     step = 0.0 if exactly is None else common_step(values, exactly)
     if not step:
-        return 0.0
+        return 0.0, False
     scene = _mixed_records(context, claimed)
     once = claimed.shortened(1)
     run = context.unseeded(context.session.send_once(scene.records), once, 1)
     nothing = Records(np.zeros_like(scene.records.features[:1]), scene.records.labels[:1])
     noised = standard_noise(once, nothing, run)
-    return step if all(on_grid(array, step, grain(once, run)) for array in noised.values()) else 0.0
+    return step, all(on_grid(array, step, grain(once, run)) for array in noised.values())
 
 
 def _constant(context: Context, claimed: Claimed, noise: dict[str, Floats], exactly: float | None) -> float | None:

@@ -1,13 +1,11 @@
 r"""A run on marked records with little noise: which marks each batch held, how much each added, how many records.
 
-The noisy gradient of each iteration follows from the iterates. In mark i's own column it is (in the batch or not) times
-the record's clipped gradient over m; the weight of the mark is the ratio of the two, 0 or 1 if all is well. In the
-columns that the records of each part of the data share it counts them. In the columns that are 0 it is the noise
-alone: the floor below which nothing is read, as nothing is below what released values are rounded to. Without batches
-every record is in, and over m stands over n.
+In mark i's own column the noisy gradient is (in the batch or not) times the record's clipped gradient over m; the
+weight of the mark is the ratio of the two, 0 or 1 if all is well. In the columns that the records of each part share
+it counts them. In the columns that are 0 it is the noise alone, below which, or below the rounding of released values,
+nothing is read. Without batches every record is in, and over m stands over n.
 
-What costs privacy: a mark that adds more than C/m, one that comes too often, a batch that holds too many. A mark that
-adds another part of what is allowed (clipped at less, or scaled) is a difference.
+What costs privacy: a mark that adds more than C/m, one that comes too often, a batch that holds too many.
 """
 
 from __future__ import annotations
@@ -121,10 +119,7 @@ def read_weights(claimed: Claimed, scene: Marked, run: Run, unit: float = 0.0) -
 
 
 def rounding_of(claimed: Claimed, run: Run) -> float:
-    """How far rounding to decimals can move a gradient that is read off a run; single precision is allowed by `WHOLE`.
-
-    The gradient is (rho + 1/eta) x less x/eta, rho z and -y of the iteration before, each at most half a unit off.
-    """
+    """How far rounding x, z, y to decimals moves a gradient that is read off; 0 for single precision and better."""
     values = list(run.values.values())
     unit = max(resolution(array[:1]) for array in values)
     if unit <= max(float(np.abs(array[:1]).max()) for array in values) * 2.0**-23:
@@ -178,10 +173,9 @@ def marked_answer(
 ) -> Answer:
     """Everything that marked records show; ``again`` is the start of a run of another request.
 
-    ``own``: gradients were taken elsewhere than at the reference's x. A mark that is not in the batch still adds
-    nothing, whatever that point is, and one that is adds C/m at most; but how much it adds is not known, it may be
-    nothing. So weights need not be whole, and only what comes too often is held against it. ``memory`` is the weight
-    of a mark in the iterations after the one whose batch held it, where gradients are averaged over iterations.
+    ``own``: gradients were taken elsewhere than at the reference's x. A mark in the batch adds C/m at most, but it is
+    not known how much, so that weights need not be whole. ``memory`` is the weight of a mark in the iterations after
+    the one whose batch held it, where gradients are averaged over iterations.
     """
     read = _fresh(read_weights(claimed, scene, run, unit), memory)
     runs = len(run.x)
@@ -399,11 +393,7 @@ _DECAYS, _MOSTLY = 0.02, 0.5
 
 
 def small_run(context: Context) -> Claimed:
-    """Ten records in batches of three, many times.
-
-    Small steps keep x near 0, where every record's gradient is large enough to be seen; DP-SVRG shows how gradients
-    change, so that its steps are large.
-    """
+    """Ten records in batches of three, many times; small steps, or for DP-SVRG large ones, show every record."""
     changes = "inner" in context.scheme.takes
     iterations = _SMALL_ITERATIONS if context.sees_every_iterate else 1
     eta = [1.0] * (iterations + 1) if changes else [2.0**-6] * iterations

@@ -1,14 +1,9 @@
 r"""Data on which a run shows what it did.
 
-`silent`: no record has a gradient; a run shows its noise.
-
-`marked`: marked records stand at the start, the end, at powers of two and other round places, and at random ones. Each
-has a column of its own, all records of one part of the data share one more (`parts_of`), and the rest are 0. With
-little noise a run shows which marks each batch held, how much each weighed, and how many records of each part it held.
-Some marks are of ordinary length, some of extreme length.
-
-`mixed`: records of ordinary length and both labels, a few of extreme length among them. They span less than the whole
-space, as redundant features do; what a run shows outside of their span is noise, whatever the batch was.
+`silent`: no record has a gradient; a run shows its noise. `marked`: marked records of ordinary and of extreme length
+stand at the start, the end, at round places and at random ones. Each has a column of its own, all records of one part
+of the data share one more (`parts_of`), and the rest are 0. `mixed`: records of ordinary length and both labels, a few
+of extreme length among them, that span less than the whole space, as redundant features do.
 """
 
 from __future__ import annotations

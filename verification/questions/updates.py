@@ -62,10 +62,7 @@ def compare(
     *,
     rounded: bool = False,
 ) -> Observation | None:
-    """Return what differs between the implementation and the reference; None if nothing does.
-
-    ``rounded``: single precision inside is allowed.
-    """
+    """Return what differs from the reference, None if nothing does; ``rounded`` allows single precision inside."""
     algorithm, parameters = context.mode.algorithm, observable(context, parameters)
     alone = context.own and rounded  # x alone, as the reference would have shown it
     if alone:
@@ -198,10 +195,7 @@ def has_own_updates(context: Context) -> bool:
 
 
 def hides_its_noise(context: Context) -> bool:
-    """Whether updates of its own hide the size of the noise: looked at where noise is much larger than gradients.
-
-    Noise that changes nothing, turned round, is not hidden: there is none.
-    """
+    """Whether updates of its own hide the size of noise that is much larger than gradients, and is there at all."""
     small = small_run(context)
     name = context.session.send(silent_records(small.records, small.columns))
     noise = random_noise(context, small.parameters, small.columns)
@@ -257,10 +251,7 @@ def working_unit(context: Context) -> float:
 
 
 def longest_run(context: Context) -> float:
-    """The length over C of the longest records of which a few iterations with noise are run: neither an error nor NaN.
-
-    What is longer is refused, and need not be run; a bound that lets NaN through is found by `clips-each-record`.
-    """
+    """The length over C of the longest records that are run with noise for a few iterations, without error or NaN."""
     claimed = small_run(context)
     for length in sorted(EXTREME, reverse=True):
         records = random_records(context.rng, claimed.records, claimed.columns, length=length)
@@ -321,10 +312,9 @@ def _own_in_runs(context: Context) -> bool:
 def _hides_in_runs(context: Context) -> bool:
     """Whether runs show that the noisy value goes through a function, where nothing can be replayed.
 
-    On records without gradient the noise then is not normal of one size over the given one; noise of another law looks
-    the same there, but is added to a gradient as it is. What is computed from the noisy value is not: beside a gradient
-    it is not the same and the gradient. Both must be all but certain, so that mistakes in the noise are still read;
-    where nothing varies at all, nothing is hidden.
+    On records without gradient the noise then is not normal of one size over the given one, and beside a gradient it is
+    not the same and the gradient, as noise of another law is. Both must be all but certain, so that mistakes in the
+    noise are still read; where nothing varies at all, nothing is hidden.
     """
     along = np.ones(_COLUMNS) / np.sqrt(_COLUMNS)
     zeros = initial_point(*np.zeros((3, _COLUMNS))) if context.can(Capability.INITIAL) else None

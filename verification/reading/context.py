@@ -144,7 +144,8 @@ class Context:
     ``unit`` is the relative rounding of its arithmetic, as measured (`working_unit`), ``processed`` the values that
     are functions of what was released before them, though noise is claimed for them as well. ``hides``: what it does
     with noisy values (such as scaling them to a length) hides how large their noise was. ``reach`` is the length over
-    C of the longest records that it runs: an exponential may overflow where a margin is large.
+    C of the longest records that it runs: an exponential may overflow where a margin is large. ``turns`` keeps, for
+    each dimension, the rotation between the noise that a replay is given and what it adds.
     """
 
     session: Session
@@ -159,6 +160,7 @@ class Context:
     processed: frozenset[str] = frozenset()
     hides: bool = False
     reach: float = 1e9
+    turns: dict[int, Floats | None] = field(default_factory=dict)
 
     def with_noise(self, noise: dict[str, Floats]) -> dict[str, Floats]:
         """The streams that carry noise of their own."""

@@ -1,28 +1,15 @@
-r"""What can be known about an algorithm from its iterates, in one interface.
+r"""How to look inside each algorithm: what its iterates say about the gradients, batches and noise behind them.
 
 Arrays of iterates are [count, T, p] (DP-ADMM's x and y: [count, T, N, p]); `noise` is [count, draws, p] a stream.
+`INVERTERS` has one entry an algorithm; what each inverts:
 
-The paper's algorithms, and stochastic ADMM: the x update is invertible.
-
-``g~ = -(rho + 1/eta) x+ - y + rho z + x/eta``. So the released iterates show each noisy gradient, and where the
-gradient is known, the noise itself. z and y need not be released where they are functions of the released x ([CL20]
-Algorithm 1; Algorithm 2 with release primal): the harness computes them.
-
-Proximal DP-SGD: x+ = prox(x - eta g~). Without a penalty the proximal map is the identity and g~ = (x - x+)/eta.
-
-DP-SVRG: x+ = prox(x - eta (change over a batch since the anchor + noise + noisy full gradient)).
-
-The noisy full gradient is part of what the claim covers. Where it is released both noises can be told apart.
-
-DP-ADMM: the x update of each party is invertible; z and the y_i follow from the released x_i.
-
-ADMM-objP and batch ADMM: x+ minimises a known objective, so its optimality condition shows the perturbation b.
-
-b = -n (mean gradient at x+ + y + rho (x+ - z) + ridge x+)
-
-How to look inside each algorithm: what its iterates say about the gradients, batches and noise behind them.
-
-`INVERTERS` has one entry an algorithm.
+- The paper's algorithms, stochastic ADMM and each party of DP-ADMM: ``g~ = -(rho + 1/eta) x+ - y + rho z + x/eta``, so
+  that iterates show each noisy gradient and, where the gradient is known, the noise. z and y need not be released where
+  they are functions of the released x ([CL20] Algorithm 1; Algorithm 2 with release primal): the harness computes them.
+- DP-SGD: x+ = prox(x - eta g~); without a penalty g~ = (x - x+)/eta.
+- DP-SVRG: x+ = prox(x - eta (change over a batch since the anchor + noise + noisy full gradient)). Where the noisy full
+  gradient is released, both noises can be told apart.
+- ADMM-objP and batch ADMM: x+ minimises a known objective: b = -n (mean gradient at x+ + y + rho (x+ - z) + ridge x+).
 """
 
 from __future__ import annotations

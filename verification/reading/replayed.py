@@ -1,14 +1,10 @@
 r"""Reading the noise of an implementation whose updates are not the reference's, but valid ones of its own.
 
 What was noised in a run is a function of the noise, given the data and the batches, and `replay` is that function. So
-the noise of a run is what makes a replay show the same noised values: found by iteration, without knowing how the
-implementation computes z, y or anything else from them. On records without gradient it includes the gradient; on the
-run's own records, all in every batch, it is the noise alone.
-
-The noise is found in the implementation's own units, in which a record's gradient may move it by the claimed
-sensitivity: `coupled-releases` bounds that, so that a shorter step with as much less noise is as private.
-
-A replay of the whole length on ordinary records: the noise that was given is what is added, and nothing else.
+the noise of a run is what makes a replay show the same noised values, found by iteration. On records without gradient
+it includes the gradient; on the run's own records, all in every batch, it is the noise alone. It is in the
+implementation's own units, in which a record's gradient may move it by the claimed sensitivity (`coupled-releases`), so
+that a shorter step with as much less noise is as private.
 """
 
 from __future__ import annotations
@@ -52,6 +48,7 @@ _SMALL_STEP, _SMALLER, _FLAT = 1e-3, 1e-2, 1e-2
 """Where a change of the noise shows a hundred times less than another, noise is not read but compared with replays:
 what is found to 1e-9 would be known to 1e-7 alone, and repeated values no longer told from fresh ones."""
 _REMEMBERED = 12
+_TURNED = 1e-3
 _FITTED_RUNS = 20
 
 
@@ -298,8 +295,43 @@ def as_the_reference(context: Context, parameters: Parameters, run: Run, records
     dimension = run.x.shape[-1]
     silent = Records(np.zeros((records, dimension)), np.ones(records, dtype=np.int64))
     plain = _as_silent(parameters)
-    noise = own_noise(context, context.session.send(silent), plain, run, quiet=quiet)
+    name = context.session.send(silent)
+    noise = own_noise(context, name, plain, run, quiet=quiet)
+    if dimension not in context.turns:
+        context.turns[dimension] = _turn(context, name, plain, dimension)
+    turn, stream = context.turns[dimension], next(iter(context.with_noise(noise)))
+    if turn is not None:
+        noise = {**noise, stream: noise[stream] @ turn}
     return reference_run(context.mode.algorithm, plain, noise, dimension)
+
+
+def _turn(context: Context, name: str, parameters: Parameters, dimension: int) -> Floats | None:
+    """The rotation that is nearest to what a replay makes of its noise before it is added; None where there is none.
+
+    Noise in another order of coordinates, of the other sign or turned is of the same law, and turned back it shows the
+    gradient in its own coordinates.
+    """
+    once = parameters.model_copy(update={"eta": parameters.eta[:1], "iterations": 1})
+    silence = no_noise(context.mode.algorithm, once, dimension)
+    stream = next(iter(context.with_noise(silence)))
+
+    def added(noise: Floats) -> Floats:
+        both = []
+        for sign in (1.0, -1.0):
+            given = {**silence, stream: sign * parameters.bound * noise[None]}
+            run = context.session.replay(name, context.mode.algorithm, once, given, first_batches(once))
+            both.append(apparent(context, once, with_count(run))[stream][0, 0])
+        half: Floats = (both[0] - both[1]) / 2
+        return half
+
+    probe = np.sin(1.0 + np.arange(dimension))
+    moved = added(probe)
+    along = float(moved @ probe) / float(probe @ probe)
+    if along > 0 and float(np.abs(moved - along * probe).max()) <= _TURNED * along:
+        return None
+    left, sizes, right = np.linalg.svd(np.array([added(axis) for axis in np.eye(dimension)]))
+    turn: Floats = left @ right
+    return None if sizes[-1] <= _FLAT * sizes[0] or np.allclose(turn, np.eye(dimension), atol=_TURNED) else turn
 
 
 def reference_run(algorithm: Algorithm, parameters: Parameters, noise: Values, dimension: int) -> Run:

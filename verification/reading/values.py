@@ -1,18 +1,9 @@
 r"""Looking inside runs: what an implementation computes without noise, and the noise and batches it drew.
 
-What each algorithm's iterates say is in :mod:`verification.reading.inverter`.
-
-Reading noise off a run, over its claimed scale, at sizes at which no array of runs times records fits.
-
-Values on a grid, as exact discrete noise gives them.
-
-Noise on a grid is as good as any if what it is added to lies on the grid as well; if not, the last bits of the sum are
-those of what should be hidden.
-
-The noise in the last model alone, where nothing else is shown: its deviation, known in closed form without penalty.
-
-On silent records and with lambda = 0 every coordinate of (x, z, y) is a linear function of the noise alone, the same
-for all coordinates: x_T ~ N(0, v), v from the recursion of the 3 x 3 covariance.
+What each algorithm's iterates say is in :mod:`verification.reading.inverter`. Noise is read over its claimed scale, at
+sizes at which no array of runs times records fits; in the last model alone its deviation is known in closed form: on
+silent records and with lambda = 0 every coordinate of (x, z, y) is a linear function of the noise, x_T ~ N(0, v), v
+from the recursion of the 3 x 3 covariance.
 """
 
 from __future__ import annotations

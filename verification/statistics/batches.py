@@ -217,10 +217,7 @@ def _by_group(counts: NDArray[np.int64], groups: Groups, trials: int, q: float, 
 
 
 def _by_part(parts: PartCounts | None, draws: int, records: int, bound: Bound) -> list[TailFamily]:
-    """All unmarked records of a part of the data: a part that is drawn a little too often.
-
-    Counts of draws without replacement have the Chernoff bounds of those with it (Hoeffding 1963, Theorem 4).
-    """
+    """Unmarked records of a part: Chernoff bounds, as for draws with replacement (Hoeffding 1963, Theorem 4)."""
     if parts is None:
         return []
     came, shares = parts.came, parts.records / records

@@ -6,12 +6,7 @@ fresh chi-distributed length makes the vector standard normal. So every block of
 
 Claimed noise with a further, independent noise of any law is as private. So the shape of a stretch that is louder than
 claimed is not looked at (`louder`); that choice depends on lengths alone, which say nothing about directions, and what
-is left is still exact. What must hold of louder noise is in `law_test`, and its size in every direction is still
-looked at.
-
-Claimed noise with a further one of any law, independent of it: what must still hold.
-
-Given the further noise e, each value is N(e, 1), and independent of the others. So
+is left is still exact. Given the further noise e, each value is N(e, 1), and independent of the others. So
 
 * sums of squares are stochastically at least chi-square distributed, in every direction: `noise_tests` needs no change;
   here are the directions (u + v)/sqrt 2 and (u - v)/sqrt 2 of two draws, which tell correlated noise that is loud
@@ -20,12 +15,10 @@ Given the further noise e, each value is N(e, 1), and independent of the others.
   at most, and its deviation is at most sqrt((1 - g^2)/n) in the mean: it is above g + sqrt((1 - g^2)/n) + s with
   probability at most exp(-n s^2/2) (McDiarmid 1989). Laws with an edge or a peak, uniform or Laplace, are above.
 
-Noise that was used before: a whole vector in one direction, or single values wherever they stand.
-
-A vector that comes twice is found up to its length and the signs of its entries. A value that comes twice is found
-in any order: strides that overlap, permuted or reversed copies, draws from a table or from a coarse grid, a generator
-that starts anew with every request. Fresh standard normal values agree to within t in absolute value with probability
-at most 2 t sqrt(2/pi) a pair, and on a grid of step h (an exact discrete Gaussian) with at most h sqrt(2/pi).
+Noise that was used before is found as a vector that comes twice, up to its length and the signs of its entries, or as
+single values in any order: strides that overlap, reversed copies, a table, a coarse grid, a generator that starts anew
+with every request. Fresh standard normal values agree to within t in absolute value with probability at most
+2 t sqrt(2/pi) a pair, and on a grid of step h (an exact discrete Gaussian) with at most h sqrt(2/pi).
 """
 
 from __future__ import annotations
@@ -109,13 +102,14 @@ def shape_tests(
     again: dict[str, Floats] | None = None,
     *,
     step: float = 0.0,
+    shared: bool = True,
     constant: float | None = None,
 ) -> list[Test]:
     """Shape, centring, independence and freshness, each over all streams.
 
     ``grain`` is how exactly the noise could be read; without it single values are not compared. ``again`` is noise of
-    another request: nothing of it may be the same. ``step`` is that of a grid on which everything noised lies, too,
-    ``constant`` what is shown in place of some values.
+    another request: nothing of it may be the same. ``step`` is that of its grid, ``shared``
+    whether what it is added to is on it, ``constant`` what is shown in place of some values.
     """
     scaled = {name: Scaled.of(array, rng) for name, array in noise.items()}
     checks = (
@@ -137,7 +131,7 @@ def shape_tests(
         values = np.concatenate([a[np.abs(a).max(axis=2) > max(_SAME, grain)].ravel() for a in every])
         if constant is not None:
             values = values[np.abs(values - constant) > max(_SAME, grain)]
-        found.append(twins("noise-values-fresh", values, grain, step))
+        found.append(twins("noise-values-fresh", values, grain, step, shared=shared))
     return found
 
 
@@ -395,16 +389,18 @@ def windows_fresh(vectors: Sequence[Floats]) -> Test:
     return Test("noise-windows-fresh", Aspect.NOISE, tails.coincidences(found, chance), detail, Cause.NOISE_REUSED)
 
 
-def twins(name: str, values: Floats, grain: float, step: float = 0.0) -> Test:
-    """Whether single values come twice, up to sign and to what rounding hides (``grain``), on a grid of this step.
+def twins(name: str, values: Floats, grain: float, step: float = 0.0, *, shared: bool = True) -> Test:
+    """Whether single values come twice, up to sign and to what rounding hides (``grain``) or a shared grid explains.
 
     Larger noise is less dense, so that the chance is a bound for it as well. Zeros are noise that is missing.
     """
     sizes = np.sort(np.abs(values[:_MOST_VALUES]))
-    same = max(_SAME, grain, step / 2)
+    same = max(_SAME, grain, step / 2 if shared else 0.0)
     found = -(-int(np.sum(np.diff(sizes) <= same)) // 2)  # of equal values every second pair is disjoint from the last
     chance = min(1.0, sizes.size * (sizes.size - 1) / 2 * 2 * same * float(np.sqrt(2 / np.pi)))
     detail, cause = f"{found} of {sizes.size} noise values used twice (to {same:.1g} deviations)", Cause.NOISE_REUSED
+    if step and not shared:
+        detail, cause = f"{detail}: a grid of step {step:.3g}, which what it is added to is not on", Cause.NOISE_GRID
     if (missing := int(np.sum(sizes <= same))) >= FEWEST_EQUAL:
         detail, cause = f"{missing} of {sizes.size} noise values are 0", Cause.NOISE_SMALL
     return Test(name, Aspect.NOISE, tails.coincidences(found, chance), detail, cause)

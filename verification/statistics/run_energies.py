@@ -32,10 +32,7 @@ _FEWEST = 2  # a bound of 1 run in 1 is none
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunEnergies:
-    """The sums of squares of many runs' noise over its claimed scale, and of how many values each is.
-
-    ``whole`` tells the runs of the claimed length and size from short or small ones.
-    """
+    """Sums of squares of the noise of runs over its claimed scale, of how many values; ``whole``: as claimed."""
 
     energies: Floats
     degrees: NDArray[np.int64]

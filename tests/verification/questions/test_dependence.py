@@ -14,8 +14,9 @@ from tests.verification.questions.in_process import InProcess
 from tests.zoo.honest.hidden import HONEST
 from tests.zoo.honest.in_other_ways import TWINS as OTHER_TWINS
 from tests.zoo.honest.in_other_ways import MeanOfGradients, MomentumOfClean, SparseNoisyWithoutReplay
-from tests.zoo.honest.outsiders import PublicWeights, WeightsOfClasses
+from tests.zoo.honest.outsiders import PublicWeights, QuantileClip, ShrinkingClip, TurnedNoise, WeightsOfClasses
 from tests.zoo.honest.same_claim import TWINS, NormalisedNoisyGradient, NoSeed
+from tests.zoo.honest.variants import NoiseOnAGrid
 from verification.judge import Plan, Result, asked_small, judge, traits_of
 from verification.outcome import Outcome
 from verification.questions.catalogue import find
@@ -23,7 +24,7 @@ from verification.questions.updates import has_own_updates
 from verification.reading.context import MPADMM_ALL, SSADMM, Context, Mode
 from verification.reading.replayed import UNREAD
 from verification.served.serve import Values
-from verification.served.stepwise import Batches, Stepwise, StepwiseBaselines
+from verification.served.stepwise import Batches, Stepwise, StepwiseBaselines, TrialRandomness
 from verification.statistics.test import Cause
 from verification.wire.arrays import Floats
 from verification.wire.parameters import Parameters
@@ -81,6 +82,29 @@ def test_weights_that_are_made_of_the_labels_are_refuted_and_public_ones_are_not
     wrong = small(WeightsOfClasses(), MPADMM_ALL, "dependence")["dependence"]
     assert {test.cause for test in wrong.against} == {Cause.CONTRIBUTION}
     assert small(PublicWeights(), MPADMM_ALL, "dependence")["dependence"].outcome is Outcome.STANDS
+
+
+def test_a_bound_that_is_a_quantile_of_the_batch_is_refuted_and_a_public_schedule_is_not() -> None:
+    wrong = small(QuantileClip(), SSADMM, "dependence")["dependence"]
+    assert {test.cause for test in wrong.against} == {Cause.CONTRIBUTION}
+    assert small(ShrinkingClip(), SSADMM, "dependence")["dependence"].outcome is Outcome.STANDS
+
+
+class TurnedAndFirst(TurnedNoise):
+    """Wrong: the batch is always the first records."""
+
+    def draw_batches(self, random: TrialRandomness, records: int, size: int, iterations: int) -> Batches:
+        """Not drawn."""
+        return np.broadcast_to(np.arange(size), super().draw_batches(random, records, size, iterations).shape)
+
+
+def test_batches_are_read_where_noise_is_added_in_another_order_of_coordinates() -> None:
+    assert small(TurnedNoise(), SSADMM, "marked")["marked"].outcome is Outcome.STANDS
+    assert Cause.BATCH_REUSED in {t.cause for t in small(TurnedAndFirst(), SSADMM, "marked")["marked"].against}
+
+
+def test_noise_on_a_grid_that_gradients_are_not_on_is_named_as_that() -> None:
+    assert {test.cause for test in small(NoiseOnAGrid(), SSADMM, "silent")["silent"].against} == {Cause.NOISE_GRID}
 
 
 def test_without_replay_a_threshold_after_the_noise_is_inconclusive_and_says_what_to_do() -> None:

@@ -13,7 +13,17 @@ from verification.wire.arrays import Floats
 def test_noise_that_is_missing_in_a_combination_alone_is_tied_and_less_of_all_of_it_is_small() -> None:
     rng = np.random.default_rng(1)
     own, common = rng.standard_normal((40, 50, 6)), rng.standard_normal((40, 50, 1))
-    for noise, cause in (((own + common) / np.sqrt(2), Cause.NOISE_DEPENDENT), (own / 2, Cause.NOISE_SMALL)):
+    many, tied = (
+        rng.standard_normal((2000, 3, 8)),
+        rng.standard_normal((2000, 3, 1)),
+    )  # single vectors are short as well
+    rare = np.where(np.arange(2000) % 50, 1.0, 0.01)[:, None, None]
+    for noise, cause in (
+        ((own + common) / np.sqrt(2), Cause.NOISE_DEPENDENT),
+        ((many + tied) / np.sqrt(2), Cause.NOISE_DEPENDENT),
+        (own / 2, Cause.NOISE_SMALL),
+        (rare * many, Cause.NOISE_SMALL),
+    ):
         found = size_tests({"x": noise})[0]
         assert (found.cause, found.p_value < 1e-12) == (cause, True)
 

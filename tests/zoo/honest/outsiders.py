@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from verification.wire.arrays import Floats
 from verification.wire.parameters import Parameters
 from verification.wire.records import Records
 
-_LARGE, _LATE = 100, 10
+_LARGE, _LATE, _BATCH = 100, 10, 20
 
 
 class PublicWeights(ClipByL1):
@@ -91,8 +93,69 @@ class ShorterOnPlateau(ShorterLater):
         return above
 
 
-HONEST: dict[str, type[Stepwise]] = {"public-weights": PublicWeights, "shorter-later": ShorterLater}
-TWINS: dict[str, type[Stepwise]] = {"weights-of-classes": WeightsOfClasses, "shorter-on-plateau": ShorterOnPlateau}
+class ShrinkingClip(ClipByL1):
+    """Gradients are clipped to a bound that shrinks by a hundredth in every iteration: a public schedule."""
+
+    _shares: Iterator[float]
+
+    def _run(
+        self, algorithm: Algorithm, problem: Problem, parameters: Parameters, noise: Values, batches: Batches | None
+    ) -> Values:
+        self._shares = (0.99**k for k in itertools.count())
+        return super()._run(algorithm, problem, parameters, noise, batches)
+
+    def bounds(self, sizes: Floats, bound: float) -> Floats:
+        """Of each run, [R, 1, 1]."""
+        return np.full((len(sizes), 1, 1), bound * next(self._shares))
+
+    def gradient(self, problem: Problem, x: Floats, batch: Batches | None) -> Floats:
+        """Record by record."""
+        if problem.clip is None:
+            return super().gradient(problem, x, batch)
+        each = self.each(problem, x, batch)
+        sizes = np.maximum(np.linalg.norm(each, axis=2, keepdims=True), 1e-300)
+        mean: Floats = np.mean(each * np.minimum(1.0, self.bounds(sizes, float(problem.clip)) / sizes), axis=1)
+        return mean
+
+
+class QuantileClip(ShrinkingClip):
+    """The twin: from 20 records on to the length that nine of ten gradients of the batch keep below, at most C."""
+
+    def bounds(self, sizes: Floats, bound: float) -> Floats:
+        """One record more beyond the bound moves all that are."""
+        share = 0.9 if sizes.shape[1] >= _BATCH else 1.0
+        return np.minimum(bound, np.quantile(sizes, share, axis=1, keepdims=True))
+
+
+class TurnedNoise(Stepwise):
+    """Noise is added in the opposite order of coordinates, as arrays of another layout are."""
+
+    def noisy_gradient(self, gradient: Floats, noise: Floats) -> Floats:
+        """From the last to the first."""
+        return gradient + noise[..., ::-1]
+
+
+class TiedNoise(Stepwise):
+    """The twin: the sum of both orders over its size, so that coordinates share their noise in pairs."""
+
+    def noisy_gradient(self, gradient: Floats, noise: Floats) -> Floats:
+        """Of the claimed size in every coordinate."""
+        tied: Floats = (noise + noise[..., ::-1]) / np.sqrt(2.0)
+        return gradient + tied
+
+
+HONEST: dict[str, type[Stepwise]] = {
+    "public-weights": PublicWeights,
+    "shorter-later": ShorterLater,
+    "shrinking-clip": ShrinkingClip,
+    "turned-noise": TurnedNoise,
+}
+TWINS: dict[str, type[Stepwise]] = {
+    "weights-of-classes": WeightsOfClasses,
+    "shorter-on-plateau": ShorterOnPlateau,
+    "quantile-clip": QuantileClip,
+    "tied-noise": TiedNoise,
+}
 
 if __name__ == "__main__":
     serve({**HONEST, **TWINS}[sys.argv[1]]())

@@ -57,6 +57,7 @@ PAIRS: dict[str, Pair] = {
     "growing-noise": Pair((_OTHER, "growing-noise"), (_OTHER, "shrinking-noise"), _MP),
     "scale-mixture": Pair((_OTHER, "scale-mixture"), (_OTHER, "scale-mixture-less")),
     "laplace-beside": Pair((_OTHER, "laplace-beside"), ("tests.zoo", "laplace-of-equal-deviation")),
+    "turned-noise": Pair((_OUTSIDERS, "turned-noise"), (_OUTSIDERS, "tied-noise")),
     "discrete": Pair((_VARIANTS, "discrete"), (_VARIANTS, "noise on a grid")),
     "box-muller": Pair((_OTHER, "box-muller"), (_OTHER, "box-muller-of-bytes"), _MP),
     # post-processing
@@ -86,6 +87,7 @@ PAIRS: dict[str, Pair] = {
     "clip-by-l1": Pair((_OTHER, "clip-by-l1"), (_OTHER, "clip-by-maximum")),
     "smooth-clip": Pair((_OTHER, "smooth-clip"), (_OTHER, "smooth-clip-longer")),
     "clip-each-coordinate": Pair((_OTHER, "clip-each-coordinate"), (_OTHER, "clip-each-coordinate-whole"), _MP),
+    "shrinking-clip": Pair((_OUTSIDERS, "shrinking-clip"), (_OUTSIDERS, "quantile-clip")),
     "squared-hinge": Pair((_OTHER, "squared-hinge"), (_OTHER, "squared-hinge-unclipped")),
     "public-weights": Pair((_OUTSIDERS, "public-weights"), (_OUTSIDERS, "weights-of-classes"), _MP),
     "larger-division": Pair((_OTHER, "larger-division"), (_OTHER, "smaller-division"), _MP),
