@@ -18,7 +18,7 @@ import pytest
 from tests.walks import PACKAGES, ROOT
 
 FILES = 295
-LINES = 60_230
+LINES = 60_225
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
