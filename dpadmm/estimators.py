@@ -187,7 +187,7 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 f"Only binary classification is supported. The type of the target is {type_of_target(targets)}."
             )
         if len(self.classes_) < 2:
-            raise ValueError(f"y must hold two classes, got one class: {self.classes_[0]!r}")
+            raise ValueError(f"y must hold two classes, got one class: {self.classes_[0]}")
         target = self._target()
         data = self._prepared(dense(features), np.where(codes == 1, 1.0, -1.0))
         chosen = self._setting(data, target)

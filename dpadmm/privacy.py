@@ -109,9 +109,7 @@ class Guarantee:
         """The numbers, epsilon rounded up and delta down, and what they do not cover."""
         epsilon, delta = decimal_string(self.epsilon, 4, "up"), decimal_string(self.delta, 4, "down")
         head = f"epsilon <= {epsilon}, delta = {delta}, one record replaced (certified, method {self.method})"
-        proved = (
-            () if self.theorem is None else (f"  proved in Coq: {self.theorem}, for exact arithmetic before rounding",)
-        )
+        proved = [f"  proved in Coq: {self.theorem}, for exact arithmetic before rounding"] * bool(self.theorem)
         return "\n".join([head, *proved, *(f"  not covered: {item}" for item in self.not_covered)])
 
     def __repr__(self) -> str:

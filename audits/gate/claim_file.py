@@ -12,7 +12,7 @@ import difflib
 import math
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Self
@@ -398,7 +398,7 @@ class ClaimFile(_Table):
         if not titles:
             raise ValueError("at least one [mechanism] is needed, or [declared]")
         if self.claim.delta == 0 or self.claim.neighbours is not Neighbours.REPLACE_ONE:
-            raise ValueError("delta must be greater than 0 and neighbours replace-one, but of a [declared] algorithm")
+            raise ValueError('[mechanism] needs delta > 0 and neighbours = "replace-one"; [declared] takes others')
         twice = sorted({title for title in titles if titles.count(title) > 1})
         if twice:
             raise ValueError(f"several mechanisms need different names, got {', '.join(twice)} more than once")
@@ -443,11 +443,13 @@ def read_claim_file(path: Path) -> ClaimFile:
     return claims.model_copy(update={"implementation": claims.implementation.inside(path.parent)})
 
 
-def _explained(place: tuple[int | str, ...], problem: object) -> str:
-    details = problem if isinstance(problem, dict) else {}
+def _explained(place: tuple[int | str, ...], problem: Mapping[str, object]) -> str:
     where = ".".join(str(part) for part in place) or "file"
-    if details.get("type") != "extra_forbidden":
-        return f"{where}: {str(details.get('msg', '')).removeprefix('Value error, ')}"
+    if problem["type"] in ("missing", "too_short"):
+        return f"{where}: {'is missing' if problem['type'] == 'missing' else 'must not be empty'}"
+    if problem["type"] != "extra_forbidden":
+        message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
+        return f"{where}: {message}" + f", got {problem['input']!r:.60}" * (problem["type"] != "value_error")
     known = _known_keys(place)
     close = difflib.get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
     meant = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"

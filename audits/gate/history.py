@@ -133,19 +133,19 @@ class History:
         evidence, loudest, on_noise = combined(self.nights, false_alarm)
         count = len(self.nights)
         text = (
-            f"nights of this digest: {count}; together they have an e-value of {_power_of_ten(evidence)}, of "
-            f"{1 / false_alarm:.3g} that refute; reached with probability at most {false_alarm:g}, however many nights"
+            f"{count} night{'s' * (count != 1)} of this code: e-value {_power_of_ten(evidence)}; {1 / false_alarm:.3g} "
+            f"refutes, which correct code ever reaches with probability at most {false_alarm:g}"
         )
-        text += f"; most of it: {'the noise of ' * on_noise}{loudest}" if evidence > 0 else ""
+        text += f"; most of it from {'the noise of ' * on_noise}{loudest}" if evidence > 0 else ""
         for subject, factor in shortages(self.nights, false_alarm).items():
-            text += f"; noise of {subject} short by a factor of {math.ceil(1000 * factor) / 1000:g}, in every night, "
+            text += f"; noise of {subject} too small by a factor of {math.ceil(1000 * factor) / 1000:g} every night "
             text += f"would have been detected by now with probability {DETECTED:g}"
         cause = Cause.NOISE_SMALL if on_noise else Cause.DISTINGUISHED
         aspect = Aspect.NOISE if on_noise else Aspect.RELEASED
         test = Test(
             ABOUT.question, aspect, math.exp(-max(evidence, 0.0)), text, cause, draw=lambda: self._path(false_alarm)
         )
-        missing = "" if count else "no gate of this digest has shown anything yet"
+        missing = "" if count else "no gate of this code has shown anything yet"
         answer = Answer("every night", f"{count} nights", 0, (test,) * bool(count), (), missing)
         subject = loudest if on_noise or not loudest else About.read(loudest).mechanism
         about = About(ABOUT.question, stage=ABOUT.stage, subject=subject)

@@ -122,9 +122,10 @@ def verify(text: str, claims: ClaimFile, source: Path) -> list[str]:
         predicate = document["predicate"]
         stated = {str(each["name"]): str(each["digest"]["sha256"]) for each in document["subject"]}
         privacy, failed = predicate[EXTENSION], predicate["failedTests"]
-        kinds = (document["_type"], document["predicateType"])
+        kinds, result = (document["_type"], document["predicateType"]), predicate["result"]
     except (ValueError, KeyError, TypeError) as error:
-        raise AuditError(f"this is not a statement of `dpadmm gate --report intoto=F`: {error!r}") from None
+        why = f"{error} is missing" if isinstance(error, KeyError) else error
+        raise AuditError(f"this is not a statement of `dpadmm gate --report intoto=F`: {why}") from None
     wrong = [] if kinds == (STATEMENT, PREDICATE) else [f"it is of another type: {kinds[0]}, {kinds[1]}"]
     known = provenance_of(claims, source)
     actual = {file.name: file.digest for file in ([] if known.claim is None else [known.claim]) + list(known.files)}
@@ -138,9 +139,9 @@ def verify(text: str, claims: ClaimFile, source: Path) -> list[str]:
     for key, value in claimed(claims).items():
         if privacy.get(key) != value:
             wrong.append(f"{key} is {value} in the claim file, stated is {privacy.get(key)}")
-    if predicate["result"] != _RESULTS.get(_outcome(privacy), "FAILED") or (predicate["result"] == "PASSED" and failed):
+    if result != _RESULTS.get(_outcome(privacy), "FAILED") or (result == "PASSED" and failed):
         wrong.append(f"the result {predicate['result']} is not what the listed tests come to")
-    if predicate["result"] != "FAILED":
+    if result != "FAILED":
         wrong += [f"{f.name}, computed anew: {f.detail}" for f in _priced(claims) if f.outcome is not Outcome.STANDS]
     return wrong
 
@@ -224,6 +225,9 @@ def _rounded_up(value: Fraction | float) -> float | None:
 
 def changes(old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:
     """What differs between two JSON reports, one line each: the conclusion, the claim, files, questions, causes."""
+    for report in (old, new):
+        if not {"outcome", "claim", "findings", "provenance"} <= report.keys():
+            raise ValueError("one of them is another document")
     lines = [
         f"{name}: {_plain(old.get(key))} -> {_plain(new.get(key))}"
         for key, name in (("outcome", "conclusion"), ("claim", "claim"), ("false_alarm", "false alarms"))

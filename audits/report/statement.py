@@ -86,21 +86,13 @@ def claimed(claims: ClaimFile) -> dict[str, str]:
 def statement(report: GateReport) -> list[StatementLine]:
     """Every line, in the order of the guidelines."""
     claim, own = report.claims.claim, report.claims.statement
-    stated = claimed(report.claims)
+    epsilon, delta, neighbours = claimed(report.claims).values()
     k = report.claims.group_size
-    grouped = f"; up to {k} records at once" if k > 1 else ""
+    relation = f"{neighbours}: {RELATIONS[claim.neighbours]}" + f"; up to {k} records at once" * (k > 1)
     return [
         _own("unit of privacy", own.unit),
-        StatementLine(
-            "neighbouring relation",
-            f"{claim.neighbours}: {RELATIONS[claim.neighbours]}{grouped}",
-            _looked(report, Aspect.RELEASED),
-        ),
-        StatementLine(
-            "parameters",
-            f"epsilon = {stated['epsilon']}, delta = {stated['delta']}",
-            _findings(report, Stage.PRICE),
-        ),
+        StatementLine("neighbouring relation", relation, _looked(report, Aspect.RELEASED)),
+        StatementLine("parameters", f"epsilon = {epsilon}, delta = {delta}", _findings(report, Stage.PRICE)),
         StatementLine("mechanism", _joined(_mechanisms(report)), _looked(report, Aspect.NOISE)),
         StatementLine("composition within a run", _joined(_iterations(report)), _findings(report, Stage.PRICE)),
         _own("composition with other releases", own.composition),
@@ -148,11 +140,8 @@ def _released(report: GateReport) -> Iterable[str]:
         yield f"{report.claims.declared.algorithm}: every release that its adapter declares"
     for mechanism in report.claims.mechanism:
         shown = str(getattr(mechanism, "released", NOT_STATED))
-        names = (
-            []
-            if not isinstance(described, StartResult)
-            else [v for a, v in described.released.items() if str(a) == mechanism.algorithm]
-        )
+        released = described.released if isinstance(described, StartResult) else {}
+        names = [v for a, v in released.items() if str(a) == mechanism.algorithm]
         values = f" ({', '.join(names[0])})" if names else ""
         yield f"{mechanism.title}: {shown}{values}"
 

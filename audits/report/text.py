@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import textwrap
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ _MOST_SKIPPED = 12
 def headline(report: GateReport) -> str:
     """Return the result in one sentence."""
     if report.partial and report.outcome is Outcome.INCONCLUSIVE:
-        text = "only a part of the gate was run: no conclusion about the claim"
+        text = "no conclusion: only a part of the gate was run"
     else:
         text = {
             Outcome.STANDS: "every claim stands",
@@ -26,7 +27,7 @@ def headline(report: GateReport) -> str:
             Outcome.REFUTED: "a claim is refuted",
             Outcome.INCONCLUSIVE: "inconclusive: nothing was refuted, but not enough could be checked",
             Outcome.ADAPTER_FAILED: "the adapter failed; nothing can be concluded about the implementation",
-            Outcome.FAULT: "a fault of this program; nothing can be concluded",
+            Outcome.FAULT: "a fault of dpadmm; nothing can be concluded",
         }[report.outcome]
     return text + _waived(report)
 
@@ -45,20 +46,14 @@ def render_text(report: GateReport) -> str:
         lines += _finding(finding)
     lines += [*_causes(report), *coverage_lines(report)]
     lines += [f"{UNUSED:<14} {_unused(waiver)}" for waiver in unused_waivers(report)]
-    return "\n".join([*lines, _last_line(report, headline(report))]) + "\n"
+    last = _last_line(report, headline(report))
+    return "\n".join([*lines, *([last] if len(last) <= WIDTH else [headline(report), _short_line(report)])]) + "\n"
 
 
 WIDTH = 100
 _MOST_LINES = 4
+_LAST_WORDS = 8  # lines of a failed adapter's own words, its traceback among them
 _SCREEN = 30
-_SHORT = {
-    Outcome.STANDS: "every claim stands",
-    Outcome.DEVIATES: "every claim stands",
-    Outcome.REFUTED: "a claim is refuted",
-    Outcome.INCONCLUSIVE: "inconclusive",
-    Outcome.ADAPTER_FAILED: "the adapter failed",
-    Outcome.FAULT: "a fault of this program",
-}
 
 
 def render_summary(report: GateReport) -> str:
@@ -71,8 +66,10 @@ def render_summary(report: GateReport) -> str:
         pending = finding.outcome in open_ones
         if pending or finding.waiver is not None or finding.name == str(HISTORY):
             word = "waived" if finding.waiver is not None else finding.outcome.value
-            text = f"{finding.name}: {finding.detail.splitlines()[0] if finding.detail else ''}"
-            entries.append(_wrapped(word, text))
+            first, *rest = finding.detail.splitlines() or [""]
+            kept = rest[-_LAST_WORDS:] * (finding.outcome in (Outcome.ADAPTER_FAILED, Outcome.FAULT))
+            why = (each for line in kept for each in _wrapped("", line))
+            entries.append([*_wrapped(word, f"{finding.name}: {first}"), *why])
     priced = (f for f in report.findings if f.stage is Stage.PRICE and f.outcome is Outcome.STANDS)
     entries += [_wrapped(f.outcome.value, f"{f.name}: {f.detail}") for f in priced]
     lines: list[str] = []
@@ -85,7 +82,7 @@ def render_summary(report: GateReport) -> str:
         lines += _wrapped(UNUSED, _unused(waiver))
     head = _wrapped(report.outcome.value, headline(report))
     shown = _fitting(entries, _SCREEN - len(head) - len(lines) - 1)
-    return "\n".join([*head, *shown, *lines, _last_line(report, _SHORT[report.outcome])]) + "\n"
+    return "\n".join([*head, *shown, *lines, _short_line(report)]) + "\n"
 
 
 def _fitting(entries: list[list[str]], room: int) -> list[str]:
@@ -133,7 +130,8 @@ def _covered(report: GateReport) -> str:
         seen.setdefault(item.about.subject, {}).update(dict.fromkeys(map(str, item.aspects)))
     parts = [f"{subject}: {', '.join(aspects)}" for subject, aspects in seen.items() if aspects]
     skipped = len({str(item.about) for item in report.coverage.skipped})
-    rest = f"{len(report.asked)} questions answered" + (f", {skipped} not asked" if skipped else "")
+    asked = len(report.asked)
+    rest = f"{asked} question{'s' * (asked != 1)} answered" + f", {skipped} not asked" * bool(skipped)
     return "; ".join([*parts, f"{rest} (--details lists them)"])
 
 
@@ -149,6 +147,10 @@ def _last_line(report: GateReport, conclusion: str) -> str:
         f"{conclusion}; false-alarm probability at most {float(report.claims.gate.false_alarm):g} over all "
         f"checks; seed {report.seed}; {report.seconds:.1f} s"
     )
+
+
+def _short_line(report: GateReport) -> str:
+    return _last_line(report, re.split("[;:(]", headline(report))[0].strip())
 
 
 def _finding(finding: Finding) -> list[str]:

@@ -14,7 +14,16 @@ from typing import NoReturn
 
 import click
 
-from dpadmm.cli.common import EXIT_FAULT, EXIT_PIPE, EXIT_USAGE, EXTRA_OF, SuggestingGroup, exit_code_of, missing
+from dpadmm.cli.common import (
+    EXIT_FAULT,
+    EXIT_PIPE,
+    EXIT_USAGE,
+    EXTRA_OF,
+    SuggestingGroup,
+    exit_code_of,
+    folded,
+    missing,
+)
 from dpadmm.cli.showing import equipped, in_colour
 from dpadmm.own_packages import prefer_own
 
@@ -119,7 +128,7 @@ def run_command(command: click.Command, name: str) -> NoReturn:
             traceback.print_exc()
             click.echo("this is a fault of dpadmm, not of your input; please report it", err=True)
         else:
-            click.echo(f"error: {_words(explained)}", err=True)
+            click.echo(folded(f"error: {_words(explained)}"), err=True)
         sys.exit(code)
 
 

@@ -39,9 +39,8 @@ def black_box_audit(options: AuditOptions, adapter: Sequence[str]) -> int:
     plan = _plan(options, seed)
     request = None if options.request is None else _read(options.request, _REQUEST)
     workers = options.workers if options.workers is not None else os.cpu_count() or 1
-    with WireSource(
-        adapter, options.limits, workers=workers, request=request, seeded=options.seed is not None
-    ) as source:
+    seeded = options.seed is not None
+    with WireSource(adapter, options.limits, workers=workers, request=request, seeded=seeded) as source:
         result = audit(source, pairs, plan, overwrite)
         name = source.name
     again = shlex.join(["dpadmm", "audit", *with_seed(sys.argv[2:], seed)])
@@ -54,19 +53,17 @@ def black_box_audit(options: AuditOptions, adapter: Sequence[str]) -> int:
 
 def _pairs(options: AuditOptions) -> list[Neighbours]:
     found: list[Neighbours] = []
-    features = options.features
+    features, relation = options.features, Relation(options.neighbours)
     if options.own is not None:
         both = load_both(*options.own, label_column=options.label_column)
-        found.append(own_neighbours(*both, Relation(options.neighbours)))
+        found.append(own_neighbours(*both, relation))
         features = both[0].columns
     if options.library:
         closed = not options.beyond_norm
         labels = options.labels or Domain().labels
         if not -math.inf < labels[0] < labels[1] < math.inf:
             raise click.UsageError(f"--labels needs two finite numbers, the lower one first, got {labels}")
-        domain = Domain(
-            options.records, features, options.norm, Relation(options.neighbours), labels=labels, closed=closed
-        )
+        domain = Domain(options.records, features, options.norm, relation, labels=labels, closed=closed)
         found += library(domain)
     if not found:
         raise click.UsageError("--no-library needs a pair of your own: --pair FIRST SECOND")

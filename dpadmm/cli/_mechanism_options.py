@@ -90,10 +90,9 @@ def _option(name: str, field: Field[object, object], *, required: bool) -> click
         return click.Option(names, metavar=REAL, required=required, help=explain)
     shown = None if field.required or field.default is None else str(field.default)
     if field.kind is FieldKind.COUNT:
-        default = field.default if isinstance(field.default, int) else None
-        return click.Option(
-            names, type=int, metavar="N", required=required, default=default, show_default=True, help=explain
-        )
+        if not isinstance(field.default, int):  # click takes a default of None for an answer
+            return click.Option(names, type=int, metavar="N", required=required, help=explain)
+        return click.Option(names, type=int, metavar="N", default=field.default, show_default=True, help=explain)
     return click.Option(
         names, type=click.Choice(list(field.choices)), default=shown, show_default=shown is not None, help=explain
     )

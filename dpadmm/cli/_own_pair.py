@@ -8,7 +8,7 @@ import numpy as np
 
 from accountant.mechanisms.words import Neighbours as Relation
 from audits.errors import AuditError
-from dpadmm.loaders import Loaded, format_of, load
+from dpadmm.loaders import format_of, load
 from verification.neighbours.neighbours import Neighbours, own_neighbours
 from verification.wire.records import Records
 
@@ -32,8 +32,5 @@ def load_both(first: Path, second: Path, *, label_column: str | None = None) -> 
         b = load(second, features=widths[0])
     if a.classes != b.classes:
         raise AuditError(f"{first} and {second} must name their classes alike, got {a.classes} and {b.classes}")
-    return _records(a), _records(b)
-
-
-def _records(loaded: Loaded) -> Records:
-    return Records(loaded.features, loaded.labels.astype(np.int64))
+    one, other = (Records(loaded.features, loaded.labels.astype(np.int64)) for loaded in (a, b))
+    return one, other

@@ -13,6 +13,7 @@ from dpadmm.cli.common import (
     FOLDER,
     SuggestingGroup,
     emit_json,
+    folded,
     format_option,
     memory_option,
     option,
@@ -43,12 +44,13 @@ def command() -> None:
 
 
 FACES = """\b
-  paper      an algorithm of the paper (ssADMM, mpADMM, ...): compared with the reference, step by step, on given
-             randomness. Three lines: a record's gradient, the update, the draws. Detects most.
-  declared   another algorithm: you declare each released value with its noise and sensitivity, and the gate checks
-             the declaration. Three lines: scale and sensitivity, a value before its noise, the noise.
-  black-box  only complete runs are observed: an audit searches for two neighbouring data sets whose outputs can be
-             distinguished. One line: a run. Detects least."""
+  paper      an algorithm of the paper (ssADMM, mpADMM, ...): compared with the reference, step
+             by step. Detects most. Three lines: a record's gradient, the update, the draws.
+  declared   another algorithm: you declare each released value with its noise and sensitivity,
+             and the gate checks the declaration. Three lines: scale and sensitivity, a value
+             before its noise, the noise.
+  black-box  only complete runs are observed: an audit searches for two neighbouring data sets
+             whose outputs can be distinguished. Detects least. One line: a run."""
 
 
 @command.command(
@@ -137,7 +139,7 @@ def _steps(passed: list[Passed]) -> list[dict[str, str]]:
 
 def _report_fault(error: AdapterError, passed: list[Passed], output_format: str) -> None:
     if output_format == "text":
-        click.echo(f"FAULT {error}")
+        click.echo(folded(f"FAULT {error}"))
         return
     emit_json({"version": 1, "sound": False, "steps": _steps(passed), "fault": as_fields(error)})
 

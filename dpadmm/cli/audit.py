@@ -107,7 +107,7 @@ class AuditOptions:
         click.Tuple([float, float]), "Labels may be any number between these; by default -1 and 1.", metavar="LOW HIGH"
     )
     request: Path | None = asked(EXISTING, "A JSON object whose members are added to every `trials` request.")
-    budget: float = asked(Duration(), "Time for the whole audit (90s, 5m).", default=300.0, show_default="5m")
+    budget: float = asked(Duration(), "Time for the whole audit (90s, 5m).", default="5m")
     detect_epsilon: float | None = asked(
         POSITIVE, "Inconclusive unless noise that leaks as much is found; by default 2 epsilon."
     )

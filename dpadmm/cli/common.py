@@ -28,6 +28,7 @@ EXIT_ADAPTER = 4
 EXIT_FAULT = 70
 EXIT_PIPE = 141  # what a shell reports when the reader has closed the pipe: 128 + SIGPIPE
 
+_LONGEST_CHOICE = 66  # longer ones stand in the description of their option, where lines can break
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -92,12 +93,16 @@ def option(
     of = click.Choice(kind) if isinstance(kind, list | tuple) else kind
     flag = kind is bool and "/" not in names
     metavar = next((shown for known, shown in _METAVARS.items() if kind is known or type(kind) is known), None)
+    if isinstance(kind, list | tuple) and len("|".join(kind)) > _LONGEST_CHOICE:
+        metavar, text = names.partition(" ")[0].lstrip("-").upper(), f"{text.removesuffix('.')}: {', '.join(kind)}."
     given = {"type": of, "help": text, "default": default, "metavar": metavar}
     shown = {"show_default": True} if default is not None else {}
     if flag:
         given, shown = {"is_flag": True, "help": text}, {}
     if repeated:
         given |= {"multiple": True, "help": f"{text.removesuffix('.')}; {ONCE_FOR_EACH}."}
+    if more.get("required"):
+        del given["default"]  # click takes a default of None for an answer
     return click.option(*names.split(), cls=Repeated if repeated else click.Option, **(given | shown | more))
 
 
@@ -138,7 +143,7 @@ format_option = option(
 fail_fast_option = option("--fail-fast", bool, "Stop at the first refutation.")
 workers_option = option("--workers", COUNT, "Processes that run trials; by default one per core.")
 cluster_option = option("--cluster", str, "Run the trials on a Dask cluster instead.", metavar="ADDRESS")
-timeout_option = option("--timeout", Duration(), "Seconds per request.", default=60.0)
+timeout_option = option("--timeout", Duration(), "Time for one request (90s, 5m).", default="60s")
 false_alarm_option = option(
     "--false-alarm",
     PROBABILITY,
@@ -151,6 +156,19 @@ def memory_option(megabytes: int = 4096) -> Callable[[Command], Command]:
     """``--memory``, with the command's own default."""
     text = "Memory limit of the adapter, in megabytes."
     return option("--memory", click.IntRange(min=64), text, default=megabytes)
+
+
+WIDTH = 100
+
+
+def folded(text: str, indent: int = 2) -> str:
+    """The text, lines longer than `WIDTH` broken between words, further parts indented by so much more."""
+    lines = []
+    for line in text.splitlines():
+        further = " " * (len(line) - len(line.lstrip()) + indent)
+        wrapper = textwrap.TextWrapper(WIDTH, "", further, break_long_words=False, break_on_hyphens=False)
+        lines += wrapper.wrap(line) or [""]
+    return "\n".join(lines)
 
 
 def overwrite(line: str) -> None:
@@ -166,11 +184,7 @@ def with_seed(arguments: list[str], seed: int) -> list[str]:
 
 
 def exit_code_of(error: Exception) -> int:
-    """Return the documented exit code of an exception.
-
-    An exception class says its own code in an attribute ``exit_code``; unreadable files are the user's input;
-    everything else is a fault of this program.
-    """
+    """The exit code of an exception: its own, usage for a file that cannot be read, else a fault of this program."""
     code = getattr(error, "exit_code", None)
     if isinstance(code, int):
         return code
@@ -206,9 +220,7 @@ class SuggestingGroup(click.Group):
 
 
 ALL = "dpadmm.help-all"
-
-
-_SWITCH = {"is_flag": True, "is_eager": True, "expose_value": False}
+SWITCH = {"is_flag": True, "is_eager": True, "expose_value": False}
 
 
 def _help_all(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
@@ -227,7 +239,7 @@ class Sectioned(click.Command):
     def __init__(self, *arguments: Any, **more: Any) -> None:  # as click's own
         super().__init__(*arguments, **more)
         text = "Describe every option, and exit."
-        self.params.append(click.Option(["--help-all"], callback=_help_all, help=text, **_SWITCH))
+        self.params.append(click.Option(["--help-all"], callback=_help_all, help=text, **SWITCH))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, in full or in short."""

@@ -16,6 +16,7 @@ from dpadmm.cli.common import (
     emit_json,
     fail_fast_option,
     false_alarm_option,
+    folded,
     format_option,
     memory_option,
     option,
@@ -80,7 +81,7 @@ def command(
     plan = Plan(false_alarm, seconds, seed, effort=effort, fail_fast=fail_fast)
     limits = Limits.of(timeout, memory)
     quiet = output_format == "json"
-    progress = _progress if quiet and sys.stderr.isatty() else _silent
+    progress = _progress if quiet and sys.stderr.isatty() else lambda _: None
     report = conform(adapter, plan, limits, questions=questions, progress=progress)
     if quiet:
         emit_json(as_document(report, adapter))
@@ -109,7 +110,7 @@ def _list(questions: tuple[Question, ...], output_format: str) -> None:
         return
     for question in questions:
         kind = "statistical" if question.statistical else "deterministic"
-        click.echo(f"{question.name} ({kind})\n    detects: {question.catches}")
+        click.echo(folded(f"{question.name} ({kind})\n    detects: {question.catches}"))
 
 
 def _question_document(question: Question) -> dict[str, object]:
@@ -127,10 +128,6 @@ def _progress(result: Result) -> None:
     click.echo(f"{result.outcome.value:<12} {result.about}", err=True)
 
 
-def _silent(_result: Result) -> None:
-    return None
-
-
 def _table(report: ConformanceReport, adapter: tuple[str, ...]) -> None:
     if report.description is not None:
         who = report.description
@@ -145,7 +142,7 @@ def _table(report: ConformanceReport, adapter: tuple[str, ...]) -> None:
             click.echo(f"{'':<12} detects: {_question(finding).catches}")
             click.echo(f"{'':<12} again:   {_again(report, finding, adapter)}")
     if report.fault is not None:
-        click.echo(f"FAULT {report.fault}")
+        click.echo(folded(f"FAULT {report.fault}"))
     summary = counted(report.findings) or "nothing checked"
     headline = "conforms" if report.outcome is Outcome.STANDS else report.outcome.value
     headline = "passed, of a part of the questions" if report.outcome is Outcome.STANDS and report.partial else headline

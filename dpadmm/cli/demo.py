@@ -16,7 +16,7 @@ from verification.files import write_text
 @option("--files-only", bool, "Write the claim files, and stop.")
 @option("--seed", NATURAL, "Seed of both gates; fresh by default.")
 def command(*, folder: Path, files_only: bool, seed: int | None) -> None:
-    """Write two claim files into FOLDER (dpadmm-demo), gate both, and name the reports.
+    """Write claim files into FOLDER (dpadmm-demo), gate two of them, and name the reports.
 
     The first is about the reference, which must stand. The second is about an implementation that passes a variance
     where a standard deviation is expected, which must be refuted. Takes about two minutes.

@@ -94,6 +94,7 @@ class ReportTarget(click.ParamType[tuple[str, Path]]):
         if not equals or not name or kind not in RENDERERS:
             self.fail(f"{value!r} is not KIND=FILE with KIND one of {', '.join(RENDERERS)}", param, ctx)
         path = Path(name)
+        kind = "badge-svg" if kind == "badge" and path.suffix == ".svg" else kind
         if not path.absolute().parent.is_dir():
             self.fail(f"the folder of {name!r} does not exist", param, ctx)
         return kind, path
@@ -356,12 +357,12 @@ def _verify(stated: Path, claim_file: Path) -> NoReturn:
     from audits.gate.claim_file import read_claim_file
     from audits.report.filed import verify
 
-    text = stated.read_text("utf-8")
+    text = stated.read_text("utf-8", "replace")
     wrong = verify(text, read_claim_file(claim_file), claim_file)
     for line in wrong:
         click.echo(f"{'differs':<14} {harmless(line)}")
     result = json.loads(text)["predicate"]["result"]
-    click.echo(f"{stated}: {result}, {'as stated' if not wrong else 'not as stated'} about {claim_file}")
+    click.echo(f"{stated}: states {result}, which {'does not hold' if wrong else 'holds'} for {claim_file}")
     raise click.exceptions.Exit(1 if wrong or result == "FAILED" else 0)
 
 

@@ -15,6 +15,8 @@ from typing import TextIO
 
 import click
 
+from dpadmm.cli.common import SWITCH
+
 _COLOURS = {
     "green": ("stands", "passed", "agrees", "conforms", "ok", "every claim stands", "private"),
     "red": ("refuted", "failed", "FAULT", "BROKEN", "a claim is refuted", "error:"),
@@ -172,24 +174,11 @@ def _verbose(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
 
 def verbosity_options() -> list[click.Option]:
     """``-q`` and ``-v``, for every command that does something."""
-    return [
-        click.Option(
-            ["-q", "--quiet"],
-            is_flag=True,
-            expose_value=False,
-            is_eager=True,
-            callback=_quiet,
-            help="Print only failures and the conclusion.",
-        ),
-        click.Option(
-            ["-v", "--verbose"],
-            is_flag=True,
-            expose_value=False,
-            is_eager=True,
-            callback=_verbose,
-            help="Report progress and time, even without a terminal.",
-        ),
-    ]
+    described = (
+        (["-q", "--quiet"], _quiet, "Print only failures and the conclusion."),
+        (["-v", "--verbose"], _verbose, "Report progress and time, even without a terminal."),
+    )
+    return [click.Option(names, callback=called, help=text, **SWITCH) for names, called, text in described]
 
 
 def equipped(command: click.Command) -> click.Command:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from dpadmm.cli.common import EXIT_USAGE, Duration, One, emit_json, fail_fast_option, format_option, option
+from dpadmm.cli.common import EXIT_USAGE, Duration, One, emit_json, fail_fast_option, folded, format_option, option
 from verification.outcome import Outcome, worst
 
 if TYPE_CHECKING:
@@ -82,9 +83,7 @@ def _line(checked: Checked) -> str:
 
 def _summary(checked: list[Checked], seconds: float) -> str:
     """How many statements have which status."""
-    counts: dict[str, int] = {}
-    for entry in checked:
-        counts[entry.status] = counts.get(entry.status, 0) + 1
+    counts = Counter(entry.status for entry in checked)
     shown = ", ".join(f"{count} {status}" for status, count in counts.items())
     return f"{len(checked)} statement{'s' * (len(checked) > 1)} in {seconds:.0f} s: {shown}"
 
@@ -157,7 +156,7 @@ def explain(*, name: str | None, output_format: str) -> None:
 
 def _list(statements: Sequence[Described]) -> None:
     for statement in statements:
-        click.echo(f"{statement.id.ljust(24)}{statement.status.ljust(10)}{statement.statement}")
+        click.echo(folded(f"{statement.id:<24}{statement.status:<10}{statement.statement}", indent=34))
 
 
 def _show(statement: Described) -> None:

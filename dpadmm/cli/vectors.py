@@ -21,6 +21,7 @@ from dpadmm.cli.common import (
     SuggestingGroup,
     emit_json,
     fail_fast_option,
+    folded,
     format_option,
     memory_option,
     option,
@@ -150,7 +151,7 @@ def _table(report: VectorsReport, notes: dict[str, Flag], cases: Sequence[Case])
         click.echo(f"skipped  {count} cases: {reason}")
     if report.fault is not None:
         where = f" in case {report.during}" if report.during else ""
-        click.echo(f"FAULT{where} {report.fault}")
+        click.echo(folded(f"FAULT{where} {report.fault}"))
     headline = "agrees" if report.outcome is Outcome.STANDS else report.outcome.value
     click.echo(f"{headline}: {counted(report.findings) or 'nothing checked'}, of {len(cases)} cases")
 
@@ -197,9 +198,9 @@ def list_cases(*, files: tuple[Path, ...], flag: str | None, output_format: str)
         emit_json({"version": 1, "flags": used, "cases": shown})
         return
     if flag is not None:
-        click.echo(f"{flag}: catches {notes[flag].bug}; effect: {notes[flag].effect}")
+        click.echo(folded(f"{flag}: catches {notes[flag].bug}; effect: {notes[flag].effect}"))
     for case in cases:
-        click.echo(f"{case.id:<56} {case.comment}")
+        click.echo(folded(f"{case.id:<56} {case.comment}", indent=57))
 
 
 @command.command("path", short_help="Print the folder that the vector files are in.")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import click
 
 from dpadmm.cli import group
-from dpadmm.cli.common import ONCE_FOR_EACH, Repeated
+from dpadmm.cli.common import ALL, ONCE_FOR_EACH, WIDTH, Repeated
 from tools.command_line_page import PAGE
 
 SCREEN = 48
@@ -42,6 +42,8 @@ def test_every_help_fits_a_screen_and_names_every_option() -> None:
         context = click.Context(command, info_name=name, terminal_width=100, max_content_width=100)
         shown = command.get_help(context)
         assert len(shown.splitlines()) <= SCREEN, name
+        context.meta[ALL] = True
+        assert max(map(len, [*shown.splitlines(), *command.get_help(context).splitlines()])) <= WIDTH, name
         for option in options_of(command) if not isinstance(command, click.Group) else ():
             assert option.opts[0] in shown, f"{name} {option.opts[0]}"
 

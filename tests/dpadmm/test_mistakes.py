@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from audits.gate.claim_file import TEMPLATE
+from dpadmm.cli import group
 from dpadmm.cli.common import EXIT_PIPE, ONCE_FOR_EACH
+from tests.docs.test_command_line import commands_of
 from tests.dpadmm.in_process import CommandLine
 
 SECRET = "19571203"
@@ -62,7 +64,7 @@ MISTAKES = {
     ),
     "an algorithm that is none": Mistake(
         ("gate", "claim.toml"),
-        ("mechanism.0", "algorithm must be one of ssadmm, mpadmm", "'sgd'"),
+        ("mechanism.0: algorithm must be one of ssadmm, mpadmm", "'sgd'"),
         claim('algorithm = "ssadmm"', 'algorithm = "sgd"'),
     ),
     "a report of an unknown kind": Mistake(
@@ -78,6 +80,22 @@ MISTAKES = {
     "no adapter": Mistake(("conform",), ("after --", "dpadmm conform -- ./adapter")),
     "an unknown check": Mistake(
         ("conform", "--only", "noise-scal", "--", "x"), ("'noise-scal'", "did you mean noise-scale?")
+    ),
+    "a command that is no list": Mistake(
+        ("gate", "claim.toml"),
+        ("implementation.command: must be a valid list, got 'python x'",),
+        claim('["python", "adapter.py"]', '"python x"'),
+    ),
+    "no epsilon": Mistake(("gate", "claim.toml"), ("claim: is missing",), (("claim.toml", "[gate]"),)),
+    "reports that are none": Mistake(
+        ("gate", "--compare", "old.json", "old.json"),
+        ("--compare takes two files of --report json=F", "another document"),
+        (("old.json", '{"outcome": "stands"}'),),
+    ),
+    "a statement that is none": Mistake(
+        ("gate", "claim.toml", "--verify-evidence", "old.json"),
+        ("not a statement of `dpadmm gate --report intoto=F`", "'predicate' is missing"),
+        (("claim.toml", TEMPLATE), ("old.json", '{"outcome": "stands"}')),
     ),
     "epsilon without delta": Mistake((*TRAIN, "--epsilon", "1"), ("--epsilon needs --delta",), data(CSV)),
     "epsilon and sigma": Mistake(
@@ -171,6 +189,16 @@ def test_the_message_says_what_where_and_what_would_be_right(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+REQUIRED = [name for name, command in commands_of(group, "dpadmm") if any(each.required for each in command.params)]
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_command_without_what_it_requires_says_what_is_missing(name: str, dpadmm: CommandLine) -> None:
+    ran = dpadmm(*name.split()[1:])
+    assert ran.code == 2
+    assert "Error: Missing " in ran.stderr
+
+
 def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(dpadmm: CommandLine) -> None:
     ran = dpadmm("gate", "--init", "/proc/claim.toml")
     assert ran.code == 2
@@ -198,7 +226,7 @@ def test_a_program_that_is_not_executable_is_said_to_be_there(tmp_path: Path, dp
     program.write_text("#!/bin/sh\n")
     ran = dpadmm("adapter", "smoke", "--", str(program))
     assert ran.code == 4  # what an adapter does is not a mistake of the command's user
-    assert "exists but is not executable" in ran.stdout
+    assert "exists but is not executable" in " ".join(ran.stdout.split())
     assert "chmod +x" in ran.stdout
     program.chmod(0o755)
     assert "not executable" not in dpadmm("adapter", "smoke", "--timeout", "5", "--", str(program)).stdout
@@ -213,7 +241,7 @@ def test_an_adapter_is_looked_for_beside_its_claim_file(tmp_path: Path, dpadmm: 
     ran = dpadmm("gate", str(path), "--only", "small")
     assert ran.code == 4
     assert f"({folder / 'adapter.sh'})" in ran.stdout
-    assert "exists but is not executable" in ran.stdout
+    assert "exists but is not executable" in " ".join(ran.stdout.split())
 
 
 def test_twenty_mistakes_are_tried() -> None:

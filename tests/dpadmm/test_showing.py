@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from dpadmm.cli.common import WIDTH
 from dpadmm.cli.showing import PlainProgress, coloured
 from tests.dpadmm.in_process import CommandLine
 from tools.command_line_page import page_text
@@ -202,3 +203,28 @@ def test_an_adapter_is_written_into_a_folder_that_is_made(tmp_path: Path, dpadmm
     ran = dpadmm("adapter", "new", "--language", "python", "--directory", str(tmp_path / "new" / "folder"))
     assert ran.code == 0
     assert list((tmp_path / "new" / "folder").iterdir())
+
+
+@pytest.mark.parametrize("arguments", [["explain"], ["vectors", "list"], ["conform", "--list"]])
+def test_no_line_of_a_list_is_wider_than_a_terminal(dpadmm: CommandLine, arguments: list[str]) -> None:
+    lines = dpadmm(*arguments).stdout.splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert any(line.startswith("    ") for line in lines)
+
+
+def test_a_gate_shows_why_its_adapter_ended_within_a_hundred_columns(claims: Path, dpadmm: CommandLine) -> None:
+    (claims / "dies.py").write_text("raise ValueError('a mistake of the adapter')\n")
+    adapter = f'[implementation]\ncommand = ["{sys.executable}", "dies.py"]\n'
+    (claims / "dies.toml").write_text(CLAIM.format(epsilon="50") + adapter)
+    ran = dpadmm("gate", str(claims / "dies.toml"))
+    assert ran.code == 4
+    assert "ValueError: a mistake of the adapter" in ran.stdout
+    part = dpadmm("gate", str(claims / "open.toml"), "--only", "price", "--seed", "4294967295")
+    assert part.code == 3
+    assert part.stdout.splitlines()[-1].startswith("no conclusion; ")
+    assert max(map(len, [*ran.stdout.splitlines(), *part.stdout.splitlines()])) <= WIDTH
+
+
+def test_the_badge_of_an_svg_file_is_a_picture(claims: Path, dpadmm: CommandLine) -> None:
+    dpadmm("gate", str(claims / "open.toml"), "--only", "price", "--report", f"badge={claims / 'badge.svg'}")
+    assert (claims / "badge.svg").read_text().startswith("<svg ")

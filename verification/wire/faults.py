@@ -46,7 +46,7 @@ class Fault(enum.StrEnum):
 
 HINTS: dict[Fault, str] = {
     Fault.CANNOT_START: "check the command after `--`: is the program there, executable, and built?",
-    Fault.CRASHED: "the process ended before it answered; its last words on stderr are shown below",
+    Fault.CRASHED: "run the command by itself: what it writes to stderr says why it ended",
     Fault.TIMED_OUT: "flush stdout after every answer, read stdin line by line, and if the work is honest "
     "but slow raise the limit with --timeout",
     Fault.NOT_JSON: "only answers may go to stdout, one JSON object a line; send logging to stderr",

@@ -64,7 +64,7 @@ def test_several_mechanisms_need_names_of_their_own(tmp_path: Path) -> None:
         ('epsilon = "1.0"', "", "epsilon is needed"),
         ('delta = "1e-8"', "", "delta is needed"),
         ('epsilon = "1.0"', 'renyi = [["1", "0.5"]]', "greater than 1"),
-        ('delta = "1e-8"', 'delta = "0"', "greater than 0"),
+        ('delta = "1e-8"', 'delta = "0"', "needs delta > 0"),
         ('delta = "1e-8"', 'delta = "1"', "less than 1"),
         ('"replace-one"', '"add-remove"', "replace-one"),
         ('"without-replacement"', '"poisson"', "without-replacement"),
@@ -77,7 +77,7 @@ def test_several_mechanisms_need_names_of_their_own(tmp_path: Path) -> None:
         ('budget = "5m"', 'budget = "0s"', 'such as "90s"'),
         ('power = "noise/1.2"', 'power = "noise/1.0"', "D > 1"),
         ('false_alarm = "1e-6"', 'false_alarm = "1.5"', "less than 1"),
-        ('command = ["python", "adapter.py"]', "command = []", "at least 1"),
+        ('command = ["python", "adapter.py"]', "command = []", "must not be empty"),
         ("[claim]", "[claim", "is not TOML"),
     ],
 )
