@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,8 +29,8 @@ from reference.losses import HuberizedHinge
 from reference.mpadmm import ModelNoise, Release, mpadmm
 from reference.problem import Problem, State
 from reference.randomness import Entropy, Seeded, in_order
-from reference.regularizers import L1
-from reference.schedules import Constant, PerEpoch
+from reference.regularizers import L1, SCAD
+from reference.schedules import Constant, PerEpoch, Schedule
 from reference.ssadmm import ssadmm
 from reference.words import SystemWords
 from verification.statements import registry
@@ -45,8 +46,9 @@ def _trainings() -> Iterator[Training]:
         for sampling in SAMPLINGS:
             schedule = PerEpoch(ETA, RECORDS, BATCH)
             yield Training(Algorithm.SSADMM, schedule, ITERATIONS, BATCH, Release.PRIMAL, grid, sampling)
-        for release in Release:
-            yield Training(Algorithm.MPADMM, Constant(ETA), ITERATIONS, RECORDS, release, grid)
+        schedules: tuple[Schedule, ...] = Constant(ETA), PerEpoch(ETA, RECORDS, RECORDS)
+        for release, steps in itertools.product(Release, schedules):
+            yield Training(Algorithm.MPADMM, steps, ITERATIONS, RECORDS, release, grid)
 
 
 def _wanted(training: Training, problem: Problem) -> list[State]:
@@ -71,12 +73,31 @@ def _same(ran: list[State], wanted: list[State]) -> bool:
     )
 
 
-def _moves(training: Training) -> float:
-    """How far one record moves what a run releases in an iteration, the grid's share included."""
-    whole = {Algorithm.SSADMM: 2 * CLIP / BATCH, Algorithm.MPADMM: 2 * CLIP * ETA / (RECORDS * (1 + ETA * RHO))}
+def _moves(training: Training, k: int, L: float) -> float:
+    """How far one record moves what iteration k releases, the grid's share (that of the shortest step) included."""
+    eta, shortest = training.schedule.step(k), training.schedule.step(ITERATIONS - 1)
     every = training.algorithm is Algorithm.MPADMM and training.release is Release.ALL
-    joint = math.sqrt(1 + max(1, RHO**2)) if every else 1.0
-    return joint * whole[training.algorithm] + (training.grid or 0.0) * math.sqrt((3 if every else 1) * DIMENSION)
+    joint = math.sqrt(1 + max(RHO**2, L**2 + RHO**2 * (L - 1) ** 2)) if every else 1.0
+    rounded = (training.grid or 0.0) * math.sqrt((3 if every else 1) * DIMENSION)
+    if training.algorithm is Algorithm.SSADMM:
+        return 2 * CLIP / BATCH + rounded
+    return (joint * 2 * CLIP / RECORDS + rounded * (RHO + 1 / shortest)) / (RHO + 1 / eta)
+
+
+def _price(run: PrivateRun, name: str) -> None:
+    """Every iteration is priced at what it releases, under the noise that is drawn."""
+    training, visits = run.training, 0
+    for step in run.mechanism(Fraction(SIGMA)).ledger().steps:
+        if not isinstance(step, GaussianStep | SubsampledGaussianStep):
+            raise TypeError(f"a run of ADMM is priced in Gaussian steps, got {step}")
+        for k in range(visits, visits := visits + step.count):
+            share = math.sqrt(step.ratio_squared) * SIGMA / _moves(training, k, run.regularizer.lipschitz(RHO))
+            require(1 - 1e-12 <= share <= 1 + 1e-6, f"{name}: {k} is priced at {share} times what a record moves")
+        require((step.noise is Noise.DISCRETE) == (training.grid is not None), f"{name}: another noise is priced")
+        if isinstance(step, SubsampledGaussianStep):
+            require(step.sampling_rate == Fraction(BATCH, RECORDS), f"{name}: priced at rate {step.sampling_rate}")
+    epochs = -(-ITERATIONS // (RECORDS // BATCH)) if training.sampling.by_epochs else ITERATIONS
+    require(visits == epochs, f"{name}: {visits} releases are priced")
 
 
 def _shells() -> int:
@@ -87,18 +108,8 @@ def _shells() -> int:
         ran, looked = list(training.states(problem, SIGMA, source)), looked + ITERATIONS
         require(_same(ran, _wanted(training, problem)), f"{name}: the run is not the algorithm's")
         require([asked[1:] for asked in source.asked] == [(SIGMA, ITERATIONS)], f"{name}: noise of {source.asked}")
-        run = PrivateRun(training, RECORDS, DIMENSION, RHO, CLIP, problem.regularizer)
-        steps, visits = run.mechanism(Fraction(SIGMA)).ledger().steps, 0
-        for step in steps:
-            if not isinstance(step, GaussianStep | SubsampledGaussianStep):
-                raise TypeError(f"a run of ADMM is priced in Gaussian steps, got {step}")
-            share, visits = math.sqrt(step.ratio_squared) * SIGMA / _moves(training), visits + step.count
-            require(1 - 1e-12 <= share <= 1 + 1e-6, f"{name}: priced at {share} times what a record moves")
-            require((step.noise is Noise.DISCRETE) == (training.grid is not None), f"{name}: another noise is priced")
-            if isinstance(step, SubsampledGaussianStep):
-                require(step.sampling_rate == Fraction(BATCH, RECORDS), f"{name}: priced at rate {step.sampling_rate}")
-        epochs = -(-ITERATIONS // (RECORDS // BATCH)) if training.sampling.by_epochs else ITERATIONS
-        require(visits == epochs, f"{name}: {visits} releases are priced")
+        for regularizer in (problem.regularizer, SCAD(LAM)):
+            _price(PrivateRun(training, RECORDS, DIMENSION, RHO, CLIP, regularizer), f"{name}, {regularizer.name}")
     sources = randomness_for(None, None), randomness_for(7, None), randomness_for(None, 0.5)
     system = isinstance(sources[0], Entropy) and isinstance(sources[0].source, SystemWords)
     require(system and sources[1:] == (Seeded(7), ExactEntropy(0.5)), f"a run draws from {sources}")
@@ -110,7 +121,8 @@ def _choices(training: Training) -> Choices:
     ssadmm_runs = training.algorithm is Algorithm.SSADMM
     return Choices(
         algorithm=training.algorithm.value, loss="huber", regularizer="l1", lam=LAM, l1_ratio=0.5, a=3.7, gamma=3.0,
-        groups=(), matrix=(1, 1), rho=RHO, eta=ETA, schedule="per-epoch" if ssadmm_runs else "constant",
+        groups=(), matrix=(1, 1), rho=RHO, eta=ETA,
+        schedule="constant" if isinstance(training.schedule, Constant) else "per-epoch",
         batch=BATCH if ssadmm_runs else None, sampling=training.sampling.value, iterations=ITERATIONS, sigma=SIGMA,
         epsilon=None, delta=None, effort="quick", clip=CLIP, normalise=False, intercept=False, bounds=(), seed=None,
         noise="gaussian" if training.grid is None else "discrete", grid=training.grid, release=training.release.value,

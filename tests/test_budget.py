@@ -18,16 +18,16 @@ import pytest
 from tests.walks import PACKAGES, ROOT
 
 FILES = 292
-LINES = 60_036
+LINES = 60_035
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
 LINES_OF_A_PACKAGE = {
     "reference": 3_228,
     "accountant": 15_927,
-    "verification": 25_543,
+    "verification": 25_531,
     "audits": 8_129,
-    "dpadmm": 7_209,
+    "dpadmm": 7_220,
 }
 LINES_OF_JUDGING = 16_188
 """Of what sends data, reads values, tests them and concludes: the rooms of `JUDGING`."""

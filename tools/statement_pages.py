@@ -161,8 +161,9 @@ Coq it says "proof not re-checked here", and the statement counts as undecided.
   a switched-off check of the kernel, a variable outside a section). The file compiles, and `coqchk` accepts it again.
 - Coq accepts the theorem, by its full name, as a proof of the statement in the table, which is written apart from it:
   a constant that is doubled in the theorem no longer matches. The definitions in these statements are pinned in the
-  same way, by whatever word they were made. Where they are compared only libraries are imported, so that no file of
-  ours can change what a word means.
+  same way, by whatever word they were made. Where they are compared only libraries are imported. What else could
+  change the meaning of a word (the libraries of each file, its types with their fields and coercions, the arguments of
+  its functions) has a digest of its own in `names.toml`.
 - `Print Assumptions` lists no axiom beyond those of Coq's real numbers, each with its type: {axioms}. No theorem below
   rests on anything else.
 - `verification/coq/names.toml` lists every theorem and definition with a digest of its statement and of what it

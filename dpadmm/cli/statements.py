@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+<<<<<<< HEAD
 from collections.abc import Sequence
+=======
+>>>>>>> formal
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -62,7 +65,9 @@ def verify(
             break
     code = worst(entry.outcome for entry in checked).exit_code
     if output_format == "json":
-        emit_json(_verified(checked, time.monotonic() - started, code))
+        seconds = f"{time.monotonic() - started:.3f}"
+        head = {"format": "dpadmm-verify", "version": 3, "exit_code": code, "seconds": seconds}
+        emit_json({**head, "statements": [_statement(entry) for entry in checked]})
     else:
         click.echo(_summary(checked, time.monotonic() - started))
     sys.exit(code)
@@ -88,18 +93,8 @@ def _summary(checked: list[Checked], seconds: float) -> str:
     return f"{len(checked)} statement{'s' * (len(checked) > 1)} in {seconds:.0f} s: {shown}"
 
 
-def _verified(checked: list[Checked], seconds: float, exit_code: int) -> dict[str, object]:
-    """The versioned document; reals are decimal strings."""
-    return {
-        "format": "dpadmm-verify",
-        "version": 3,
-        "exit_code": exit_code,
-        "seconds": f"{seconds:.3f}",
-        "statements": [_statement(entry) for entry in checked],
-    }
-
-
 def _statement(checked: Checked) -> dict[str, object]:
+    """A statement in the versioned document; reals are decimal strings."""
     return {
         "id": checked.statement.id,
         "status": checked.status,
@@ -149,16 +144,20 @@ def explain(*, name: str | None, output_format: str) -> None:
         entries = [asdict(statement) | {"truth": statement.truth or None} for statement in statements]
         emit_json({"format": "dpadmm-explain", "version": 1, "statements": entries})
     elif name is None:
-        _list(statements)
+        for statement in statements:
+            click.echo(f"{statement.id.ljust(24)}{statement.status.ljust(10)}{statement.statement}")
     else:
         _show(statements[0])
 
 
+<<<<<<< HEAD
 def _list(statements: Sequence[Described]) -> None:
     for statement in statements:
         click.echo(folded(f"{statement.id:<24}{statement.status:<10}{statement.statement}", indent=34))
 
 
+=======
+>>>>>>> formal
 def _show(statement: Described) -> None:
     click.echo(f"{statement.id}: {statement.status}")
     click.echo(f"  says:   {statement.statement}")

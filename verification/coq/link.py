@@ -35,8 +35,8 @@ WHOLE = ("record_gradient", "ssadmm", "mpadmm_all", "mpadmm_primal")
 WHOLE_EACH = 5  # times as many for whole runs, and for the gradient in them
 SEED = 2020
 _NEEDED = ("Vectors", "Algorithm", "Rationals")
-_HEAD = """From Coq Require Import QArith List.
-From DPADMM Require Import Algorithm Rationals.
+_HEAD = """From DPADMM Require Import Algorithm Rationals.
+From Coq Require Import QArith List.
 Import ListNotations.
 Set Printing Width 1000000.
 Set Printing Depth 1000000.

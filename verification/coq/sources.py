@@ -20,6 +20,8 @@ ASSUMPTIONS = frozenset({"Variable", "Variables", "Hypothesis", "Hypotheses", "C
 """Inside a section these become hypotheses of its theorems; outside they are axioms."""
 OTHERS = frozenset({"From", "Import", "Open", "Section", "End", "Arguments", "Implicit", "Ltac", "Let"})
 IN_PROOFS = frozenset({"Qed", "Defined", "Unshelve"})
+_GIVE_MEANING = frozenset({"From", "Import", "Record", "Structure", "Inductive", "CoInductive", "Variant", "Arguments"})
+"""What says, outside a pinned body, what the words of a statement mean: libraries, coercions, fields, scopes."""
 # Words that assert without proof or switch a check of the kernel off, wherever in a sentence they stand.
 FORBIDDEN = (
     *("Admitted", "admit", "give_up", "Admit Obligations", "Axiom", "Axioms", "Parameter", "Parameters"),
@@ -66,6 +68,10 @@ class Source:
     def modules(self) -> list[str]:
         """The files of this project that it requires."""
         return [name for library, names in self.requires() if library == "DPADMM" for name in names]
+
+    def meanings(self) -> list[str]:
+        """Its sentences that can change what the words of a statement mean: libraries, types, arguments."""
+        return [each for each in sentences(self.text) if _keyword(each) in _GIVE_MEANING]
 
     def definitions(self) -> dict[str, tuple[str, ...]]:
         """What it defines, by whatever word: each name, and the names under which it is pinned.

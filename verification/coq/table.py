@@ -3,7 +3,8 @@ r"""The table of theorems: what each must state, in full, and the definitions th
 The statements are written apart from the proofs, with every bound spelled out, so that a theorem that is weakened in
 its ``.v`` file no longer matches. Definitions are pinned for the same reason: a statement about ``norm`` means nothing
 if ``norm`` may change. ``names.toml`` lists every entry with a digest, so that deleting or weakening one on *both*
-sides is a changed line of a second file.
+sides is a changed line of a second file. One more digest is that of the libraries, types and arguments of the files: of
+what a statement's words mean.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from verification.coq.sources import Source
 from verification.errors import BadProofTable
 
 FOLDER = Path(__file__).parent
 NAMES = "names.toml"
+_MEANINGS = "From, Import, Arguments, Record and Inductive of all files"
 _CLOSES = {"forall": ", ", "let": " in "}
 _BINDER = re.compile(r"\b(forall|let)\b")
 _IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_']*$"
@@ -108,6 +111,7 @@ class TheoremTable(BaseModel):
     theorem: tuple[Theorem, ...] = ()
     definition: tuple[Definition, ...] = ()
     names: dict[str, str] = {}  # File.name: digest of what is pinned
+    meanings: str = ""  # the sentences of the files that say what words mean
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> TheoremTable:
@@ -124,7 +128,7 @@ class TheoremTable(BaseModel):
     def digests(self) -> dict[str, str]:
         """What ``names.toml`` must hold: every entry, and a digest of what is promised (spaces do not count)."""
         entries: list[Theorem | Definition] = [*self.theorem, *self.definition]
-        return {f"{entry.file}.{entry.name}": _digest(entry.promised) for entry in entries}
+        return {f"{e.file}.{e.name}": _digest(e.promised) for e in entries} | {_MEANINGS: _digest(self.meanings)}
 
     def changed(self) -> list[str]:
         """Every entry that was deleted, added or changed without its line in ``names.toml``."""
@@ -132,13 +136,12 @@ class TheoremTable(BaseModel):
         said = {
             **dict.fromkeys(self.names.keys() - now, "is listed in names.toml and has no theorem or definition"),
             **dict.fromkeys(now.keys() - self.names, "is not listed in names.toml"),
-            **{n: "does not say what it said when it was listed in names.toml" for n in now if self.differs(n)},
+            **dict.fromkeys(
+                (name for name in now.keys() & self.names if self.names[name] != now[name]),
+                "does not say what it said when it was listed in names.toml",
+            ),
         }
         return [f"{name} {said[name]}" for name in sorted(said)]
-
-    def differs(self, name: str) -> bool:
-        """Whether an entry is listed with another digest."""
-        return name in self.names and self.names[name] != self.digests()[name]
 
 
 def _end_of_binder(text: str, at: int, close: str) -> int:
@@ -170,10 +173,13 @@ def read(folder: Path = FOLDER) -> TheoremTable:
         definitions += document.pop("definition", [])
         if document:
             raise BadProofTable(f"{path.name}: a table holds theorem and definition, got {sorted(document)}")
+    meanings = [f"{path.stem}: {said}" for path in sorted(folder.glob("*.v")) for said in Source.read(path).meanings()]
     names = folder / NAMES
     listed = tomllib.loads(names.read_text("utf-8")).get("names", {}) if names.is_file() else {}
     try:
-        table = TheoremTable.model_validate({"theorem": theorems, "definition": definitions, "names": listed})
+        table = TheoremTable.model_validate(
+            {"theorem": theorems, "definition": definitions, "names": listed, "meanings": "\n".join(meanings)}
+        )
     except ValidationError as wrong:
         raise BadProofTable(f"theorems/*.toml: {wrong}") from wrong
     if not table.theorem:

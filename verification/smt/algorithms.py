@@ -187,24 +187,13 @@ def noise_is_orthogonal() -> list[Obligation]:
 
 def post_processing() -> list[Obligation]:
     """Where two runs release the same x, the z and y that follow are the same, whatever data and noise were."""
-    pair = SymbolicPair.unknown()
-    return [*_after_primal_release(pair), *_after_noisy_gradient(pair)]
-
-
-def _after_primal_release(pair: SymbolicPair) -> list[Obligation]:
-    steps, states = [parameter("eta")], []
-    for problem, gamma in ((pair.problem, "gamma"), (pair.other, "gamma_")):
-        noise = [ModelNoise(vector(gamma))]
-        states.append(next(mpadmm(problem, start(), step_sizes=steps, noise=noise, release=Release.PRIMAL)))
-    return [_same("mpADMM, release primal", pair, *states)]
-
-
-def _after_noisy_gradient(pair: SymbolicPair) -> list[Obligation]:
-    steps, states = [parameter("eta")], []
-    batch = [np.array([0, 1])]
-    for problem, gamma in ((pair.problem, "gamma"), (pair.other, "gamma_")):
-        states.append(next(ssadmm(problem, start(), step_sizes=steps, batches=batch, noise=[vector(gamma)])))
-    return [_same("ssADMM", pair, *states)]
+    pair, steps, batches = SymbolicPair.unknown(), [parameter("eta")], [np.array([0, 1])]
+    models, gradients = [], []
+    for problem, gamma in ((pair.problem, vector("gamma")), (pair.other, vector("gamma_"))):
+        noise = [ModelNoise(gamma)]
+        models.append(next(mpadmm(problem, start(), step_sizes=steps, noise=noise, release=Release.PRIMAL)))
+        gradients.append(next(ssadmm(problem, start(), step_sizes=steps, batches=batches, noise=[gamma])))
+    return [_same("mpADMM, release primal", pair, *models), _same("ssADMM", pair, *gradients)]
 
 
 def _same(name: str, pair: SymbolicPair, one: State, two: State) -> Obligation:

@@ -102,6 +102,25 @@ SOURCES = {
     "an attribute for obligations": ("#[program] Definition absurd : False := _.", "'#[' is not allowed"),
     "a file exported": ("From Coq Require Export Arith.", "is not From ... Require Import"),
     "a declaration of another kind": ("Add Ring r : r.", "may not begin with 'Add'"),
+    "an axiom behind a functor": (
+        "Module Type T. Axiom absurd : False. End T. Module F (X : T). Definition absurd := X.absurd. End F.",
+        "'Axiom' is not allowed",
+    ),
+    "types that need not be positive": (
+        "Unset Positivity Checking. Inductive bad := c : (bad -> False) -> bad.",
+        "'Positivity Checking' is not allowed",
+    ),
+    "a check that is switched off for a file": ("Local Unset Guard Checking.", "'Guard Checking' is not allowed"),
+    "a primitive": ("Primitive int := #int63_type.", "'Primitive' is not allowed"),
+    "a name of the kernel's": ("Register twice as core.nat.S.", "may not begin with 'Register'"),
+    "a definition that is not unfolded": ("Opaque twice.", "may not begin with 'Opaque'"),
+    "an order of unfolding": ("Strategy 1000 [twice].", "may not begin with 'Strategy'"),
+    "a hint for other files": ("Hint Extern 0 => exact I : core.", "Hint must be Local"),
+    "a canonical structure": ("Canonical Structure natural := Wrap nat.", "may not begin with 'Canonical'"),
+    "a coercion between two names of a class": ("Identity Coercion i : a >-> b.", "may not begin with 'Identity'"),
+    "a class of what exists": ("Existing Class twice.", "may not begin with 'Existing'"),
+    "universes of a definition": ("Polymorphic Definition a := Type.", "may not begin with 'Polymorphic'"),
+    "a tactic for obligations": ("#[local] Obligation Tactic := idtac.", "may not begin with 'Obligation'"),
     "a bare Require, which hides what is imported": ("Require Import Arith.", "may not begin with 'Require'"),
 }
 
@@ -216,6 +235,7 @@ def test_a_definition_of_one_name_in_two_files_is_refused(tmp_path: Path) -> Non
 def test_an_instance_satisfies_every_hypothesis_or_is_refused(term: str, said: str, tmp_path: Path) -> None:
     path = folder(tmp_path / "coq", SMALL, TABLE)
     (path / "Instances.v").write_text(INSTANCE.format(term), "utf-8")
+    listed(path)
     if said:
         red(path, said)
     else:
@@ -313,3 +333,64 @@ def test_a_library_s_name_in_a_statement_means_the_library_s_even_if_a_file_pins
     source += "Theorem honest (a b : nat) : max a b = 0.\nProof. reflexivity. Qed.\n"
     table = definition("max", "is", "fun _ _ : nat => 0") + theorem("honest", "forall a b : nat, Nat.max a b = 0")
     red(folder(tmp_path / "coq", source, table), "does not state")
+
+
+CARRIER = definition("Numbers", "type", "forall number : Type, number -> numbers")
+NUMBERS = "Record numbers := Numbers { number :> Type; one : number }.\n"
+EQUAL = CARRIER + theorem("honest", "forall (K : numbers) (x y : K), x = y")
+LENGTHS = theorem("honest", "forall a b, length (a ++ b) = length (b ++ a)")
+ANOTHER_MEANING: dict[str, tuple[str, str, str, str]] = {
+    "a type that takes the place of numbers": (
+        *(EQUAL, "", NUMBERS.replace(":>", ":") + "Record > wrap := W { evil :> Type := unit; base : numbers }.\n"),
+        "intros K x y. destruct x, y. reflexivity.",
+    ),
+    "a field of a record with a value": (
+        *(EQUAL, "", "Record numbers := Numbers { evil :> Type := unit; number : Type; one : number }.\n"),
+        "intros K x y. destruct x, y. reflexivity.",
+    ),
+    "a type of numbers made by a constructor": (
+        *(EQUAL, "", "Inductive other := Other :> nat -> other.\n" + NUMBERS),
+        "intros. now apply one_number.",
+    ),
+    "fields that exchange their names": (
+        definition("Bounds", "type", "nat -> nat -> bounds") + theorem("honest", "forall a b, least (Bounds a b) = b"),
+        *("", "Record bounds := Bounds { most : nat; least : nat }.\n", "reflexivity."),
+    ),
+    "lengths of another library": (
+        *(LENGTHS, "From Coq Require Import List String.\nOpen Scope string_scope.\n", ""),
+        "induction a, b; reflexivity.",
+    ),
+    "numbers of another library": (
+        *(theorem("honest", "forall x, x = x + 0 -> x = x + 0"), "From Coq Require Import QArith.\n", ""),
+        "auto.",
+    ),
+    "arguments of another scope": (
+        definition("same", "is", "fun (A : Type) (x y : A) => x = y") + theorem("honest", "@same nat 0 0"),
+        *("", "Definition same {A : Type} (x y : A) := x = y.\nArguments same {A} x%nat_scope y%nat_scope.\n"),
+        "reflexivity.",
+    ),
+}
+
+
+@needs_coq
+@pytest.mark.parametrize("name", ANOTHER_MEANING)
+def test_what_gives_words_another_meaning_is_listed_though_the_table_is_untouched(name: str, tmp_path: Path) -> None:
+    """By a coercion of `wrap`, any two numbers of any system once were equal, and the theorem stood."""
+    table, libraries, types, proof = ANOTHER_MEANING[name]
+    path = folder(tmp_path / "coq", "(** Two. Sentences. *)\n" + NUMBERS, table)
+    statement = table.partition("statement = '''")[2].partition("'''")[0]
+    theorem_of_it = f"Theorem honest : {statement}.\nProof. {proof} Qed.\n"
+    (path / "Small.v").write_text(f"(** Two. Sentences. *)\n{libraries}{types}{theorem_of_it}", "utf-8")
+    red(path, "From, Import, Arguments, Record and Inductive of all files does not say")
+
+
+@needs_coq
+def test_a_local_file_of_the_name_of_a_library_s_module_changes_what_is_listed(tmp_path: Path) -> None:
+    source = (
+        "(** Two. Sentences. *)\nTheorem honest (a b : nat) : Nat.max a b = Nat.max b a.\nProof. reflexivity. Qed.\n"
+    )
+    table = theorem("honest", "forall a b : nat, Nat.max a b = Nat.max b a")
+    path = folder(tmp_path / "coq", source, table)
+    (path / "Nat.v").write_text("(** Two. Sentences. *)\nDefinition max (a b : nat) := 0.\n", "utf-8")
+    change(path / "Small.v", "Theorem", "From DPADMM Require Import Nat.\nTheorem")
+    red(path, "of all files does not say")

@@ -10,6 +10,7 @@ _L, _C, _D, _V = "reference/losses.py", "reference/clipping.py", "reference/data
 _R, _F, _B = "reference/regularizers/separable.py", "reference/regularizers/folded.py", "reference/baselines"
 _O, _G = "accountant/profiles/one_step.py", "accountant/profiles/gaussian.py"
 _W, _A = "accountant/renyi/moments.py", "accountant/mechanisms"
+_K, _Q, _H = "accountant/renyi/conversion.py", "dpadmm/privacy.py", "reference/rounding.py"
 
 
 def _turned(statement: str, name: str, path: str, old: str, new: str) -> tuple[str, Mutant]:
@@ -444,6 +445,67 @@ ALSO: tuple[Mutant, ...] = tuple(
             "dpadmm/privacy.py",
             "return bound + Fraction(self.training.grid) *",
             "return bound + 0 *",
+        ),
+        _turned(
+            "TRAINING",
+            "priced at the steps after",
+            _Q,
+            "steps(self.training.schedule, self.training.iterations)]",
+            "steps(self.training.schedule, self.training.iterations + 1)][1:]",
+        ),
+        _turned(
+            "TRAINING",
+            "SCAD priced as convex",
+            _Q,
+            "self.regularizer.convex:\n            return None\n        return F",
+            "self.regularizer:\n            return None\n        return F",
+        ),
+        _turned("TRAINING", "grid of z and y forgotten", _Q, "copies=(3 if every else 1) / joint", "copies=1 / joint"),
+        _turned("TRAINING", "grid at the longest step", _Q, "1 / min(etas)", "1 / max(etas)"),
+        _turned(
+            "PROPOSITION-1",
+            "delta doubled",
+            _K,
+            "(alpha), arb_from_fraction(delta)",
+            "(alpha), arb_from_fraction(2 * delta)",
+        ),
+        _turned("PROPOSITION-1", "logarithm of the order twice", _K, "- d.log() - a.log()", "- d.log() - 2 * a.log()"),
+        _turned(
+            "THEOREM-1",
+            "T - 1 batches",
+            f"{_A}/batches.py",
+            "Step(sampling_rate(m, n), nu, count, noise)",
+            "Step(sampling_rate(m, n), nu, max(1, count - 1), noise)",
+        ),
+        _turned(
+            "LEMMA-3",
+            "T - 1 epochs",
+            f"{_A}/full_gradients.py",
+            "times * sum(1 for _ in repeats), noise",
+            "max(1, times * sum(1 for _ in repeats) - 1), noise",
+        ),
+        _turned(
+            "DRAWS",
+            "exact noise drawn once",
+            _N,
+            "(self._vector(dimension, variance) for _ in range(iterations))",
+            "iter([self._vector(dimension, variance)] * iterations)",
+        ),
+        _turned("GRID", "coarser grid", _H, "np.rint(value / grid)", "2 * np.rint(value / (2 * grid))"),
+        _turned("GRID", "towards zero", _H, "np.rint(value / grid)", "np.trunc(value / grid)"),
+        _turned(
+            "PROX-FIRM",
+            "groups without the root",
+            _R,
+            "norm = system.norm(members)",
+            "norm = system.norm(members) * system.norm(members)",
+        ),
+        _turned(
+            "ENGINE",
+            "the first step size in every epoch",
+            _V,
+            "for eta, gamma in zip(step_sizes, noise",
+            "for eta, gamma in zip([step_sizes[0]] * len(step_sizes), noise",
         ),
         # Right wherever problems are small, and in every number system but binary64:
         _turned(

@@ -12,8 +12,7 @@ from itertools import repeat
 import numpy as np
 
 from accountant import DPADMM, DPSGD, DPSVRG
-from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
-from accountant.numbers import exact_binary64, float_up
+from accountant.numbers import exact_binary64
 from reference.arithmetic import Vector
 from reference.baselines.dpadmm import Consensus, dpadmm, initial_state, split
 from reference.baselines.dpsgd import dpsgd
@@ -27,6 +26,7 @@ from reference.losses import HuberizedHinge, Logistic, Loss
 from reference.problem import Problem, State
 from reference.regularizers import L1, Regularizer, Unregularized
 from verification.neighbours.families import far_enough, saturated
+from verification.statements.evidence.optimiser import agreement
 from verification.statements.model import EvidenceResult, Kind, without_solvers
 
 NEARLY_ALL = 0.999
@@ -69,10 +69,10 @@ def _apart(one: Vector, two: Vector) -> float:
     return float(np.linalg.norm(one - two))
 
 
-def _bounded(reached: float, worst: float, agreement: float) -> EvidenceResult:
+def _bounded(reached: float, worst: float, priced: float) -> EvidenceResult:
     """Reached to nearly all, never exceeded, and priced at what was reached."""
-    detail = f"reached {reached:.6f} of it, {_ATTACKS} random pairs at most {worst:.6f}, priced to {agreement:.6f}"
-    holds = reached >= NEARLY_ALL and max(reached, worst) <= 1 + ROUNDING and agreement >= NEARLY_ALL
+    detail = f"reached {reached:.6f} of it, {_ATTACKS} random pairs at most {worst:.6f}, priced to {priced:.6f}"
+    holds = reached >= NEARLY_ALL and max(reached, worst) <= 1 + ROUNDING and priced >= NEARLY_ALL
     return EvidenceResult.check(holds, detail, size=1 + _ATTACKS, tightness=reached)
 
 
@@ -92,10 +92,7 @@ def dpsgd_bound() -> EvidenceResult:
     moved = _apart(_sgd_step(one, start, m), _sgd_step(two, start, m)) / ETA
     worst = max(_apart(_sgd_step(a, x, m), _sgd_step(b, x, m)) / ETA / (2 / m) for (a, b), x in random_pairs(1, m))
     [step] = DPSGD(records=m, batch=m, iterations=1, sigma=1, clip=1).ledger().steps
-    if not isinstance(step, SubsampledGaussianStep | GaussianStep):
-        raise TypeError(f"a step of DP-SGD is priced as a Gaussian step, got {step}")
-    agreement = moved**2 / float_up(step.ratio_squared)
-    return _bounded(moved / (2 / m), worst, min(agreement, 1 / agreement))
+    return _bounded(moved / (2 / m), worst, agreement(moved**2, step))
 
 
 # -- DP-ADMM -----------------------------------------------------------------------------------------------------
@@ -110,7 +107,7 @@ def _round(each: Problem, start: Vector, parties: int) -> Vector:
 @without_solvers("constructed and random neighbours for a round of DP-ADMM", Kind.ATTACK)
 def dpadmm_bound() -> EvidenceResult:
     """A round moves the x of the record's party by 2C eta/(n_i (1 + eta rho)), no other's; priced for the smallest."""
-    reached, worst, agreement, elsewhere = 1.0, 0.0, 1.0, 0.0
+    reached, worst, priced, elsewhere = 1.0, 0.0, 1.0, 0.0
     for records, parties in ((4, 1), (6, 2), (7, 3)):
         smallest = records // parties
         bound = 2 * ETA / (smallest * (1 + ETA * RHO))
@@ -126,13 +123,10 @@ def dpadmm_bound() -> EvidenceResult:
         eta, rho = (exact_binary64("step", value) for value in (ETA, RHO))
         ledger = DPADMM(records=records, eta=eta, rho=rho, clip=1, sigma=1, iterations=1, parties=parties).ledger()
         [step] = ledger.steps
-        if not isinstance(step, GaussianStep):
-            raise TypeError(f"a round of DP-ADMM is priced as a Gaussian step, got {step}")
-        ratio = own**2 / float_up(step.ratio_squared)
-        agreement = min(agreement, ratio, 1 / ratio)
+        priced = min(priced, agreement(own**2, step))
     if elsewhere:
         return EvidenceResult.check(False, f"another party's x moved by {elsewhere:.3g}")
-    return _bounded(reached, worst, agreement)
+    return _bounded(reached, worst, priced)
 
 
 @without_solvers("a record in a party of a third of the records", Kind.WITNESS)
@@ -219,11 +213,7 @@ def dpsvrg_bounds() -> EvidenceResult:
         worst = max(worst, _apart(ours[0], theirs[0]) / (2 / n), (_apart(ours[1], theirs[1]) - 1e-10) / (4 / m))
     steps = DPSVRG(records=n, batch=m, iterations=1, inner=1, anchor_sigma=1, sigma=1, clip=1).ledger().steps
     full, inner = steps
-    if not isinstance(full, GaussianStep) or not isinstance(inner, SubsampledGaussianStep):
-        raise TypeError(f"an epoch of DP-SVRG is priced as two kinds of Gaussian steps, got {steps}")
-    ratio = moved**2 / float_up(full.ratio_squared)
-    priced_inner = float_up(inner.ratio_squared) / (4 / m) ** 2
-    return _bounded(moved / (2 / n), worst, min(ratio, 1 / ratio, priced_inner, 1 / priced_inner))
+    return _bounded(moved / (2 / n), worst, min(agreement(moved**2, full), agreement((4 / m) ** 2, inner)))
 
 
 @without_solvers("slopes at both ends of their range", Kind.ATTACK)

@@ -12,8 +12,7 @@ import z3
 from flint import arb
 
 from accountant import MpADMM, Release, SsADMM
-from accountant.mechanisms.ledger import Ledger
-from accountant.mechanisms.steps import GaussianStep, SubsampledGaussianStep
+from accountant.mechanisms.steps import GaussianStep, Step, SubsampledGaussianStep
 from accountant.numbers import arb_precision, exact_binary64, float_up
 from reference.arithmetic import digits
 from reference.clipping import clipped_slopes
@@ -320,19 +319,23 @@ def priced() -> EvidenceResult:
         for release, name in ((Release.ALL, "joint"), (Release.PRIMAL, "x")):
             eta, rho = (exact_binary64(key, getattr(setting, key)) for key in ("eta", "rho"))
             ledger = MpADMM(records=5, eta=eta, rho=rho, clip=1, sigma=1, iterations=1, release=release).ledger()
-            worst = min(worst, _agreement(moved[name].moved ** 2, ledger))
+            worst = min(worst, agreement(moved[name].moved ** 2, ledger.steps[0]))
         gradient = observe(replay, pair, replace(setting, algorithm=Algorithm.SSADMM))["gradient"].moved
         whole = SsADMM(records=5, batch=5, iterations=1, sigma=1, clip=1).ledger()
-        worst = min(worst, _agreement(gradient**2, whole))
+        worst = min(worst, agreement(gradient**2, whole.steps[0]))
     return EvidenceResult.check(worst >= 1 - 1e-5, "6 releases", size=6, tightness=worst)
 
 
-def _agreement(squared_move: float, ledger: Ledger) -> float:
-    """The smaller over the larger of the observed and the priced (Delta/sigma)^2."""
-    step = ledger.steps[0]
+def ratio_squared(step: Step) -> Fraction:
+    """(Delta/sigma)^2 of a Gaussian release: what is audited here is priced as no other."""
     if not isinstance(step, GaussianStep | SubsampledGaussianStep):
         raise TypeError(f"a release of ADMM is priced as a Gaussian step, got {step}")
-    ratio = squared_move / float_up(step.ratio_squared)
+    return step.ratio_squared
+
+
+def agreement(squared_move: float, step: Step) -> float:
+    """The smaller over the larger of the observed and the priced (Delta/sigma)^2."""
+    ratio = squared_move / float_up(ratio_squared(step))
     return min(ratio, 1 / ratio)
 
 

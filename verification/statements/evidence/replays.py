@@ -25,7 +25,7 @@ from reference.mpadmm import ModelNoise, Release, mpadmm
 from reference.problem import Problem, State
 from reference.randomness import Seeded
 from reference.regularizers import L1
-from reference.schedules import Constant
+from reference.schedules import InverseSquareRoot
 from reference.ssadmm import ssadmm
 from reference.vectorised import mpadmm_many, ssadmm_many
 from verification.statements.model import Evidence, EvidenceResult, Kind, without_solvers
@@ -323,7 +323,8 @@ def grid_is_applied() -> EvidenceResult:
 @without_solvers("many runs beside single ones", Kind.ATTACK)
 def many_runs_are_single_runs() -> EvidenceResult:
     """Run r of the engine for many runs is the single run with the same seed, iterate by iterate."""
-    problem, start, schedule, T = _problem(), State(*np.eye(3, 9)), Constant(0.5), 16
+    problem, start, schedule, T = _problem(), State(*np.eye(3, 9)), InverseSquareRoot(0.5), 16
+    etas = [schedule.step(k) for k in range(T)]
     many = ssadmm_many(
         problem, start, schedule=schedule, batch=12, sigma=1.0, iterations=T, seed=7, runs=range(5)
     )  # fmt: skip
@@ -331,7 +332,7 @@ def many_runs_are_single_runs() -> EvidenceResult:
     for r in range(5):
         seeded = Seeded(7, r)
         batches, noise = seeded.batches(40, 12, T), seeded.noise(9, 1.0, T)
-        single = list(ssadmm(problem, start, step_sizes=[0.5] * T, batches=batches, noise=noise))
+        single = list(ssadmm(problem, start, step_sizes=etas, batches=batches, noise=noise))
         worst = max(worst, _apart(many, r, single))
     for release in Release:
         parts = 3 if release is Release.ALL else 1
@@ -341,7 +342,7 @@ def many_runs_are_single_runs() -> EvidenceResult:
         for r in range(5):
             draws = [np.split(gamma, parts) for gamma in Seeded(7, r).noise(9 * parts, 1.0, T)]
             noise_of = [ModelNoise(*gamma) for gamma in draws]
-            single = list(mpadmm(problem, start, step_sizes=[0.5] * T, noise=noise_of, release=release))
+            single = list(mpadmm(problem, start, step_sizes=etas, noise=noise_of, release=release))
             worst = max(worst, _apart(models, r, single))
     return EvidenceResult.check(worst <= ROUNDING, f"at most {worst:.2g} apart", size=15 * T)
 
