@@ -18,11 +18,11 @@ import pytest
 from tests.walks import PACKAGES, ROOT
 
 FILES = 295
-LINES = 60_230
+LINES = 60_216
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
-LINES_OF_A_PACKAGE = {"reference": 3230, "accountant": 15_940, "verification": 25_540, "audits": 8_320, "dpadmm": 7_210}
+LINES_OF_A_PACKAGE = {"reference": 3230, "accountant": 15_940, "verification": 25_528, "audits": 8_320, "dpadmm": 7_210}
 LINES_OF_JUDGING = 16_360
 """Of what sends data, reads values, tests them and concludes: the rooms of `JUDGING`."""
 JUDGING = (
