@@ -18,18 +18,18 @@ import pytest
 from tests.walks import PACKAGES, ROOT
 
 FILES = 292
-LINES = 60_035
+LINES = 60_015
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
 LINES_OF_A_PACKAGE = {
     "reference": 3_228,
     "accountant": 15_927,
-    "verification": 25_531,
-    "audits": 8_129,
-    "dpadmm": 7_220,
+    "verification": 25_522,
+    "audits": 8_130,
+    "dpadmm": 7_208,
 }
-LINES_OF_JUDGING = 16_188
+LINES_OF_JUDGING = 16_193
 """Of what sends data, reads values, tests them and concludes: the rooms of `JUDGING`."""
 JUDGING = (
     *(f"verification/{name}" for name in ("judge.py", "conform.py", "questions", "reading", "statistics", "declared")),

@@ -524,10 +524,14 @@ class Uncovered:
     about: About
     reason: str
 
-    def describe(self) -> str:
-        """As a report prints it."""
-        reason = harmless(" ".join(self.reason.split()))
-        return f"{self.about} ({self.about.subject}): {reason}" if self.about.subject else f"{self.about}: {reason}"
+
+def described(skipped: Iterable[Uncovered]) -> list[str]:
+    """As a report prints them: those of one subject and one reason together."""
+    together: dict[tuple[str, str], dict[str, None]] = {}
+    for item in skipped:
+        about = f" ({item.about.subject})" if item.about.subject else ""
+        together.setdefault((about, harmless(" ".join(item.reason.split()))), {})[str(item.about)] = None
+    return [f"{', '.join(names)}{about}: {reason}" for (about, reason), names in together.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -561,7 +565,7 @@ class Coverage:
         missing = [aspect for aspect in self.missing(about.subject, needed) if aspect not in accepted]
         if not missing:
             return []
-        why = "; ".join(item.describe() for item in self.skipped if item.about.subject in ("", about.subject))
+        why = "; ".join(described(item for item in self.skipped if item.about.subject in ("", about.subject)))
         each = "it" if len(missing) == 1 else "them"
         text = f"the claim rests on {', '.join(missing)}, and no check looked at {each}: {why or 'no check ran'}"
         return [not_asked(about, Outcome.INCONCLUSIVE, text)]

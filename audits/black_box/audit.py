@@ -275,7 +275,11 @@ def audit(
     running.left = looked + confirm
     finalists = _search(running, taken, looked, size)
     tested = _confirm(running, finalists, confirm, size)
-    detectable = _detectable(plan, tested, looked, 2.0 * seconds / (source.workers * _USED)) if plan.detect else None
+    detectable = None
+    if plan.detect:
+        twice = plan.needed(2.0 * plan.epsilon) if plan.epsilon > 0.0 else math.inf
+        noise, worst = (plan.found(shape, tested) for shape in (plan.noise, Shape.WORST_CASE))
+        detectable = Detectable(noise, worst, twice, (twice + looked) * 2.0 * seconds / (source.workers * _USED))
     refuted = wealth.refuted_after is not None
     test = _test(running, tested, detectable)
     covers = () if refuted else (Aspect.RELEASED,)
@@ -391,12 +395,6 @@ def _confirm(running: _Running, finalists: Sequence[int], confirm: int, size: in
     return tested
 
 
-def _detectable(plan: BlackBoxPlan, tested: int, looked: int, seconds: float) -> Detectable:
-    noise, worst = (plan.found(shape, tested) for shape in (plan.noise, Shape.WORST_CASE))
-    twice = plan.needed(2.0 * plan.epsilon) if plan.epsilon > 0.0 else math.inf
-    return Detectable(noise, worst, twice, (twice + looked) * seconds)
-
-
 def _test(running: _Running, tested: int, detectable: Detectable | None) -> Test:
     """The test for the judge: a p-value, and what it would have detected where it does not reject."""
     plan, wealth = running.plan, running.wealth
@@ -408,7 +406,12 @@ def _test(running: _Running, tested: int, detectable: Detectable | None) -> Test
     elif detectable is None:
         text = f"{claim} is not refuted by {wealth.trials} trial pairs of {len(running.known)} pairs of neighbours"
     else:
-        text = f"{claim} is not refuted. {_found_in(plan, detectable, tested)}"
+        shapes = (f"{each:.3g}" if math.isfinite(each) else "none" for each in (detectable.noise, detectable.worst))
+        noise, worst, at = *shapes, f" at delta = {plan.delta:g}" if plan.delta else ""
+        text = (
+            f"{claim} is not refuted. Smallest epsilon that {tested} trial pairs would have found, if a score shows "
+            f"all of it: {noise} for {plan.noise.value} leaks{at}, {worst} for worst-case leaks"
+        )
         if not detectable.noise <= (plan.detect or math.inf):
             weak, text = True, f"{text}: too little to say anything about an epsilon of {plan.detect:.3g}"
         if not detectable.noise <= 2.0 * plan.epsilon:
@@ -416,15 +419,6 @@ def _test(running: _Running, tested: int, detectable: Detectable | None) -> Test
     played = running.rounds[best] if best is not None else None
     scored = None if played is None else (shown, played.first, played.second)
     return distinguished("learned scores", wealth.log_largest, text, scored, weak=weak)
-
-
-def _found_in(plan: BlackBoxPlan, detectable: Detectable, tested: int) -> str:
-    noise, worst = (f"{each:.3g}" if math.isfinite(each) else "none" for each in (detectable.noise, detectable.worst))
-    at = f" at delta = {plan.delta:g}" if plan.delta else ""
-    return (
-        f"Smallest epsilon that {tested} trial pairs would have found, if a score shows all of it: {noise} for "
-        f"{plan.noise.value} leaks{at}, {worst} for worst-case leaks"
-    )
 
 
 def _more(detectable: Detectable) -> str:

@@ -23,7 +23,7 @@ from audits.gate.options import GateOptions, limits_of
 from audits.gate.price import account
 from audits.gate.report import FileDigest, GateReport, least_power, provenance_of
 from audits.report.statement import claimed, statement
-from verification.judge import finding
+from verification.judge import described, finding
 from verification.outcome import Finding, Outcome
 
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -93,7 +93,7 @@ def render_intoto(report: GateReport) -> str:
             if power is None
             else {"noise_divided_by": repr(power.divisor), "probability_at_least": repr(power.at_least)},
             "covered": sorted({f"{i.about.subject}: {a}" for i in report.coverage.covered for a in i.aspects}),
-            "not_covered": sorted({item.describe() for item in report.coverage.skipped}),
+            "not_covered": sorted(described(report.coverage.skipped)),
             "tool": {"name": "dpadmm", "version": known.version},
             "date": known.date.isoformat(timespec="seconds"),
             "partial": report.partial,

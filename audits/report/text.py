@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 import textwrap
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from audits.gate.claim_file import Waiver
 from audits.gate.history import ABOUT as HISTORY
 from audits.gate.report import CauseGroup, GateReport, grouped, least_power
+from verification.judge import described
 from verification.outcome import Finding, Outcome, Stage
 
 _INDENT = " " * 14
@@ -42,8 +44,11 @@ def _waived(report: GateReport) -> str:
 def render_text(report: GateReport) -> str:
     """Return a table of findings, evidence and reproduction commands, the causes, the coverage, the conclusion."""
     lines: list[str] = []
+    said: dict[str, str] = {}  # why something was not judged, and of which finding it was said first
     for finding in report.findings:
-        lines += _finding(finding)
+        undecided = finding.outcome in (Outcome.SKIPPED, Outcome.INCONCLUSIVE)
+        first = said.setdefault(finding.detail, finding.name) if undecided else finding.name
+        lines += _finding(finding if first == finding.name else dataclasses.replace(finding, detail=f"as {first}"))
     lines += [*_causes(report), *coverage_lines(report)]
     lines += [f"{UNUSED:<14} {_unused(waiver)}" for waiver in unused_waivers(report)]
     last = _last_line(report, headline(report))
@@ -60,16 +65,20 @@ def render_summary(report: GateReport) -> str:
     """What fits a screen: the headline, one entry a cause, what is missing, the price, power, coverage, how sure."""
     groups = sorted(grouped(report.findings), key=lambda group: group.findings[0].outcome is not Outcome.REFUTED)
     entries = [_cause_entry(group) for group in groups]
-    open_ones = [Outcome.INCONCLUSIVE, Outcome.ADAPTER_FAILED, Outcome.FAULT]
-    open_ones += [Outcome.SKIPPED] if report.outcome is Outcome.INCONCLUSIVE else []
+    skipped = [Outcome.SKIPPED] if report.outcome is Outcome.INCONCLUSIVE else []
+    open_ones = [Outcome.INCONCLUSIVE, Outcome.ADAPTER_FAILED, Outcome.FAULT, *skipped]
+    together: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for finding in report.findings:
         pending = finding.outcome in open_ones
         if pending or finding.waiver is not None or finding.name == str(HISTORY):
             word = "waived" if finding.waiver is not None else finding.outcome.value
             first, *rest = finding.detail.splitlines() or [""]
             kept = rest[-_LAST_WORDS:] * (finding.outcome in (Outcome.ADAPTER_FAILED, Outcome.FAULT))
-            why = (each for line in kept for each in _wrapped("", line))
-            entries.append([*_wrapped(word, f"{finding.name}: {first}"), *why])
+            together.setdefault((word, first, tuple(kept)), []).append(finding.name)
+    for (word, detail, last), (first, *others) in together.items():
+        also = f", and {len(others)} more" if others else ""
+        why = (each for line in last for each in _wrapped("", line))
+        entries.append([*_wrapped(word, f"{first}{also}: {detail}"), *why])
     priced = (f for f in report.findings if f.stage is Stage.PRICE and f.outcome is Outcome.STANDS)
     entries += [_wrapped(f.outcome.value, f"{f.name}: {f.detail}") for f in priced]
     lines: list[str] = []
@@ -201,11 +210,9 @@ def coverage_lines(report: GateReport) -> Iterator[str]:
         yield f"{'covered':<14} {subject}, {size}: {', '.join(what)}"
     if coverage.rare:
         yield f"{'rare failures':<14} {coverage.rare}"
-    skipped = list(dict.fromkeys(item.describe() for item in coverage.skipped))
-    yield from (f"{'not covered':<14} {text}" for text in skipped[:_MOST_SKIPPED])
-    if len(skipped) > _MOST_SKIPPED:
-        names = ", ".join(dict.fromkeys(str(item.about) for item in coverage.skipped[_MOST_SKIPPED:]))
-        yield f"{'not covered':<14} and {len(skipped) - _MOST_SKIPPED} more: {names}"
+    yield from (f"{'not covered':<14} {text}" for text in described(coverage.skipped[:_MOST_SKIPPED]))
+    if rest := dict.fromkeys(str(item.about) for item in coverage.skipped[_MOST_SKIPPED:]):
+        yield f"{'not covered':<14} and {len(rest)} more: {', '.join(rest)}"
 
 
 def render_markdown(report: GateReport) -> str:

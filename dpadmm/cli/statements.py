@@ -5,10 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-<<<<<<< HEAD
-from collections.abc import Sequence
-=======
->>>>>>> formal
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -145,19 +141,11 @@ def explain(*, name: str | None, output_format: str) -> None:
         emit_json({"format": "dpadmm-explain", "version": 1, "statements": entries})
     elif name is None:
         for statement in statements:
-            click.echo(f"{statement.id.ljust(24)}{statement.status.ljust(10)}{statement.statement}")
+            click.echo(folded(f"{statement.id:<24}{statement.status:<10}{statement.statement}", indent=34))
     else:
         _show(statements[0])
 
 
-<<<<<<< HEAD
-def _list(statements: Sequence[Described]) -> None:
-    for statement in statements:
-        click.echo(folded(f"{statement.id:<24}{statement.status:<10}{statement.statement}", indent=34))
-
-
-=======
->>>>>>> formal
 def _show(statement: Described) -> None:
     click.echo(f"{statement.id}: {statement.status}")
     click.echo(f"  says:   {statement.statement}")

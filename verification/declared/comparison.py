@@ -499,17 +499,14 @@ def _sensitivity(
         where = f"all releases together moved by {moved:.6g} times their noise, declared is {value.joint:.6g}; {text}"
         seen.keep(seen.sensitivity, value.name, Witness(moved / value.joint, where, setting.attack, moved, value.joint))
     if value.grid is not None:
-        _on_grid((a[:steps] - b[:steps]) / value.grid, slack / value.grid, value.name, text, seen)
+        # noise on a grid hides movements by multiples of the grid alone: the rest of a release shows the rest
+        steps_moved = (a[:steps] - b[:steps]) / value.grid
+        away = float(np.abs(steps_moved - np.rint(steps_moved)).max(initial=0.0))
+        if away > _OFF_GRID + slack / value.grid:
+            words = f"moved by {away:.4g} of the grid beside a multiple of it; {text}"
+            seen.keep(seen.fractions, value.name, Witness(away, words))
     if declared.declaration.sampling.kind is Sampling.ALL or value.uses == "all":
         seen.first_release[value.name] = max(seen.first_release.get(value.name, 0.0), float(distances[0] - slack))
-
-
-def _on_grid(moved: Floats, slack: float, name: str, text: str, seen: Comparison) -> None:
-    """Noise on a grid hides movements by multiples of the grid alone: the rest of a release shows the rest."""
-    away = float(np.abs(moved - np.rint(moved)).max(initial=0.0))
-    if away > _OFF_GRID + slack:
-        words = f"moved by {away:.4g} of the grid beside a multiple of it; {text}"
-        seen.keep(seen.fractions, name, Witness(away, words))
 
 
 def _copies(declared: DeclaredImplementation, value: DeclaredValue, setting: _Setting, steps: int) -> Floats:

@@ -215,11 +215,6 @@ def malformed(runs: Runs, sampling: DeclaredSampling, records: int) -> str:
     return ""
 
 
-def repeated(runs: Runs) -> bool:
-    """Whether a record is drawn twice somewhere."""
-    return any(len(set(batch)) < len(batch) for run in runs for batch in run)
-
-
 def sampling_tests(runs: Runs, sampling: DeclaredSampling, records: int, rng: np.random.Generator) -> list[Test]:
     """The tests of the declared sampling; runs of one length."""
     steps = min(len(run) for run in runs)

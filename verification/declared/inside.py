@@ -15,6 +15,8 @@ not compute what the first has computed (`not_followed`).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from verification.declared.comparison import FAILED, Witness
@@ -22,10 +24,10 @@ from verification.declared.implementation import DeclaredImplementation, same_st
 from verification.neighbours.families import Others, StartingPoint, history
 from verification.neighbours.neighbours import Neighbours
 from verification.wire.arrays import Floats
-from verification.wire.declaration import DeclaredValue
+from verification.wire.declaration import Declaration, DeclaredValue, NoiseKind
 from verification.wire.faults import AdapterFault
 from verification.wire.records import Records
-from verification.wire.session import Recorded
+from verification.wire.session import Recorded, is_symmetric
 
 _DOUBLE, _SINGLE = 1e-9, 4 * 2.0**-24
 """Of the largest number: value, noise and sum are each rounded once in single precision."""
@@ -61,6 +63,8 @@ def not_followed(declared: DeclaredImplementation, records: Records) -> str:
             return ""
         raise
     told = "state that is kept between releases must follow the values that are given as released (`outputs`)"
+    if twice := mirrored(declared.declaration, [own, other]):
+        return twice
     shown = [[run.values[value.name] for run in (own, other, answer)] for value in declared.declaration.values]
     if any(_kept([each.released for each in runs]) for runs in shown if runs[0].noise.size):
         return f"the adapter was given other values as released, and shows its own again: {told}"
@@ -68,6 +72,20 @@ def not_followed(declared: DeclaredImplementation, records: Records) -> str:
         return ""  # its start is random: what differs may differ for that
     if any(_kept([each.before if each.noise.size else each.released for each in runs]) for runs in shown):
         return f"whichever values are given as released, the adapter goes on from its own: {told}"
+    return ""
+
+
+def mirrored(declaration: Declaration, runs: list[Recorded]) -> str:
+    """Which value is a symmetric matrix with symmetric noise in all runs, and is not declared so; empty if none is."""
+    added = [value for value in declaration.noised if value.noise in (NoiseKind.GAUSSIAN, NoiseKind.LAPLACE)]
+    for value in (value for value in added if value.enters == "value" and not value.symmetric):
+        shown = [run.values[value.name] for run in runs]
+        parts = [part for each in shown for part in (each.before, each.noise)]
+        size = math.isqrt(parts[0].shape[1])
+        same = all(part.shape[1] == size * size and is_symmetric(part.reshape(-1, size, size)) for part in parts)
+        if size > 1 and same and any(each.noise.any() for each in shown):
+            remedy = "declare it `symmetric`, or release its upper triangle (`np.triu_indices`) alone"
+            return f"{value.name} is a symmetric matrix with symmetric noise, and most numbers count twice: {remedy}"
     return ""
 
 

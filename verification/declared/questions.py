@@ -27,13 +27,14 @@ from verification.declared.comparison import (
     search_neighbours,
     smallest_witnesses,
 )
-from verification.declared.draws import cost_of_noise, malformed, noise_energies, noise_tests, repeated, sampling_tests
+from verification.declared.draws import cost_of_noise, malformed, noise_energies, noise_tests, sampling_tests
 from verification.declared.implementation import DeclaredImplementation, OutOfTimeError, same_start
 from verification.declared.inside import (
     JACOBIAN_SLACK,
     RESIDUAL,
     determinants,
     is_sum,
+    mirrored,
     not_added,
     not_followed,
     residual,
@@ -357,6 +358,8 @@ def noise(shown: Shown) -> Answer:
     """Whether the noise is added, and is of the declared kind and scale."""
     collected, declared = shown.runs, shown.until(DRAWS_TIME)
     seen = {value.name: collected.noise(value.name) for value in declared.declaration.noised}
+    if twice := mirrored(declared.declaration, collected.runs):
+        raise Undecided(twice)
     missing = [name for name, array in seen.items() if not array.size]
     if missing:
         listed = ", ".join(missing)
@@ -427,7 +430,7 @@ def sampling(shown: Shown) -> Answer:
     runs = [run.batches for run in shown.runs.runs]
     odd = malformed(runs, drawn, declared.records)
     if odd:
-        copied = drawn.kind is Sampling.WITHOUT_REPLACEMENT and repeated(runs)
+        copied = drawn.kind is Sampling.WITHOUT_REPLACEMENT and any(len({*b}) < len(b) for run in runs for b in run)
         return wrong(odd, pricing.with_replacement if copied else pricing.unamplified)
     tests = sampling_tests(runs, drawn, declared.records, declared.rng)
     return shown.answer([replace(test, price=pricing.unamplified) for test in tests], (Aspect.BATCHES,))
@@ -443,6 +446,8 @@ def own_runs(shown: Shown) -> Answer:
         raise NotApplicable("no runs of its own (trials) beside those from the inside (record)")
     data = declared.send(declared.families.data(Others.RANDOM, declared.families.direction()))
     recorded = [declared.record(data) for _ in range(COMPARED)]
+    if twice := mirrored(declared.declaration, recorded):
+        raise Undecided(twice)
     seen = _first_noise(declared, data, recorded)
     tests = _tested(declared, seen) if seen else []
     compared = _same_as_recorded(declared, data)
@@ -547,10 +552,6 @@ class DeclaredQuestion:
     applies: Callable[[Declaration], bool] = lambda _: True
 
 
-def _sampled(declaration: Declaration) -> bool:
-    return declaration.sampling.kind is not Sampling.ALL
-
-
 QUESTIONS = (
     DeclaredQuestion("account", account, statistical=True),
     DeclaredQuestion("notions", notions),
@@ -559,7 +560,7 @@ QUESTIONS = (
     DeclaredQuestion("data-independence", independence),
     DeclaredQuestion("objective", objective, applies=lambda d: any(v.enters == "objective" for v in d.noised)),
     DeclaredQuestion("noise", noise, statistical=True),
-    DeclaredQuestion("sampling", sampling, statistical=True, applies=_sampled),
+    DeclaredQuestion("sampling", sampling, statistical=True, applies=lambda d: d.sampling.kind is not Sampling.ALL),
     DeclaredQuestion("own-runs", own_runs, statistical=True),
 )
 

@@ -104,17 +104,13 @@ def _leakage(declared: DeclaredImplementation, value: DeclaredValue, found: list
     if value.noise is not NoiseKind.GAUSSIAN or best > declared.pricing.epsilon:
         return alone
     try:
-        moved = max(_beside(declared, value, pair, delta) for pair in _hopeful(probable))
+        hopeful = sorted(probable, key=lambda pair: (-pair.factor, -pair.moved))[:CHOICES]
+        hopeful += sorted(probable, key=lambda pair: (-pair.moved, -pair.factor))[:CHOICES]
+        moved = max(_beside(declared, value, pair, delta) for pair in hopeful)
     except OutOfTimeError:
         return alone
     text = "the size of the noise and the distance of the values together tell them apart"
     return Leakage(moved, text) if moved > best else alone
-
-
-def _hopeful(found: list[TwoScales]) -> list[TwoScales]:
-    """Those of the largest factor and those of the largest distance."""
-    by_factor = sorted(found, key=lambda pair: (-pair.factor, -pair.moved))[:CHOICES]
-    return by_factor + sorted(found, key=lambda pair: (-pair.moved, -pair.factor))[:CHOICES]
 
 
 def tail_epsilon(kind: NoiseKind, factor: float, dimension: int, delta: float) -> float:

@@ -285,15 +285,12 @@ class Families:
         """All changes of one record of a data set of this kind."""
         base = self.data(kind, direction)
         changes = self._changes(direction)
-        if self._domain.relation is Relation.ADD_OR_REMOVE:
+        if self._domain.relation is not Relation.REPLACE_ONE:
+            removed = self._domain.relation is Relation.ADD_OR_REMOVE
+            gone, how = (None, "removed") if removed else (self._domain.empty, "emptied")
             for name, features, label in changes:
                 there = base.replace(position, features, label)
-                yield changed(there, position, None, f"{kind} others, record {name}, removed")
-            return
-        if self._domain.relation is Relation.ZERO_OUT:
-            for name, features, label in changes:
-                there = base.replace(position, features, label)
-                yield changed(there, position, self._domain.empty, f"{kind} others, record {name}, emptied")
+                yield changed(there, position, gone, f"{kind} others, record {name}, {how}")
             return
         before = base.replace(position, *changes[0][1:])
         for name, features, label in changes[1:]:

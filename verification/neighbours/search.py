@@ -276,10 +276,9 @@ def simplified(draw: st.DrawFn, attack: Attack, domain: Domain) -> Attack:
         others[i] = before if how == 1 else domain.admitted(_rounded(others[i], how))
     rows = np.insert(others, pair.position, before, axis=0)
     first = replace(pair.first, features=rows)
-    if pair.removed:
-        return Attack(changed(first, pair.position, None, pair.name), history)
-    if domain.relation is Relation.ZERO_OUT:
-        return Attack(changed(first, pair.position, domain.empty, pair.name), history)
+    if domain.relation is not Relation.REPLACE_ONE:
+        gone = None if pair.removed else domain.empty
+        return Attack(changed(first, pair.position, gone, pair.name), history)
     after = domain.admitted(columns * _rounded(pair.second.features[pair.position], draw(_CHOICE)))
     there = (after, float(pair.second.labels[pair.position]))
     return Attack(changed(first, pair.position, there, pair.name), history)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import JsonValue, TypeAdapter
 
-from verification.served.serve import on_standard_streams, write_line
+from verification.served.serve import on_standard_streams, raised, write_line
 from verification.wire.arrays import Floats, WireArray, pack, unpack
 from verification.wire.messages import PROTOCOL
 from verification.wire.records import Records
@@ -83,7 +83,7 @@ def _answer(run: Batch, name: str, data: dict[str, Records], request: dict[str, 
                 return {"skipped": {"reason": f"{other} is not offered: this is a black box"}}
     except Exception as error:  # whatever it is, it must become an answer: the harness decides what it means
         traceback.print_exc()
-        return {"error": {"kind": "internal", "message": f"{type(error).__name__}: {error}"[:2000]}}
+        return {"error": {"kind": "internal", "message": raised(error)[:2000]}}
 
 
 def _records(request: dict[str, JsonValue]) -> Records:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import json
 import math
-import traceback
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
-from verification.served.serve import NotOfferedError, on_standard_streams, refusal, write_line
+from reference.errors import InvalidData
+from verification.served.serve import Answering, on_standard_streams
 from verification.wire import declaration as d
 from verification.wire import messages as m
 from verification.wire.arrays import Floats, PackedArray, WireModel, pack, unpack
@@ -61,11 +61,6 @@ class DeclaredRun:
     def order(self) -> list[str]:
         """The names of what was released so far, in order."""
         return self._order
-
-    @property
-    def forces(self) -> bool:
-        """Whether the harness gives what is to be taken as released."""
-        return self._outputs is not None
 
     def join(self, name: str, count: int) -> None:
         """Make so many releases of a value out of the parts that it was released in, an equal number for each."""
@@ -196,43 +191,19 @@ def serve_declared(name: str, declare: Declare, run: RunOnce, *, version: str = 
     on_standard_streams(DeclaredServer(name, declare, run, version, seeded=seeded).serve)
 
 
-class DeclaredServer:
+class DeclaredServer(Answering):
     """Answers requests about one declared algorithm, one at a time."""
 
     def __init__(self, name: str, declare: Declare, run: RunOnce, version: str = "0", *, seeded: bool = True) -> None:
+        super().__init__()
         self._seeded = seeded
         self._name, self._declare, self._run, self._version = name, declare, run, version
         self._data: dict[str, Records] = {}
-        self._stopped = False
-        self._told: set[tuple[type, str, int | None]] = set()  # the errors whose traceback was printed
 
-    def serve(self, source: BinaryIO, sink: BinaryIO) -> None:
-        """Answer requests from one stream on another."""
-        while not self._stopped and (line := source.readline()):
-            write_line(sink, self.answer(line))
+    def _request(self, line: bytes) -> m.NumberedRequest:
+        return _REQUEST.validate_json(line)
 
-    def answer(self, line: bytes) -> bytes:
-        """Return the one line that answers a request; never raises."""
-        try:
-            request = _REQUEST.validate_json(line)
-        except ValidationError as error:
-            return refusal(json.loads(line).get("id", 0), "invalid-parameters", str(error))
-        try:
-            return b'{"id":%d,"result":%b}\n' % (request.id, m.line_of(self._result(request)).rstrip())
-        except NotOfferedError as reason:
-            return m.line_of(m.Answer[m.StopResult](id=request.id, skipped=m.Skipped(reason=str(reason)[:2000])))
-        except KeyError as error:
-            return refusal(request.id, "invalid-data", f"there is no {error}")
-        except ValidationError as error:
-            return refusal(request.id, "invalid-parameters", str(error))
-        except Exception as error:  # whatever it is, it must become an answer: the harness decides what it means
-            at = traceback.extract_tb(error.__traceback__)[-1]
-            if (type(error), at.filename, at.lineno) not in self._told:
-                self._told.add((type(error), at.filename, at.lineno))
-                traceback.print_exc()
-            return refusal(request.id, "internal", f"{type(error).__name__}: {error}")
-
-    def _result(self, request: WireModel) -> WireModel:
+    def _result(self, request: m.NumberedRequest) -> WireModel:
         match request:
             case m.StartRequest():
                 return self._start()
@@ -249,7 +220,7 @@ class DeclaredServer:
                 runs = [self._once(request, DeclaredRun(_seed(request, r))) for r in range(request.count)]
                 return d.OwnTrialsResult(runs=[run.released() for run in runs])
             case _:
-                self._stopped = True
+                self.stopped = True
                 return m.StopResult()
 
     def _start(self) -> m.DeclaredStart:
@@ -269,6 +240,8 @@ class DeclaredServer:
         return self._once(request, DeclaredRun(_seed(request, 0), outputs, request.batches)).recorded()
 
     def _once(self, request: d.RecordRequest | d.OwnTrialsRequest, run: DeclaredRun) -> DeclaredRun:
+        if request.data not in self._data:
+            raise InvalidData(f"no data set has the name {request.data!r}")
         self._run(self._data[request.data], request.parameters, run)
         return run
 

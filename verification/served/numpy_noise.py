@@ -35,6 +35,7 @@ _SHAPING = {
     np.reshape, np.ravel, np.squeeze, np.transpose, np.expand_dims, np.broadcast_to, np.atleast_1d, np.atleast_2d,
     np.copy, np.split, np.array_split, np.moveaxis, np.swapaxes, np.roll, np.flip, np.tile, np.repeat, np.take, np.diag,
     np.diagonal, np.sum, np.mean, np.dot, np.inner, np.outer, np.einsum, np.tensordot, np.kron, np.linalg.solve,
+    np.tril, np.triu,
 }  # fmt: skip
 _JOINING = {np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.where}
 
@@ -48,10 +49,12 @@ class NoticingNoise(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
     name: str
     run: DeclaredRun | None
     unset: NDArray[np.bool_] | None
+    part: bool  # a triangle, which is added to the other one before it is noise of a value
 
     def __array_finalize__(self, other: object) -> None:
         """A view or copy of noise is noise of the same value."""
         self.name, self.run = getattr(other, "name", ""), getattr(other, "run", None)
+        self.part = getattr(other, "part", False)
         self.unset = None
 
     def __getitem__(self, key: object) -> Any:
@@ -99,10 +102,10 @@ class NoticingNoise(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
         into = {} if out is None else {"out": tuple(_plain(each) for each in out)}
         called = method == "__call__" and set(options) <= _HOW
         adding = called and ufunc in (np.add, np.subtract)
-        if adding and len(ours) == 1:
+        if adding and len(ours) == 1 and not ours[0].part:
             return _into(out, ours[0]._released(ufunc, plain, first_is_noise=inputs[0] is ours[0]))
         result = getattr(ufunc, method)(*plain, **into, **options)
-        both = adding and len({(id(each.run), each.name) for each in ours}) == 1
+        both = adding and len(ours) > 1 and len({(id(each.run), each.name) for each in ours}) == 1
         summed = ufunc is np.add and method == "reduce" and len(ours) == 1
         scaled = called and ufunc in _SCALING and len(ours) == 1 and (ufunc is not np.divide or inputs[0] is ours[0])
         if both or summed or scaled:
@@ -125,7 +128,10 @@ class NoticingNoise(np.ndarray[tuple[int, ...], np.dtype[np.float64]]):
             return [_like(found[0], each) for each in result]
         if not alone:
             lost(found[0].run, function.__name__)
-        return _like(found[0], result) if alone else result
+            return result
+        noise = _like(found[0], result)
+        noise.part |= function in (np.tril, np.triu) and not np.all(result)
+        return noise
 
     def _released(self, ufunc: np.ufunc, plain: list[object], *, first_is_noise: bool) -> Floats:
         if self.run is None:
@@ -158,7 +164,7 @@ def _bare(each: object, found: list[NoticingNoise]) -> Any:
 
 def _like(noise: NoticingNoise, result: object) -> NoticingNoise:
     found = np.asarray(result).view(NoticingNoise)
-    found.name, found.run = noise.name, noise.run
+    found.name, found.run, found.part = noise.name, noise.run, noise.part and not np.asarray(result).all()
     return found
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import numpy as np
@@ -60,33 +62,67 @@ class Implementation(Protocol):
         """Return arrays of shape [count, T, p] by name, all iterates."""
 
 
-class Server:
-    """Answers requests one at a time; keeps the data sets by name."""
+class Answering(ABC):
+    """Answers requests one at a time, each by one line."""
 
-    def __init__(self, implementation: Implementation) -> None:
-        self._implementation = implementation
-        self._data: dict[str, Records] = {}
+    def __init__(self) -> None:
         self.stopped = False
+        self._told: set[tuple[type, str, int | None]] = set()  # the errors whose traceback was printed
+
+    @abstractmethod
+    def _request(self, line: bytes) -> m.NumberedRequest:
+        """The request that a line holds."""
+
+    @abstractmethod
+    def _result(self, request: m.NumberedRequest) -> WireModel:
+        """What answers it."""
+
+    def serve(self, source: BinaryIO, sink: BinaryIO) -> None:
+        """Answer requests from one stream on another."""
+        while not self.stopped and (line := source.readline()):
+            write_line(sink, self.answer(line))
 
     def answer(self, line: bytes) -> bytes:
         """Return the one line that answers a request; never raises."""
         try:
-            request = _REQUEST.validate_json(line)
+            request = self._request(line)
         except ValidationError as error:
             return refusal(_id_of(line), "invalid-parameters", str(error))
         try:
             return b'{"id":%d,"result":%b}\n' % (request.id, m.line_of(self._result(request)).rstrip())
         except NotOfferedError as reason:
-            return m.line_of(m.Answer[m.StopResult](id=request.id, skipped=m.Skipped(reason=str(reason))))
-        except (InvalidData, KeyError) as error:
+            return m.line_of(m.Answer[m.StopResult](id=request.id, skipped=m.Skipped(reason=str(reason)[:2000])))
+        except InvalidData as error:
             return refusal(request.id, "invalid-data", str(error))
-        except (RefusedByReference, ArrayError) as error:
+        except (RefusedByReference, ArrayError, ValidationError) as error:
             return refusal(request.id, "invalid-parameters", str(error))
         except Exception as error:  # whatever it is, it must become an answer: the harness decides what it means
-            traceback.print_exc()
-            return refusal(request.id, "internal", f"{type(error).__name__}: {error}")
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            if (type(error), at.filename, at.lineno) not in self._told:
+                self._told.add((type(error), at.filename, at.lineno))
+                traceback.print_exc()
+            return refusal(request.id, "internal", raised(error))
 
-    def _result(self, request: m.Request) -> WireModel:
+
+def raised(error: Exception) -> str:
+    """The error, and the last line outside of installed packages that led to it."""
+    at = traceback.extract_tb(error.__traceback__)
+    line = next((each for each in reversed(at) if "site-packages" not in each.filename), at[-1])
+    return f"{type(error).__name__}: {error} ({Path(line.filename).name}:{line.lineno}: {line.line})"
+
+
+class Server(Answering):
+    """Answers for an implementation of the protocol's own algorithms; keeps the data sets by name."""
+
+    def __init__(self, implementation: Implementation) -> None:
+        super().__init__()
+        self._implementation = implementation
+        self._data: dict[str, Records] = {}
+
+    def _request(self, line: bytes) -> m.NumberedRequest:
+        return _REQUEST.validate_json(line)
+
+    def _result(self, request: m.NumberedRequest) -> WireModel:
         match request:
             case m.StartRequest():
                 return self._implementation.describe()
@@ -96,7 +132,7 @@ class Server:
                 return self._replay(request)
             case m.TrialsRequest():
                 return self._trials(request)
-            case m.StopRequest():
+            case _:
                 self.stopped = True
                 return m.StopResult()
 
@@ -137,14 +173,7 @@ class Server:
 
 def serve(implementation: Implementation) -> None:
     """Answer requests on stdin until `stop` or the end of input; stray prints go to stderr, not onto the wire."""
-    on_standard_streams(lambda source, sink: serve_streams(implementation, source, sink))
-
-
-def serve_streams(implementation: Implementation, source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer requests from one stream on another."""
-    server = Server(implementation)
-    while not server.stopped and (line := source.readline()):
-        write_line(sink, server.answer(line))
+    on_standard_streams(Server(implementation).serve)
 
 
 def on_standard_streams(serve_on: Callable[[BinaryIO, BinaryIO], None]) -> None:

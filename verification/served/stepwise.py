@@ -175,11 +175,18 @@ class Stepwise(Runs):
         batches = None
         if parameters.batch is not None:
             batches = self.batches_of(parameters, random, problem.records)
-        names = self._stream_order(algorithm, parameters)
+        noise = self.draw_noise(algorithm, random, parameters, problem)
+        return self._run(algorithm, problem, parameters, noise, batches)
+
+    def draw_noise(
+        self, algorithm: Algorithm, random: TrialRandomness, parameters: Parameters, problem: Problem
+    ) -> Values:
+        """Scaled noise in the shapes of the wire, with an axis for the run in front."""
+        # in the order in which the reference cuts its noise stream
+        names = ("x", "z", "y") if parameters.release is Release.ALL else noised_names(algorithm, parameters)
         normals = self.draw_normals(random, names, problem.dimension, parameters.iterations)
         sigma = self.sigmas(algorithm, parameters, problem.records)
-        noise = {name: self.scale_noise(draws, sigma) for name, draws in normals.items()}
-        return self._run(algorithm, problem, parameters, noise, batches)
+        return {name: self.scale_noise(draws, sigma) for name, draws in normals.items()}
 
     def batches_of(self, parameters: Parameters, random: TrialRandomness, records: int) -> Batches:
         """The batches as they are asked for: fresh, or by epochs."""
@@ -187,12 +194,6 @@ class Stepwise(Runs):
         if parameters.sampling is None:
             return self.draw_batches(random, records, size, iterations)
         return self.draw_epochs(random, records, size, iterations, shuffle=parameters.sampling is Sampling.SHUFFLE)
-
-    def _stream_order(self, algorithm: Algorithm, parameters: Parameters) -> tuple[str, ...]:
-        """The order in which the reference cuts its noise stream: x, z, y."""
-        if parameters.release is Release.ALL:
-            return ("x", "z", "y")
-        return noised_names(algorithm, parameters)
 
     def _run(
         self,
@@ -387,18 +388,9 @@ class StepwiseBaselines(Stepwise):
     def trials(
         self, records: Records, algorithm: Algorithm, parameters: Parameters, count: int, seed: int | None
     ) -> Values:
-        """`count` runs on draws of its own."""
-        if algorithm in PAPER:
-            return super().trials(records, algorithm, parameters, count, seed)
-        problem = self.problem(records, parameters)
-        random = TrialRandomness(secrets.randbits(128) if seed is None else seed, count)
-        batches = None
-        if parameters.batch is not None:
-            batches = self.batches_of(parameters, random, problem.records)
-        noise = self.draw_noise(algorithm, random, parameters, problem)
-        values = self._run(algorithm, problem, parameters, noise, batches)
-        # An algorithm without batches and noise has one outcome.
-        return values if noise or batches is not None else {n: np.repeat(a, count, axis=0) for n, a in values.items()}
+        """`count` runs on draws of its own; an algorithm without batches and noise has one outcome."""
+        values = super().trials(records, algorithm, parameters, count, seed)
+        return {name: np.repeat(array, count // len(array), axis=0) for name, array in values.items()}
 
     def scales(self, algorithm: Algorithm, parameters: Parameters, records: int) -> Values:
         """The scale of every stream of noise, draw by draw."""
@@ -413,7 +405,9 @@ class StepwiseBaselines(Stepwise):
     def draw_noise(
         self, algorithm: Algorithm, random: TrialRandomness, parameters: Parameters, problem: Problem
     ) -> Values:
-        """Scaled noise in the shapes of the wire, with an axis for the run in front."""
+        """The same of the baselines."""
+        if algorithm in PAPER:
+            return super().draw_noise(algorithm, random, parameters, problem)
         p, T = problem.dimension, parameters.iterations
         if algorithm in (Algorithm.SADMM, Algorithm.ADMM):
             return {}

@@ -6,33 +6,26 @@ torch may not be there, and has no types then: it is imported where code under t
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from verification.served.declared import DeclaredRun
 from verification.served.numpy_noise import lost
 
-
-class DrawsOf(Protocol):
-    """What is known about the draws of a run: which are watched, and which release their mean."""
-
-    names: Mapping[str, str]
-    inside: bool
-
-    def kinds(self, owner: str) -> list[str]:
-        """The draws of an owner that are named."""
-
-    def releases(self, nonzero: object, *, alone: bool) -> bool:
-        """Whether a draw releases its mean."""
-
-    def noted(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """The same draw; only that it was made is kept."""
-
-    def seen(self, kind: str) -> None:
-        """Keep that a draw was made that is watched."""
+if TYPE_CHECKING:
+    from verification.served.observed import Draws
 
 
-def torch_places(run: DeclaredRun, draws: DrawsOf) -> list[tuple[object, str, object]]:
+_KEPT = """
+mul mul_ __mul__ __rmul__ __imul__ div div_ __truediv__ __itruediv__ neg __neg__ reshape view view_as flatten ravel
+clone detach to double float contiguous squeeze unsqueeze expand expand_as permute transpose t cpu type type_as
+__getitem__ __deepcopy__ requires_grad_ movedim narrow select sum mean matmul __matmul__ __rmatmul__ mv mm cat stack
+hstack vstack split chunk
+"""
+"""What is noise again where it is called with noise alone."""
+
+
+def torch_places(run: DeclaredRun, draws: Draws) -> list[tuple[object, str, object]]:
     """Watch these functions of torch; for each where it is and what stands for it."""
     import torch  # noqa: PLC0415 - torch may not be there
 
@@ -100,25 +93,12 @@ def _noticing_class():  # type: ignore[no-untyped-def]  # as above
     """The class of tensors that notice what they are added to."""
     import torch  # noqa: PLC0415 - torch may not be there
 
-    def named(*names: str) -> set[object]:
+    def named(names: str) -> set[object]:
         owners = (torch, torch.Tensor)
-        return {getattr(owner, name) for owner in owners for name in names if hasattr(owner, name)}
+        return {getattr(owner, name) for owner in owners for name in names.split() if hasattr(owner, name)}
 
-    plus, minus = named("add", "add_", "__add__", "__radd__", "__iadd__"), named("sub", "sub_", "__sub__", "__isub__")
-    from_right, in_place = named("__rsub__"), named("add_", "__iadd__", "sub_", "__isub__")
-    kept = named("mul", "mul_", "__mul__", "__rmul__", "__imul__", "div", "div_", "__truediv__", "__itruediv__", "neg")
-    kept |= named(
-        "__neg__", "reshape", "view", "view_as", "flatten", "ravel", "clone", "detach", "to", "double", "float"
-    )
-    kept |= named(
-        "contiguous", "squeeze", "unsqueeze", "expand", "expand_as", "permute", "transpose", "t", "cpu", "type"
-    )
-    kept |= named(
-        "__getitem__", "__deepcopy__", "requires_grad_", "type_as", "movedim", "narrow", "select", "sum", "mean"
-    )
-    kept |= named(
-        "matmul", "__matmul__", "__rmatmul__", "mv", "mm", "cat", "stack", "hstack", "vstack", "split", "chunk"
-    )
+    plus, minus = named("add add_ __add__ __radd__ __iadd__"), named("sub sub_ __sub__ __isub__")
+    from_right, in_place, kept = named("__rsub__"), named("add_ __iadd__ sub_ __isub__"), named(_KEPT)
 
     class NoticingTensor(torch.Tensor):  # type: ignore[misc]  # as above
         @classmethod

@@ -38,12 +38,11 @@ r"""Relative differences up to this are single precision inside: another roundin
 With u = 2^-24, a clipped gradient of length C computed in single precision is off by at most, to first order and
 relative to C: (p/2 + 1) u for its norm (a sum of p squares under a root), u for the quotient C/norm, u for the product,
 2 u for features and slope that were rounded on the way, and n u for a mean over n records: (p/2 + n + 5) u. That is at
-most 2^-18 = 64 u while p/2 + n <= 59. Conformance compares at p <= 10 and n <= 24 (`single_precision_error`).
+most 2^-18 = 64 u while p/2 + n <= 59. Conformance compares at p <= 10 and n <= 24.
 
 What hides below it costs next to nothing: a bound exceeded by a factor of 1 + 2^-18 is noise too small by as much, and
 changes no epsilon in its first five digits.
 """
-_SINGLE_UNIT = 2.0**-24
 _UNIT = 2.0**-53
 _ROUNDINGS = 40
 _ROOM = 16
@@ -216,11 +215,6 @@ def _given(value: T | None) -> T:
 
 
 # -- rounding --------------------------------------------------------------------------------------------------------
-
-
-def single_precision_error(columns: int, records: int) -> float:
-    """The relative error, at most and to first order, of a mean clipped gradient in single precision."""
-    return (columns / 2 + records + 5) * _SINGLE_UNIT
 
 
 def stretch(parameters: Parameters, problem: Problem) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 import numpy as np
 from pydantic import (
@@ -98,6 +98,10 @@ class DeclaredValue(WireModel):
         description="gaussian: of the noise of one coordinate over the releases; coordinates are independent",
     )
 
+    symmetric: bool = Field(
+        default=False, description="each release is a symmetric matrix with symmetric noise: its upper triangle counts"
+    )
+
     @model_validator(mode="after")
     def _complete(self) -> Self:
         noised = self.noise is not NoiseKind.NONE
@@ -112,6 +116,8 @@ class DeclaredValue(WireModel):
             raise ValueError(f"{self.name}: joint belongs to a value with noise that enters no objective")
         if self.covariance is not None and (self.noise is not NoiseKind.GAUSSIAN or self.joint is None):
             raise ValueError(f"{self.name}: covariance belongs to gaussian noise, and a joint sensitivity to it")
+        if self.symmetric and (not noised or self.noise is NoiseKind.GAMMA_NORM):
+            raise ValueError(f"{self.name}: symmetric belongs to noise of independent numbers")
         return self
 
 
@@ -281,10 +287,9 @@ def _circles(declaration: Declaration) -> list[str]:
 OpaqueParameters = dict[str, JsonValue]
 
 
-class DeclareRequest(WireModel):
+class DeclareRequest(m.NumberedRequest):
     """Say what the algorithm releases at these parameters, on so many records of so many features."""
 
-    id: NonNegativeInt
     request: Literal["declare"] = "declare"
     algorithm: Name
     parameters: OpaqueParameters
@@ -292,17 +297,16 @@ class DeclareRequest(WireModel):
     columns: PositiveInt
 
 
-class DeclaredDataRequest(WireModel):
+class DeclaredDataRequest(m.NumberedRequest):
     """Keep these records under this name; labels are numbers of the declared range."""
 
-    id: NonNegativeInt
     request: Literal["data"] = "data"
     name: Name
     features: WireArray = Field(description="shape [n, p]")
     labels: list[float] = Field(description="n labels")
 
 
-class RecordRequest(WireModel):
+class RecordRequest(m.NumberedRequest):
     """One run, shown from the inside.
 
     With `seed`, equal requests get equal answers, and noise and batches do not depend on the data. `outputs` holds, for
@@ -310,7 +314,6 @@ class RecordRequest(WireModel):
     `batches` holds the records of each step, in place of drawn ones.
     """
 
-    id: NonNegativeInt
     request: Literal["record"] = "record"
     data: Name
     algorithm: Name
@@ -320,10 +323,9 @@ class RecordRequest(WireModel):
     batches: list[list[NonNegativeInt]] | None = None
 
 
-class OwnTrialsRequest(WireModel):
+class OwnTrialsRequest(m.NumberedRequest):
     """Run `count` times with your own randomness."""
 
-    id: NonNegativeInt
     request: Literal["trials"] = "trials"
     data: Name
     algorithm: Name
@@ -369,17 +371,8 @@ class OwnTrialsResult(WireModel):
 
 def schema_text() -> str:
     """Return the schema of every request and every answer, as the published file must hold it."""
-    requests = (
-        m.StartRequest,
-        m.DataRequest,
-        m.ReplayRequest,
-        m.TrialsRequest,
-        m.StopRequest,
-        DeclareRequest,
-        DeclaredDataRequest,
-        RecordRequest,
-        OwnTrialsRequest,
-    )
+    own = (DeclareRequest, DeclaredDataRequest, RecordRequest, OwnTrialsRequest)
+    requests = (*get_args(get_args(m.Request)[0]), *own)
     answers = (
         m.Answer[m.StartResult],
         m.Answer[m.DataResult],

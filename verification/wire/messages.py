@@ -73,28 +73,31 @@ Text = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(harml
 Seed = Annotated[int, Field(ge=0, lt=2**53)]
 
 
-class StartRequest(WireModel):
-    """Ask who answers, and what it can do."""
+class NumberedRequest(WireModel):
+    """What a request begins with; its answer repeats the number."""
 
     id: NonNegativeInt
+
+
+class StartRequest(NumberedRequest):
+    """Ask who answers, and what it can do."""
+
     request: Literal["start"] = "start"
     protocol: Literal[1] = 1
 
 
-class DataRequest(WireModel):
+class DataRequest(NumberedRequest):
     """Keep these records under this name; the same name again replaces them."""
 
-    id: NonNegativeInt
     request: Literal["data"] = "data"
     name: Name
     features: WireArray = Field(description="shape [n, p]")
     labels: list[Literal[-1, 1]] = Field(description="n labels")
 
 
-class ReplayRequest(WireModel):
+class ReplayRequest(NumberedRequest):
     """Run with these batches and this noise; no randomness of your own."""
 
-    id: NonNegativeInt
     request: Literal["replay"] = "replay"
     data: Name
     algorithm: WireAlgorithm
@@ -119,10 +122,9 @@ class ReplayRequest(WireModel):
         return self
 
 
-class TrialsRequest(WireModel):
+class TrialsRequest(NumberedRequest):
     """Run `count` times with your own randomness, each run independent of the others."""
 
-    id: NonNegativeInt
     request: Literal["trials"] = "trials"
     data: Name
     algorithm: WireAlgorithm
@@ -137,10 +139,9 @@ class TrialsRequest(WireModel):
         return self
 
 
-class StopRequest(WireModel):
+class StopRequest(NumberedRequest):
     """Answer, then exit with status 0."""
 
-    id: NonNegativeInt
     request: Literal["stop"] = "stop"
 
 
@@ -271,10 +272,9 @@ class OpaqueData(WireModel, extra="ignore"):
     records: int | None = None
 
 
-class OpaqueTrialsRequest(WireModel):
+class OpaqueTrialsRequest(NumberedRequest):
     """Run `count` times with your own randomness; `more` are the members that the caller adds, null ones included."""
 
-    id: NonNegativeInt
     request: Literal["trials"] = "trials"
     data: Name
     count: PositiveInt
@@ -352,10 +352,6 @@ def options_for(regularizer: RegularizerName, dimension: int, rho: float) -> Reg
             return RegularizerOptions()
 
 
-def _two_epochs(iterations: int) -> int:
-    return iterations // 2 if iterations % 2 == 0 else iterations
-
-
 def initial_point(x: Floats, z: Floats, y: Floats) -> Initial:
     """An initial point, packed."""
     return Initial(x=pack(x), z=pack(z), y=pack(y))
@@ -408,7 +404,7 @@ def parameters_for(
         batch=batch if "batch" in scheme.takes else None,
         sampling=sampling if "batch" in scheme.takes else None,
         parties=parties if "parties" in scheme.takes else None,
-        inner=(inner or _two_epochs(len(eta))) if full_gradients else None,
+        inner=(inner or len(eta) // (1 + (len(eta) % 2 == 0))) if full_gradients else None,
         sigma=sigma if gaussian else (0.0 if scheme.law is Law.NONE else None),
         anchor_sigma=(sigma if anchor_sigma is None else anchor_sigma) if full_gradients else None,
         noise_multiplier=noise_multiplier if gaussian else None,

@@ -39,8 +39,6 @@ _ONE_BLAS_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 # `ulimit` before `exec` leaves no moment at which the program runs without its limit. It limits what can be written to,
 # not addresses that are only reserved: a Java or Go program reserves far more than it uses.
 _LIMITED = 'ulimit -d "$0" && exec "$@"'
-
-
 _SECONDS_TO_END = 5.0
 _SCRIPT = """
 import os, signal, sys
@@ -226,7 +224,8 @@ class AdapterProcess:
         self._read_available()
         if self._stdout:
             fault = Fault.ANSWERED_TWICE if self._stdout.startswith(b"{") else Fault.NOT_JSON
-            raise self._fault(fault, step, f"beyond the answer came {_excerpt(self._stdout)}")
+            shown, more = self._stdout[:120].decode("utf-8", "replace"), " ..." * (len(self._stdout) > 120)
+            raise self._fault(fault, step, f"beyond the answer came {shown!r}{more}")
 
     def _exchange(self, unsent: memoryview, step: ProtocolStep, deadline: float, limit: int) -> bytes:
         with selectors.DefaultSelector() as selector:
@@ -379,11 +378,6 @@ def _read(pipe: IO[bytes]) -> bytes | None:
         return None
     except ValueError:  # closed by kill()
         return b""
-
-
-def _excerpt(data: bytes | bytearray) -> str:
-    shown = bytes(data[:120])
-    return repr(shown.decode("utf-8", "replace")) + (" ..." if len(data) > len(shown) else "")
 
 
 def _status(status: int) -> str:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import JsonValue, ValidationError
@@ -29,6 +29,9 @@ from verification.wire.parameters import SCHEMES, Algorithm, Parameters
 from verification.wire.process import AdapterProcess, Limits
 from verification.wire.records import Records, Run
 
+if TYPE_CHECKING:
+    from verification.wire.tape import Tape
+
 ResultT = TypeVar("ResultT", bound=WireModel)
 BothT = TypeVar("BothT")
 Values: TypeAlias = dict[str, Floats]
@@ -37,15 +40,9 @@ Batches: TypeAlias = "Sequence[Sequence[int]] | None"
 SMALL_ANSWER = 1 << 16
 """The largest answer, in bytes, that holds no arrays."""
 _LATELY = 2
+_ROUNDED = 1e-9  # of the largest number: entries of a symmetric matrix may be computed in another order
 _BYTES_A_NUMBER = 32  # a binary64 as decimal text with its separators; base64 needs 11
 _SET_HERE = ("id", "request", "data", "count", "seed")
-
-
-class Recording(Protocol):
-    """What keeps requests and answers."""
-
-    def add(self, request: WireModel, answer: bytes, seconds: float) -> None:
-        """Keep one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +102,7 @@ class Session:
 
     def _prepare(self, face: Face, members: Mapping[str, JsonValue] | None = None) -> None:
         self.face = face
-        self.tape: Recording | None = None
+        self.tape: Tape | None = None
         self.last_seconds = 0.0  # of the last answer
         self._members = dict(members or {})
         self._last_id = 0
@@ -333,7 +330,7 @@ class Session:
             algorithm=algorithm.name,
             parameters=algorithm.parameters,
             seed=seed,
-            outputs=None if outputs is None else {name: pack(array) for name, array in outputs.items()},
+            outputs=None if outputs is None else _packed(outputs, declaration),
             batches=None if batches is None else [list(batch) for batch in batches],
         )
         step = ProtocolStep.RECORD
@@ -369,7 +366,8 @@ class Session:
             raise self.fault(Fault.WRONG_SHAPE, step, f"{count} runs asked for, got {len(runs)}")
         for run in runs:
             self._same_names(run.released, declaration, step)
-        return [{name: self._releases(a, name, step) for name, a in run.released.items()} for run in runs]
+        values = declaration.values
+        return [{v.name: self._counted(v, run.released[v.name], v.name, step) for v in values} for run in runs]
 
     def _same_names(self, given: Iterable[str], declaration: d.Declaration, step: ProtocolStep) -> None:
         declared = {value.name for value in declaration.values}
@@ -379,7 +377,7 @@ class Session:
 
     def _recorded(self, value: d.DeclaredValue, shown: d.ShownValue) -> RecordedValue:
         name, step = value.name, ProtocolStep.RECORD
-        released = self._releases(shown.released, name, step)
+        released = self._counted(value, shown.released, name, step)
         if value.noise is d.NoiseKind.NONE:
             if shown.before is not None or shown.noise is not None:
                 raise self.fault(Fault.UNDECLARED, step, f"{name} is declared without noise and shows some")
@@ -387,8 +385,8 @@ class Session:
             return RecordedValue(rows(released), empty, empty, released.shape[1:])
         if shown.before is None or shown.noise is None:
             raise self.fault(Fault.UNDECLARED, step, f"{name} must show what it was before its noise, and the noise")
-        before = self._releases(shown.before, f"{name} before its noise", step)
-        noise = self._releases(shown.noise, f"the noise of {name}", step)
+        before = self._counted(value, shown.before, f"{name} before its noise", step)
+        noise = self._counted(value, shown.noise, f"the noise of {name}", step)
         if not before.shape == noise.shape == released.shape:
             detail = f"{name}: before {before.shape}, noise {noise.shape} and released {released.shape} must agree"
             raise self.fault(Fault.WRONG_SHAPE, step, detail)
@@ -428,6 +426,16 @@ class Session:
         if array.ndim == 0:
             raise self.fault(Fault.WRONG_SHAPE, step, f"the first axis of {name} must be the release")
         return array
+
+    def _counted(self, value: d.DeclaredValue, wire: WireArray, name: str, step: ProtocolStep) -> Floats:
+        """What counts of the releases of a value: of symmetric matrices the upper triangle."""
+        array = self._releases(wire, name, step)
+        if not value.symmetric:
+            return array
+        if not is_symmetric(array):
+            detail = f"{name} is declared symmetric, and is no symmetric matrix in every release: {list(array.shape)}"
+            raise self.fault(Fault.WRONG_SHAPE, step, detail)
+        return array[:, *np.triu_indices(array.shape[1])]
 
     def _next_id(self) -> int:
         self._last_id += 1
@@ -492,6 +500,27 @@ class Session:
 def rows(array: Floats) -> Floats:
     """[releases, numbers], a scalar of each release as one number."""
     return array.reshape(len(array), math.prod(array.shape[1:]))
+
+
+def is_symmetric(releases: Floats) -> bool:
+    """Whether every release is a matrix that is its own transpose, but for rounding."""
+    square = releases.ndim == 3 and releases.shape[1] == releases.shape[2]
+    close = _ROUNDED * np.abs(releases).max(initial=0.0)
+    return square and np.allclose(releases, releases.swapaxes(1, 2), rtol=0.0, atol=close)
+
+
+def _packed(outputs: Mapping[str, Floats], declaration: d.Declaration) -> dict[str, WireArray]:
+    """Given releases, each upper triangle of a symmetric matrix with what is below its diagonal."""
+    packed: dict[str, WireArray] = {}
+    symmetric = {value.name for value in declaration.values if value.symmetric}
+    for name, array in outputs.items():
+        whole = array
+        if name in symmetric:
+            upper = np.triu_indices((math.isqrt(8 * array.shape[1] + 1) - 1) // 2)
+            whole = np.zeros((len(array), *np.max(upper, axis=1) + 1))
+            whole[:, *upper] = whole[:, *upper[::-1]] = array
+        packed[name] = pack(whole)
+    return packed
 
 
 class HiddenPair:

@@ -34,8 +34,8 @@ def smoke(command: Sequence[str], limits: Limits | None = None) -> Iterator[Pass
     """Start the adapter, put it through every step it declares, stop it; raise at the first fault."""
     with Session(command, limits) as session:
         who = session.description
-        algorithms = ", ".join(who.algorithms)
-        yield Passed(ProtocolStep.START, f"{who.name} {who.version} ({who.language}); {algorithms}; {_listed(session)}")
+        algorithms, capabilities = ", ".join(who.algorithms), ", ".join(who.capabilities)
+        yield Passed(ProtocolStep.START, f"{who.name} {who.version} ({who.language}); {algorithms}; {capabilities}")
         yield from smoke_session(session)
     yield Passed(ProtocolStep.STOP, "answered, exited with status 0, left no process")
 
@@ -56,10 +56,6 @@ def smoke_session(session: Session) -> Iterator[Passed]:
             _trials(session, algorithm, names[0])
             seeds = ", same seed same output" if session.can(Capability.SEED) else ""
             yield Passed(ProtocolStep.TRIALS, f"{algorithm}: shapes{seeds}")
-
-
-def _listed(session: Session) -> str:
-    return ", ".join(session.description.capabilities)
 
 
 def _records(rng: np.random.Generator) -> Records:

@@ -44,6 +44,17 @@ def judged(asked: InProcess) -> dict[str, Finding]:
     return {f.name: f for f in findings(asked, {}, epsilon="0.3", delta="0", seed=2, effort=0.05)}
 
 
+def test_an_error_of_the_code_is_told_with_its_line_and_is_no_fault_of_the_data() -> None:
+    def run(_data: Records, _parameters: OpaqueParameters, _run: DeclaredRun) -> None:
+        raise KeyError("theirs")
+
+    asked = InProcess("mean", lambda _p, _n, _c: DECLARATION, run)
+    found = judged(asked)["noise"]
+    assert found.outcome is Outcome.SKIPPED
+    assert "error internal: KeyError: 'theirs' (test_adapters.py:" in found.detail
+    assert 'raise KeyError("theirs")' in found.detail
+
+
 def test_without_runs_from_the_inside_only_the_price_is_known() -> None:
     asked = session(Mean())
     asked.description = asked.description.model_copy(update={"capabilities": [Capability.TRIALS]})

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from tools.protocol_schema import PUBLISHED
 from verification.served.loopback import Loopback
-from verification.served.serve import Server, serve_streams
+from verification.served.serve import Server
 from verification.served.stepwise import Stepwise
 from verification.wire import Face
 from verification.wire import messages as m
@@ -206,7 +206,7 @@ def test_a_server_answers_nonsense_with_an_error_and_lives_on() -> None:
 
 def test_a_server_ends_at_the_end_of_input() -> None:
     sink = io.BytesIO()
-    serve_streams(Loopback(), io.BytesIO(b'{"id": 1, "request": "start", "protocol": 1}\n'), sink)
+    Server(Loopback()).serve(io.BytesIO(b'{"id": 1, "request": "start", "protocol": 1}\n'), sink)
     assert json.loads(sink.getvalue())["result"]["name"] == "dpadmm reference"
 
 
