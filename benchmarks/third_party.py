@@ -13,6 +13,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -54,8 +55,8 @@ records and features is always our choice, and small; so is epsilon where the so
 epsilon "then" of measured noise is an estimate at the measured scale; the others are attained by the neighbours
 that are named, or lower bounds.
 
-| repository | language | case | verdict | cause | epsilon, as the finding says | commit |
-|---|---|---|---|---|---|---|
+| repository | language | case | verdict | cause | epsilon, as the finding says | commit | adapter, its lines |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -104,6 +105,16 @@ def record(case: ThirdPartyCase) -> None:
     subprocess.run(command, cwd=EXAMPLES, env=environment(), capture_output=True, check=False)
 
 
+def adapter(case: ThirdPartyCase) -> str:
+    """The file that stands between this code and the gate, and how long it is."""
+    if case.black_box:
+        name = case.arguments[-2]
+    else:
+        claims = tomllib.loads((EXAMPLES / f"{case.name}.toml").read_text(encoding="utf-8"))
+        name = claims["implementation"]["command"][1]
+    return f"`{name}`, {len((EXAMPLES / name).read_text(encoding='utf-8').splitlines())}"
+
+
 def _audited(told: dict[str, dict[str, str]]) -> str:
     bound = told["lower_bound"]
     return f"epsilon is at least {float(bound['epsilon']):.3g} (confidence {bound['confidence']}, by {bound['by']})"
@@ -130,7 +141,7 @@ def page(found: CasesKept) -> Iterator[str]:
         outcome = found.cases[case.name].outcome if case.name in found.cases else "not run for this page"
         why = case.cause or ", ".join(case.refuted_by)
         about = [case.repository, case.language, f"[{case.title}](#{anchor})", outcome, why, case.attained, case.commit]
-        yield f"| {' | '.join(about)} |"
+        yield f"| {' | '.join([*about, adapter(case)])} |"
     for case in CASES:
         yield from ("", f"## {case.title}", "", f"*Claim.* {case.claim.strip()}", "", "```text")
         yield from (f"dpadmm {shlex.join(case.arguments)}", "```", "", "| check | outcome | |", "|---|---|---|")

@@ -80,6 +80,10 @@ PAIRS: dict[str, Pair] = {
             ("stops-on-released", "stops-on-clean"),
         )
     },
+    # what an update depends on, and where noise comes from
+    "columns-by-a-constant": Pair((_SAME, "columns-by-a-constant"), (_SAME, "columns-by-the-data")),
+    "leaves-out-overflow": Pair((_SAME, "leaves-out-overflow"), (_SAME, "skips-overflow")),
+    "fresh-pool": Pair((_SAME, "fresh-pool"), (_SAME, "noise-pool")),
     # contractions
     "shorter-gradients": Pair((_SAME, "shorter-gradients"), (_OTHER, "shorter-with-less-noise")),
     "mean-of-gradients": Pair((_OTHER, "mean-of-gradients"), (_OTHER, "mean-with-less-noise")),

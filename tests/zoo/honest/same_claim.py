@@ -199,6 +199,24 @@ class NoSeed(Stepwise):
     capabilities = tuple(c for c in Capability if c not in (Capability.REPLAY, Capability.SEED))
 
 
+class FreshPool(Stepwise):
+    """Noise is read from a pool of a million values that is drawn anew when it is used up."""
+
+    capabilities = tuple(c for c in Capability if c is not Capability.SEED)
+    pool, size = np.zeros(0), 1_000_000
+
+    def draw_normals(self, random: TrialRandomness, names: tuple[str, ...], dimension: int, iterations: int) -> Values:
+        """The next values of the pool, each once."""
+        drawn = {}
+        for name in names:
+            count = random.runs * iterations * dimension
+            if count > len(self.pool):
+                self.pool = np.random.default_rng().standard_normal(max(count, self.size))
+            used, self.pool = self.pool[:count], self.pool[count:]
+            drawn[name] = used.reshape(random.runs, iterations, dimension)
+        return drawn
+
+
 class NoisePool(Stepwise):
     """Wrong: noise is read from a pool of a million values that starts again at its end."""
 
@@ -217,6 +235,17 @@ class NoisePool(Stepwise):
         return drawn
 
 
+class ColumnsByAConstant(Stepwise):
+    """From 100 records on, columns are divided by public numbers."""
+
+    def problem(self, records: Records, parameters: Parameters) -> Problem:
+        """Scaled, whatever the records are."""
+        if records.count < 100:
+            return super().problem(records, parameters)
+        scale = 1.0 + np.arange(records.features.shape[1]) % 3
+        return super().problem(Records(records.features / scale, records.labels), parameters)
+
+
 class ColumnsByTheData(Stepwise):
     """Wrong: from 100 records on, columns are divided by their root mean square in the data."""
 
@@ -226,6 +255,16 @@ class ColumnsByTheData(Stepwise):
             return super().problem(records, parameters)
         scale = np.sqrt(np.mean(records.features**2, axis=0))
         return super().problem(Records(records.features / np.where(scale > 0, scale, 1.0), records.labels), parameters)
+
+
+class LeavesOutOverflow(Stepwise):
+    """A record that overflows single precision counts for nothing, whatever the others of its batch are."""
+
+    def problem(self, records: Records, parameters: Parameters) -> Problem:
+        """Each by itself."""
+        lengths = np.linalg.norm(records.features, axis=1)
+        kept = (lengths <= np.sqrt(np.finfo(np.float32).max)).reshape(-1, 1)
+        return super().problem(Records(np.where(kept, records.features, 0.0), records.labels), parameters)
 
 
 class SkipsOverflow(Stepwise):
@@ -258,6 +297,9 @@ HONEST: dict[str, type[Stepwise]] = {
     "shorter-gradients": ShorterGradients,
     "last-model-only": LastModelOnly,
     "no-seed": NoSeed,
+    "fresh-pool": FreshPool,
+    "columns-by-a-constant": ColumnsByAConstant,
+    "leaves-out-overflow": LeavesOutOverflow,
 }
 TWINS: dict[str, type[Stepwise]] = {
     "everything-single-half-noise": EverythingSingleLouder,
@@ -282,7 +324,7 @@ WRONG = {
         "skips-without-replay",
     )
 }
-"""Wrong ones that once slipped through, without an honest twin."""
+"""Wrong ones that once slipped through."""
 
 if __name__ == "__main__":
     serve({**HONEST, **TWINS}[sys.argv[1]]())
