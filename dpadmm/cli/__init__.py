@@ -20,8 +20,8 @@ from dpadmm.cli.common import (
     EXIT_USAGE,
     EXTRA_OF,
     SuggestingGroup,
+    complain,
     exit_code_of,
-    folded,
     missing,
 )
 from dpadmm.cli.showing import equipped, in_colour
@@ -128,7 +128,7 @@ def run_command(command: click.Command, name: str) -> NoReturn:
             traceback.print_exc()
             click.echo("this is a fault of dpadmm, not of your input; please report it", err=True)
         else:
-            click.echo(folded(f"error: {_words(explained)}"), err=True)
+            complain(f"error: {_words(explained)}")
         sys.exit(code)
 
 

@@ -171,6 +171,11 @@ def folded(text: str, indent: int = 2) -> str:
     return "\n".join(lines)
 
 
+def complain(text: str) -> None:
+    """Write to stderr; long lines are broken on a terminal alone, so that a log holds each message on its own line."""
+    click.echo(folded(text) if sys.stderr.isatty() else text, err=True)
+
+
 def overwrite(line: str) -> None:
     """Show progress on a terminal, over the line before."""
     if sys.stderr.isatty():

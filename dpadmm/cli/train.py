@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from dpadmm.cli.common import FILE, asked, emit_json, folded, format_option, gathered, in_sections, option
+from dpadmm.cli.common import FILE, asked, complain, emit_json, format_option, gathered, in_sections, option
 
 if TYPE_CHECKING:
     from dpadmm.cli.train_run import Trained
@@ -302,7 +302,7 @@ def command(
     )
     trained = train(loaded, choices, data, out, trace=trace)
     for warning in trained.warnings:
-        click.echo(folded(f"warning: {warning}"), err=True)
+        complain(f"warning: {warning}")
     if output_format == "json":
         emit_json(trained.document())
     else:

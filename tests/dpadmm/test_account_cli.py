@@ -112,7 +112,7 @@ def test_thirty_digits_of_the_plain_gaussian(run: Run) -> None:
         (["mpadmm", *MPADMM, "--eta", "1", "--eta", "2"], "eta must be one value or 10 values"),
         (["mpadmm", *MPADMM, "--eta", "1", "--a", "2"], "a > 1 + 1/rho"),
         (["mpadmm", *MPADMM, "--eta", "1", "--a", "9", "--gamma", "9"], "one of a, gamma and lipschitz"),
-        (["ssadmm", "--records", "10"], "also needs"),
+        (["ssadmm", "--records", "10"], "Missing option '--iterations'"),
         (["ssadmm", *SSADMM[:-1]], "Missing option '--delta'"),
         ([], "name a mechanism"),
     ],

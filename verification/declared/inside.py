@@ -82,8 +82,9 @@ def mirrored(declaration: Declaration, runs: list[Recorded]) -> str:
         shown = [run.values[value.name] for run in runs]
         parts = [part for each in shown for part in (each.before, each.noise)]
         size = math.isqrt(parts[0].shape[1])
-        same = all(part.shape[1] == size * size and is_symmetric(part.reshape(-1, size, size)) for part in parts)
-        if size > 1 and same and any(each.noise.any() for each in shown):
+        square = size > 1 and all(part.shape[1] == size * size for part in parts)
+        same = square and all(is_symmetric(part.reshape(-1, size, size)) for part in parts)
+        if same and any(each.noise.any() for each in shown):
             remedy = "declare it `symmetric`, or release its upper triangle (`np.triu_indices`) alone"
             return f"{value.name} is a symmetric matrix with symmetric noise, and most numbers count twice: {remedy}"
     return ""
