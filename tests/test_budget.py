@@ -18,18 +18,18 @@ import pytest
 from tests.walks import PACKAGES, ROOT
 
 FILES = 292
-LINES = 60_015
+LINES = 60_021
 LINES_OF_A_FILE = 600
 LONGER: dict[str, int] = {}
 """Files above that, each with its size as a ceiling."""
 LINES_OF_A_PACKAGE = {
     "reference": 3_228,
     "accountant": 15_927,
-    "verification": 25_522,
+    "verification": 25_523,
     "audits": 8_130,
-    "dpadmm": 7_208,
+    "dpadmm": 7_213,
 }
-LINES_OF_JUDGING = 16_193
+LINES_OF_JUDGING = 16_194
 """Of what sends data, reads values, tests them and concludes: the rooms of `JUDGING`."""
 JUDGING = (
     *(f"verification/{name}" for name in ("judge.py", "conform.py", "questions", "reading", "statistics", "declared")),

@@ -141,8 +141,7 @@ def explain(*, name: str | None, output_format: str) -> None:
         emit_json({"format": "dpadmm-explain", "version": 1, "statements": entries})
     elif name is None:
         for statement in statements:
-            line = f"{statement.id:<24}{statement.status:<10}{statement.statement}"
-            click.echo(folded(line, indent=34) if sys.stdout.isatty() else line)
+            click.echo(folded(f"{statement.id:<24}{statement.status:<10}{statement.statement}", indent=34))
     else:
         _show(statements[0])
 

@@ -92,6 +92,7 @@ print(reference.OWNER, audits.OWNER, model.coef_.shape)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["package", "module"])
 def test_the_library_works_beside_the_users_modules(tmp_path: Path, kind: str) -> None:
     """There the process is the user's: their modules keep their names, and ours are found all the same."""

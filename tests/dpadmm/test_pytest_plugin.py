@@ -43,6 +43,7 @@ def run(pytester: pytest.Pytester, *arguments: str | Path) -> pytest.RunResult:
     return pytester.runpytest_subprocess("-p", "no:cacheprovider", *map(str, arguments))
 
 
+@pytest.mark.slow
 def test_every_question_is_an_item_with_the_id_of_the_gate(pytester: pytest.Pytester) -> None:
     shown = run(pytester, "--collect-only", "-q", "--privacy-claim", WRONG)
     ids = [line.partition("::")[2] for line in shown.outlines if "::" in line]
@@ -52,6 +53,7 @@ def test_every_question_is_an_item_with_the_id_of_the_gate(pytester: pytest.Pyte
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.slow
 def test_a_part_can_be_chosen_and_a_skipped_rest_is_no_coverage(pytester: pytest.Pytester) -> None:
     shown = run(pytester, "-rs", "--privacy-claim", WRONG, "-k", "price or coverage", "--junit-xml=out.xml")
     shown.assert_outcomes(passed=1, skipped=1, deselected=None)
@@ -65,6 +67,7 @@ def test_a_claim_file_that_is_not_there_or_wrong_is_said(pytester: pytest.Pytest
     run(pytester, "--privacy-claim", "bad.toml").stdout.fnmatch_lines(["*claim.epsilon*in quotes*"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "failed"), [pytest.param("0.5", 0, marks=pytest.mark.slow), ("0.4", 1)])
 def test_code_without_an_adapter_is_observed(pytester: pytest.Pytester, scale: str, failed: int) -> None:
     pytester.makepyfile(TRAINING.replace("SCALE", scale))

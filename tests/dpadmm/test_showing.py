@@ -71,6 +71,7 @@ def claims(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_outcomes_are_coloured_on_a_terminal(claims: Path) -> None:
     assert "\x1b[31m\x1b[1mrefuted\x1b[0m" in on_a_terminal(claims, "gate", "strict.toml")
 
@@ -169,6 +170,7 @@ def test_no_help_shows_a_control_word() -> None:
     assert "\b" not in page_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [

@@ -68,6 +68,7 @@ def _some(entries: list[Member]) -> list[ParameterSet]:
     return [pytest.param(e, marks=(pytest.mark.slow,) if late else ()) for e, late in zip(entries, later, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", _some([e for e in MEMBERS.values() if Sight.BLACK_BOX in e.sights]), ids=_name)
 def test_every_black_box_is_caught_by_the_questions_meant_for_its_bug(entry: Member) -> None:
     caught = catch(entry, Sight.BLACK_BOX, SEEDED, meant_for(entry), audited=False)

@@ -90,6 +90,7 @@ def test_there_are_at_least_twenty() -> None:
     assert len(PRODUCTION) >= 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identity", QUICK)
 def test_some_are_refuted_at_the_claimed_size(identity: str) -> None:
     report = production_gate(only_ssadmm(PRODUCTION[identity]), ("claimed",))

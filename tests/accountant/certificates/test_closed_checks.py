@@ -137,6 +137,7 @@ def test_a_sum_above_the_curve_without_sampling_is_cut_short() -> None:
     assert abs(found / cap - 1) < Fraction(1, 10**15)
 
 
+@pytest.mark.slow
 def test_a_delta_far_below_every_probability_is_re_derived_for_pure_releases() -> None:
     """Beside Laplace noise, of which no pair is known to attain the whole: the lower end is of the pure steps."""
     louder = {"algorithm": "laplace", "noise_multiplier": "98e-4", "iterations": 28010, "neighbours": "add-or-remove"}

@@ -49,6 +49,7 @@ def in_process() -> dict[str, object]:
     return document(audit("--workers", "1"))
 
 
+@pytest.mark.slow
 def test_a_pool_scores_what_this_process_scores() -> None:
     with Session(COMMAND) as session:
         planned = standard_games(session, SUBJECT)[0]

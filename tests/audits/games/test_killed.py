@@ -77,6 +77,7 @@ def end_all(started: subprocess.Popen[bytes], mark: str) -> None:
     started.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["SIGKILL", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGTERM", "SIGHUP", "SIGINT"))]
 )

@@ -27,6 +27,7 @@ def test_an_honest_implementation_stands() -> None:
     assert played("verification.served.loopback").outcome is Outcome.STANDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identity", ["gradient-norm-beside-the-model", "clip-ignored"])
 def test_what_is_released_beside_the_model_or_not_bounded_is_seen_and_seen_again_on_the_tape(identity: str) -> None:
     tape = Tape()

@@ -163,6 +163,7 @@ def test_the_games_alone_refute_a_baseline_without_noise(algorithm: Algorithm, t
     assert [finding.outcome for finding in report.findings] == [Outcome.REFUTED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", PRIVATE_BASELINES)
 def test_scores_are_distributed_as_the_power_of_a_game_assumes(algorithm: Algorithm) -> None:
     """Deciles of 2,000 scores of each neighbour against 200,000 simulated ones: DKW at 1e-6 allows 0.063."""

@@ -45,6 +45,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["SIGTERM", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGKILL", "SIGHUP", "SIGINT"))]
 )

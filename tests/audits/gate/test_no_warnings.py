@@ -46,6 +46,7 @@ def is_conclusion(line: str) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("adapter", "arguments", "code"),
     [

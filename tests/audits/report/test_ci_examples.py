@@ -114,6 +114,7 @@ def test_the_github_workflow_installs_gates_uploads_and_comments(place: Path) ->
     assert "a claim is refuted" in summary.read_text()
 
 
+@pytest.mark.slow
 def test_the_github_action_reports_and_fails_with_the_gates_own_exit_code(place: Path) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     assert action["runs"]["using"] == "composite"

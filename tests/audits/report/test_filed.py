@@ -140,6 +140,7 @@ def test_the_statement_covers_the_files_that_are_run_and_is_verified(tmp_path: P
     assert verify(text, claims, path) == ["my_admm.py has another digest than stated"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
 def test_a_statement_is_signed_and_verified_as_the_guide_says(tmp_path: Path) -> None:
     (tmp_path / "statement.json").write_text(render_intoto(made(tmp_path, STANDS, PLAYED)))
@@ -279,6 +280,7 @@ command = ["{sys.executable}", "-m", "tests.frozen.stranger", "descent"]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("claimed", "wrong"), [("1.0849728", 0), ("1.05", 1)])
 def test_a_declared_claim_is_priced_again(
     tmp_path: Path, claimed: str, wrong: int, monkeypatch: pytest.MonkeyPatch

@@ -95,6 +95,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_count_or_covariance_is_refuted(case: str) -> None:
     tested, by = WRONG[case]

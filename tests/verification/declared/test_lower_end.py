@@ -96,6 +96,7 @@ REFUTED = {  # session, the claim, its delta, and the price
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", REFUTED)
 def test_a_claim_below_what_runs_attain_is_refuted(case: str) -> None:
     tested, claim, delta, price = REFUTED[case]
@@ -111,6 +112,7 @@ STANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", STANDS)
 def test_the_price_stands_and_just_below_it_nothing_is_refuted(case: str) -> None:
     tested, price, delta = STANDS[case]

@@ -95,6 +95,7 @@ def moving_too_far() -> list[object]:
     return [pytest.param(case, marks=() if case in quick else pytest.mark.slow) for case in cases]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", moving_too_far())
 def test_a_sensitivity_that_is_exceeded_has_its_smallest_witness_printed(case: str) -> None:
     finding = refuted(case)

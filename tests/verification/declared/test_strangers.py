@@ -41,6 +41,7 @@ def test_an_honest_one_is_not_accused(stranger: Stranger) -> None:
     assert {finding.outcome for finding in found.values()} == {Outcome.STANDS}, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stranger", named(WRONG | {name: pair[0] for name, pair in PAIRS.items()}))
 def test_a_wrong_one_is_refuted_with_more_than_it_claims(stranger: Stranger) -> None:
     found, claimed = judge(stranger, SEED, 0.3)

@@ -258,6 +258,7 @@ def from_a_token(mean: Floats) -> Floats:
     return mean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("also", "name"),
     [
@@ -332,12 +333,14 @@ def twice_and_a_half(mean: Floats) -> Floats:
     return np.concatenate([mean + drawn(), mean + drawn(), mean[:2] + drawn()[:2]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("train", [by_coordinate, by_unequal_parts, one_that_goes_on])
 def test_parts_of_one_release_are_no_releases_of_their_own(train: Draw) -> None:
     found = judged(train)
     assert {f.outcome for f in found.values()} == {Outcome.STANDS}, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("train", [three_times, three_times_by_coordinate])
 def test_three_releases_are_no_parts_of_one(train: Draw) -> None:
     """Together they move by the root of 3 times what is declared of one."""

@@ -27,6 +27,7 @@ def small(implementation: Stepwise, *names: str) -> list[Result]:
     return judge([session], asked_small(find(names), (SSADMM,)), plan, lambda: InProcess(implementation), known=known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HONEST)
 def test_what_hides_its_noise_is_not_refuted_and_nothing_is_left_out(name: str) -> None:
     results = small(

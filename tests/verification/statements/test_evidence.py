@@ -38,6 +38,7 @@ def without_coq(statement: Statement) -> Statement:
 QUICK = [without_coq(statement) for statement in STATEMENTS if statement.id not in SLOW]
 
 
+@pytest.mark.slow
 def test_the_quick_claims_stand() -> None:
     checked = list(check(QUICK))
     assert {entry.statement.id: entry.status for entry in checked if entry.outcome is not Outcome.STANDS} == {}

@@ -115,6 +115,7 @@ def test_an_adapter_that_skips_everything_is_inconclusive_and_no_fault(tmp_path:
     assert "not offered: not today" in shown.output
 
 
+@pytest.mark.slow
 def test_half_the_sensitivity_is_refuted_with_the_pair_and_the_epsilon(tmp_path: Path) -> None:
     shown = gate(
         claim(tmp_path, "sensitivity = 0.1", epsilon="0.21"), "--only", "sensitivity/mean/declared", "--seed", "1"
